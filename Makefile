@@ -1,0 +1,65 @@
+# Each target sets up what it needs by itself, and is quick the second time.
+PYTHON ?= python3
+VENV := .venv
+LOWER := .venv-lower
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+LOWER_INSTALLED := $(LOWER)/.installed
+CONFIGS := configs/segmentation/fcn_r18_digits.py \
+           configs/segmentation/fcn_r18-slide_digits.py \
+           configs/detection/faster-rcnn_r18-fpn_digits.py
+
+# Two test processes on two cores: one thread each is faster than two that wait for each other.
+export OMP_NUM_THREADS_TEST ?= 1
+PYTEST = OMP_NUM_THREADS=$(OMP_NUM_THREADS_TEST) $(BIN)/python -m pytest
+
+.PHONY: help setup demo test test-all test-lower lint format clean
+
+help:
+	@echo "make demo        deploy and prove the shipped models; says where the reports are"
+	@echo "make test        the tests of every commit"
+	@echo "make test-all    all tests, the slow ones and those that need extra parts included"
+	@echo "make test-lower  the tests at the lower ends of the dependency ranges"
+	@echo "make lint        ruff, mypy --strict, import-linter"
+	@echo "make format      let ruff mend what it can"
+
+$(INSTALLED): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (about two minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+setup: $(INSTALLED)
+
+demo: $(INSTALLED)
+	@set -e; for config in $(CONFIGS); do $(BIN)/python tools/deploy.py $$config --backend onnxruntime; done
+	@echo; echo "Deployments, each with report.html and previews/:"
+	@ls -d work_dirs/*/*/onnxruntime-fp32
+
+test: $(INSTALLED)
+	$(PYTEST) -n 2 -m "not slow and not tensorrt and not gpu"
+
+test-all: $(INSTALLED)
+	$(PYTEST) -n 2
+
+$(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py
+	@test -x $(LOWER)/bin/python || $(PYTHON) -m venv $(LOWER)
+	@$(PYTHON) tests/lower_bounds.py pyproject.toml > $(LOWER)/constraints.txt
+	@$(LOWER)/bin/python -m pip install --quiet --editable '.[dev]' --constraint $(LOWER)/constraints.txt
+	@touch $@
+
+test-lower: $(LOWER_INSTALLED)
+	OMP_NUM_THREADS=1 $(LOWER)/bin/python -m pytest -n 2 -m "not slow and not tensorrt and not gpu"
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) $(LOWER) work_dirs build *.egg-info
