@@ -1,0 +1,48 @@
+"""Building the zoo's models from configs. Needs torch and mmengine."""
+
+from pathlib import Path
+from typing import Any, cast
+
+from mmengine.config import Config
+from torch import nn
+
+import zoo.models  # noqa: F401  # registers the models
+from zoo.checkpoint import load_checkpoint
+from zoo.config import load_config
+from zoo.errors import InputError, nearest
+from zoo.registry import MODELS
+
+
+def build_model(
+    config: str | Path | Config, checkpoint: str | Path | None = None, *, weights: bool = True
+) -> nn.Module:
+    """The model of a config, in eval mode, with the config's weights or those of `checkpoint`.
+
+    Without `weights` it keeps its random initialisation. A checkpoint in a config lies relative to that file.
+    Raises InputError for a faulty config, an unknown model type or argument, or a checkpoint that does not fit.
+    """
+    if not isinstance(config, Config):
+        config = load_config(config)
+    model = _built(dict(config.model))
+    if weights and checkpoint is not None:
+        load_checkpoint(model, checkpoint)
+    elif weights:
+        if config.get("checkpoint") is None:
+            raise InputError(f"config {config.filename} has no checkpoint; add the key or give --checkpoint FILE")
+        load_checkpoint(model, config.checkpoint, folder=Path(config.filename).parent)
+    return model.eval()
+
+
+def list_models(folder: str | Path = "configs") -> list[str]:
+    """The paths of all deployable configs under a folder, sorted; bases (`_base_` folders) are left out."""
+    return sorted(str(path) for path in Path(folder).rglob("*.py") if "_base_" not in path.parts)
+
+
+def _built(section: dict[str, Any]) -> nn.Module:
+    kind = section["type"]
+    if MODELS.get(kind) is None:
+        raise InputError(f'unknown model type "{kind}"; {nearest(kind, MODELS.module_dict)}')
+    try:
+        return cast("nn.Module", MODELS.build(section))
+    except (TypeError, KeyError, ValueError) as error:
+        raise InputError(f"model {kind} cannot be built from its config: {error}") from error

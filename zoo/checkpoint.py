@@ -1,0 +1,127 @@
+"""Checkpoints: a path, an https URL with its sha256, or ``torchvision://<WeightsEnum>.<NAME>``. Needs torch.
+
+Files are never unpickled with code: safetensors, or torch.load(weights_only=True).
+"""
+
+import hashlib
+import pickle
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from zoo.errors import InputError, nearest
+
+TORCHVISION_SCHEME = "torchvision://"
+HTTPS_SCHEME = "https://"
+SHOWN = 3  # names of tensors in an error message
+NESTED_KEYS = ("state_dict", "model")  # where training frameworks keep the weights in a larger dictionary
+
+
+def load_checkpoint(model: nn.Module, source: str | Path, *, folder: Path | None = None) -> None:
+    """Load weights into a model; every parameter and buffer must be there, in the model's shape.
+
+    `source`: a path (relative ones against `folder`), ``https://...#sha256=<64 hex digits>`` or
+    ``torchvision://<WeightsEnum>.<NAME>``. Half-precision weights are widened to the model's dtype.
+    Raises InputError: no such file, a wrong hash, pickled code, a corrupt file, or weights of another model.
+    """
+    state = _state_dict(str(source), folder)
+    _check_fits(model, state, str(source))
+    model.load_state_dict({**model.state_dict(), **state})
+
+
+def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:
+    if source.startswith(TORCHVISION_SCHEME):
+        return _torchvision_state_dict(source)
+    if source.startswith(HTTPS_SCHEME):
+        return _read(_downloaded(source))
+    path = Path(source) if folder is None else folder / source
+    if not path.is_file():
+        raise InputError(f"checkpoint {path}: no such file")
+    return _read(path)
+
+
+def _read(path: Path) -> Mapping[str, Tensor]:
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        content: Any = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise InputError(
+            f"checkpoint {path} holds pickled Python objects besides tensors, which could run code when loaded, "
+            "so it was not loaded; save model.state_dict() alone, best as safetensors"
+        ) from error
+    except (SafetensorError, RuntimeError, EOFError, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"checkpoint {path} cannot be read (truncated or not a checkpoint?): {reason}") from error
+    for key in NESTED_KEYS:
+        if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
+            content = content[key]
+    if not isinstance(content, Mapping) or not all(isinstance(value, Tensor) for value in content.values()):
+        raise InputError(f"checkpoint {path}: expected a state dict of tensors, got {type(content).__name__}")
+    return content
+
+
+def _downloaded(url: str) -> Path:
+    address, _, fragment = url.partition("#")
+    match = re.fullmatch(r"sha256=([0-9a-f]{64})", fragment)
+    if match is None:
+        raise InputError(f"checkpoint {url}: expected its hash behind it: {address}#sha256=<64 hex digits>")
+    expected = match[1]
+    path = Path(torch.hub.get_dir()) / "checkpoints" / Path(address).name
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            torch.hub.download_url_to_file(address, str(path), hash_prefix=expected, progress=False)
+        except (RuntimeError, URLError, OSError) as error:
+            raise InputError(f"checkpoint {address} cannot be downloaded: {error}") from error
+    with path.open("rb") as stream:
+        got = hashlib.file_digest(stream, "sha256").hexdigest()
+    if got != expected:
+        raise InputError(f"checkpoint {path}: sha256 is {got}, expected {expected}; delete the file and try again")
+    return path
+
+
+def _torchvision_state_dict(source: str) -> Mapping[str, Tensor]:
+    from torchvision import models
+
+    name = source.removeprefix(TORCHVISION_SCHEME)
+    try:
+        weights = models.get_weight(name)
+    except (ValueError, AttributeError, KeyError) as error:
+        known = [str(weight) for model in models.list_models() for weight in models.get_model_weights(model)]
+        raise InputError(f'checkpoint {source}: unknown weights "{name}"; {nearest(name, known)}') from error
+    try:
+        state: Mapping[str, Tensor] = weights.get_state_dict(progress=False, check_hash=True)
+    except (RuntimeError, URLError, OSError) as error:
+        raise InputError(f"checkpoint {source} cannot be downloaded: {error}") from error
+    return state
+
+
+def _check_fits(model: nn.Module, state: Mapping[str, Tensor], source: str) -> None:
+    own = model.state_dict()
+    # batch norm's counter is a training statistic that no inference reads; some files leave it out
+    missing = [key for key in own if key not in state and not key.endswith("num_batches_tracked")]
+    unexpected = [key for key in state if key not in own]
+    shapes = [
+        f"{key} {list(state[key].shape)} for {list(own[key].shape)}"
+        for key in own
+        if key in state and state[key].shape != own[key].shape
+    ]
+    faults = [
+        f"{len(keys)} {what} ({', '.join(keys[:SHOWN])}{', ...' if len(keys) > SHOWN else ''})"
+        for what, keys in (("missing", missing), ("unknown", unexpected), ("of another shape", shapes))
+        if keys
+    ]
+    if faults:
+        raise InputError(
+            f"checkpoint {source} is not of this model: of {len(own)} tensors "
+            + ", ".join(faults)
+            + "; give the checkpoint that was trained with this config"
+        )

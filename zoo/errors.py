@@ -1,0 +1,45 @@
+"""The errors that a user can cause or must know of. Each carries the exit code of the command line (torch-free)."""
+
+from collections.abc import Iterable
+
+
+class ZooportError(Exception):
+    """Base of all zooport errors: one line that says what, where, got, expected and how to mend it."""
+
+    exit_code = 1
+
+
+class InputError(ZooportError):
+    """Wrong usage or input: a config, a flag, an image, a checkpoint, a file that cannot be read or written."""
+
+    exit_code = 2
+
+
+class GateError(ZooportError):
+    """A gate was missed: the exported model is not the same model, and nothing was published."""
+
+    exit_code = 3
+
+
+class BackendUnavailableError(ZooportError):
+    """A backend, provider or library is not on this machine."""
+
+    exit_code = 4
+
+
+class ExportError(ZooportError):
+    """The exporter or the backend refused the model."""
+
+    exit_code = 5
+
+
+def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
+    """Words for an error message: the known names that are nearest to a wrong one, quoted, best first.
+
+    >>> nearest("onnxruntim", ["onnxruntime", "pytorch"])
+    'nearest: "onnxruntime", "pytorch"'
+    """
+    import difflib  # a millisecond that a production start without an error need not pay
+
+    ranked = difflib.get_close_matches(name, list(known), n=count, cutoff=0.0)
+    return "nearest: " + ", ".join(f'"{candidate}"' for candidate in ranked)

@@ -1,0 +1,104 @@
+"""A segmentor: backbone, decode head, and inference over the whole image or over sliding windows.
+
+Source: mmseg's EncoderDecoder (behaviour; the code is our own).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from zoo.models.segmentation.resize import resize
+from zoo.registry import MODELS
+
+IGNORE_LABEL = 255
+
+
+@MODELS.register_module()
+class EncoderDecoder(nn.Module):
+    """images float32 [N, 3, H, W], RGB, 0..1 -> logits, label map or losses, by `mode`.
+
+    `test_cfg`: `mode` ("whole" or "slide"), and for slide `crop_size` (h, w) and `stride` (h, w) in pixels.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self,
+        backbone: dict[str, Any],
+        decode_head: dict[str, Any],
+        test_cfg: dict[str, Any],
+        image_mean: Sequence[float] = (0.485, 0.456, 0.406),
+        image_std: Sequence[float] = (0.229, 0.224, 0.225),
+    ) -> None:
+        super().__init__()
+        self.backbone = MODELS.build(backbone)
+        self.decode_head = MODELS.build(decode_head)
+        self.align_corners: bool = self.decode_head.align_corners
+        self.num_classes: int = self.decode_head.num_classes
+        self.test_cfg = dict(test_cfg)
+        self.register_buffer("mean", torch.tensor(image_mean).view(1, 3, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(image_std).view(1, 3, 1, 1), persistent=False)
+
+    def forward(
+        self, images: Tensor, label_maps: Tensor | None = None, mode: str = "tensor"
+    ) -> Tensor | dict[str, Tensor]:
+        """`mode`: "tensor" logits float32 [N, C, H, W]; "predict" labels int64 [N, H, W]; "loss" {"loss": scalar}.
+
+        `label_maps` int64 [N, H, W] with IGNORE_LABEL where there is no label; needed for "loss" alone.
+        """
+        if mode == "tensor":
+            return self.inference(images)
+        if mode == "predict":
+            return self.inference(images).argmax(dim=1)
+        if mode == "loss":
+            if label_maps is None:
+                raise ValueError('mode="loss" needs label_maps')
+            return self.loss(images, label_maps)
+        raise ValueError(f'unknown mode "{mode}": expected "tensor", "predict" or "loss"')
+
+    def loss(self, images: Tensor, label_maps: Tensor) -> dict[str, Tensor]:
+        """Pixel-wise cross entropy at the label map's resolution."""
+        logits = self.encode_decode(images)
+        return {"loss": F.cross_entropy(logits, label_maps, ignore_index=IGNORE_LABEL)}
+
+    def encode_decode(self, images: Tensor) -> Tensor:
+        """images [N, 3, H, W] -> logits [N, C, H, W]."""
+        features = self.backbone((images - self.mean) / self.std)
+        logits: Tensor = self.decode_head(features)
+        return resize(logits, images.shape[2:], self.align_corners)
+
+    def inference(self, images: Tensor) -> Tensor:
+        """images [N, 3, H, W] -> logits [N, C, H, W], by `test_cfg.mode`."""
+        if self.test_cfg["mode"] == "slide":
+            return self.slide_inference(images)
+        return self.whole_inference(images)
+
+    def whole_inference(self, images: Tensor) -> Tensor:
+        """One pass over the whole image."""
+        return self.encode_decode(images)
+
+    def slide_inference(self, images: Tensor) -> Tensor:
+        """Windows of `crop_size` at `stride`, the last ones moved inside the image; overlapping logits averaged."""
+        h_stride, w_stride = self.test_cfg["stride"]
+        h_crop, w_crop = self.test_cfg["crop_size"]
+        batch_size, _, h_img, w_img = images.shape
+        h_grids = max(h_img - h_crop + h_stride - 1, 0) // h_stride + 1
+        w_grids = max(w_img - w_crop + w_stride - 1, 0) // w_stride + 1
+        preds = images.new_zeros((batch_size, self.num_classes, h_img, w_img))
+        count_mat = images.new_zeros((batch_size, 1, h_img, w_img))
+        for h_idx in range(h_grids):
+            for w_idx in range(w_grids):
+                y1 = h_idx * h_stride
+                x1 = w_idx * w_stride
+                y2 = min(y1 + h_crop, h_img)
+                x2 = min(x1 + w_crop, w_img)
+                y1 = max(y2 - h_crop, 0)
+                x1 = max(x2 - w_crop, 0)
+                crop_logits = self.encode_decode(images[:, :, y1:y2, x1:x2])
+                preds[:, :, y1:y2, x1:x2] += crop_logits
+                count_mat[:, :, y1:y2, x1:x2] += 1
+        return preds / count_mat

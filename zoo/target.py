@@ -1,0 +1,95 @@
+"""What a model is deployed for: backend, precision, exporter, opset, input shapes, level, device (torch-free)."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+from zoo.errors import InputError, nearest
+
+BACKENDS = ("pytorch", "onnxruntime", "tensorrt", "tensorrt-rtx")
+PRECISIONS = ("fp32", "fp16", "int8")
+EXPORTERS = ("dynamo", "torchscript")
+LEVELS = ("final", "decoded", "raw")
+AXES = ("batch", "height", "width")
+OPSETS = range(17, 27)
+DYNAMO_MIN_OPSET = 18  # below it the dynamo exporter writes files that ONNX Runtime refuses
+DEFAULT_MAX_BATCH = 8
+DEFAULT_SIDES = (32, 2048)
+
+
+@dataclass(frozen=True)
+class AxisRange:
+    """The sizes that one input axis may take, in elements: ``min <= opt <= max``; static where all are equal."""
+
+    min: int
+    opt: int
+    max: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min <= self.opt <= self.max:
+            raise InputError(
+                f"axis range {self.min}:{self.opt}:{self.max}: expected 1 <= min <= opt <= max; "
+                "give min:opt:max in rising order, for example 1:2:8"
+            )
+
+    @classmethod
+    def fixed(cls, size: int) -> Self:
+        """The range that holds one size."""
+        return cls(size, size, size)
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether more than one size is allowed."""
+        return self.min != self.max
+
+    def __contains__(self, size: int) -> bool:
+        return self.min <= size <= self.max
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a model is deployed for. Frozen and hashable.
+
+    ``batch``, ``height`` and ``width`` are the axes of the input ``images`` float32 [N, 3, H, W].
+    Raises InputError where a field has an unknown value, naming the nearest known ones.
+    """
+
+    height: AxisRange
+    width: AxisRange
+    batch: AxisRange = AxisRange(1, 2, DEFAULT_MAX_BATCH)
+    backend: str = "onnxruntime"
+    precision: str = "fp32"
+    exporter: str = "dynamo"
+    opset: int = 20
+    level: str = "final"
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("backend", BACKENDS),
+            ("precision", PRECISIONS),
+            ("exporter", EXPORTERS),
+            ("level", LEVELS),
+        ):
+            value = getattr(self, name)
+            if value not in known:
+                raise InputError(f'unknown {name} "{value}"; {nearest(str(value), known)}')
+        if isinstance(self.opset, bool) or not isinstance(self.opset, int) or self.opset not in OPSETS:
+            raise InputError(f"opset {self.opset!r}: expected {OPSETS.start} to {OPSETS.stop - 1}")
+        if self.exporter == "dynamo" and self.opset < DYNAMO_MIN_OPSET:
+            raise InputError(
+                f"opset {self.opset} with exporter dynamo: expected {DYNAMO_MIN_OPSET} or above, because torch writes "
+                "files below it that ONNX Runtime refuses; give --opset 20 or --exporter torchscript"
+            )
+
+    @property
+    def dynamic_axes(self) -> tuple[str, ...]:
+        """The names of the axes that may vary, in the order of AXES."""
+        return tuple(axis for axis in AXES if getattr(self, axis).dynamic)
+
+    def with_(self, **changes: Any) -> Self:
+        """A copy with some fields changed. Raises InputError for an unknown field."""
+        known = [field.name for field in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise InputError(f'unknown target field "{name}"; {nearest(name, known)}')
+        return replace(self, **changes)
