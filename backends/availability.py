@@ -1,0 +1,40 @@
+"""Which backends this machine has."""
+
+import importlib.util
+
+from zoo.errors import BackendUnavailableError, InputError, nearest
+from zoo.target import BACKENDS
+
+_NEEDS = {
+    "onnxruntime": ("onnxruntime", "pip install onnxruntime"),
+    "pytorch": ("torch", 'pip install "zooport[export]"'),
+}
+
+
+def available() -> dict[str, str | None]:
+    """Each backend's name -> None where it can be used here, else the reason and what to install.
+
+    Looks for the libraries and imports none of them.
+    """
+    return {backend: _lack(backend) for backend in BACKENDS}
+
+
+def require(backend: str) -> None:
+    """Raise unless `backend` can be used here: InputError for no backend's name, else BackendUnavailableError."""
+    if backend not in BACKENDS:
+        raise InputError(f'unknown backend "{backend}"; {nearest(backend, BACKENDS)}')
+    lack = _lack(backend)
+    if lack is not None:
+        here = ", ".join(name for name, reason in available().items() if reason is None) or "none"
+        raise BackendUnavailableError(f"backend {backend} is not available: {lack} (available here: {here})")
+
+
+def _lack(backend: str) -> str | None:
+    if backend not in _NEEDS:
+        return "this version of zooport does not have it yet; use backend onnxruntime"
+    library, remedy = _NEEDS[backend]
+    try:
+        found = importlib.util.find_spec(library) is not None
+    except (ImportError, ValueError):  # an import hook refuses it, or a stand-in without a spec is loaded
+        found = False
+    return None if found else f"{library} is not installed; {remedy}"

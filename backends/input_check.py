@@ -1,0 +1,74 @@
+"""The one check of the arrays that go into a runner."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.errors import InputError, nearest
+from zoo.target import AxisRange
+from zoo.tensor_spec import TensorSpec
+
+
+class InputCheck:
+    """Checks named arrays against the specs of a graph's inputs and the bounds of its dynamic axes."""
+
+    def __init__(self, specs: Sequence[TensorSpec], axes: Mapping[str, AxisRange]) -> None:
+        self._specs = tuple((spec, np.dtype(spec.dtype)) for spec in specs)
+        self._names = frozenset(spec.name for spec in specs)
+        self._axes = axes
+
+    def __call__(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The arrays in the order of the specs, C-contiguous (copied only where they are not).
+
+        Raises InputError for a missing or unknown name, a wrong dtype or rank, a fixed side of another size, a dynamic
+        one out of its bounds, and one axis name with two sizes.
+        """
+        if arrays.keys() != self._names:
+            self._refuse_names(arrays)
+        sizes: dict[str, tuple[int, str]] = {}
+        checked = {}
+        for spec, dtype in self._specs:
+            array = arrays[spec.name]
+            if not isinstance(array, np.ndarray):
+                raise InputError(f'input "{spec.name}": got {type(array).__name__}, expected a numpy array: {spec}')
+            if array.dtype != dtype:
+                raise InputError(
+                    f'input "{spec.name}": got dtype {array.dtype}, expected {spec.dtype}; convert it with '
+                    f'.astype("{spec.dtype}")'
+                )
+            if array.ndim != len(spec.shape):
+                raise InputError(f'input "{spec.name}": got shape {list(array.shape)}, expected {_shape(spec)}')
+            for index, (size, side) in enumerate(zip(array.shape, spec.shape, strict=True)):
+                if size != side:
+                    self._check_side(spec, array, index, sizes)
+            checked[spec.name] = np.ascontiguousarray(array)
+        return checked
+
+    def _check_side(self, spec: TensorSpec, array: NDArray[Any], index: int, sizes: dict[str, tuple[int, str]]) -> None:
+        side, size = spec.shape[index], array.shape[index]
+        where = f'input "{spec.name}": got shape {list(array.shape)}, expected {_shape(spec)}'
+        if isinstance(side, int):
+            raise InputError(f"{where}; axis {index} must be {side}")
+        bounds = self._axes.get(side)
+        if size < 1 or (bounds is not None and size not in bounds):
+            allowed = f"{bounds.min} to {bounds.max}" if bounds is not None else "1 or more"
+            raise InputError(
+                f"{where}; axis {side} must be {allowed}: split or resize the input, or deploy with wider bounds "
+                "(--dynamic)"
+            )
+        first = sizes.setdefault(side, (size, spec.name))
+        if first[0] != size:
+            raise InputError(f'{where}; axis {side} is {first[0]} in input "{first[1]}" and must be the same here')
+
+    def _refuse_names(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        for name in arrays:
+            if name not in self._names:
+                raise InputError(f'unknown input "{name}"; {nearest(str(name), self._names)}')
+        missing = [spec for spec, _ in self._specs if spec.name not in arrays]
+        raise InputError(f'no input "{missing[0].name}"; give {", ".join(str(spec) for spec, _ in self._specs)}')
+
+
+def _shape(spec: TensorSpec) -> str:
+    return f"[{', '.join(map(str, spec.shape))}]"

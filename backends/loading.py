@@ -1,0 +1,71 @@
+"""From a deployment's folder to a model that runs."""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from backends.availability import require
+from backends.deployment import Deployment
+from backends.runner import Runner
+from zoo.errors import InputError
+from zoo.manifest import MANIFEST_FILE, Manifest
+
+ONNX_FILE = "model.onnx"
+
+
+def load(path: str | os.PathLike[str], *, provider: str | None = None, threads: int | None = None) -> Deployment:
+    """Load the deployment in the folder `path`, as tools/deploy.py wrote it.
+
+    `provider` ("cpu", "cuda", "cuda:1" ...) and `threads` replace what the manifest says; without either, the CPU and
+    all CPUs that this process may use. Raises InputError where the folder or a file of it is missing, changed or of an
+    unknown schema version, or the backend unknown; BackendUnavailableError where the backend or provider is not here.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        fault = "is a file" if folder.exists() else "no such folder"
+        raise InputError(f"{folder}: {fault}; give the folder with {MANIFEST_FILE} that tools/deploy.py wrote")
+    manifest = Manifest.read(folder)
+    if manifest.backend == "pytorch":
+        raise InputError(f"{folder}: backend pytorch runs modules, not folders; deploy with --backend onnxruntime")
+    require(manifest.backend)
+    if ONNX_FILE not in manifest.files:
+        raise InputError(f"{folder / MANIFEST_FILE}: files: no {ONNX_FILE}, which backend onnxruntime loads")
+    runner = _verified(folder, manifest, lambda: _open_onnxruntime(folder, manifest, provider, threads))
+    return Deployment(manifest, runner)
+
+
+def _verified(folder: Path, manifest: Manifest, open_runner: Callable[[], Runner]) -> Runner:
+    """The opened runner, once all hashes are right. Files are hashed while the engine loads them, to save the time.
+
+    A file that changed is the better message, so it also comes where the engine has refused that file.
+    """
+    faults: list[Exception] = []
+
+    def verify() -> None:
+        try:
+            manifest.verify(folder)
+        except Exception as fault:  # noqa: BLE001 - raised again below, in the caller's thread
+            faults.append(fault)
+
+    hashing = threading.Thread(target=verify, name="zooport-verify")
+    hashing.start()
+    try:
+        return open_runner()
+    finally:
+        hashing.join()
+        if faults:
+            raise faults[0]
+
+
+def _open_onnxruntime(folder: Path, manifest: Manifest, provider: str | None, threads: int | None) -> Runner:
+    from backends.onnxruntime import OnnxRuntimeRunner
+
+    return OnnxRuntimeRunner(
+        folder / ONNX_FILE,
+        manifest.inputs,
+        manifest.outputs,
+        manifest.axes,
+        provider=provider if provider is not None else manifest.provider or "cpu",
+        threads=threads if threads is not None else manifest.threads,
+    )

@@ -1,0 +1,87 @@
+"""The runner of ONNX Runtime."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import onnxruntime
+
+from backends.onnxruntime.session import open_session
+from backends.runner import Array, Runner
+from zoo.errors import ExportError, InputError
+from zoo.target import AxisRange
+from zoo.tensor_spec import TensorSpec
+
+DTYPES = {"float": "float32", "float16": "float16", "double": "float64", "bool": "bool"} | {
+    name: name for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+}
+
+
+class OnnxRuntimeRunner(Runner):
+    """Runs an ONNX file in ONNX Runtime. Threads may share it: a session's run lets go of Python's lock.
+
+    Without `inputs` and `outputs` they are read from the file. `provider`: "cpu", "cuda", "cuda:1", or ONNX Runtime's
+    own name. `threads`: of the session, None for the CPUs that this process may use. Outputs on the CPU are memory that
+    ONNX Runtime hands over without a copy; nothing of it is used again.
+    Raises as open_session does, and InputError where the given tensors are not those of the file.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        inputs: Iterable[TensorSpec] | None = None,
+        outputs: Iterable[TensorSpec] | None = None,
+        axes: Mapping[str, AxisRange] | None = None,
+        *,
+        provider: str = "cpu",
+        threads: int | None = None,
+    ) -> None:
+        self.path = Path(path)
+        session = open_session(self.path, provider, threads)
+        self._session: onnxruntime.InferenceSession | None = session
+        self.provider: str = session.get_providers()[0]
+        self.threads: int = session.get_session_options().intra_op_num_threads
+        super().__init__(
+            self._agreed("input", session.get_inputs(), inputs),
+            self._agreed("output", session.get_outputs(), outputs),
+            axes,
+        )
+        self._output_names = [spec.name for spec in self.outputs]
+
+    def _run(self, arrays: Mapping[str, Array]) -> Sequence[Array]:
+        session = self._session
+        if session is None:
+            raise InputError("the runner is closed; load the deployment again")
+        try:
+            outputs: list[Array] = session.run(self._output_names, arrays)
+        except Exception as error:  # ONNX Runtime's errors have no base of their own
+            shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
+            reason = " ".join(str(error).split())
+            raise ExportError(f"{self.path}: ONNX Runtime stopped at inputs {shapes}: {reason}") from error
+        return outputs
+
+    def _release(self) -> None:
+        self._session = None
+
+    def _agreed(
+        self, side: str, nodes: Sequence[onnxruntime.NodeArg], wanted: Iterable[TensorSpec] | None
+    ) -> tuple[TensorSpec, ...]:
+        """`wanted`, which must have the file's names and dtypes; the file's own specs without it."""
+        found = tuple(_spec(node) for node in nodes)
+        specs = found if wanted is None else tuple(wanted)
+        has = {spec.name: spec.dtype for spec in found}
+        for spec in specs:
+            if has.get(spec.name) != spec.dtype:
+                raise InputError(
+                    f"{self.path}: got the {side}s {', '.join(map(str, found))}; expected {spec}; "
+                    "the file is not the one that was described: export it again"
+                )
+        return specs
+
+
+def _spec(node: onnxruntime.NodeArg) -> TensorSpec:
+    element = node.type.removeprefix("tensor(").removesuffix(")")
+    shape = tuple(
+        side if isinstance(side, int) else side or f"{node.name}_{axis}" for axis, side in enumerate(node.shape)
+    )
+    return TensorSpec(node.name, DTYPES.get(element, element), shape)

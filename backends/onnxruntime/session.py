@@ -1,0 +1,66 @@
+"""An ONNX Runtime session from a file, with our defaults and our errors."""
+
+import os
+from pathlib import Path
+
+import onnxruntime
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidProtobuf
+
+from backends.onnxruntime.providers import provider_options
+from zoo.errors import BackendUnavailableError, ExportError, InputError
+
+FATAL = 4
+NO_GRAPH = ("No graph was found", "does not have a graph")  # of an empty file, by version of ONNX Runtime
+
+
+def default_threads() -> int:
+    """The number of CPUs that this process may use: more threads than that can halve the speed."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def open_session(path: Path, provider: str, threads: int | None) -> onnxruntime.InferenceSession:
+    """A session that runs on `provider` and on no other, and is silent.
+
+    Raises InputError where the file is missing or is no ONNX model or `threads` is below 1; ExportError where ONNX
+    Runtime refuses the model; BackendUnavailableError where the provider is not there or could not be started.
+    """
+    name, options = provider_options(provider)
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise InputError(f"threads={threads!r}: expected a whole number, 1 or more, or None for all of this process's")
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; give the path of an ONNX model")
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = default_threads() if threads is None else threads
+    settings.inter_op_num_threads = 1
+    settings.log_severity_level = FATAL  # whatever goes wrong arrives as an exception
+    try:
+        session = onnxruntime.InferenceSession(
+            os.fspath(path), settings, providers=[name], provider_options=[options], enable_fallback=0
+        )
+    except Exception as error:  # ONNX Runtime's errors have no base of their own
+        if isinstance(error, InvalidProtobuf) or any(words in str(error) for words in NO_GRAPH):
+            raise InputError(
+                f"{path}: not an ONNX model, or a damaged one ({path.stat().st_size} bytes; ONNX Runtime: "
+                f"{_reason(error)}); export or copy it again"
+            ) from error
+        if name != "CPUExecutionProvider" and name in str(error):
+            raise BackendUnavailableError(_not_started(name, _reason(error))) from error
+        raise ExportError(f"{path}: ONNX Runtime {onnxruntime.__version__} refuses it: {_reason(error)}") from error
+    if name not in session.get_providers():
+        raise BackendUnavailableError(_not_started(name, f"it runs on {', '.join(session.get_providers())} instead"))
+    session.disable_fallback()
+    return session
+
+
+def _not_started(name: str, reason: str) -> str:
+    return (
+        f"provider {name} could not be started: {reason} (available: "
+        f"{', '.join(onnxruntime.get_available_providers())}); install the libraries that it needs, or use provider cpu"
+    )
+
+
+def _reason(error: Exception) -> str:
+    """The last part of ONNX Runtime's message, on one line."""
+    return " ".join(str(error).rpartition("failed:")[2].split())

@@ -1,0 +1,71 @@
+"""One built model: named arrays in, named arrays out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from backends.input_check import InputCheck
+from zoo.errors import InputError
+from zoo.target import AxisRange
+from zoo.tensor_spec import TensorSpec
+
+Array = NDArray[Any]
+
+
+class Runner(ABC):
+    """Runs one built model. A context manager; may be used by several threads at once.
+
+    `inputs` and `outputs` name the tensors, in the model's order. `axes` holds the bounds of the dynamic axes that the
+    inputs' shapes name; an axis without bounds takes any size from 1.
+    Subclasses write `_run`, which gets arrays that have been checked, and `_release`.
+    """
+
+    def __init__(
+        self,
+        inputs: Iterable[TensorSpec],
+        outputs: Iterable[TensorSpec],
+        axes: Mapping[str, AxisRange] | None = None,
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.axes: Mapping[str, AxisRange] = MappingProxyType(dict(axes or {}))
+        self._check = InputCheck(self.inputs, self.axes)
+        self._closed = False
+
+    def run(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
+        """All outputs by name, for all inputs by name.
+
+        The inputs are read during the call only: they are not changed and not kept, so their buffers can be used again
+        at once. The outputs are new arrays in every call, and the caller's own. Inputs that are not C-contiguous are
+        copied first. Raises InputError where an input is missing, unknown, or of the wrong dtype, rank or size, and
+        after close.
+        """
+        if self._closed:
+            raise InputError("the runner is closed; load the deployment again")
+        outputs = self._run(self._check(arrays))
+        return {spec.name: array for spec, array in zip(self.outputs, outputs, strict=True)}
+
+    def close(self) -> None:
+        """Give the engine's memory back. A second call does nothing; runs that are under way end in peace."""
+        if not self._closed:
+            self._closed = True
+            self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @abstractmethod
+    def _run(self, arrays: Mapping[str, Array]) -> Sequence[Array]:
+        """The outputs in the order of `outputs`, as new arrays. `arrays`: every input, C-contiguous, in order."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Let go of what the runner holds."""

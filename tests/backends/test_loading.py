@@ -1,0 +1,103 @@
+"""backends.load: what is wrong with a folder, and what is said about it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+import pytest
+
+from backends import load
+from backends.onnxruntime.session import default_threads
+from zoo.errors import BackendUnavailableError, InputError
+
+
+def change(folder: Path, **changes: Any) -> Path:
+    """Edit deployment.json by hand."""
+    path = folder / "deployment.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    return folder
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere: no such folder; give the folder with deployment.json"):
+        load(tmp_path / "nowhere")
+    (tmp_path / "model.onnx").touch()
+    with pytest.raises(InputError, match=r"model.onnx: is a file; give the folder"):
+        load(str(tmp_path / "model.onnx"))
+    with pytest.raises(InputError, match=r"no deployment.json; give the folder that tools/deploy.py wrote"):
+        load(tmp_path)
+
+
+def test_unknown_schema_version(deploy: Callable[..., Path]) -> None:
+    with pytest.raises(InputError, match=r"schema_version is 99; this zooport reads version 1"):
+        load(change(deploy(), schema_version=99))
+
+
+def test_a_file_that_changed_after_it_was_hashed(deploy: Callable[..., Path]) -> None:
+    folder = deploy()
+    content = (folder / "model.onnx").read_bytes()
+    (folder / "model.onnx").write_bytes(content.replace(b"small", b"smell"))
+    with pytest.raises(InputError, match=r"model.onnx: got sha256 \w{64}, expected \w{64} .* changed after it was dep"):
+        load(folder)
+    (folder / "model.onnx").write_bytes(content[:-200])
+    with pytest.raises(InputError, match=rf"model.onnx: got bytes {len(content) - 200}, expected {len(content)}"):
+        load(folder)
+    (folder / "model.onnx").unlink()
+    with pytest.raises(InputError, match=r"model.onnx: cannot be read \(No such file"):
+        load(folder)
+
+
+def test_backends_that_are_none_or_not_here(deploy: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = deploy()
+    with pytest.raises(InputError, match='unknown backend "onnxruntim"; nearest: "onnxruntime", "pytorch"'):
+        load(change(folder, backend="onnxruntim"))
+    with pytest.raises(BackendUnavailableError, match="backend tensorrt is not available: this version of zooport"):
+        load(change(folder, backend="tensorrt"))
+    with pytest.raises(InputError, match="backend pytorch runs modules, not folders"):
+        load(change(folder, backend="pytorch"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(BackendUnavailableError, match="onnxruntime is not installed; pip install onnxruntime"):
+        load(change(folder, backend="onnxruntime"))
+
+
+def test_a_manifest_without_the_file_that_is_loaded(deploy: Callable[..., Path]) -> None:
+    folder = deploy()
+    record = json.loads((folder / "deployment.json").read_text())["files"]["model.onnx"]
+    with pytest.raises(InputError, match=r"files: no model.onnx"):
+        load(change(folder, files={"other.onnx": record}))
+
+
+def test_a_manifest_that_describes_another_file(deploy: Callable[..., Path]) -> None:
+    folder = deploy()
+    outputs = json.loads((folder / "deployment.json").read_text())["outputs"]
+    outputs[0]["name"] = "count"
+    with pytest.raises(InputError, match=r"got the outputs num_dets int64 \[N\].*; expected count int64 \[N\]"):
+        load(change(folder, outputs=outputs))
+
+
+def test_a_manifest_of_a_graph_without_images(deploy: Callable[..., Path]) -> None:
+    folder = change(deploy(), inputs=[{"name": "points", "dtype": "float32", "shape": [1, 4]}])
+    with pytest.raises(InputError, match=r"expected points float32 \[1, 4\]"):
+        load(folder)
+
+
+def test_provider_and_threads_replace_the_manifests(detector: Path, deploy: Callable[..., Path]) -> None:
+    assert load(detector).runner.threads == default_threads()
+    assert load(detector, threads=1).runner.threads == 1
+    folder = deploy(changes={"threads": 3, "provider": "CPUExecutionProvider"})
+    assert load(folder).runner.threads == 3
+    assert load(folder).runner.provider == "CPUExecutionProvider"
+    with pytest.raises(InputError, match="threads=0: expected a whole number, 1 or more"):
+        load(folder, threads=0)
+    with pytest.raises(InputError, match='unknown provider ""'):
+        load(folder, provider="")
+
+
+@pytest.mark.skipif("CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="this machine has CUDA")
+def test_a_deployment_for_a_provider_that_is_not_here(deploy: Callable[..., Path]) -> None:
+    folder = deploy(changes={"provider": "cuda:0"})
+    with pytest.raises(BackendUnavailableError, match=r"CUDAExecutionProvider is not available .*use provider cpu"):
+        load(folder)
+    assert load(folder, provider="cpu").runner.provider == "CPUExecutionProvider"

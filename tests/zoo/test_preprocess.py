@@ -1,0 +1,174 @@
+"""Preprocessing against plain numpy, geometry there and back, and what is said of wrong images."""
+
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoo.errors import InputError
+from zoo.preprocess import INTERPOLATIONS, Geometry, Preprocess, check_image
+
+SIDES = st.integers(32, 700)
+SIZES = st.tuples(st.integers(32, 200), st.integers(32, 200))
+QUICK = settings(max_examples=60, deadline=None)
+
+
+def steps() -> st.SearchStrategy[Preprocess]:
+    """Any preprocessing."""
+    sized = st.builds(
+        Preprocess,
+        SIZES,
+        resize=st.sampled_from(["letterbox", "stretch"]),
+        interpolation=st.sampled_from(sorted(INTERPOLATIONS)),
+        pad_value=st.integers(0, 255),
+    )
+    kept = st.builds(Preprocess, st.none(), st.just("keep"), pad_value=st.integers(0, 255), size_divisor=SIDES)
+    return sized | kept
+
+
+def plain(image: np.ndarray, how: Preprocess) -> np.ndarray:
+    """The same, written as the definition reads."""
+    height, width = image.shape[:2]
+    if how.size is None:
+        new, size = (height, width), tuple(-(-side // how.size_divisor) * how.size_divisor for side in (height, width))
+    elif how.resize == "stretch":
+        new, size = how.size, how.size
+    else:
+        scale = min(how.size[0] / height, how.size[1] / width)
+        new, size = (max(1, round(height * scale)), max(1, round(width * scale))), how.size
+    canvas = np.full((*size, 3), how.pad_value, np.uint8)
+    canvas[: new[0], : new[1]] = cv2.resize(image, new[::-1], interpolation=INTERPOLATIONS[how.interpolation])
+    return canvas[:, :, ::-1].transpose(2, 0, 1).astype(np.float32) / 255
+
+
+@QUICK
+@given(how=steps(), height=SIDES, width=SIDES, seed=st.integers(0, 9), stride=st.sampled_from([1, -1, 2]))
+def test_values_are_those_of_the_definition(how: Preprocess, height: int, width: int, seed: int, stride: int) -> None:
+    pixels = np.random.default_rng(seed).integers(0, 256, (height * abs(stride), width, 3)).astype(np.uint8)
+    image = pixels[::stride]
+    before = image.copy()
+    expected = plain(np.ascontiguousarray(image), how)
+    batch = np.full((3, *expected.shape), np.nan, np.float32)
+    geometry = how.run(image, batch[1])
+    np.testing.assert_array_equal(batch[1], expected)
+    assert np.isnan(batch[[0, 2]]).all(), "the neighbours in the batch are left alone"
+    np.testing.assert_array_equal(image, before)
+    assert geometry.tensor_size == expected.shape[1:]
+    assert geometry == how.geometry(height, width)
+
+
+@pytest.mark.parametrize(("height", "width"), [(32, 6000), (6000, 32)])
+def test_very_long_images(height: int, width: int) -> None:
+    how = Preprocess((64, 96))
+    image = np.random.default_rng(0).integers(0, 256, (height, width, 3)).astype(np.uint8)
+    out = np.empty((3, 64, 96), np.float32)
+    geometry = how.run(image, out)
+    assert min(geometry.resized_size) == 1
+    np.testing.assert_array_equal(out, plain(image, how))
+    np.testing.assert_allclose(
+        geometry.boxes_to_image(geometry.boxes_to_tensor(np.array([[0, 0, width, height]]))), [[0, 0, width, height]]
+    )
+
+
+@QUICK
+@given(how=steps(), height=SIDES, width=SIDES, data=st.data())
+def test_boxes_come_back(how: Preprocess, height: int, width: int, data: st.DataObject) -> None:
+    part = st.floats(0, 1, width=32)
+    corners = data.draw(st.lists(st.tuples(part, part, part, part), max_size=5))
+    boxes = np.array(corners, np.float32).reshape(-1, 4) * np.array([width, height, width, height], np.float32)
+    geometry = how.geometry(height, width)
+    in_tensor = geometry.boxes_to_tensor(boxes)
+    tensor_height, tensor_width = geometry.resized_size
+    assert (in_tensor <= np.array([tensor_width, tensor_height] * 2) * (1 + 1e-5)).all()
+    back = geometry.boxes_to_image(in_tensor)
+    assert back.dtype == np.float32
+    assert back.shape == boxes.shape
+    np.testing.assert_allclose(back, boxes, rtol=1e-5, atol=1e-3)
+
+
+def test_boxes_are_clipped_to_the_image() -> None:
+    geometry = Preprocess((64, 64)).geometry(100, 200)  # resized to 32x64; padding below
+    boxes = np.array([[-5, -5, 70, 64], [10, 40, 20, 60]], np.float32)
+    given = boxes.copy()
+    np.testing.assert_allclose(geometry.boxes_to_image(boxes), [[0, 0, 200, 100], [31.25, 100, 62.5, 100]])
+    np.testing.assert_array_equal(boxes, given)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32])
+def test_label_maps_lose_their_padding_and_keep_their_labels(dtype: type) -> None:
+    geometry = Geometry((101, 203), (31, 63), (64, 64))  # odd: no pixel centre falls between two labels
+    label_map = np.random.default_rng(0).integers(0, 250, (64, 64)).astype(dtype)
+    label_map[31:] = label_map[:, 63:] = 251
+    whole = geometry.label_map_to_image(label_map)
+    rows, columns = ((np.arange(101) + 0.5) * 31 / 101).astype(int), ((np.arange(203) + 0.5) * 63 / 203).astype(int)
+    np.testing.assert_array_equal(whole, label_map[rows][:, columns])
+    assert whole.dtype == dtype
+
+
+def test_label_maps_of_the_same_size_are_copies() -> None:
+    label_map = np.zeros((64, 64), np.uint8)
+    whole = Geometry((32, 50), (32, 50), (64, 64)).label_map_to_image(label_map)
+    assert whole.shape == (32, 50)
+    assert not np.shares_memory(whole, label_map)
+
+
+@pytest.mark.parametrize(
+    ("image", "words"),
+    [
+        (None, "cv2.imread gives None"),
+        ([[1]], "got list, expected a numpy array"),
+        (np.zeros((0, 50, 3), np.uint8), "image is empty"),
+        (np.zeros((50, 50), np.uint8), r"got uint8 \[50, 50\], expected uint8 \[H, W, 3\], BGR; turn a grey"),
+        (np.zeros((50, 50, 1), np.uint8), "cv2.COLOR_GRAY2BGR"),
+        (np.zeros((50, 50, 4), np.uint8), r"drop the alpha channel with image\[:, :, :3\]"),
+        (np.zeros((3, 50, 50), np.uint8), "give one image, channels last"),
+        (np.zeros((1, 50, 50, 3), np.uint8), "give one image, channels last"),
+        (np.zeros((50, 50, 3), np.float32), r"got float32 \[50, 50, 3\].*image \* 255"),
+        (np.zeros((50, 50, 3), np.uint16), "got uint16"),
+        (np.zeros((50, 31, 3), np.uint8), r"got 50x31 pixels \(height x width\), expected 32 or more on each side"),
+    ],
+)
+def test_what_is_no_image(image: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        check_image(image, "image 3")
+    assert str(caught.value).startswith("image 3")
+    assert "\n" not in str(caught.value)
+    with pytest.raises(InputError):
+        Preprocess((64, 64)).run(image, np.empty((3, 64, 64), np.float32))
+
+
+def test_an_out_that_does_not_fit() -> None:
+    with pytest.raises(InputError, match=r"out is float64 \[3, 64, 64\], expected float32 \[3, 64, 64\]"):
+        Preprocess((64, 64)).run(np.zeros((50, 50, 3), np.uint8), np.empty((3, 64, 64)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"size": (64, 64), "resise": "stretch"}, 'unknown key "resise"; nearest: "resize"'),
+        ({"size": (64, 64), "resize": "leterbox"}, 'unknown resize "leterbox"; nearest: "letterbox"'),
+        ({"size": (64, 64), "interpolation": "linear"}, 'unknown interpolation "linear"; nearest: "bilinear"'),
+        ({}, r"no size; give size=\(height, width\)"),
+        ({"size": None}, 'got size None with resize "letterbox"'),
+        ({"size": (64, 64), "resize": "keep"}, r'got size \(64, 64\) with resize "keep"'),
+        ({"size": (64,)}, r"got size \(64,\), expected \(height, width\)"),
+        ({"size": (64, 31)}, "in whole pixels, 32 or more"),
+        ({"size": (64, 64.5)}, "in whole pixels"),
+        ({"size": (64, 64), "pad_value": 256}, "got pad_value 256, expected a whole number 0 to 255"),
+        ({"size": (64, 64), "pad_value": 0.5}, "got pad_value 0.5"),
+        ({"resize": "keep", "size_divisor": 0}, "got size_divisor 0"),
+    ],
+)
+def test_wrong_fields(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Preprocess.from_dict(fields)
+
+
+@QUICK
+@given(how=steps())
+def test_dicts_there_and_back(how: Preprocess) -> None:
+    assert Preprocess.from_dict(how.to_dict()) == how
+    assert isinstance(hash(how), int)

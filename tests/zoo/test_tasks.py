@@ -1,0 +1,137 @@
+"""Tasks: built from configs, output contract, results, drawing."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zoo.errors import InputError
+from zoo.preprocess import Geometry
+from zoo.structures import DetectionResult, SegmentationResult
+from zoo.tasks import TASKS, ClassInfo, Detection, SemanticSegmentation, build_task
+from zoo.tasks.drawing import color
+
+CLASSES = [{"name": "background", "category_id": None}, {"name": "zero", "category_id": 1}]
+IMAGE = np.random.default_rng(0).integers(0, 256, (60, 90, 3)).astype(np.uint8)
+
+
+def shown(specs: Any) -> list[str]:
+    return [str(spec) for spec in specs]
+
+
+def test_tasks_are_found_by_class_and_by_name() -> None:
+    for task in (
+        build_task({"type": "Detection", "classes": CLASSES}),
+        build_task({"type": "detection", "classes": [ClassInfo("background", None), ClassInfo("zero", 1)]}),
+    ):
+        assert isinstance(task, Detection)
+        assert task.classes == (ClassInfo("background", None), ClassInfo("zero", 1))
+    assert list(TASKS) == ["detection", "semantic-segmentation"]
+    assert (Detection.metric, SemanticSegmentation.metric) == ("CocoBoxAP", "MeanIoU")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"classes": CLASSES}, "task: no type; give one of Detection"),
+        ({"type": "Detecton", "classes": CLASSES}, 'unknown task "Detecton"; nearest: "Detection", "detection"'),
+        ({"type": "Detection", "clases": CLASSES}, 'task Detection: unknown key "clases"; nearest: "classes"'),
+        ({"type": "Detection"}, "task detection: no classes; list them all"),
+        ({"type": "Detection", "classes": [{"nam": "x"}]}, 'class: unknown key "nam"; nearest: "name"'),
+        ({"type": "Detection", "classes": [{"name": 5}]}, "class: got name 5 and category_id None, expected a string"),
+        ({"type": "Detection", "classes": [{"name": "x", "category_id": "1"}]}, "category_id '1'"),
+    ],
+)
+def test_wrong_configs(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        build_task(fields)
+
+
+def test_the_output_contract() -> None:
+    detection, segmentation = Detection(CLASSES), SemanticSegmentation(CLASSES)
+    assert shown(detection.outputs("final")) == [
+        "num_dets int64 [N]",
+        "boxes float32 [N, K, 4]",
+        "scores float32 [N, K]",
+        "labels int64 [N, K]",
+    ]
+    assert shown(detection.outputs("decoded")) == ["boxes float32 [N, P, 2, 4]", "scores float32 [N, P, 2]"]
+    assert shown(segmentation.outputs()) == ["label_map uint8 [N, H, W]"]
+    assert shown(segmentation.outputs("decoded")) == ["logits float32 [N, 2, H, W]"]
+    assert detection.outputs("raw") == segmentation.outputs("raw") == ()
+    many = SemanticSegmentation([{"name": str(index), "category_id": index} for index in range(257)])
+    assert shown(many.outputs()) == ["label_map int32 [N, H, W]"]
+    assert shown(SemanticSegmentation(many.classes[:256]).outputs()) == ["label_map uint8 [N, H, W]"]
+    with pytest.raises(InputError, match='unknown output level "finale"; nearest: "final"'):
+        detection.outputs("finale")
+
+
+def test_detections_in_the_images_coordinates() -> None:
+    outputs = {
+        "num_dets": np.array([2, 0, 1]),
+        "boxes": np.array([[[0, 0, 10, 10], [5, 5, 64, 64], [9, 9, 9, 9]]] * 3, np.float32),
+        "scores": np.array([[0.9, 0.8, 0.7]] * 3, np.float32),
+        "labels": np.array([[1, 1, 1]] * 3),
+    }
+    geometries = [Geometry((100, 200), (32, 64), (64, 64)), Geometry((64, 64), (64, 64), (64, 64))]
+    first, second = Detection(CLASSES).results(outputs, geometries)
+    assert isinstance(first, DetectionResult)
+    np.testing.assert_allclose(first.boxes, [[0, 0, 31.25, 31.25], [15.625, 15.625, 200, 100]])
+    assert len(second) == 0
+    outputs["scores"][:] = 0
+    assert first.scores.tolist() == pytest.approx([0.9, 0.8])
+
+
+def test_label_maps_in_the_images_size() -> None:
+    outputs = {"label_map": np.ones((2, 64, 64), np.uint8)}
+    (result,) = SemanticSegmentation(CLASSES).results(outputs, [Geometry((100, 200), (32, 64), (64, 64))])
+    assert isinstance(result, SegmentationResult)
+    assert result.label_map.shape == (100, 200)
+
+
+@pytest.mark.parametrize(
+    ("task", "outputs"),
+    [
+        (Detection(CLASSES), {"boxes": np.zeros((1, 5, 2, 4)), "scores": np.zeros((1, 5, 2))}),
+        (SemanticSegmentation(CLASSES), {"logits": np.zeros((1, 2, 9, 9))}),
+    ],
+)
+def test_only_final_outputs_have_results(task: Any, outputs: dict[str, np.ndarray]) -> None:
+    with pytest.raises(InputError, match=r'only output level "final" has results: .*use \.runner\.run'):
+        task.results(outputs, [])
+
+
+def test_drawn_detections() -> None:
+    task = Detection(CLASSES)
+    before = IMAGE.copy()
+    result = DetectionResult(np.array([[-5, -5, 40, 30], [50, 20, 95, 65.0]]), np.array([0.9, 0.4]), np.array([1, 7]))
+    drawn = task.draw(IMAGE, result)
+    assert drawn.shape == IMAGE.shape
+    assert (drawn == np.array(color(1))).all(axis=2).sum() > 50
+    assert (drawn == np.array(color(7))).all(axis=2).sum() > 50, "an id past the classes is drawn, too"
+    np.testing.assert_array_equal(drawn, task.draw(IMAGE, result))
+    np.testing.assert_array_equal(IMAGE, before)
+    np.testing.assert_array_equal(task.draw(IMAGE, result[:0]), IMAGE)
+
+
+def test_drawn_label_maps() -> None:
+    task = SemanticSegmentation(CLASSES)
+    label_map = np.zeros((60, 90), np.uint8)
+    label_map[10:50, 20:80] = 1
+    drawn = task.draw(IMAGE, SegmentationResult(label_map))
+    np.testing.assert_array_equal(drawn[label_map == 0], IMAGE[label_map == 0])
+    assert (drawn[12, 22:78] != IMAGE[12, 22:78]).any()
+    np.testing.assert_array_equal(drawn, task.draw(IMAGE, SegmentationResult(label_map)))
+
+
+def test_results_of_another_task_are_not_drawn() -> None:
+    segmented = SegmentationResult(np.zeros((60, 90), np.uint8))
+    with pytest.raises(InputError, match="detection cannot draw a SegmentationResult"):
+        Detection(CLASSES).draw(IMAGE, segmented)
+    with pytest.raises(InputError, match="semantic-segmentation cannot draw a DetectionResult"):
+        SemanticSegmentation(CLASSES).draw(IMAGE, DetectionResult(np.zeros((0, 4)), np.zeros(0), np.zeros(0)))
+
+
+def test_colors_are_fixed_and_unlike() -> None:
+    assert color(0) == (38, 38, 255)
+    assert len({color(label) for label in range(80)}) == 80

@@ -1,0 +1,76 @@
+"""The shipped weights: small, half precision, truthfully described by their cards, good enough to mean something."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from zoo.checkpoint import load_checkpoint
+from zoo.config import load_config
+from zoo.registry import MODELS
+from zoo.training import Recipe, score
+
+CONFIGS = {
+    "configs/detection/faster-rcnn_r18-fpn_digits.py": ("coco/box_AP", 60),
+    "configs/segmentation/fcn_r18_digits.py": ("segmentation/mIoU", 70),
+    "configs/segmentation/fcn_r18-slide_digits.py": ("segmentation/mIoU", 70),
+}
+ROOT = Path(__file__).resolve().parents[2]
+WEIGHTS = sorted((ROOT / "zoo" / "weights").glob("*.safetensors"))
+MAX_BYTES = 6_000_000
+LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
+TOLERANCE = 15  # points that so few images may score below the gate of all 64
+
+
+def test_together_they_are_small() -> None:
+    assert [file.stem for file in WEIGHTS] == ["faster-rcnn_r18-fpn_digits", "fcn_r18_digits"]
+    assert sum(file.stat().st_size for file in WEIGHTS) < MAX_BYTES
+
+
+@pytest.mark.parametrize("file", WEIGHTS, ids=lambda file: file.stem)
+def test_the_card_describes_the_file(file: Path) -> None:
+    card = file.with_suffix(".md").read_text(encoding="utf-8")
+    state = load_file(file)
+    assert hashlib.sha256(file.read_bytes()).hexdigest() in card
+    assert f"{file.stat().st_size} bytes" in card
+    assert {tensor.dtype for tensor in state.values()} <= {torch.float16, torch.int64}
+    assert all(tensor.isfinite().all() for tensor in state.values())
+    counted = sum(t.numel() for name, t in state.items() if not re.search(r"running_|num_batches", name))
+    assert f"parameters: {counted}\n" in card
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_weights_load_and_score(config: str) -> None:
+    path = ROOT / config
+    loaded = load_config(path)
+    model = MODELS.build(loaded.model)
+    load_checkpoint(model, loaded.checkpoint, folder=path.parent)
+    metric, gate = CONFIGS[config]
+    assert score(loaded, model, limit=LIMIT)[metric] >= gate - TOLERANCE
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_the_card_gives_a_figure_above_the_gate(config: str) -> None:
+    metric, gate = CONFIGS[config]
+    cards = "".join(file.with_suffix(".md").read_text(encoding="utf-8") for file in WEIGHTS)
+    row = re.search(rf"\| `{re.escape(config)}` \| {metric} \| ([\d.]+) \|", cards)
+    assert row is not None
+    assert float(row[1]) >= gate
+
+
+def test_the_detector_is_not_resized_again() -> None:
+    config = load_config(ROOT / "configs/detection/faster-rcnn_r18-fpn_digits.py")
+    transform = MODELS.build(config.model).transform
+    height, width = config.preprocess["size"]
+    images, _ = transform([torch.zeros(3, height, width)])
+    assert images.image_sizes == [(height, width)]
+    assert images.tensors.shape == (1, 3, height, width)
+
+
+def test_a_config_without_a_recipe_of_its_own_names_the_one_to_run() -> None:
+    path = ROOT / "configs/segmentation/fcn_r18-slide_digits.py"
+    with pytest.raises(Exception, match=r"run python tools/train.py .*fcn_r18_digits.py"):
+        Recipe.from_config(load_config(path), path)

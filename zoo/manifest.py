@@ -1,0 +1,152 @@
+"""deployment.json: everything that a production machine must know of a deployment (torch-free)."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from zoo.errors import InputError
+from zoo.manifest_schema import SCHEMA_VERSION, schema_errors
+from zoo.preprocess import Preprocess
+from zoo.target import AxisRange
+from zoo.tasks.class_info import ClassInfo
+from zoo.tensor_spec import TensorSpec
+
+MANIFEST_FILE = "deployment.json"
+SHOWN_ERRORS = 4
+REDEPLOY = "deploy the model again with tools/deploy.py"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What a deployment is. The keys of deployment.json are the fields, and docs/deployment.schema.json describes them.
+
+    `axes` holds the bounds of each dynamic axis that the shapes of `inputs` name. `precision`: {stored, computed}.
+    `rewriters`: {name, reason, hits}, those that fired. `files`: {name: {sha256, bytes}}, names relative to the folder.
+    `parity`: {verdict}, None before parity was measured. `provider` and `threads` None: the backend's default and the
+    process's CPU affinity.
+    """
+
+    name: str
+    task: str
+    classes: tuple[ClassInfo, ...]
+    preprocess: Preprocess
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    axes: Mapping[str, AxisRange]
+    output_level: str
+    backend: str
+    precision: Mapping[str, str]
+    exporter: str
+    opset: int
+    versions: Mapping[str, str]
+    files: Mapping[str, Mapping[str, Any]]
+    rewriters: tuple[Mapping[str, Any], ...] = ()
+    provider: str | None = None
+    threads: int | None = None
+    parity: Mapping[str, str | None] = field(default_factory=lambda: {"verdict": None})
+    gates: Mapping[str, Any] = field(default_factory=dict)
+    schema_version: int = SCHEMA_VERSION
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain JSON types. Raises InputError where the manifest does not fit its schema."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain |= {
+            "classes": [info._asdict() for info in self.classes],
+            "preprocess": self.preprocess.to_dict(),
+            "inputs": [spec._asdict() | {"shape": list(spec.shape)} for spec in self.inputs],
+            "outputs": [spec._asdict() | {"shape": list(spec.shape)} for spec in self.outputs],
+            "axes": {name: {"min": axis.min, "opt": axis.opt, "max": axis.max} for name, axis in self.axes.items()},
+            "rewriters": [dict(rewriter) for rewriter in self.rewriters],
+            "files": {name: dict(record) for name, record in self.files.items()},
+        }
+        for name in ("precision", "versions", "parity", "gates"):
+            plain[name] = dict(plain[name])
+        _check(plain, f"manifest of {self.name}", "correct the field")
+        return plain
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any], source: str = MANIFEST_FILE) -> Self:
+        """The inverse of to_dict. `source` names the origin in messages. Raises InputError, see read."""
+        version = fields.get("schema_version")
+        if type(version) is not int or version not in range(max(1, SCHEMA_VERSION - 1), SCHEMA_VERSION + 1):
+            raise InputError(
+                f"{source}: schema_version is {version!r}; this zooport reads version {SCHEMA_VERSION} and the one "
+                f"before it; update zooport, or {REDEPLOY}"
+            )
+        _check(fields, source, REDEPLOY)
+        typed = dict(fields)
+        typed["classes"] = tuple(ClassInfo(**info) for info in fields["classes"])
+        typed["preprocess"] = Preprocess.from_dict(fields["preprocess"])
+        for side in ("inputs", "outputs"):
+            typed[side] = tuple(TensorSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in fields[side])
+        typed["axes"] = {name: AxisRange(**bounds) for name, bounds in fields["axes"].items()}
+        typed["rewriters"] = tuple(fields["rewriters"])
+        return cls(**typed)
+
+    def write(self, folder: str | os.PathLike[str]) -> Path:
+        """Write deployment.json into the folder: the same bytes for the same manifest. Gives its path."""
+        path = Path(folder) / MANIFEST_FILE
+        text = json.dumps(self.to_dict(), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
+        path.write_bytes(text.encode() + b"\n")
+        return path
+
+    @classmethod
+    def read(cls, folder: str | os.PathLike[str]) -> Self:
+        """Read and check the folder's deployment.json.
+
+        Raises InputError where it is missing, is not JSON, is of an unknown schema version, lacks a key, has one too
+        many or one of the wrong type. Does not look at the other files: see verify.
+        """
+        path = Path(folder) / MANIFEST_FILE
+        try:
+            fields = json.loads(path.read_bytes())
+        except FileNotFoundError as error:
+            raise InputError(f"{folder}: no {MANIFEST_FILE}; give the folder that tools/deploy.py wrote") from error
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        except ValueError as error:
+            raise InputError(f"{path}: not a JSON file ({error}); {REDEPLOY}") from error
+        if not isinstance(fields, dict):
+            raise InputError(f"{path}: got a JSON {type(fields).__name__}, expected an object; {REDEPLOY}")
+        return cls.from_dict(fields, str(path))
+
+    def verify(self, folder: str | os.PathLike[str]) -> None:
+        """Raise InputError unless each of `files` is in the folder and has its size and sha256."""
+        for name, expected in self.files.items():
+            path = Path(folder) / name
+            got = file_record(path)
+            for key in ("bytes", "sha256"):
+                if got[key] != expected[key]:
+                    raise InputError(
+                        f"{path}: got {key} {got[key]}, expected {expected[key]} ({MANIFEST_FILE}); the file changed "
+                        f"after it was deployed: copy the deployment again, or {REDEPLOY}"
+                    )
+
+
+def file_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """{sha256, bytes} of a file, for Manifest.files. Raises InputError where it cannot be read."""
+    import hashlib  # loads OpenSSL: here it happens in the thread that verifies, beside the engine's own loading
+
+    try:
+        with Path(path).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return {"sha256": digest, "bytes": file.tell()}
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); {REDEPLOY}") from error
+
+
+def _check(fields: Mapping[str, Any], source: str, mend: str) -> None:
+    errors = list(schema_errors(fields))
+    if not errors:
+        errors = [
+            f'inputs: tensor {spec["name"]} has the dynamic axis "{axis}" with no bounds in axes'
+            for spec in fields["inputs"]
+            for axis in spec["shape"]
+            if isinstance(axis, str) and axis not in fields["axes"]
+        ]
+    if errors:
+        more = f" (and {len(errors) - SHOWN_ERRORS} more)" if len(errors) > SHOWN_ERRORS else ""
+        raise InputError(f"{source}: {'; '.join(errors[:SHOWN_ERRORS])}{more}; {mend}")

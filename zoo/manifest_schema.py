@@ -1,0 +1,178 @@
+"""The shape of deployment.json: one JSON Schema, checked here without a dependency and published in docs/.
+
+`MANIFEST_SCHEMA` uses a small part of JSON Schema (draft 2020-12), and `schema_errors` knows just that part. The file
+docs/deployment.schema.json is written from it: `python -m zoo.manifest_schema > docs/deployment.schema.json`.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from zoo.errors import nearest
+from zoo.preprocess import INTERPOLATIONS, MAX_BYTE, MIN_SIDE, RESIZES
+from zoo.target import EXPORTERS, LEVELS
+
+SCHEMA_VERSION = 1
+VERDICTS = ("passed", "failed-allowed", "engine-not-run", None)
+FILE_NAME = r"^(?!\.{1,2}(/|$))[^/\\:]+(/(?!\.{1,2}(/|$))[^/\\:]+)*$"
+
+Schema = Mapping[str, Any]
+
+
+def _object(properties: Schema, **more: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": sorted(properties),
+        "additionalProperties": False,
+        **more,
+    }
+
+
+_TEXT: Schema = {"type": "string"}
+_COUNT: Schema = {"type": "integer", "minimum": 1}
+_TENSORS: Schema = {
+    "type": "array",
+    "minItems": 1,
+    "items": _object(
+        {
+            "name": _TEXT,
+            "dtype": _TEXT,
+            "shape": {"type": "array", "items": {"type": ["integer", "string"], "minimum": 0}},
+        }
+    ),
+}
+
+MANIFEST_SCHEMA: Schema = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "zooport deployment manifest (deployment.json)",
+    **_object(
+        {
+            "schema_version": {"type": "integer", "minimum": 1, "maximum": SCHEMA_VERSION},
+            "name": {**_TEXT, "description": "the config's name"},
+            "task": {**_TEXT, "description": "detection, semantic-segmentation ..."},
+            "classes": {
+                "description": "index = the model's own id; background and unused ids have category_id null",
+                "type": "array",
+                "minItems": 1,
+                "items": _object({"name": _TEXT, "category_id": {"type": ["integer", "null"]}}),
+            },
+            "preprocess": _object(
+                {
+                    "size": {
+                        "description": "height, width in pixels; null where resize is keep",
+                        "type": ["array", "null"],
+                        "minItems": 2,
+                        "maxItems": 2,
+                        "items": {"type": "integer", "minimum": MIN_SIDE},
+                    },
+                    "resize": {"enum": list(RESIZES)},
+                    "interpolation": {"enum": list(INTERPOLATIONS)},
+                    "pad_value": {"type": "integer", "minimum": 0, "maximum": MAX_BYTE},
+                    "size_divisor": _COUNT,
+                }
+            ),
+            "inputs": {**_TENSORS, "description": "a string in a shape names a dynamic axis"},
+            "outputs": _TENSORS,
+            "axes": {
+                "description": "the bounds of each dynamic axis of the inputs",
+                "type": "object",
+                "additionalProperties": _object({"min": _COUNT, "opt": _COUNT, "max": _COUNT}),
+            },
+            "output_level": {"enum": list(LEVELS)},
+            "backend": _TEXT,
+            "precision": {
+                **_object({"stored": _TEXT, "computed": _TEXT}),
+                "description": "of the file, and what the backend really computes in",
+            },
+            "provider": {"type": ["string", "null"], "description": "null: the backend's default"},
+            "threads": {**_COUNT, "type": ["integer", "null"], "description": "null: the process's CPU affinity"},
+            "exporter": {"enum": list(EXPORTERS)},
+            "opset": _COUNT,
+            "versions": {"type": "object", "additionalProperties": _TEXT},
+            "rewriters": {
+                "description": "those that fired during the export, and how often",
+                "type": "array",
+                "items": _object({"name": _TEXT, "reason": _TEXT, "hits": _COUNT}),
+            },
+            "files": {
+                "description": "each file that the runtime loads",
+                "type": "object",
+                "minProperties": 1,
+                "propertyNames": {"pattern": FILE_NAME},
+                "additionalProperties": _object(
+                    {"sha256": {**_TEXT, "pattern": "^[0-9a-f]{64}$"}, "bytes": {"type": "integer", "minimum": 0}}
+                ),
+            },
+            "parity": _object({"verdict": {"enum": list(VERDICTS)}}),
+            "gates": {"type": "object", "description": "the gates that parity was judged by"},
+        }
+    ),
+}
+
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "null": type(None),
+}
+
+
+def schema_errors(value: object, schema: Schema = MANIFEST_SCHEMA, where: str = "") -> Iterator[str]:
+    """What is wrong with `value`, one phrase for each fault, with its place (`classes[3].name`)."""
+    place = where or "the manifest"
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{place}: got {_shown(value)}, expected one of {', '.join(map(_shown, schema['enum']))}"
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and (isinstance(value, bool) or not any(isinstance(value, _TYPES[kind]) for kind in kinds)):
+        yield f"{place}: got {_shown(value)}, expected {' or '.join(kinds)}"
+        return
+    if isinstance(value, int) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        yield f"{place}: got {value}, expected {schema.get('minimum')} to {schema.get('maximum', 'any')}"
+    if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
+        yield f"{place}: got {_shown(value)}, expected a match of {schema['pattern']}"
+    if isinstance(value, list):
+        yield from _array_errors(value, schema, where)
+    if isinstance(value, dict):
+        yield from _object_errors(value, schema, where)
+
+
+def _array_errors(value: list[object], schema: Schema, where: str) -> Iterator[str]:
+    least, most = schema.get("minItems", 0), schema.get("maxItems", len(value))
+    if not least <= len(value) <= most:
+        yield f"{where}: got {len(value)} items, expected {least} to {schema.get('maxItems', 'any')}"
+    for index, item in enumerate(value):
+        yield from schema_errors(item, schema.get("items", {}), f"{where}[{index}]")
+
+
+def _object_errors(value: dict[str, object], schema: Schema, where: str) -> Iterator[str]:
+    prefix = f"{where}." if where else ""
+    known: Schema = schema.get("properties", {})
+    for key in schema.get("required", ()):
+        if key not in value:
+            yield f'{where or "the manifest"}: no key "{key}"'
+    if len(value) < schema.get("minProperties", 0):
+        yield f"{where}: got nothing, expected {schema['minProperties']} or more"
+    pattern = schema.get("propertyNames", {}).get("pattern", "")
+    others = schema.get("additionalProperties", True)
+    for key, item in value.items():
+        if not re.search(pattern, key):
+            yield f"{where}: the name {_shown(key)} is not that of a file inside the folder"
+        if key in known:
+            yield from schema_errors(item, known[key], prefix + key)
+        elif others is False:
+            yield f'unknown key "{prefix}{key}"; {nearest(key, known)}'
+        elif others is not True:
+            yield from schema_errors(item, others, prefix + key)
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, default=repr)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(MANIFEST_SCHEMA, indent=2) + "\n")
