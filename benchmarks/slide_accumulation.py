@@ -1,0 +1,149 @@
+"""Which form of slide inference is the fastest in ONNX Runtime? Decides the default of the rewriter.
+
+Exports one segmentor in every form (accumulation x windows as one batch or one after another), and as torch exports it
+by itself, and runs all of them interleaved in one process. The ratio is the median latency against the first row.
+
+    python benchmarks/slide_accumulation.py --rounds 15 --json slide_accumulation.json
+"""
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+import torch
+
+from rewriters import export_onnx
+from zoo import Target
+from zoo.contract import contract_module
+from zoo.models.segmentation import EncoderDecoder
+from zoo.target import AxisRange
+from zoo.tasks import build_task
+from zoo.tensor_spec import TensorSpec
+
+NUM_CLASSES = 11
+REWRITER = "zoo.EncoderDecoder.slide_inference"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, nargs=2, default=(512, 512), metavar=("H", "W"))
+    parser.add_argument("--crop", type=int, default=256)
+    parser.add_argument("--stride", type=int, default=171)
+    parser.add_argument("--base-channels", type=int, default=16, help="width of the ResNet-18")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--exporter", default="torchscript", choices=("torchscript", "dynamo"))
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+
+    torch.manual_seed(0)
+    model = _model(args.base_channels, args.crop, args.stride)
+    image = torch.rand(1, 3, *args.size, generator=torch.Generator().manual_seed(0))
+    forms: dict[str, tuple[bytes, float]] = {}
+    for window_batch in (True, False):
+        for accumulate in ("segments", "pad"):
+            name = f"{accumulate}, {'one batch' if window_batch else 'one by one'}"
+            options = {"accumulate": accumulate, "window_batch": window_batch}
+            forms[name] = _timed(lambda options=options: _ours(model, args, image, options))
+    forms["plain torchscript export"] = _timed(lambda: _plain(model, image))
+
+    sessions = {name: _session(content) for name, (content, _) in forms.items()}
+    feed = {"images": image.numpy()}
+    expected = model(image).detach().numpy()
+    for name, session in sessions.items():
+        np.testing.assert_allclose(session.run(None, feed)[0], expected, atol=1e-4, err_msg=name)
+    times: dict[str, list[float]] = {name: [] for name in sessions}
+    for _ in range(args.rounds):
+        for name, session in sessions.items():
+            start = time.perf_counter()
+            session.run(None, feed)
+            times[name].append(time.perf_counter() - start)
+    base = statistics.median(next(iter(times.values())))
+    rows = {
+        name: {
+            "ratio": round(statistics.median(times[name]) / base, 3),
+            "export_seconds": round(seconds, 2),
+            "bytes": len(content),
+        }
+        for name, (content, seconds) in forms.items()
+    }
+    print(
+        f"{args.size[0]}x{args.size[1]}, crop {args.crop}, stride {args.stride}, {args.exporter}; "
+        f"ONNX Runtime {ort.__version__} CPU, {os.cpu_count()} threads, median of {args.rounds}"
+    )
+    print("| form | latency ratio | export s | file MB |\n|---|---|---|---|")
+    for name, row in rows.items():
+        print(f"| {name} | {row['ratio']:.2f} | {row['export_seconds']:.1f} | {row['bytes'] / 1e6:.2f} |")
+    if args.json:
+        args.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+
+
+def _model(base_channels: int, crop: int, stride: int) -> EncoderDecoder:
+    return EncoderDecoder(
+        backbone={
+            "type": "ResNet18",
+            "base_channels": base_channels,
+            "strides": (1, 2, 1, 1),
+            "dilations": (1, 1, 2, 4),
+        },
+        decode_head={
+            "type": "FCNHead",
+            "in_channels": [base_channels, base_channels * 8],
+            "in_index": [0, 3],
+            "channels": 64,
+            "num_classes": NUM_CLASSES,
+        },
+        test_cfg={"mode": "slide", "crop_size": (crop, crop), "stride": (stride, stride)},
+    ).eval()
+
+
+def _ours(model: EncoderDecoder, args: argparse.Namespace, image: torch.Tensor, options: dict[str, object]) -> bytes:
+    height, width = args.size
+    target = Target(
+        height=AxisRange.fixed(height), width=AxisRange.fixed(width), batch=AxisRange.fixed(1), exporter=args.exporter
+    )
+    task = build_task(
+        {"type": "SemanticSegmentation", "classes": [{"name": str(i), "category_id": i} for i in range(NUM_CLASSES)]}
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        export_onnx(
+            contract_module(model, task, "decoded", {}),
+            target,
+            path,
+            example={"images": image},
+            output_specs=[TensorSpec("logits", "float32", (1, NUM_CLASSES, height, width))],
+            required_rewriters=[{"name": REWRITER, **options}],
+        )
+        return path.read_bytes()
+
+
+def _plain(model: EncoderDecoder, image: torch.Tensor) -> bytes:
+    stream = BytesIO()
+    torch.onnx.export(model, (image,), stream, dynamo=False, opset_version=17, input_names=["images"])
+    return stream.getvalue()
+
+
+def _timed(make: Callable[[], bytes]) -> tuple[bytes, float]:
+    start = time.perf_counter()
+    content = make()
+    return content, time.perf_counter() - start
+
+
+def _session(content: bytes) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = len(os.sched_getaffinity(0))
+    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+if __name__ == "__main__":
+    main()

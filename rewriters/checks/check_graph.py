@@ -1,0 +1,30 @@
+"""All checks of an exported graph, in the order of what they cost."""
+
+from collections.abc import Sequence
+
+import onnx
+
+from rewriters.checks.local_paths import check_local_paths
+from rewriters.checks.onnxruntime_loads import check_onnxruntime_loads
+from rewriters.checks.reachability import check_reachability
+from zoo.errors import ExportError
+from zoo.target import Target
+
+PROTOBUF_LIMIT = 2**31 - 1  # bytes; above it weights would have to lie in a second file
+
+
+def check_graph(model: onnx.ModelProto, target: Target, input_names: Sequence[str]) -> None:
+    """Raises ExportError at the first check that fails."""
+    opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+    if opset != target.opset:
+        raise ExportError(f"asked for opset {target.opset}, the exporter wrote {opset}; give --opset {opset}")
+    check_reachability(model, input_names)
+    if model.ByteSize() > PROTOBUF_LIMIT:
+        raise ExportError(f"the model has {model.ByteSize()} bytes; files above {PROTOBUF_LIMIT} are not supported")
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise ExportError(f"onnx.checker refuses the exported graph: {str(error).splitlines()[0]}") from error
+    content = model.SerializeToString(deterministic=True)
+    check_local_paths(content)
+    check_onnxruntime_loads(content)

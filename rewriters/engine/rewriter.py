@@ -1,0 +1,150 @@
+"""Declaring function rewriters: what is replaced, by what, why, and for which targets."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from types import ModuleType
+from typing import Any, TypeVar
+
+from zoo.errors import ExportError
+from zoo.target import Target
+
+Replacement = TypeVar("Replacement", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The targets that a rewriter is for; None means all. `opset`: (lowest, highest), both included."""
+
+    backend: str | None = None
+    exporter: str | None = None
+    opset: tuple[int, int] | None = None
+
+    def admit(self, target: Target) -> bool:
+        """Whether the rewriter is for this target."""
+        return (
+            self.backend in (None, target.backend)
+            and self.exporter in (None, target.exporter)
+            and (self.opset is None or self.opset[0] <= target.opset <= self.opset[1])
+        )
+
+    def narrower_than(self, other: "Limits") -> bool:
+        """Whether these limits admit strictly fewer targets than others, each of them admitted by those."""
+        return (
+            self != other
+            and all(
+                theirs in (None, ours)
+                for ours, theirs in ((self.backend, other.backend), (self.exporter, other.exporter))
+            )
+            and (
+                other.opset is None
+                or (self.opset is not None and other.opset[0] <= self.opset[0] and self.opset[1] <= other.opset[1])
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Rewriter:
+    """A replacement for one function or method, with the reason.
+
+    `replacement(original, *args, **kwargs)` takes the original callable first, then what the caller gave. `options`
+    names the keyword-only parameters that a config may set. `bypasses` names methods of the target class that the
+    replacement no longer calls: a subclass that overrides one would be ignored, so that is an error.
+    """
+
+    target: type | ModuleType
+    attribute: str
+    replacement: Callable[..., Any]
+    reason: str
+    written_for: str
+    limits: Limits
+    bypasses: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Package, class (or module) and attribute, for example ``torchvision.RoIHeads.postprocess_detections``."""
+        if isinstance(self.target, ModuleType):
+            return f"{self.target.__name__}.{self.attribute}"
+        return f"{self.target.__module__.partition('.')[0]}.{self.target.__qualname__}.{self.attribute}"
+
+    def check_target(self) -> None:
+        """Raises ExportError where the target has no such attribute, naming the library version it was written for."""
+        if not callable(getattr(self.target, self.attribute, None)):
+            package = self.target.__name__ if isinstance(self.target, ModuleType) else self.target.__module__
+            raise ExportError(
+                f"rewriter {self.name}: {package} has no {self.attribute} to replace; it was written for "
+                f"{self.written_for}, installed is {_installed(package)}; install that version or mend the rewriter"
+            )
+
+
+REWRITERS: list[Rewriter] = []
+
+
+def rewrites(
+    target: type | ModuleType,
+    attribute: str,
+    *,
+    reason: str,
+    written_for: str,
+    backend: str | None = None,
+    exporter: str | None = None,
+    opset: tuple[int, int] | None = None,
+    bypasses: tuple[str, ...] = (),
+) -> Callable[[Replacement], Replacement]:
+    """Declare the decorated function as the replacement of `target.attribute` while an export runs.
+
+    `target` is a class or a module, never a string. `written_for` names the library and versions it was tested with.
+    `backend`, `exporter` and `opset` limit it to some targets. The keyword-only parameters of the decorated function
+    are its options. Raises ExportError where another rewriter of the same target has the same limits.
+    """
+
+    def register(replacement: Replacement) -> Replacement:
+        defaults = getattr(replacement, "__kwdefaults__", None) or {}
+        rewriter = Rewriter(
+            target,
+            attribute,
+            replacement,
+            reason,
+            written_for,
+            Limits(backend, exporter, opset),
+            bypasses,
+            tuple(defaults),
+        )
+        for other in REWRITERS:
+            same = other.target is target and other.attribute == attribute
+            if same and other.limits == rewriter.limits:
+                raise ExportError(f"rewriter {rewriter.name}: declared twice with the same limits; limit one of them")
+        REWRITERS.append(rewriter)
+        return replacement
+
+    return register
+
+
+def chosen_for(target: Target) -> list[Rewriter]:
+    """The rewriters in force for a target: of several for one attribute, the strictly most specific one.
+
+    Raises ExportError where two admit the target and neither is narrower than the other.
+    """
+    chosen: dict[tuple[int, str], Rewriter] = {}
+    for rewriter in REWRITERS:
+        if not rewriter.limits.admit(target):
+            continue
+        key = (id(rewriter.target), rewriter.attribute)
+        rival = chosen.get(key)
+        if rival is None or rewriter.limits.narrower_than(rival.limits):
+            chosen[key] = rewriter
+        elif not rival.limits.narrower_than(rewriter.limits):
+            raise ExportError(
+                f"rewriter {rewriter.name}: two are for this target ({rival.limits} and {rewriter.limits}) and neither "
+                "is more specific; limit one of them further"
+            )
+    return list(chosen.values())
+
+
+def _installed(module: str) -> str:
+    package = module.partition(".")[0]
+    try:
+        return f"{package} {metadata.version(package)}"
+    except metadata.PackageNotFoundError:
+        return package

@@ -1,0 +1,206 @@
+"""Exporting a model to one ONNX file: rewriters in force, one of torch's two exporters, then checked."""
+
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import onnx
+import torch
+from torch import Tensor, nn
+
+import rewriters.segmentation
+import rewriters.torch_functions
+import rewriters.torchvision_detection  # noqa: F401  # the three declare the rewriters
+from rewriters.checks import check_graph
+from rewriters.engine.overrides import check_overrides
+from rewriters.engine.rewriting import Session, rewriting
+from rewriters.export_record import ExportRecord, Fired, peak_memory
+from rewriters.graph import finish
+from rewriters.ops.operator import dynamo_translations, torchscript_translations
+from zoo.errors import ExportError, InputError, ZooportError, nearest
+from zoo.target import Target
+from zoo.tensor_spec import TensorSpec
+
+TORCHSCRIPT_MAX_OPSET = 20
+IMAGE_AXES = {0: "batch", 2: "height", 3: "width"}
+
+
+def export_onnx(
+    module: nn.Module,
+    target: Target,
+    path: str | Path,
+    *,
+    example: Mapping[str, Tensor],
+    output_specs: Sequence[TensorSpec],
+    required_rewriters: Sequence[str | Mapping[str, Any]] = (),
+    metadata: Mapping[str, str] | None = None,
+) -> ExportRecord:
+    """Write `module`, in eval mode, as an ONNX file for `target`.
+
+    `example`: the graph's inputs by name, in the order of the module's forward: real pictures, float32 [N, 3, H, W];
+    two or more where the batch axis is dynamic. `output_specs`: names, dtypes and known sizes of what forward gives;
+    strings are named dynamic axes. `required_rewriters`: names, or {"name": ..., option: value}; one that does not act
+    is an error. `metadata` goes into the file's metadata_props.
+
+    The file is byte-identical at equal versions. It is written whole or not at all, and only after it was checked:
+    see `rewriters.checks`. Raises InputError for a wrong call, ExportError where the model cannot be exported rightly.
+    """
+    _check_call(module, target, example)
+    names = [entry if isinstance(entry, str) else entry["name"] for entry in required_rewriters]
+    options = {
+        entry["name"]: {key: value for key, value in entry.items() if key != "name"}
+        for entry in required_rewriters
+        if not isinstance(entry, str)
+    }
+    start = time.perf_counter()
+    with peak_memory() as memory, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        modes = {name: submodule.training for name, submodule in module.named_modules()}
+        with rewriting(target, options=options) as session:
+            _check_required(names, session)
+            check_overrides(module, session.rewriters)
+            try:
+                model = _traced(module, target, example, [spec.name for spec in output_specs])
+            finally:
+                for name, submodule in module.named_modules():
+                    submodule.training = modes.get(name, submodule.training)
+        _check_hits(names, session)
+        model = finish(model, target, output_specs, metadata or {})
+        check_graph(model, target, list(example))
+    _write(model, Path(path))
+    return ExportRecord(
+        exporter=target.exporter,
+        opset=target.opset,
+        rewriters=tuple(
+            Fired(rewriter.name, rewriter.reason, session.hits[rewriter.name])
+            for rewriter in session.rewriters
+            if session.hits[rewriter.name]
+        ),
+        warnings=tuple(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)),
+        seconds=time.perf_counter() - start,
+        peak_memory=memory.bytes,
+        nodes=len(model.graph.node),
+        inputs=tuple(_spec(value) for value in model.graph.input),
+        outputs=tuple(_spec(value) for value in model.graph.output),
+    )
+
+
+def _check_call(module: nn.Module, target: Target, example: Mapping[str, Tensor]) -> None:
+    training = next((name or type(module).__name__ for name, m in module.named_modules() if m.training), None)
+    if training is not None:
+        raise InputError(f"export_onnx: {training} is in training mode; call module.eval() first")
+    if target.exporter == "torchscript" and target.opset > TORCHSCRIPT_MAX_OPSET:
+        raise InputError(
+            f"opset {target.opset} with exporter torchscript: it writes up to {TORCHSCRIPT_MAX_OPSET}; "
+            "give --exporter dynamo or a lower --opset"
+        )
+    if not example:
+        raise InputError("export_onnx: `example` is empty; give at least one input")
+    for name, tensor in example.items():
+        if target.batch.dynamic and target.exporter == "dynamo" and tensor.shape[0] < 2:  # noqa: PLR2004
+            raise InputError(
+                f"export_onnx: example {name} has a batch of {tensor.shape[0]}, which dynamo would freeze; "
+                "give two or more for a dynamic batch"
+            )
+
+
+def _check_required(names: Sequence[str], session: Session) -> None:
+    known = [rewriter.name for rewriter in session.rewriters]
+    for name in names:
+        if name not in known:
+            raise InputError(f'unknown rewriter "{name}" for this target; {nearest(name, known)}')
+
+
+def _check_hits(names: Sequence[str], session: Session) -> None:
+    missed = [name for name in names if not session.hits[name]]
+    if missed:
+        raise ExportError(
+            f"required rewriters did not act: {', '.join(missed)}; the model no longer calls what they replace "
+            "(another class or library version?), so the graph may be wrong; correct export.rewriters in the config"
+        )
+
+
+def _traced(
+    module: nn.Module, target: Target, example: Mapping[str, Tensor], output_names: list[str]
+) -> onnx.ModelProto:
+    trace = _torchscript if target.exporter == "torchscript" else _dynamo
+    try:
+        with torch.no_grad():
+            return trace(module, target, example, output_names)
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None:  # the exporters wrap what a model or a rewriter raises
+            if isinstance(cause, ZooportError):
+                raise cause from error
+            cause = cause.__cause__ or cause.__context__
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise ExportError(f"torch's {target.exporter} exporter refused the model: {reason}") from error
+
+
+def _torchscript(
+    module: nn.Module, target: Target, example: Mapping[str, Tensor], output_names: list[str]
+) -> onnx.ModelProto:
+    stream = BytesIO()
+    axes = {index: axis for index, axis in IMAGE_AXES.items() if axis in target.dynamic_axes}
+    with torchscript_translations():
+        torch.onnx.export(
+            module,
+            tuple(example.values()),
+            stream,  # type: ignore[arg-type]  # a stream is documented for this exporter
+            dynamo=False,
+            opset_version=target.opset,
+            input_names=list(example),
+            output_names=output_names,
+            dynamic_axes=dict.fromkeys(example, axes) if axes else None,
+        )
+    return onnx.load_model_from_string(stream.getvalue())
+
+
+def _dynamo(
+    module: nn.Module, target: Target, example: Mapping[str, Tensor], output_names: list[str]
+) -> onnx.ModelProto:
+    dims = {
+        index: torch.export.Dim(axis, min=getattr(target, axis).min, max=getattr(target, axis).max)
+        for index, axis in IMAGE_AXES.items()
+        if axis in target.dynamic_axes
+    }
+    program = torch.onnx.export(
+        module,
+        tuple(example.values()),
+        dynamo=True,
+        opset_version=target.opset,
+        input_names=list(example),
+        output_names=output_names,
+        dynamic_shapes=tuple(dims for _ in example) if dims else None,
+        custom_translation_table=dynamo_translations(),
+        verbose=False,
+    )
+    if program is None:
+        raise ExportError("torch's dynamo exporter gave no program")
+    return program.model_proto
+
+
+def _spec(value: onnx.ValueInfoProto) -> TensorSpec:
+    tensor = value.type.tensor_type
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name
+    return TensorSpec(value.name, dtype, tuple(dim.dim_param or dim.dim_value for dim in tensor.shape.dim))
+
+
+def _write(model: onnx.ModelProto, path: Path) -> None:
+    """Whole or not at all: beside its place, then moved there."""
+    try:
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(model.SerializeToString(deterministic=True))
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error

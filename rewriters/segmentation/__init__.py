@@ -1,0 +1,5 @@
+"""Segmentors in the manner of mmseg."""
+
+from rewriters.segmentation import slide_inference
+
+__all__ = ["slide_inference"]

@@ -1,0 +1,126 @@
+"""Slide inference: every form against the unpatched method, over sizes, crops, strides and batches."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rewriters import rewriting
+from rewriters.segmentation.windows import segments, window_starts
+from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
+from zoo.errors import ExportError
+from zoo.target import AxisRange
+from zoo.tensor_spec import TensorSpec
+
+NAME = "zoo.EncoderDecoder.slide_inference"
+FORMS = [
+    {"accumulate": accumulate, "window_batch": window_batch}
+    for accumulate in ("segments", "pad")
+    for window_batch in (True, False)
+]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    height=st.integers(20, 70),
+    width=st.integers(20, 70),
+    crop=st.integers(24, 48),
+    stride=st.integers(12, 48),
+    count=st.integers(1, 2),
+    form=st.sampled_from(FORMS),
+    seed=st.integers(0, 100),
+)
+def test_every_form_equals_the_unpatched_method(  # noqa: PLR0913, PLR0917  # the shape space
+    height: int, width: int, crop: int, stride: int, count: int, form: dict[str, object], seed: int
+) -> None:
+    """Images below the crop, strides that do not divide, strides up to the crop."""
+    model = small_segmentor(crop=crop, stride=min(stride, crop))
+    images = torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
+    with torch.no_grad():
+        expected = model(images)
+        with rewriting(fixed_target(height, width), eager=True, options={NAME: form}) as session:
+            got = model(images)
+    assert session.hits[NAME] == 1
+    scale = expected.abs().max().item()
+    # another order of the same sums, and convolutions of one batch instead of several
+    torch.testing.assert_close(got, expected, atol=1e-5 * scale, rtol=0)
+
+
+@settings(max_examples=200, deadline=None)
+@given(size=st.integers(1, 300), crop=st.integers(1, 100), stride=st.integers(1, 100))
+def test_segments_cover_the_axis_once_and_know_their_windows(size: int, crop: int, stride: int) -> None:
+    stride, crop = min(stride, crop), min(crop, size)
+    starts = window_starts(size, crop, stride)
+    parts = segments(starts, crop)
+    assert [i for part in parts for i in range(part.start, part.stop)] == list(range(size))
+    for part in parts:
+        for i in range(part.start, part.stop):
+            assert part.windows == tuple(w for w, start in enumerate(starts) if start <= i < start + crop)
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("form", FORMS[:2])
+def test_onnxruntime_equals_the_unpatched_method(exporter: str, form: dict[str, object], tmp_path: Path) -> None:
+    model = small_segmentor()
+    path = tmp_path / "model.onnx"
+    record = export(
+        contract(model, "decoded"),
+        fixed_target(50, 70, exporter=exporter),
+        path,
+        [TensorSpec("logits", "float32", ("batch", CLASSES, 50, 70))],
+        required_rewriters=[{"name": NAME, **form}],
+    )
+    assert NAME in {fired.name for fired in record.rewriters}
+    for count in (1, 2, 5):
+        images = torch.rand(count, 3, 50, 70, generator=torch.Generator().manual_seed(count))
+        with torch.no_grad():
+            expected = model(images).numpy()
+        np.testing.assert_allclose(run(path, images)[0], expected, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+def test_a_dynamic_size_is_refused(exporter: str, tmp_path: Path) -> None:
+    target = fixed_target(50, 70, exporter=exporter).with_(width=AxisRange(64, 70, 128))
+    specs = [TensorSpec("logits", "float32", ("batch", CLASSES, 50, "width"))]
+    with pytest.raises(ExportError, match="slide inference needs a fixed height and width.*dynamic width"):
+        export(contract(small_segmentor(), "decoded"), target, tmp_path / "model.onnx", specs)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_form_is_refused() -> None:
+    options = {NAME: {"accumulate": "magic"}}
+    with (
+        pytest.raises(ExportError, match='unknown accumulate "magic"; expected segments or pad'),
+        rewriting(fixed_target(50, 70), eager=True, options=options),
+    ):
+        small_segmentor()(torch.rand(1, 3, 50, 70))
+
+
+def test_needed_without_it_a_dynamic_size_is_frozen_without_an_error(tmp_path: Path) -> None:
+    """Rule 6. Seen with torch 2.15, torchscript: the file declares a dynamic width and always gives the traced one."""
+    target = fixed_target(50, 70, exporter="torchscript").with_(width=AxisRange(64, 70, 128))
+    specs = [TensorSpec("logits", "float32", ("batch", CLASSES, 50, "width"))]
+    path = tmp_path / "model.onnx"
+    with without_rewriter(NAME):
+        export(contract(small_segmentor(), "decoded"), target, path, specs)
+    images = torch.rand(1, 3, 50, 90)
+    with torch.no_grad():
+        expected = small_segmentor()(images).numpy()
+    try:
+        (got,) = run(path, images)
+    except Exception:  # ONNX Runtime raises classes of its own; a refusal at run time is as wrong as a wrong result
+        return
+    assert got.shape != expected.shape or not np.abs(got - expected).max() <= 1e-3  # NaN is wrong, too
+
+
+def test_needed_without_it_windows_are_scattered(tmp_path: Path) -> None:
+    """Rule 6. Seen with torch 2.15: ScatterND nodes by the dozen, and several times the nodes."""
+    specs = [TensorSpec("logits", "float32", ("batch", CLASSES, 50, 70))]
+    target = fixed_target(50, 70, exporter="torchscript")
+    ours = export(contract(small_segmentor(), "decoded"), target, tmp_path / "ours.onnx", specs)
+    with without_rewriter(NAME):
+        plain = export(contract(small_segmentor(), "decoded"), target, tmp_path / "plain.onnx", specs)
+    assert plain.nodes > 3 * ours.nodes

@@ -1,0 +1,128 @@
+"""Small models of the real classes, exported and run."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+import torch
+from torch import nn
+from torchvision.models.detection import FasterRCNN
+
+from rewriters import ExportRecord, export_onnx
+from rewriters.engine import rewriter as registry
+from zoo import Target
+from zoo.contract import Contract, contract_module
+from zoo.models.segmentation import EncoderDecoder
+from zoo.registry import MODELS
+from zoo.target import AxisRange
+from zoo.tasks import build_task
+from zoo.tensor_spec import TensorSpec
+
+CLASSES = 4
+
+
+def fixed_target(height: int, width: int, **changes: Any) -> Target:
+    return Target(height=AxisRange.fixed(height), width=AxisRange.fixed(width), **changes)
+
+
+def small_faster_rcnn(seed: int = 0, **options: Any) -> FasterRCNN:
+    """torchvision's FasterRCNN with random weights, calibrated so that it proposes and finds things."""
+    torch.manual_seed(seed)
+    settings: dict[str, Any] = {
+        "min_size": 64,
+        "max_size": 96,
+        "rpn_pre_nms_top_n_test": 60,
+        "rpn_post_nms_top_n_test": 40,
+        "box_score_thresh": 0.3,
+        "box_detections_per_img": 20,
+    }
+    model: FasterRCNN = MODELS.build(
+        {
+            "type": "FasterRCNN",
+            "num_classes": CLASSES,
+            "backbone": {"base_channels": 4, "out_channels": 16},
+            "anchor_sizes": (8, 16, 32, 64, 128),
+            "box_head_channels": 32,
+            **settings,
+            **options,
+        }
+    )
+    calibrate(model.backbone)
+    spread = {
+        model.rpn.head.cls_logits: 0.5,
+        model.rpn.head.bbox_pred: 0.1,
+        model.roi_heads.box_head.fc6: 0.2,
+        model.roi_heads.box_head.fc7: 0.4,
+        model.roi_heads.box_predictor.cls_score: 0.03,
+        model.roi_heads.box_predictor.bbox_pred: 0.5,
+    }
+    for layer, std in spread.items():
+        nn.init.normal_(layer.weight, std=std)
+        nn.init.normal_(layer.bias, std=std)
+    return model.eval()
+
+
+def small_segmentor(mode: str = "slide", crop: int = 32, stride: int = 20, seed: int = 0) -> EncoderDecoder:
+    torch.manual_seed(seed)
+    model = EncoderDecoder(
+        backbone={"type": "ResNet18", "base_channels": 2, "strides": (1, 2, 1, 1), "dilations": (1, 1, 2, 4)},
+        decode_head={
+            "type": "FCNHead",
+            "in_channels": [2, 16],
+            "in_index": [0, 3],
+            "channels": 4,
+            "num_classes": CLASSES,
+        },
+        test_cfg={"mode": mode, "crop_size": (crop, crop), "stride": (stride, stride)},
+    )
+    calibrate(model)
+    return model.eval()
+
+
+def calibrate(model: nn.Module) -> None:
+    """Batch norm statistics of random pictures, so that activations neither vanish nor explode."""
+    model.train()
+    with torch.no_grad():
+        for _ in range(10):
+            model(torch.rand(4, 3, 64, 96))
+
+
+def contract(model: nn.Module, level: str = "final") -> Contract:
+    kind = "Detection" if isinstance(model, FasterRCNN) else "SemanticSegmentation"
+    classes = [{"name": str(i), "category_id": i} for i in range(CLASSES)]
+    return contract_module(model, build_task({"type": kind, "classes": classes}), level, {})
+
+
+def detection_specs(slots: int) -> list[TensorSpec]:
+    return [
+        TensorSpec("num_dets", "int64", ("batch",)),
+        TensorSpec("boxes", "float32", ("batch", slots, 4)),
+        TensorSpec("scores", "float32", ("batch", slots)),
+        TensorSpec("labels", "int64", ("batch", slots)),
+    ]
+
+
+def export(module: nn.Module, target: Target, path: Path, specs: list[TensorSpec], **options: Any) -> ExportRecord:
+    example = torch.rand(2, 3, target.height.opt, target.width.opt, generator=torch.Generator().manual_seed(1))
+    return export_onnx(module, target, path, example={"images": example}, output_specs=specs, **options)
+
+
+def run(path: Path, images: torch.Tensor) -> list[np.ndarray]:
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    outputs: list[np.ndarray] = session.run(None, {"images": images.numpy()})
+    return outputs
+
+
+@contextmanager
+def without_rewriter(name: str) -> Iterator[None]:
+    """The registry without one rewriter, to see what goes wrong."""
+    saved = list(registry.REWRITERS)
+    registry.REWRITERS[:] = [rewriter for rewriter in saved if rewriter.name != name]
+    assert len(registry.REWRITERS) < len(saved), name
+    try:
+        yield
+    finally:
+        registry.REWRITERS[:] = saved

@@ -1,0 +1,169 @@
+"""torchvision's Faster R-CNN, padded, against the unpatched model: eagerly and in ONNX Runtime from both exporters."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from rewriters import ExportRecord, rewriting
+from tests.rewriters.small_models import (
+    contract,
+    detection_specs,
+    export,
+    fixed_target,
+    run,
+    small_faster_rcnn,
+    without_rewriter,
+)
+from zoo.contract import Contract
+from zoo.errors import ExportError
+from zoo.target import AxisRange
+
+ANCHORS = "torchvision.AnchorGenerator.forward"  # for torchscript alone
+REWRITERS = (
+    "torchvision.GeneralizedRCNN.forward",
+    "torchvision.GeneralizedRCNNTransform.forward",
+    "torchvision.GeneralizedRCNNTransform.postprocess",
+    "torchvision.RegionProposalNetwork.forward",
+    "torchvision.MultiScaleRoIAlign.forward",
+    "torchvision.RoIHeads.postprocess_detections",
+)
+
+
+def pictures(count: int, height: int, width: int, seed: int = 0) -> Tensor:
+    return torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
+
+
+def reference(module: Contract, images: Tensor) -> tuple[Tensor, ...]:
+    with torch.no_grad():
+        outputs: tuple[Tensor, ...] = module(images)
+    return outputs
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    height=st.integers(40, 130),
+    width=st.integers(40, 130),
+    count=st.integers(1, 3),
+    seed=st.integers(0, 50),
+)
+def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: int, seed: int) -> None:
+    """Sizes that need a resize, that need padding, and neither."""
+    module = contract(small_faster_rcnn())
+    images = pictures(count, height, width, seed)
+    expected = reference(module, images)
+    with rewriting(fixed_target(height, width), eager=True):
+        padded = reference(module, images)
+    assert torch.equal(padded[0], expected[0])
+    assert torch.equal(padded[3], expected[3])
+    # the batch is resized as one tensor: the same arithmetic up to the last bit of float32
+    torch.testing.assert_close(padded[1], expected[1], atol=1e-3, rtol=0)
+    torch.testing.assert_close(padded[2], expected[2], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("level", ["final", "decoded", "raw"])
+def test_padded_equals_unpatched_to_the_bit_without_a_resize(level: str) -> None:
+    module = contract(small_faster_rcnn(), level)
+    images = pictures(3, 64, 96)
+    expected = reference(module, images)
+    with rewriting(fixed_target(64, 96), eager=True) as session:
+        padded = reference(module, images)
+    for got, want in zip(padded, expected, strict=True):
+        assert torch.equal(got, want)
+    # the class axis and the scores are still there behind the level, so every rewriter acts at each of them
+    assert set(session.hits) == set(REWRITERS)
+
+
+def test_something_is_found_and_something_is_empty() -> None:
+    """Else the comparisons of this file would compare nothing."""
+    num_dets, *_ = reference(contract(small_faster_rcnn()), pictures(4, 64, 96))
+    assert num_dets.max() >= 2
+    assert num_dets.min() < 20
+
+
+def test_empty_slots_hold_zeros_and_label_minus_one() -> None:
+    module = contract(small_faster_rcnn())
+    with rewriting(fixed_target(64, 96), eager=True):
+        num_dets, boxes, scores, labels = reference(module, pictures(2, 64, 96))
+    for image, count in enumerate(num_dets.tolist()):
+        assert count < 20
+        assert not boxes[image, count:].any()
+        assert not scores[image, count:].any()
+        assert (labels[image, count:] == -1).all()
+
+
+@pytest.fixture(scope="module", params=["torchscript", "dynamo"])
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExportRecord]:
+    path = tmp_path_factory.mktemp("faster_rcnn") / "model.onnx"
+    target = fixed_target(64, 96, exporter=request.param)
+    record = export(contract(small_faster_rcnn()), target, path, detection_specs(20), required_rewriters=REWRITERS)
+    return path, record
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_onnxruntime_equals_unpatched_for_every_batch(exported: tuple[Path, ExportRecord], count: int) -> None:
+    images = pictures(count, 64, 96, seed=7)  # other pictures than the traced ones
+    expected = reference(contract(small_faster_rcnn()), images)
+    num_dets, boxes, scores, labels = run(exported[0], images)
+    np.testing.assert_array_equal(num_dets, expected[0].numpy())
+    np.testing.assert_array_equal(labels, expected[3].numpy())
+    np.testing.assert_allclose(boxes, expected[1].numpy(), atol=1e-3)
+    np.testing.assert_allclose(scores, expected[2].numpy(), atol=1e-5)
+
+
+def test_the_record_names_every_rewriter_and_the_batch_axis(exported: tuple[Path, ExportRecord]) -> None:
+    record = exported[1]
+    fired = {fired.name for fired in record.rewriters}
+    assert fired >= set(REWRITERS)
+    assert (ANCHORS in fired) == (record.exporter == "torchscript")
+    assert all(fired.reason for fired in record.rewriters)
+    assert record.inputs[0].shape == ("batch", 3, 64, 96)
+    assert record.outputs[1].shape == ("batch", 20, 4)
+    assert record.seconds > 0
+    assert record.peak_memory > 2**20
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+def test_dynamic_height_is_refused_with_the_way_out(exporter: str, tmp_path: Path) -> None:
+    target = fixed_target(64, 96, exporter=exporter).with_(height=AxisRange(64, 64, 128))
+    with pytest.raises(ExportError, match="needs a fixed height and width, and the target has a dynamic height"):
+        export(contract(small_faster_rcnn()), target, tmp_path / "model.onnx", detection_specs(20))
+    assert not list(tmp_path.iterdir())
+
+
+# Rule 6. Seen with torch 2.15 and torchvision 0.29: without the rewriter, dynamo refuses the model.
+NEEDED_BY_DYNAMO = tuple(name for name in REWRITERS if not name.endswith("postprocess"))
+
+
+@pytest.mark.parametrize("name", NEEDED_BY_DYNAMO)
+def test_without_it_dynamo_refuses_the_model(name: str, tmp_path: Path) -> None:
+    with without_rewriter(name), pytest.raises(ExportError):
+        export(contract(small_faster_rcnn()), fixed_target(64, 96), tmp_path / "m.onnx", detection_specs(20))
+
+
+def test_without_constant_anchors_torchscript_computes_them(tmp_path: Path) -> None:
+    """Slower, not wrong: more nodes run for what is fixed. dynamo folds them by itself."""
+    target = fixed_target(64, 96, exporter="torchscript")
+    ours = export(contract(small_faster_rcnn()), target, tmp_path / "ours.onnx", detection_specs(20))
+    with without_rewriter("torchvision.AnchorGenerator.forward"):
+        without = export(contract(small_faster_rcnn()), target, tmp_path / "m.onnx", detection_specs(20))
+    assert without.nodes > ours.nodes
+
+
+def test_without_postprocess_boxes_of_a_resized_batch_are_wrong() -> None:
+    module = contract(small_faster_rcnn())
+    images = pictures(2, 50, 70)
+    expected = reference(module, images)
+    with (
+        without_rewriter("torchvision.GeneralizedRCNNTransform.postprocess"),
+        rewriting(fixed_target(50, 70), eager=True),
+    ):
+        try:
+            boxes = reference(module, images)[1]
+        except (RuntimeError, ValueError):
+            return
+    assert not torch.allclose(boxes, expected[1], atol=1.0)
