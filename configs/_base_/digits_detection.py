@@ -1,0 +1,11 @@
+"""The digits as a detection task: boxes around the visible strokes. Index = the model's own id."""
+
+task = dict(
+    type="Detection",
+    classes=[
+        dict(name="background", category_id=None),
+        *[dict(name=str(digit), category_id=digit + 1) for digit in range(10)],
+    ],
+)
+dataset = dict(type="DigitsDetection", split="val")
+evaluator = dict(type="CocoBoxAP")

@@ -1,0 +1,57 @@
+"""Pre-training of a backbone: which digit is in this patch? Learnt from patches many times faster than from scenes."""
+
+import logging
+import math
+
+import cv2
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader
+
+from zoo.datasets.digits_patches import NUM_CLASSES, DigitPatches
+from zoo.models.resnet import ResNet18
+
+LOG_INTERVAL = 50
+WARMUP = 50
+WEIGHT_DECAY = 0.02
+logger = logging.getLogger(__name__)
+
+
+def pretrain(
+    backbone: nn.Module, *, iterations: int, batch_size: int, side: int, lr: float, num_scenes: int, seed: int
+) -> None:
+    """Trains a ResNet18 of the zoo in place, as a classifier of patches of `side` pixels (AdamW, warm-up and cosine).
+
+    It is trained at the default strides, without dilation, which costs a quarter; the weights have the same shapes.
+    """
+    torch.manual_seed(seed)
+    plain = ResNet18(backbone.conv1.out_channels)  # type: ignore[union-attr, arg-type]  # a ResNet18
+    plain.load_state_dict(backbone.state_dict())
+    classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(plain.out_channels[-1], NUM_CLASSES))
+    both = nn.ModuleList([plain, classifier]).to(memory_format=torch.channels_last).train()
+    optimizer = torch.optim.AdamW(both.parameters(), lr=lr, weight_decay=WEIGHT_DECAY)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / WARMUP, 0.5 + 0.5 * math.cos(math.pi * step / iterations))
+    )
+    patches = DigitPatches(iterations * batch_size, side, num_scenes, seed)
+    loader = DataLoader(patches, batch_size, num_workers=1, worker_init_fn=_one_thread, prefetch_factor=4)
+    right = 0
+    for step, (images, digits) in enumerate(loader, 1):
+        features = plain(images.contiguous(memory_format=torch.channels_last))
+        logits = classifier(features[-1].mean(dim=(2, 3)))
+        loss = F.cross_entropy(logits, digits, label_smoothing=0.05)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch
+        optimizer.step()
+        schedule.step()
+        right += int((logits.argmax(dim=1) == digits).sum())
+        if step % LOG_INTERVAL == 0:
+            accuracy = 100 * right / (LOG_INTERVAL * batch_size)
+            logger.info("pre-training %d/%d: loss %.3f, accuracy %.1f", step, iterations, loss.item(), accuracy)
+            right = 0
+    backbone.load_state_dict(plain.state_dict())
+
+
+def _one_thread(_worker: int) -> None:
+    cv2.setNumThreads(1)

@@ -1,0 +1,51 @@
+"""A model's figure on its config's data set, in eager PyTorch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from mmengine.config import Config
+from torch import nn
+
+from zoo.contract import contract_module
+from zoo.preprocess import Preprocess
+from zoo.registry import DATASETS, METRICS
+from zoo.tasks import build_task
+
+BATCH_SIZE = 8
+
+
+def round_to_half(model: nn.Module) -> None:
+    """Rounds weights and buffers, in place, to what a half-precision checkpoint keeps of them."""
+    state = model.state_dict()
+    model.load_state_dict({k: v.half().to(v.dtype) if v.is_floating_point() else v for k, v in state.items()})
+
+
+def score(
+    config: Config, model: nn.Module, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None
+) -> dict[str, float]:
+    """The evaluator's figures, in points 0..100, of the model on the config's data set, with its preprocessing.
+
+    `limit`: the first images alone. `progress` is told (images done, images in all).
+    """
+    task = build_task(config.task)
+    dataset = DATASETS.build(config.dataset)
+    metric = METRICS.build(config.evaluator)
+    preprocess = Preprocess.from_dict(config.preprocess)
+    module = contract_module(model, task, "final", config.get("export", {}).get("forward", {}))
+    names = [spec.name for spec in task.outputs("final")]
+    count = len(dataset) if limit is None else min(limit, len(dataset))
+    height, width = config.preprocess["size"]
+    for start in range(0, count, BATCH_SIZE):
+        items: list[dict[str, Any]] = [dataset[index] for index in range(start, min(start + BATCH_SIZE, count))]
+        images = np.empty((len(items), 3, height, width), np.float32)
+        geometries = [preprocess.run(item["image"], out) for item, out in zip(items, images, strict=True)]
+        with torch.inference_mode():
+            outputs = module(torch.from_numpy(images))
+        arrays = {name: output.numpy() for name, output in zip(names, outputs, strict=True)}
+        metric.process(items, task.results(arrays, geometries))
+        if progress is not None:
+            progress(start + len(items), count)
+    figures: dict[str, float] = metric.evaluate(count)
+    return figures
