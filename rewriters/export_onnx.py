@@ -1,5 +1,6 @@
 """Exporting a model to one ONNX file: rewriters in force, one of torch's two exporters, then checked."""
 
+import copy
 import os
 import tempfile
 import time
@@ -60,18 +61,13 @@ def export_onnx(
     start = time.perf_counter()
     with peak_memory() as memory, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        modes = {name: submodule.training for name, submodule in module.named_modules()}
         with rewriting(target, options=options) as session:
             _check_required(names, session)
             check_overrides(module, session.rewriters)
-            try:
-                model = _traced(module, target, example, [spec.name for spec in output_specs])
-            finally:
-                for name, submodule in module.named_modules():
-                    submodule.training = modes.get(name, submodule.training)
+            model = _traced(_twin(module), target, example, [spec.name for spec in output_specs])
         _check_hits(names, session)
         model = finish(model, target, output_specs, metadata or {})
-        check_graph(model, target, list(example))
+        check_graph(model, target, {name: tensor.numpy() for name, tensor in example.items()}, output_specs)
     _write(model, Path(path))
     return ExportRecord(
         exporter=target.exporter,
@@ -125,6 +121,14 @@ def _check_hits(names: Sequence[str], session: Session) -> None:
         )
 
 
+def _twin(module: nn.Module) -> nn.Module:
+    """Modules of its own, the same tensors: the exporters change modules (train flags; dynamo puts fake parameters
+    in), and another thread may be running this very model.
+    """
+    tensors = (*module.parameters(), *module.buffers())
+    return copy.deepcopy(module, {id(tensor): tensor for tensor in tensors})
+
+
 def _traced(
     module: nn.Module, target: Target, example: Mapping[str, Tensor], output_names: list[str]
 ) -> onnx.ModelProto:
@@ -138,8 +142,15 @@ def _traced(
             if isinstance(cause, ZooportError):
                 raise cause from error
             cause = cause.__cause__ or cause.__context__
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise ExportError(f"torch's {target.exporter} exporter refused the model: {reason}") from error
+        raise ExportError(f"torch's {target.exporter} exporter refused the model: {_reason(error)}") from error
+
+
+def _reason(error: BaseException) -> str:
+    """One line of the innermost error: what the exporters wrap around it says how they are built."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return f"{type(error).__name__}: {line}"
 
 
 def _torchscript(

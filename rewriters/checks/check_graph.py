@@ -1,24 +1,32 @@
 """All checks of an exported graph, in the order of what they cost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import onnx
+from numpy.typing import NDArray
 
 from rewriters.checks.local_paths import check_local_paths
-from rewriters.checks.onnxruntime_loads import check_onnxruntime_loads
+from rewriters.checks.onnxruntime_runs import check_onnxruntime_runs
 from rewriters.checks.reachability import check_reachability
 from zoo.errors import ExportError
 from zoo.target import Target
+from zoo.tensor_spec import TensorSpec
 
 PROTOBUF_LIMIT = 2**31 - 1  # bytes; above it weights would have to lie in a second file
 
 
-def check_graph(model: onnx.ModelProto, target: Target, input_names: Sequence[str]) -> None:
-    """Raises ExportError at the first check that fails."""
+def check_graph(
+    model: onnx.ModelProto,
+    target: Target,
+    example: Mapping[str, NDArray[Any]],
+    output_specs: Sequence[TensorSpec],
+) -> None:
+    """Raises ExportError at the first check that fails. `example`: the inputs by name, to run the graph once."""
     opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
     if opset != target.opset:
         raise ExportError(f"asked for opset {target.opset}, the exporter wrote {opset}; give --opset {opset}")
-    check_reachability(model, input_names)
+    check_reachability(model, list(example))
     if model.ByteSize() > PROTOBUF_LIMIT:
         raise ExportError(f"the model has {model.ByteSize()} bytes; files above {PROTOBUF_LIMIT} are not supported")
     try:
@@ -27,4 +35,4 @@ def check_graph(model: onnx.ModelProto, target: Target, input_names: Sequence[st
         raise ExportError(f"onnx.checker refuses the exported graph: {str(error).splitlines()[0]}") from error
     content = model.SerializeToString(deterministic=True)
     check_local_paths(content)
-    check_onnxruntime_loads(content)
+    check_onnxruntime_runs(content, example, output_specs)

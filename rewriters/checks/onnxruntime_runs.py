@@ -1,0 +1,32 @@
+"""The file must load in ONNX Runtime, which refuses some of what the exporters write, and give the declared shapes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from zoo.errors import ExportError
+from zoo.tensor_spec import TensorSpec
+
+
+def check_onnxruntime_runs(
+    content: bytes, example: Mapping[str, NDArray[Any]], output_specs: Sequence[TensorSpec]
+) -> None:
+    """Run the example once, without optimisations. Raises ExportError with ONNX Runtime's reason, or for a shape."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        outputs: list[NDArray[Any]] = session.run([spec.name for spec in output_specs], dict(example))
+    except Exception as error:  # onnxruntime raises classes of its own, all of them direct children of Exception
+        raise ExportError(f"ONNX Runtime {onnxruntime.__version__} refuses the exported graph: {error}") from error
+    for spec, output in zip(output_specs, map(np.asarray, outputs), strict=True):
+        sizes = zip(spec.shape, output.shape, strict=False)
+        if len(spec.shape) != output.ndim or any(isinstance(want, int) and want != got for want, got in sizes):
+            raise ExportError(
+                f"output {spec.name} has the shape {list(output.shape)} in ONNX Runtime, "
+                f"the contract asks for {list(spec.shape)}"
+            )

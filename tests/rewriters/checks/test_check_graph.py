@@ -1,0 +1,96 @@
+"""Each check refuses a graph that was made to break it."""
+
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from rewriters.checks import check_graph
+from tests.rewriters.small_models import fixed_target
+from zoo.errors import ExportError
+from zoo.tensor_spec import TensorSpec
+
+TARGET = fixed_target(8, 8)
+EXAMPLE = {"images": np.zeros((1, 3, 8, 8), np.float32)}
+TWO = {**EXAMPLE, "image_sizes": EXAMPLE["images"]}
+SPECS = [TensorSpec("out", "float32", (1, 3, 8, 8))]
+
+
+def model(nodes: list[onnx.NodeProto], inputs: tuple[str, ...] = ("images",), opset: int = 20) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3, 8, 8]) for name in inputs],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, ["a", "b", "c", "d"])],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def relu(source: str = "images", name: str = "out") -> onnx.NodeProto:
+    return helper.make_node("Relu", [source], [name])
+
+
+def test_a_sound_graph_passes() -> None:
+    check_graph(model([relu()]), TARGET, EXAMPLE, SPECS)
+
+
+def test_another_opset() -> None:
+    with pytest.raises(ExportError, match="asked for opset 20, the exporter wrote 18; give --opset 18"):
+        check_graph(model([relu()], opset=18), TARGET, EXAMPLE, SPECS)
+
+
+def test_a_constant_output() -> None:
+    value = helper.make_tensor("v", TensorProto.FLOAT, [1], [0.0])
+    with pytest.raises(ExportError, match='output "out" depends on no input'):
+        check_graph(model([helper.make_node("Constant", [], ["out"], value=value)]), TARGET, EXAMPLE, SPECS)
+
+
+def test_a_declared_input_that_the_trace_dropped() -> None:
+    with pytest.raises(ExportError, match='no input "image_sizes"'):
+        check_graph(model([relu()]), TARGET, TWO, SPECS)
+
+
+def test_an_input_that_reaches_nothing() -> None:
+    with pytest.raises(ExportError, match='input "image_sizes" reaches no output'):
+        check_graph(model([relu()], ("images", "image_sizes")), TARGET, TWO, SPECS)
+
+
+def test_an_input_that_is_read_inside_a_branch_only_counts() -> None:
+    branch = helper.make_graph(
+        [relu("images", "inner")],
+        "b",
+        [],
+        [helper.make_tensor_value_info("inner", TensorProto.FLOAT, ["a", "b", "c", "d"])],
+    )
+    condition = helper.make_tensor("c", TensorProto.BOOL, [], [True])
+    nodes = [
+        helper.make_node("Constant", [], ["yes"], value=condition),
+        helper.make_node("If", ["yes"], ["out"], then_branch=branch, else_branch=branch),
+    ]
+    check_graph(model(nodes), TARGET, EXAMPLE, SPECS)
+
+
+def test_a_shape_that_is_not_the_declared_one() -> None:
+    with pytest.raises(ExportError, match=r"output out has the shape \[1, 3, 8, 8\].*asks for \[1, 4, 8, 8\]"):
+        check_graph(model([relu()]), TARGET, EXAMPLE, [TensorSpec("out", "float32", (1, 4, 8, 8))])
+
+
+def test_an_operator_that_does_not_exist() -> None:
+    with pytest.raises(ExportError, match=r"onnx\.checker refuses"):
+        check_graph(model([helper.make_node("NoSuchOperator", ["images"], ["out"])]), TARGET, EXAMPLE, SPECS)
+
+
+def test_an_operator_that_onnxruntime_lacks() -> None:
+    broken = model([helper.make_node("NoSuchOperator", ["images"], ["out"], domain="mydomain")])
+    broken.opset_import.append(helper.make_opsetid("mydomain", 1))
+    with pytest.raises(ExportError, match=r"ONNX Runtime .* refuses the exported graph.*NoSuchOperator"):
+        check_graph(broken, TARGET, EXAMPLE, SPECS)
+
+
+def test_a_local_path() -> None:
+    leaking = model([relu()])
+    leaking.doc_string = f"made in {sys.prefix}/lib"
+    with pytest.raises(ExportError, match="holds the local path"):
+        check_graph(leaking, TARGET, EXAMPLE, SPECS)
