@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
-from handwritten.onnxruntime_pipeline import Pipeline  # noqa: E402
+from handwritten.onnxruntime_pipeline import Pipeline
 
-from backends import Deployment, load  # noqa: E402
-from zoo.errors import GateError, InputError, ZooportError  # noqa: E402
-from zoo.structures import DetectionResult, Result  # noqa: E402
+from backends import Deployment, load
+from zoo.errors import GateError, InputError, ZooportError
+from zoo.structures import DetectionResult, Result
 
 PHOTOGRAPH = ROOT / "zoo/data/digits/val/images/000000.jpg"
 PHOTOGRAPH_SIZE = (1280, 720)

@@ -58,7 +58,7 @@ def _read(path: Path) -> Mapping[str, Tensor]:
             "so it was not loaded; save model.state_dict() alone, best as safetensors"
         ) from error
     except (SafetensorError, RuntimeError, EOFError, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"checkpoint {path} cannot be read (truncated or not a checkpoint?): {reason}") from error
     for key in NESTED_KEYS:
         if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):

@@ -33,7 +33,7 @@ FORMS = [
     form=st.sampled_from(FORMS),
     seed=st.integers(0, 100),
 )
-def test_every_form_equals_the_unpatched_method(  # noqa: PLR0913, PLR0917  # the shape space
+def test_every_form_equals_the_unpatched_method(  # the shape space
     height: int, width: int, crop: int, stride: int, count: int, form: dict[str, object], seed: int
 ) -> None:
     """Images below the crop, strides that do not divide, strides up to the crop."""
@@ -111,7 +111,7 @@ def test_needed_without_it_a_dynamic_size_is_frozen_without_an_error(tmp_path: P
         expected = small_segmentor()(images).numpy()
     try:
         (got,) = run(path, images)
-    except Exception:  # ONNX Runtime raises classes of its own; a refusal at run time is as wrong as a wrong result
+    except Exception:  # noqa: BLE001  # ONNX Runtime raises classes of its own; a refusal at run time is as wrong as a wrong result
         return
     assert got.shape != expected.shape or not np.abs(got - expected).max() <= 1e-3  # NaN is wrong, too
 

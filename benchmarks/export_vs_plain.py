@@ -1,0 +1,180 @@
+"""Our graph in ONNX Runtime against torch's plain export of the same model, and against eager PyTorch.
+
+Plain is what a user gets without zooport: torch.onnx.export(dynamo=False) of the unpatched model, since dynamo refuses
+R-CNNs. One shipped picture, batch 1, as many threads as the process has cores; runs are interleaved, a ratio is the
+median over the rounds. Targets: at most 0.85 of plain for Faster R-CNN and slide inference, nowhere above 1.03 of
+plain or of eager. Exit code 3 where one is missed.
+
+    python benchmarks/export_vs_plain.py --rounds 30 --page docs/measured/export_vs_plain.md
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
+
+import numpy as np
+import onnxruntime as ort
+import torch
+from measured import interleaved, machine, ratio, write_page
+from mmengine.config import Config
+from torch import Tensor, nn
+
+from pipeline.deploy_target import target_preprocess
+from pipeline.export_step import export_step
+from pipeline.job import plan_job
+from pipeline.parity.reference_input import reference_input
+from pipeline.reference_run import run_reference
+from zoo import build_model, list_models
+from zoo.config import load_config
+from zoo.contract import contract_module
+
+LIMIT = 1.03
+PLAIN_LIMITS = {"faster-rcnn_r18-fpn_digits": 0.85, "fcn_r18-slide_digits": 0.85}
+EXPORTERS = ("dynamo", "torchscript")
+
+
+class OneImage(nn.Module):
+    """torchvision's detector as a plain export takes it: one image, a list of one."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, image: Tensor) -> tuple[Tensor, ...]:
+        """image [1, 3, H, W] -> boxes [n, 4], labels [n], scores [n]."""
+        (found,) = self.model([image[0]])
+        return found["boxes"], found["labels"], found["scores"]
+
+
+def main() -> int:
+    """Print the table; 3 where a target was missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("configs", nargs="*", help="default: all of configs/")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--page", type=Path, help="write the table into this Markdown page")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    rows = []
+    for path in args.configs or list_models(ROOT / "configs"):
+        rows += _rows(load_config(path), args.rounds)
+    head = "| model | exporter | ours ms | of plain export | of eager PyTorch | nodes ours / plain | held |"
+    table = "\n".join([head, "|---|---|---|---|---|---|---|", *(_line(row) for row in rows)])
+    where = machine("torch", "torchvision", "onnxruntime")
+    print(f"{where}; {args.rounds} rounds\n\n{table}")
+    if args.json:
+        args.json.write_text(json.dumps({"machine": where, "rows": rows}, indent=2) + "\n", encoding="utf-8")
+    if args.page:
+        intro = (
+            "ONNX Runtime latency of our graphs (level final, dynamic batch, run at batch 1) against torch's plain "
+            "torchscript export of the unpatched model and against eager PyTorch. Targets: at most 0.85 of plain for "
+            f"Faster R-CNN and slide inference, nowhere above {LIMIT}.\n\n{where}; median of {args.rounds} interleaved "
+            "rounds on a shipped validation picture."
+        )
+        write_page(args.page, "Our export against a plain one", intro, "benchmarks/export_vs_plain.py", table)
+    return 0 if all(row["held"] for row in rows) else 3
+
+
+def _rows(config: Config, rounds: int) -> list[dict[str, object]]:
+    name = Path(config.filename).stem
+    job = plan_job(config, None, [], ROOT / "work_dirs")
+    model = build_model(config)
+    reference = run_reference(job, model)
+    module = contract_module(model, job.task, "final", job.forward)
+    size = (job.target.height.opt, job.target.width.opt)
+    image = reference_input(job.images[0].pixels, {**target_preprocess(config, job.target), "size": size}).tensor
+    image = image.reshape(1, 3, *size)
+    plain = OneImage(model).eval() if job.task.name == "detection" else module
+    files: dict[str, bytes] = {"plain": _plain(plain, image)}
+    with tempfile.TemporaryDirectory() as folder:
+        for exporter in EXPORTERS:
+            changed = plan_job(config, job.target.with_(exporter=exporter), [], ROOT / "work_dirs")
+            export_step(changed, model, reference, Path(folder))
+            files[exporter] = (Path(folder) / "model.onnx").read_bytes()
+    feed = {"images": image.numpy()}
+    runs: dict[str, Callable[[], object]] = {}
+    for kind, content in files.items():
+        session = _session(content)
+        runs[kind] = lambda session=session: session.run(None, feed)
+    runs["eager"] = _eager(plain, image)
+    _check_equal(job.task.name, runs)
+    seconds = interleaved(runs, rounds)
+    rows = []
+    for exporter in EXPORTERS:
+        of_plain, of_eager = ratio(seconds, exporter, "plain"), ratio(seconds, exporter, "eager")
+        rows.append(
+            {
+                "model": name,
+                "exporter": exporter,
+                "ms": 1e3 * statistics.median(seconds[exporter]),
+                "of_plain": of_plain,
+                "of_eager": of_eager,
+                "nodes": [_nodes(files[exporter]), _nodes(files["plain"])],
+                "held": of_plain <= PLAIN_LIMITS.get(name, LIMIT) and of_eager <= LIMIT,
+            }
+        )
+    return rows
+
+
+def _plain(module: nn.Module, image: Tensor) -> bytes:
+    stream = BytesIO()
+    with torch.no_grad():
+        torch.onnx.export(module, (image,), stream, dynamo=False, opset_version=20, input_names=["images"])
+    return stream.getvalue()
+
+
+def _session(content: bytes) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = len(os.sched_getaffinity(0))
+    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def _eager(module: nn.Module, image: Tensor) -> Callable[[], object]:
+    def run() -> object:
+        with torch.inference_mode():
+            return module(image)
+
+    return run
+
+
+def _check_equal(task: str, runs: dict[str, Callable[[], object]]) -> None:
+    """The three do the same work: as many detections, or the same label map."""
+    if task == "detection":
+        counts = {kind: int(np.asarray(runs[kind]()[0])[0]) for kind in EXPORTERS}  # type: ignore[index]
+        counts |= {kind: len(runs[kind]()[0]) for kind in ("plain", "eager")}  # type: ignore[index]
+        if len(set(counts.values())) != 1:
+            raise AssertionError(f"different numbers of detections: {counts}")
+        return
+    maps = [np.asarray(run()[0]) for run in runs.values()]  # type: ignore[index]
+    if any((other != maps[0]).mean() > 1e-4 for other in maps):
+        raise AssertionError("the label maps differ")
+
+
+def _nodes(content: bytes) -> int:
+    import onnx
+
+    return len(onnx.load_model_from_string(content).graph.node)
+
+
+def _line(row: dict[str, object]) -> str:
+    ours, plain = row["nodes"]  # type: ignore[misc]
+    return (
+        f"| {row['model']} | {row['exporter']} | {row['ms']:.1f} | {row['of_plain']:.2f} | {row['of_eager']:.2f} "
+        f"| {ours} / {plain} | {'yes' if row['held'] else 'NO'} |"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""What the benchmark scripts share: the machine in words, interleaved rounds, and the page that a table goes into."""
+
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+
+def machine(*packages: str) -> str:
+    """Processor, threads and versions, for the line above a table."""
+    name = _processor()
+    found = ", ".join(f"{package} {version(package)}" for package in packages)
+    return f"{name}, {len(os.sched_getaffinity(0))} threads; {found}"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 3) -> dict[str, list[float]]:
+    """Seconds of each run, one after another in each round, so that what else the machine does meets all alike."""
+    for _ in range(warm_up):
+        for run in runs.values():
+            run()
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(rounds):
+        names = list(runs) if number % 2 == 0 else list(reversed(runs))
+        for name in names:
+            start = time.perf_counter()
+            runs[name]()
+            seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def ratio(seconds: Mapping[str, list[float]], name: str, base: str) -> float:
+    """The median of the rounds' ratios of one run to another."""
+    return statistics.median(a / b for a, b in zip(seconds[name], seconds[base], strict=True))
+
+
+def write_page(path: Path, title: str, intro: str, command: str, table: str) -> None:
+    """A generated Markdown page: what it shows, the command that made it, the table."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"# {title}\n\n{intro}\n\nMade by `{command}`; do not edit.\n\n{table}\n", encoding="utf-8")

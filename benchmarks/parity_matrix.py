@@ -1,0 +1,109 @@
+"""The pass matrix: every config, both exporters, static and dynamic batch, two image sizes; parity in each cell.
+
+Each cell is a whole deploy into a temporary folder on eight validation images: export, ONNX Runtime, both comparisons
+with the unpatched model. A dynamic batch is compared at 1, 2 and 5 in one cell.
+
+    python benchmarks/parity_matrix.py --page docs/measured/parity_matrix.md
+
+The script may be interrupted: cells are kept in --state and done once.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
+
+from measured import machine, write_page
+
+from pipeline.deploying import make_deployment
+from zoo import Target, list_models
+from zoo.config import config_target, load_config
+from zoo.errors import ZooportError
+from zoo.target import AxisRange
+
+VAL = ROOT / "zoo/data/digits/val/images"
+IMAGES = 8
+SECOND_SIZE = {(256, 320): (320, 416), (384, 480): (352, 427)}  # the last one is odd, and no stride divides it
+BATCHES = {
+    "1": AxisRange.fixed(1),
+    "2": AxisRange.fixed(2),
+    "5": AxisRange.fixed(5),
+    "dynamic (1, 2, 5)": AxisRange(1, 2, 5),
+}
+
+
+def main() -> int:
+    """Print and write the matrix; 3 where a cell is not green."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/parity_matrix.json")
+    parser.add_argument("--page", type=Path)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    state: dict[str, Any] = json.loads(args.state.read_text(encoding="utf-8")) if args.state.is_file() else {}
+    for path in list_models(ROOT / "configs"):
+        for target, cell in _targets(path):
+            key = " | ".join(cell)
+            if key not in state:
+                state[key] = _cell(path, target)
+                args.state.parent.mkdir(parents=True, exist_ok=True)
+                args.state.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+                print(f"{key}: {state[key]['verdict']}", flush=True)
+    head = "| model | exporter | size | batch | verdict | cases | worst error, part of its gate | nodes |"
+    rows = [f"| {key} | {_words(value)} |" for key, value in state.items()]
+    table = "\n".join([head, "|---|---|---|---|---|---|---|---|", *rows])
+    print(table)
+    if args.page:
+        intro = (
+            f"Every cell is a deploy at the design's gates on {IMAGES} validation images, ONNX Runtime against the "
+            "unpatched PyTorch model: identical tensors (graph), and images through the whole deployment (pipeline). "
+            '"Cases" counts both; the error is the worst of all figures that have a gate, as a part of that gate.\n\n'
+            + machine("torch", "torchvision", "onnxruntime")
+        )
+        write_page(args.page, "Pass matrix", intro, "benchmarks/parity_matrix.py", table)
+    return 0 if all(value["verdict"] == "passed" for value in state.values()) else 3
+
+
+def _targets(path: str) -> list[tuple[Target, tuple[str, str, str, str]]]:
+    own = config_target(load_config(path))
+    size = (own.height.opt, own.width.opt)
+    return [
+        (
+            own.with_(exporter=exporter, batch=batch, height=AxisRange.fixed(height), width=AxisRange.fixed(width)),
+            (Path(path).stem, exporter, f"{height}x{width}", name),
+        )
+        for exporter in ("dynamo", "torchscript")
+        for height, width in (size, SECOND_SIZE[size])
+        for name, batch in BATCHES.items()
+    ]
+
+
+def _cell(path: str, target: Target) -> dict[str, Any]:
+    images = sorted(VAL.glob("*.jpg"))[:IMAGES]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            deployed = make_deployment(path, target, images, work_dir=folder)
+        except ZooportError as error:
+            return {"verdict": "failed", "reason": str(error)}
+        figures = [figure for case in deployed.record.cases for figure in case.findings.figures if figure.gate]
+        return {
+            "verdict": deployed.record.verdict,
+            "cases": len(deployed.record.cases),
+            "worst": max((figure.max_error or 0.0) / (figure.gate or 1.0) for figure in figures),
+            "nodes": deployed.export.nodes,
+        }
+
+
+def _words(value: dict[str, Any]) -> str:
+    if value["verdict"] != "passed":
+        return f"failed: {value['reason']} | | | "
+    return f"passed | {value['cases']} | {value['worst']:.2f} | {value['nodes']}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""Every config builds, has its weights and card, and runs small; found by rglob, the count asserted."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from zoo import build_model, list_models
+from zoo.config import config_target, load_config
+from zoo.contract import contract_module
+from zoo.tasks import build_task
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = list_models(ROOT / "configs")
+
+
+def test_none_is_missed() -> None:
+    assert len(CONFIGS) == 3
+    on_disk = {str(path) for path in (ROOT / "configs").rglob("*.py") if path.parent.name != "_base_"}
+    assert set(CONFIGS) == on_disk
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: Path(path).stem)
+class TestConfig:
+    def test_builds_with_its_weights_and_runs(self, path: str) -> None:
+        config = load_config(path)
+        model = build_model(config)
+        assert not model.training
+        task = build_task(config.task)
+        target = config_target(config)
+        module = contract_module(model, task, "final", dict(config.export.get("forward", {})))
+        with torch.no_grad():
+            outputs = module(torch.rand(2, 3, target.height.opt, target.width.opt))
+        for spec, output in zip(task.outputs("final"), outputs, strict=True):
+            assert str(output.dtype).removeprefix("torch.") == spec.dtype
+            assert output.dim() == len(spec.shape)
+
+    def test_its_checkpoint_has_a_card(self, path: str) -> None:
+        checkpoint = Path(path).parent / load_config(path).checkpoint
+        assert checkpoint.is_file()
+        assert checkpoint.with_suffix(".md").is_file()
+
+    def test_builds_without_weights(self, path: str) -> None:
+        assert not build_model(path, weights=False).training

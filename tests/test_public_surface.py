@@ -1,0 +1,49 @@
+"""The public Python API is what the packages say it is, and nothing more."""
+
+import importlib
+import inspect
+import types
+
+import pytest
+
+SURFACE = {
+    "zoo": {"Target", "build_model", "list_models"},
+    "rewriters": {"ExportRecord", "export_onnx", "rewrites", "rewriting"},
+    "backends": {"Deployment", "Runner", "available", "load"},
+    "pipeline": {"deploy"},
+}
+
+
+@pytest.mark.parametrize("package", SURFACE)
+def test_all_is_the_surface(package: str) -> None:
+    module = importlib.import_module(package)
+    assert set(module.__all__) == SURFACE[package]
+    for name in module.__all__:
+        assert (getattr(module, name).__doc__ or "").strip(), f"{package}.{name} has no docstring"
+
+
+@pytest.mark.parametrize("package", SURFACE)
+def test_nothing_else_looks_public(package: str) -> None:
+    module = importlib.import_module(package)
+    accidental = {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and name not in module.__all__
+        and not isinstance(value, types.ModuleType)
+        # typing aids of the lazy surfaces; they are no API
+        and name not in ("TYPE_CHECKING", "Any", "import_module")
+    }
+    assert not accidental, f"{package} exposes {sorted(accidental)}"
+
+
+@pytest.mark.parametrize("package", SURFACE)
+def test_unknown_names_are_attribute_errors(package: str) -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = importlib.import_module(package).no_such_name
+
+
+def test_signatures_of_the_verbs() -> None:
+    from pipeline import deploy
+
+    assert list(inspect.signature(deploy).parameters)[:3] == ["config", "target", "images"]

@@ -1,0 +1,163 @@
+"""Checkpoints from every kind of source, and every way in which one is refused."""
+
+import hashlib
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torchvision import models
+
+from zoo.checkpoint import load_checkpoint
+from zoo.errors import InputError
+
+
+def model(width: int = 4, seed: int = 0) -> nn.Module:
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Conv2d(3, width, 3), nn.BatchNorm2d(width))
+
+
+def same(a: nn.Module, b: nn.Module, atol: float = 0.0) -> bool:
+    mine, theirs = a.state_dict(), b.state_dict()
+    return all(torch.allclose(mine[key].float(), theirs[key].float(), atol=atol) for key in mine)
+
+
+class Malicious:
+    """Unpickling it writes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        return open, (str(self.path), "w")
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """torch's download folder, with a network that must not be asked."""
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path / "hub"))
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path / "torch"))
+    folder = tmp_path / "hub" / "checkpoints"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_half_precision_safetensors_are_widened(tmp_path: Path) -> None:
+    source = model(seed=1)
+    half = {key: value.half() if value.is_floating_point() else value for key, value in source.state_dict().items()}
+    save_file(half, tmp_path / "w.safetensors")
+    loaded = model(seed=2)
+    load_checkpoint(loaded, "w.safetensors", folder=tmp_path)
+    assert same(loaded, source, atol=1e-3)
+    assert next(loaded.parameters()).dtype == torch.float32
+
+
+@pytest.mark.parametrize("wrap", [None, "state_dict", "model"])
+def test_torch_files_of_tensors(wrap: str | None, tmp_path: Path) -> None:
+    source = model(seed=1)
+    content = source.state_dict() if wrap is None else {wrap: source.state_dict(), "epoch": 3}
+    torch.save(content, tmp_path / "w.pth")
+    loaded = model(seed=2)
+    load_checkpoint(loaded, tmp_path / "w.pth")
+    assert same(loaded, source)
+
+
+def test_a_missing_batch_counter_is_forgiven(tmp_path: Path) -> None:
+    state = {key: value for key, value in model().state_dict().items() if not key.endswith("num_batches_tracked")}
+    torch.save(state, tmp_path / "w.pth")
+    load_checkpoint(model(seed=2), tmp_path / "w.pth")
+
+
+def test_pickled_code_is_refused_and_not_run(tmp_path: Path) -> None:
+    torch.save({"state_dict": model().state_dict(), "extra": Malicious(tmp_path / "owned")}, tmp_path / "w.pth")
+    with pytest.raises(InputError, match=r"holds pickled Python objects.*could run code.*model\.state_dict\(\) alone"):
+        load_checkpoint(model(), tmp_path / "w.pth")
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol:UserWarning")  # torch says so before it refuses
+def test_a_bare_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
+    (tmp_path / "w.pth").write_bytes(pickle.dumps(Malicious(tmp_path / "owned")))
+    with pytest.raises(InputError, match=r"checkpoint .*w\.pth"):
+        load_checkpoint(model(), tmp_path / "w.pth")
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize("name", ["w.pth", "w.safetensors"])
+@pytest.mark.parametrize("keep", [0, 10, 200])
+def test_a_truncated_file(name: str, keep: int, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name.endswith("pth"):
+        torch.save(model().state_dict(), path)
+    else:
+        save_file(model().state_dict(), path)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(InputError, match=rf"checkpoint .*{name} (cannot be read|holds pickled)"):
+        load_checkpoint(model(), path)
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"checkpoint .*none\.pth: no such file"):
+        load_checkpoint(model(), "none.pth", folder=tmp_path)
+
+
+def test_something_else_than_tensors(tmp_path: Path) -> None:
+    torch.save([1, 2], tmp_path / "w.pth")
+    with pytest.raises(InputError, match="expected a state dict of tensors, got list"):
+        load_checkpoint(model(), tmp_path / "w.pth")
+
+
+def test_weights_of_another_model_are_told_apart(tmp_path: Path) -> None:
+    save_file({**model(8).state_dict(), "extra": torch.zeros(1)}, tmp_path / "w.safetensors")
+    with pytest.raises(
+        InputError,
+        match=r"not of this model: of 7 tensors 1 unknown \(extra\), 6 of another shape \(0\.weight \[8, 3, 3, 3\]",
+    ):
+        load_checkpoint(model(4), tmp_path / "w.safetensors")
+    torch.save({"other": torch.zeros(1)}, tmp_path / "w.pth")
+    with pytest.raises(InputError, match=r"6 missing \(0\.weight, 0\.bias, 1\.weight, \.\.\.\), 1 unknown \(other\)"):
+        load_checkpoint(model(4), tmp_path / "w.pth")
+
+
+def test_an_address_takes_the_file_that_was_downloaded_before(hub: Path) -> None:
+    save_file(model(seed=1).state_dict(), hub / "w.safetensors")
+    digest = hashlib.sha256((hub / "w.safetensors").read_bytes()).hexdigest()
+    loaded = model(seed=2)
+    load_checkpoint(loaded, f"https://example.invalid/models/w.safetensors#sha256={digest}")
+    assert same(loaded, model(seed=1))
+
+
+def test_an_address_whose_file_has_another_hash(hub: Path) -> None:
+    save_file(model().state_dict(), hub / "w.safetensors")
+    with pytest.raises(InputError, match=r"sha256 is [0-9a-f]{64}, expected 0{64}; delete the file"):
+        load_checkpoint(model(), f"https://example.invalid/w.safetensors#sha256={'0' * 64}")
+
+
+def test_an_address_without_a_hash() -> None:
+    with pytest.raises(InputError, match="expected its hash behind it"):
+        load_checkpoint(model(), "https://example.invalid/w.safetensors")
+
+
+def test_an_address_that_cannot_be_reached(hub: Path) -> None:
+    with pytest.raises(InputError, match=r"https://example\.invalid/w\.safetensors cannot be downloaded"):
+        load_checkpoint(model(), f"https://example.invalid/w.safetensors#sha256={'0' * 64}")
+    assert not list(hub.iterdir())
+
+
+def test_torchvisions_own_weights(hub: Path) -> None:
+    source = models.squeezenet1_1()
+    weights = models.SqueezeNet1_1_Weights.IMAGENET1K_V1
+    torch.save(source.state_dict(), hub / Path(weights.url).name)
+    loaded = models.squeezenet1_1()
+    load_checkpoint(loaded, "torchvision://SqueezeNet1_1_Weights.IMAGENET1K_V1")
+    assert same(loaded, source)
+
+
+def test_unknown_torchvision_weights() -> None:
+    with pytest.raises(
+        InputError,
+        match='unknown weights "SqueezeNet1_1_Weights.IMAGENET1K_V7"; nearest: "SqueezeNet1_1_Weights.IMAGENET1K_V1"',
+    ):
+        load_checkpoint(model(), "torchvision://SqueezeNet1_1_Weights.IMAGENET1K_V7")

@@ -1,0 +1,102 @@
+"""Configs: every fault in one message, nearest names, and the target that a config asks for."""
+
+from pathlib import Path
+
+import pytest
+
+from zoo.config import axis_range, config_target, load_config
+from zoo.errors import InputError
+from zoo.target import AxisRange, Target
+
+GOOD = """
+model = dict(type="EncoderDecoder")
+task = dict(type="SemanticSegmentation", classes=[])
+preprocess = dict(size=(64, 96))
+export = dict(exporter="torchscript", opset=18, inputs=dict(batch=(1, 2, 4)), output_level="decoded")
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "config.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_good_config_gives_its_target(tmp_path: Path) -> None:
+    target = config_target(load_config(write(tmp_path, GOOD)))
+    assert target == Target(
+        height=AxisRange.fixed(64),
+        width=AxisRange.fixed(96),
+        batch=AxisRange(1, 2, 4),
+        exporter="torchscript",
+        opset=18,
+        level="decoded",
+    )
+
+
+def test_names_with_an_underscore_are_the_files_own(tmp_path: Path) -> None:
+    load_config(write(tmp_path, "_sides = (64, 96)\n" + GOOD))
+
+
+def test_a_missing_file_names_the_nearest_configs() -> None:
+    with pytest.raises(InputError, match=r"no such file; nearest: .*fcn_r18_digits\.py"):
+        load_config("configs/segmentation/fcn_r18_digit.py")
+
+
+def test_all_faults_come_together(tmp_path: Path) -> None:
+    text = GOOD.replace("preprocess", "preproces") + 'export["opsett"] = 3\nevaluator = dict()\ncheckpoint = 3\n'
+    with pytest.raises(InputError) as caught:
+        load_config(write(tmp_path, text))
+    message = str(caught.value)
+    for part in (
+        'unknown key "preproces"; nearest: "preprocess"',
+        'key "preprocess" is missing',
+        'unknown key export."opsett"; nearest: "opset"',
+        '"evaluator" has no "type"',
+        '"checkpoint": expected str or NoneType, got int',
+    ):
+        assert part in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("model = dict(\n", "line 1"),
+        ("raise RuntimeError('no')", "cannot be read: RuntimeError: no"),
+        ("import no_such_module", "cannot be read: ModuleNotFoundError"),
+    ],
+)
+def test_a_file_that_does_not_run(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        load_config(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ((4, 2, 1), "batch: axis range 4:2:1: expected 1 <= min <= opt <= max"),
+        ((1, 2), r"batch: expected one size or \(min, opt, max\), got \(1, 2\)"),
+        (0, "batch: axis range 0:0:0"),
+    ],
+)
+def test_axis_ranges_are_checked(value: object, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        axis_range("batch", value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"backend": "onnxruntim"}, 'unknown backend "onnxruntim"; nearest: "onnxruntime"'),
+        ({"exporter": "torchscrip"}, 'unknown exporter "torchscrip"; nearest: "torchscript"'),
+        ({"opset": 17}, "opset 17 with exporter dynamo: expected 18 or above"),
+        ({"opset": 3, "exporter": "torchscript"}, "opset 3: expected 17 to 26"),
+        ({"level": "rawest"}, 'unknown level "rawest"; nearest: "raw"'),
+        ({"precision": "fp8"}, 'unknown precision "fp8"'),
+    ],
+)
+def test_targets_are_checked(changes: dict[str, object], words: str) -> None:
+    target = Target(height=AxisRange.fixed(64), width=AxisRange.fixed(96))
+    with pytest.raises(InputError, match=words):
+        target.with_(**changes)
