@@ -1,0 +1,21 @@
+"""How a deployment is made and proved. Names load when they are used: publishing alone needs no torch."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.deploying import deploy
+
+__all__ = ["deploy"]
+
+_HOMES = {"deploy": "pipeline.deploying"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,77 @@
+"""What a deploy aims at: the config's own target, changed by what the caller asks for."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mmengine.config import Config
+
+from zoo.config import config_target
+from zoo.errors import InputError, nearest
+from zoo.target import AXES, DEFAULT_MAX_BATCH, DEFAULT_SIDES, AxisRange, Target
+
+Dynamic = Mapping[str, AxisRange | None]
+
+
+def deploy_target(config: Config, dynamic: Dynamic | None = None, **changes: Any) -> Target:
+    """The config's target with ``changes`` (those that are not None) and ``dynamic`` axes put over it.
+
+    ``dynamic``: axis -> its range; None for the default one around the config's size. Raises InputError.
+    """
+    target = config_target(config)
+    axes = {axis: bounds or _default(axis, getattr(target, axis)) for axis, bounds in (dynamic or {}).items()}
+    return target.with_(**axes, **{name: value for name, value in changes.items() if value is not None})
+
+
+def parse_dynamic(flags: Iterable[str]) -> dict[str, AxisRange | None]:
+    """From the command line's ``AXIS`` or ``AXIS=MIN:OPT:MAX``. Raises InputError that names the flag."""
+    axes: dict[str, AxisRange | None] = {}
+    for flag in flags:
+        axis, given, bounds = flag.partition("=")
+        if axis not in AXES:
+            raise InputError(f'--dynamic {flag}: unknown axis "{axis}"; {nearest(axis, AXES)}')
+        if axis in axes:
+            raise InputError(f"--dynamic {flag}: {axis} was given before; give each axis once")
+        axes[axis] = _bounds(flag, axis, bounds) if given else None
+    return axes
+
+
+def _bounds(flag: str, axis: str, text: str) -> AxisRange:
+    example = "batch=1:2:8" if axis == "batch" else f"{axis}=320:640:960"
+    if not re.fullmatch(r"\d+:\d+:\d+", text, re.ASCII):
+        raise InputError(f"--dynamic {flag}: expected three whole numbers min:opt:max, for example {example}")
+    low, preferred, high = map(int, text.split(":"))
+    mend = f"Give min:opt:max in rising order, for example {example}."
+    if low < 1:
+        raise InputError(f"--dynamic {flag}: min {low} is below 1. {mend}")
+    for smaller, value, larger, bound in (("min", low, "opt", preferred), ("opt", preferred, "max", high)):
+        if value > bound:
+            if low > high:
+                raise InputError(f"--dynamic {flag}: min {low} is above max {high}. {mend}")
+            raise InputError(f"--dynamic {flag}: {smaller} {value} is above {larger} {bound}. {mend}")
+    return AxisRange(low, preferred, high)
+
+
+def _default(axis: str, own: AxisRange) -> AxisRange:
+    if own.dynamic:
+        return own
+    if axis == "batch":
+        return AxisRange(1, max(2, own.opt), max(DEFAULT_MAX_BATCH, own.opt))
+    low, high = DEFAULT_SIDES
+    return AxisRange(min(low, own.opt), own.opt, max(high, own.opt))
+
+
+def target_preprocess(config: Config, target: Target) -> dict[str, Any]:
+    """The config's preprocessing for the sizes of the target, as a mapping.
+
+    Where height and width are both dynamic an image is kept at its own size and padded; else it is brought to the
+    target's preferred size by the config's own rule.
+    """
+    own = dict(config.preprocess)
+    if target.height.dynamic and target.width.dynamic:
+        return own | {"size": None, "resize": "keep"}
+    rule = own.get("resize", "letterbox")
+    return own | {
+        "size": (target.height.opt, target.width.opt),
+        "resize": "letterbox" if rule == "keep" else rule,
+    }

@@ -1,0 +1,68 @@
+"""The deployment in words: the manifest, and the metadata inside the ONNX file. Nothing here varies between runs."""
+
+import json
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from pipeline.job import Job
+from rewriters import ExportRecord
+from zoo.manifest import Manifest, file_record
+from zoo.preprocess import Preprocess
+
+ONNX_FILE = "model.onnx"
+PACKAGES = ("zooport", "torch", "torchvision", "onnx", "onnxscript", "onnxruntime", "numpy", "opencv-python")
+
+
+def versions() -> dict[str, str]:
+    """Of all packages that a deployment's bytes or numbers depend on; without those that are not installed."""
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def onnx_metadata(job: Job) -> dict[str, str]:
+    """What is known before parity, for the file's metadata_props: ``zooport.*``, and plain keys that other tools read.
+
+    ``names`` is a literal dict from label to name, ``imgsz`` a literal [height, width] of a fixed size.
+    """
+    task, target = job.task, job.target
+    metadata = {
+        "zooport.name": job.name,
+        "zooport.version": versions().get("zooport", "unknown"),
+        "zooport.task": task.name,
+        "zooport.output_level": target.level,
+        "zooport.classes": json.dumps([info._asdict() for info in task.classes], sort_keys=True),
+        "zooport.preprocess": json.dumps(Preprocess.from_dict(job.preprocess).to_dict(), sort_keys=True),
+        "names": repr({index: info.name for index, info in enumerate(task.classes)}),
+    }
+    if not (target.height.dynamic or target.width.dynamic):
+        metadata["imgsz"] = repr([target.height.opt, target.width.opt])
+    return metadata
+
+
+def manifest(job: Job, export: ExportRecord, folder: Path) -> Manifest:
+    """The manifest of the files in ``folder``, with no verdict yet."""
+    target = job.target
+    return Manifest(
+        name=job.name,
+        task=job.task.name,
+        classes=job.task.classes,
+        preprocess=Preprocess.from_dict(job.preprocess),
+        inputs=export.inputs,
+        outputs=export.outputs,
+        axes={axis: getattr(target, axis) for axis in target.dynamic_axes},
+        output_level=target.level,
+        backend=target.backend,
+        precision={"stored": target.precision, "computed": target.precision},
+        provider=target.device,
+        exporter=export.exporter,
+        opset=export.opset,
+        versions=versions(),
+        files={ONNX_FILE: file_record(folder / ONNX_FILE)},
+        rewriters=tuple({"name": f.name, "reason": f.reason, "hits": f.hits} for f in export.rewriters),
+        gates=job.gates,
+    )

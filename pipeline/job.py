@@ -1,0 +1,86 @@
+"""What one deploy is about, checked before the long work starts."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config
+
+from backends import available
+from pipeline.deploy_target import deploy_target, target_preprocess
+from pipeline.images import NamedImage
+from pipeline.parity.gates import merged_gates
+from pipeline.pictures import pictures
+from pipeline.place import deployment_place
+from zoo.config import config_target, load_config
+from zoo.errors import BackendUnavailableError, InputError
+from zoo.preprocess import Preprocess
+from zoo.target import Target
+from zoo.tasks import Task, build_task
+
+
+@dataclass(frozen=True)
+class Job:
+    """``preprocess``: the config's, for the sizes of the target. ``place``: where the deployment will lie."""
+
+    config: Config
+    target: Target
+    task: Task
+    preprocess: dict[str, Any]
+    images: list[NamedImage]
+    gates: dict[str, dict[str, float]]
+    place: Path
+
+    @property
+    def name(self) -> str:
+        """The config's file name without its ending."""
+        return Path(self.config.filename).stem
+
+    @property
+    def forward(self) -> dict[str, Any]:
+        """Keyword arguments of the model's forward."""
+        return dict(self.config.get("export", {}).get("forward", {}))
+
+
+def plan_job(
+    config: str | Path | Config, target: Target | None, images: Sequence[str | Path], work_dir: str | Path
+) -> Job:
+    """Read and check everything but the weights. ``target`` None: the config's own.
+
+    Raises InputError and BackendUnavailableError; writes nothing.
+    """
+    if not isinstance(config, Config):
+        config = load_config(config)
+    target = deploy_target(config) if target is None else target
+    _check_buildable(target)
+    gates = merged_gates(config.get("gates"))
+    task = build_task(config.task)
+    fields = target_preprocess(config, target)
+    preprocess = Preprocess.from_dict(fields)
+    place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, config_target(config))
+    return Job(config, target, task, fields, pictures(config, images, preprocess, target), gates, place)
+
+
+def _check_buildable(target: Target) -> None:
+    if target.backend == "pytorch":
+        raise InputError(
+            "backend pytorch is the reference itself, and there is nothing to build for it; give --backend onnxruntime"
+        )
+    reason = available()[target.backend]
+    if reason is not None:
+        raise BackendUnavailableError(f"backend {target.backend} is not available: {reason}")
+    if target.precision != "fp32":
+        raise InputError(f"precision {target.precision} cannot be built yet; give --precision fp32")
+    _check_device(target)
+
+
+def _check_device(target: Target) -> None:
+    """Whether the backend can run there; found out before the export, not after it."""
+    from backends.onnxruntime.providers import provider_options
+
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", target.device):
+        raise InputError(f'device "{target.device}": expected cpu, cuda or cuda:N, for example cuda:0')
+    if target.backend == "onnxruntime":
+        provider_options(target.device)

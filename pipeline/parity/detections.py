@@ -1,0 +1,114 @@
+"""Two sets of detections of one image: paired by label, overlap and score, never by index.
+
+Near-equal scores swap places between PyTorch and an engine, so the order says nothing. What has no partner is a
+failure, unless the model's own thresholds explain it (see borderline.py).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from pipeline.parity.borderline import Unpaired, explain
+from pipeline.parity.decision_rule import DecisionRule
+from pipeline.parity.overlap import box_iou
+from pipeline.parity.records import Borderline, Findings
+from pipeline.parity.tensors import figure
+from zoo.structures import DetectionResult
+
+SAME_OBJECT_IOU = 0.5  # a pair below it is two objects, not one with an error
+MAX_LISTED = 10
+# Costs of the assignment. One pair within the gates and one object without partner (2) is cheaper than two pairs
+# outside of the gates (each above 1), so an exact pair is never broken up.
+OUTSIDE, NO_PARTNER = 1.0, 2.0
+
+
+def compare_detections(
+    reference: DetectionResult,
+    candidate: DetectionResult,
+    gates: Mapping[str, float],
+    rule: DecisionRule,
+    excuse: str | None = None,
+) -> Findings:
+    """Compare the detections of PyTorch and of a backend; boxes of both in pixels of one frame.
+
+    ``gates``: "boxes" (pixels, each side), "scores", "nms_iou". Findings.matched counts the pairs within the gates.
+    ``excuse``: a reason that explains every difference; what would be a failure is then borderline.
+    """
+    for side, who in ((reference, "PyTorch"), (candidate, "the backend")):
+        if not (np.isfinite(side.boxes).all() and np.isfinite(side.scores).all()):
+            return Findings(failures=(f"NaN or infinity in the detections of {who}",))
+    pairs = _pairs(reference, candidate, gates)
+    good = [pair for pair in pairs if _within(reference, candidate, *pair, gates)]
+    apart = [pair for pair in pairs if pair not in good]
+    sides = (
+        Unpaired("PyTorch", reference, _others(len(reference), [r for r, _ in good])),
+        Unpaired("the backend", candidate, _others(len(candidate), [c for _, c in good])),
+    )
+    borderline, left = explain(*sides, gates, rule)
+    failures = _failures(reference, candidate, apart, left)
+    if excuse is not None:
+        borderline += tuple(Borderline(failure, excuse) for failure in failures)
+        failures, left = [], ([], [])
+    counted = [pair for pair in pairs if pair in good or pair[0] in left[0] or pair[1] in left[1]]
+    rows, columns = np.array(counted, dtype=np.intp).reshape(-1, 2).T
+    return Findings(
+        figures=(
+            figure("boxes", reference.boxes[rows], candidate.boxes[columns], unit="px", gate=gates["boxes"]),
+            figure("scores", reference.scores[rows], candidate.scores[columns], gate=gates["scores"]),
+        ),
+        matched=len(good),
+        borderline=borderline,
+        failures=tuple(failures[:MAX_LISTED]) + ((f"and {n} more",) if (n := len(failures) - MAX_LISTED) > 0 else ()),
+        blank=len(reference) == 0 and len(candidate) == 0,
+    )
+
+
+def _pairs(reference: DetectionResult, candidate: DetectionResult, gates: Mapping[str, float]) -> list[tuple[int, int]]:
+    """The best one-to-one pairing of equal labels that overlap, as (index in reference, index in candidate)."""
+    iou = box_iou(reference.boxes, candidate.boxes)
+    box_error = np.abs(reference.boxes[:, None] - candidate.boxes[None]).max(axis=2, initial=0.0)
+    score_error = np.abs(reference.scores[:, None] - candidate.scores[None])
+    inside = (box_error <= gates["boxes"]) & (score_error <= gates["scores"])
+    possible = (reference.labels[:, None] == candidate.labels[None]) & ((iou >= SAME_OBJECT_IOU) | inside)
+    # within the gates the nearest score decides, so that twins of one box are paired rightly
+    cost = np.where(inside, (1.0 - iou + score_error) * OUTSIDE / 4, OUTSIDE + (1.0 - iou + score_error) / 2)
+    rows, columns = linear_sum_assignment(np.where(possible, cost, NO_PARTNER))
+    return [(int(r), int(c)) for r, c in zip(rows, columns, strict=True) if possible[r, c]]
+
+
+def _within(reference: DetectionResult, candidate: DetectionResult, r: int, c: int, gates: Mapping[str, float]) -> bool:
+    box_error = np.abs(reference.boxes[r] - candidate.boxes[c]).max()
+    score_error = np.abs(reference.scores[r] - candidate.scores[c])
+    return bool(box_error <= gates["boxes"] and score_error <= gates["scores"])
+
+
+def _others(count: int, taken: list[int]) -> list[int]:
+    return sorted(set(range(count)) - set(taken))
+
+
+def _failures(
+    reference: DetectionResult,
+    candidate: DetectionResult,
+    apart: list[tuple[int, int]],
+    left: tuple[list[int], list[int]],
+) -> list[str]:
+    """Words for every detection that nothing explains; the two halves of a pair that is too far apart as one."""
+    missing, extra = (list(indices) for indices in left)
+    failures = []
+    for r, c in apart:
+        if r not in missing and c not in extra:
+            continue
+        missing, extra = [i for i in missing if i != r], [i for i in extra if i != c]
+        box_error = float(np.abs(reference.boxes[r] - candidate.boxes[c]).max())
+        score_error = float(abs(reference.scores[r] - candidate.scores[c]))
+        failures.append(f"{describe(reference, r)} is {box_error:.3g} px and {score_error:.3g} of score away")
+    failures += [f"the backend misses {describe(reference, r)}" for r in missing]
+    failures += [f"PyTorch does not have {describe(candidate, c)}" for c in extra]
+    return failures
+
+
+def describe(side: DetectionResult, index: int) -> str:
+    """Words for one detection."""
+    box = ", ".join(f"{value:.1f}" for value in side.boxes[index])
+    return f"label {side.labels[index]}, score {side.scores[index]:.4f}, box [{box}]"

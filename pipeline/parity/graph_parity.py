@@ -1,0 +1,88 @@
+"""Comparison (a): identical tensors into the unpatched model and into the engine.
+
+The reference runs first, before any export context is entered, and its outputs are kept.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+from torch import nn
+
+from backends.pytorch import PyTorchRunner
+from backends.runner import Runner
+from pipeline.parity.decision_rule import DecisionRule
+from pipeline.parity.graph_inputs import GraphInput
+from pipeline.parity.levels import compare_outputs
+from pipeline.parity.records import Case
+from zoo.contract import contract_module
+from zoo.tasks import Task
+from zoo.tensor_spec import TensorSpec
+
+Array = NDArray[Any]
+
+IMAGES = TensorSpec("images", "float32", ("batch", 3, "height", "width"))
+# The head's own tensors, in the order in which zoo.contract gives them.
+RAW_OUTPUTS: Mapping[str, tuple[str, ...]] = {
+    "detection": ("proposals", "class_logits", "box_regression"),
+    "semantic-segmentation": ("logits",),
+}
+
+
+@dataclass(frozen=True)
+class GraphReference:
+    """A case's input, and what the unpatched model gives for it. ``logits`` [N, C, H, W] for label maps alone."""
+
+    given: GraphInput
+    outputs: Mapping[str, Array]
+    logits: Array | None = None
+
+
+def level_outputs(task: Task, level: str) -> tuple[TensorSpec, ...]:
+    """The contract's outputs; for level "raw", where the contract leaves them open, by name alone (shape ())."""
+    return task.outputs(level) or tuple(TensorSpec(name, "float32", ()) for name in RAW_OUTPUTS[task.name])
+
+
+def graph_references(
+    model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], inputs: Iterable[GraphInput]
+) -> list[GraphReference]:
+    """Run the unpatched model in eager PyTorch on every case. InputError where it has no such level."""
+    outputs = level_outputs(task, level)
+    contract = contract_module(model, task, level, forward)
+    runner = PyTorchRunner(contract, (IMAGES,), outputs)
+    references = []
+    with _own_output(contract.model) as seen:
+        for given in inputs:
+            found = runner.run({"images": given.tensor})
+            logits = seen[-1].cpu().numpy() if "label_map" in found else None
+            seen.clear()
+            references.append(GraphReference(given, found, logits))
+    return references
+
+
+@contextmanager
+def _own_output(model: nn.Module) -> Iterator[list[Any]]:
+    """What the model's own forward gives, call by call: a segmentor's logits, before the contract takes the best."""
+    seen: list[Any] = []
+    hook = model.register_forward_hook(lambda _module, _args, output: seen.append(output))
+    try:
+        yield seen
+    finally:
+        hook.remove()
+
+
+def graph_parity(
+    runner: Runner,
+    references: Sequence[GraphReference],
+    task: str,
+    level: str,
+    gates: Mapping[str, float],
+    rule: DecisionRule,
+) -> Iterator[Case]:
+    """The same tensors into the engine; one case for each reference."""
+    for reference in references:
+        candidate = runner.run({"images": reference.given.tensor})
+        findings = compare_outputs(task, level, reference.outputs, candidate, gates, rule, reference.logits)
+        yield Case("graph", reference.given.images, reference.given.tensor.shape, findings)

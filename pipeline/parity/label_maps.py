@@ -1,0 +1,89 @@
+"""Two label maps: a pixel may change its label only where the logits of PyTorch were nearly equal.
+
+Where the two sides resized the picture by themselves (the pipeline comparison), pixels on the edge of an object may
+change at a larger margin, and the part of all pixels that did is judged instead.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.parity.records import Borderline, Figure, Findings
+from pipeline.parity.tensors import gate_failure, shape_problem, value_range
+
+Array = NDArray[Any]
+
+
+def compare_label_maps(
+    reference: Array,
+    candidate: Array,
+    logits: Array,
+    *,
+    gate: float | None = None,
+    pixels: float | None = None,
+    place: tuple[Array, Array] | None = None,
+    excuse: str | None = None,
+) -> Findings:
+    """Label maps [N, h, w] of PyTorch and of a backend, and PyTorch's own ``logits`` float32 [N, C, H, W].
+
+    ``place``: for each row and each column of the maps, the index of its row and column in the logits; None where both
+    have one size.
+    ``gate``: a relabelled pixel fails where its own label's logit exceeds that of the new label by more than twice
+    ``gate`` times the range of the logits: each of the two logits may be wrong by one gate. This is at least as strict
+    as the margin between the two best labels.
+    ``pixels``: the comparison fails where more than this part of all pixels is relabelled.
+    ``excuse``: a reason that explains every difference, so that nothing fails.
+    Pixels that changed and pass are one borderline entry. Findings.matched counts the pixels that agree.
+    """
+    if problem := _unusable(reference, candidate, logits):
+        return Findings(failures=(problem,))
+    margins = _margins(reference, candidate, logits, place) / (value_range(logits) or 1.0)
+    largest, mean = (float(margins.max()), float(margins.mean())) if margins.size else (0.0, 0.0)
+    part = margins.size / reference.size if reference.size else 0.0
+    margin_gate = None if gate is None else 2 * gate
+    figures: tuple[Figure, ...] = (
+        Figure("label margin", "of range", largest, mean, None, margins.size, margin_gate),
+        Figure("relabelled", "of all", part, part, None, reference.size, pixels),
+    )
+    reason = f"largest margin {largest:.3g} of range"
+    if excuse is not None and not all(found.passed for found in figures):
+        reason = excuse
+        figures = tuple(replace(found, name=f"{found.name}, explained", gate=None) for found in figures)
+    over = margins.size if gate is None else int((margins > 2 * gate).sum())
+    failures = tuple(
+        f"{over} of {reference.size} pixels relabelled, {gate_failure(found)}" for found in figures if not found.passed
+    )
+    near = margins.size if not failures else 0
+    labels = np.unique(np.concatenate((reference.ravel(), candidate.ravel())))
+    return Findings(
+        figures=figures,
+        matched=reference.size - margins.size,
+        borderline=(Borderline(f"{near} pixels relabelled", reason),) if near else (),
+        failures=failures,
+        blank=not failures and labels.size <= 1,
+    )
+
+
+def _unusable(reference: Array, candidate: Array, logits: Array) -> str | None:
+    if problem := shape_problem("label_map", reference, candidate):
+        return problem
+    if not np.isfinite(logits).all():
+        return "NaN or infinity in the logits of PyTorch"
+    classes = logits.shape[1]
+    if candidate.size and not 0 <= int(candidate.min()) <= int(candidate.max()) < classes:
+        unknown = int(candidate.max() if candidate.max() >= classes else candidate.min())
+        return f"label_map: the backend gives label {unknown}, the model knows 0 to {classes - 1}"
+    return None
+
+
+def _margins(reference: Array, candidate: Array, logits: Array, place: tuple[Array, Array] | None) -> Array:
+    """For each relabelled pixel: the logit of PyTorch's label minus that of the new one, [n], float64, 0 or more."""
+    image, y, x = np.nonzero(reference != candidate)
+    old_labels, new_labels = reference[image, y, x], candidate[image, y, x]
+    if place is not None:
+        y, x = place[0][y], place[1][x]
+    old = logits[image, old_labels, y, x].astype(np.float64)
+    new = logits[image, new_labels, y, x].astype(np.float64)
+    return np.maximum(old - new, 0.0)

@@ -1,0 +1,17 @@
+"""The error of a missed gate, with all that was measured."""
+
+from pipeline.parity.records import ParityRecord
+from zoo.errors import GateError
+
+
+class ParityMissedError(GateError):
+    """Parity failed and nothing was published; ``record`` says how, ``data`` the same for --json."""
+
+    def __init__(self, record: ParityRecord) -> None:
+        more = f" (and {n} more)" if (n := len(record.failures) - 1) else ""
+        super().__init__(
+            f"{record.failures[0]}{more}; nothing was published. Find out where the two part before using this model; "
+            "--allow-parity-failure publishes it all the same, and the manifest says so"
+        )
+        self.record = record
+        self.data = {"deployment": None, "parity": record.to_dict()}

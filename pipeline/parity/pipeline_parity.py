@@ -1,0 +1,124 @@
+"""Comparison (b): an image into the deployment, and into PyTorch by a path that shares no code with it.
+
+The reference resizes, pads, runs and maps back by itself. Three things are compared for each picture:
+1. *input*: the reference's tensor with the deployment's. They may differ by rounding. Swapped colours, another resize
+   rule or padding show here, on every picture.
+2. *same input*: the deployment's result with PyTorch's on the very tensor that the deployment made, mapped back by
+   the reference. The gates are those of the graph comparison: nothing but the engine and the mapping lies between.
+3. *end to end*: the deployment's result with PyTorch's on the reference's own tensor. Few detections or pixels may be
+   further apart than the gate, because a detector decides at thresholds, and a rounding of the input can move a
+   proposal across one. Where 1 and 2 hold, PyTorch itself moves so under that rounding, and the difference is listed
+   as borderline; else it is a failure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backends import Deployment
+from pipeline.images import NamedImage
+from pipeline.parity.decision_rule import DecisionRule
+from pipeline.parity.detections import compare_detections
+from pipeline.parity.gates import Gates
+from pipeline.parity.label_maps import compare_label_maps
+from pipeline.parity.records import Case, Figure, Findings
+from pipeline.parity.reference_input import ReferenceInput
+from pipeline.parity.reference_result import EagerResult, ReferenceResult, nearest_pixels
+from pipeline.parity.tensors import figure, gate_failure, shape_problem
+from zoo.structures import DetectionResult, Result, SegmentationResult
+
+GREY_LEVELS = 255.0  # in the tensor's 0..1
+EXPLAINED = "PyTorch moves likewise when its input is rounded as the deployment's is"
+
+
+def pipeline_case(
+    deployment: Deployment, image: NamedImage, reference: ReferenceResult, gates: Gates, rule: DecisionRule
+) -> tuple[Case, Result | None]:
+    """Compare one image; also the deployment's result, None where the output level has none."""
+    tensor, _ = deployment.preprocess([image.pixels])
+    findings = compare_input(reference.own.tensor, tensor[0], gates["pipeline"])
+    if not np.array_equal(reference.production.tensor, tensor[0]):
+        failure = "images: the deployment's tensor is not the one that the config's preprocessing makes"
+        findings = replace(findings, failures=(*findings.failures, failure))
+    if deployment.manifest.output_level != "final":
+        return Case("pipeline", (image.name,), tensor.shape, replace(findings, blank=False)), None
+    result = deployment(image.pixels)
+    placed = reference.placed
+    same = compare_results(reference.production, placed, result, gates["graph"], rule)
+    excuse = None if findings.failures or same.failures else EXPLAINED
+    whole = compare_results(reference.own, placed, result, gates["pipeline"], rule, excuse)
+    findings += replace(_named(same, "same input"), matched=0)  # each is counted once
+    findings += _named(whole, "end to end")
+    return Case("pipeline", (image.name,), tensor.shape, findings), result
+
+
+def compare_input(
+    reference: NDArray[np.float32], candidate: NDArray[np.float32], gates: Mapping[str, float]
+) -> Findings:
+    """The tensors [3, H, W] that the two preprocessings make of one image: largest and mean error in grey levels."""
+    if problem := shape_problem("images", reference, candidate):
+        return Findings(failures=(problem,))
+    found = figure("input", reference, candidate, unit="grey levels", gate=gates["input_max"], scale=GREY_LEVELS)
+    mean = Figure("mean of input", "grey levels", found.mean_error, found.mean_error, None, 1, gates["input_mean"])
+    failures = tuple(gate_failure(each) for each in (found, mean) if not each.passed)
+    return Findings((found, mean), failures=failures, blank=True)  # whether there is something to find, results show
+
+
+def compare_results(
+    expected: EagerResult,
+    placed: ReferenceInput,
+    result: Result,
+    gates: Mapping[str, float],
+    rule: DecisionRule,
+    excuse: str | None = None,
+) -> Findings:
+    """Results for one image, in its own coordinates. Box errors are counted in pixels of the graph's input."""
+    ours = expected.result
+    if isinstance(ours, DetectionResult) and isinstance(result, DetectionResult):
+        return compare_detections(_in_tensor(ours, placed), _in_tensor(result, placed), gates, rule, excuse)
+    if isinstance(ours, SegmentationResult) and isinstance(result, SegmentationResult) and expected.logits is not None:
+        return _compare_maps(ours.label_map, expected.logits, placed, result.label_map, gates, excuse)
+    return Findings(failures=(f"the backend gives a {type(result).__name__}, PyTorch a {type(ours).__name__}",))
+
+
+def _named(findings: Findings, what: str) -> Findings:
+    return replace(
+        findings,
+        figures=tuple(replace(found, name=f"{found.name}, {what}") for found in findings.figures),
+        failures=tuple(f"{what}: {failure}" for failure in findings.failures),
+    )
+
+
+def _in_tensor(result: DetectionResult, placed: ReferenceInput) -> DetectionResult:
+    y, x = placed.tensor_per_image
+    return DetectionResult(result.boxes * np.array((x, y, x, y), np.float32), result.scores, result.labels)
+
+
+def _compare_maps(
+    expected: NDArray[Any],
+    logits: NDArray[np.float32],
+    placed: ReferenceInput,
+    label_map: NDArray[Any],
+    gates: Mapping[str, float],
+    excuse: str | None,
+) -> Findings:
+    if problem := shape_problem("label_map", expected, label_map):
+        return Findings(failures=(problem,))
+    rows, columns = nearest_pixels(placed)
+    labels = logits.argmax(axis=0).astype(expected.dtype)
+    for y in rows:  # where two pixels of the tensor are equally near, either label is right
+        for x in columns:
+            either = labels[np.ix_(y, x)]
+            expected = np.where(label_map == either, either, expected)
+    return compare_label_maps(
+        expected[None],
+        label_map[None],
+        logits[None],
+        gate=gates.get("logits"),
+        pixels=gates.get("pixels"),
+        place=(rows[0], columns[0]),
+        excuse=excuse,
+    )

@@ -1,0 +1,176 @@
+"""What parity found, as typed and immutable records; ``to_json`` gives them the form of parity.json."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+PASSED = "passed"
+FAILED_ALLOWED = "failed-allowed"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """How far two arrays are apart. ``gate`` None: recorded, not judged.
+
+    ``max_error`` and ``mean_error`` are in ``unit`` ("px", "of range", "" for scores ...); None where a value is not
+    finite. ``cosine`` is None where it means nothing (label maps, zero vectors). ``count`` values were compared.
+    """
+
+    name: str
+    unit: str
+    max_error: float | None
+    mean_error: float | None
+    cosine: float | None
+    count: int
+    gate: float | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the largest error keeps the gate. What is not finite never does."""
+        if self.max_error is None:
+            return False
+        return self.gate is None or self.max_error <= self.gate
+
+
+@dataclass(frozen=True)
+class Borderline:
+    """Something that differs and may, because it lies on a threshold: what, and the reason."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The outcome of one comparison of two results. ``matched`` counts detections, rows or pixels that agree."""
+
+    figures: tuple[Figure, ...] = ()
+    matched: int = 0
+    borderline: tuple[Borderline, ...] = ()
+    failures: tuple[str, ...] = ()
+    blank: bool = False  # nothing in it that could differ: no detections, or one label everywhere
+
+    def __add__(self, other: "Findings") -> "Findings":
+        """Both; blank only where both are."""
+        return Findings(
+            figures=merge_figures((*self.figures, *other.figures)),
+            matched=self.matched + other.matched,
+            borderline=self.borderline + other.borderline,
+            failures=self.failures + other.failures,
+            blank=self.blank and other.blank,
+        )
+
+
+@dataclass(frozen=True)
+class Case:
+    """One comparison: which images, at which tensor shape, and what was found. ``kind``: "graph" or "pipeline"."""
+
+    kind: str
+    images: tuple[str, ...]
+    shape: tuple[int, ...]
+    findings: Findings
+
+
+@dataclass(frozen=True)
+class ParityRecord:
+    """All comparisons of one deployment, the gates they were held to, and the verdict."""
+
+    gates: Mapping[str, Mapping[str, float]]
+    cases: tuple[Case, ...]
+    notes: tuple[str, ...] = ()
+    allowed: bool = False
+    failures: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "failures", tuple(_failures(self.cases)))
+
+    @property
+    def passed(self) -> bool:
+        """Whether every gate was kept, and something was compared."""
+        return not self.failures
+
+    @property
+    def verdict(self) -> str:
+        """The manifest's word: "passed", "failed-allowed", or "failed" (which is never published)."""
+        if self.passed:
+            return PASSED
+        return FAILED_ALLOWED if self.allowed else "failed"
+
+    def summary(self, kind: str) -> Findings:
+        """All cases of a kind as one: the worst figures, all that is borderline."""
+        total = Findings(blank=True)
+        for case in self.cases:
+            if case.kind == kind:
+                total += case.findings
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types, with the summaries first a reader looks for."""
+        kinds = dict.fromkeys(case.kind for case in self.cases)
+        return {
+            "verdict": self.verdict,
+            "failures": list(self.failures),
+            "gates": {kind: dict(values) for kind, values in self.gates.items()},
+            "notes": list(self.notes),
+            "summary": {kind: _plain(self.summary(kind)) for kind in kinds},
+            "cases": [_plain(case) for case in self.cases],
+        }
+
+
+def merge_figures(figures: Iterable[Figure]) -> tuple[Figure, ...]:
+    """Figures of one name as one: the largest error, the mean over all values, the lowest cosine; names in order."""
+    merged: dict[str, Figure] = {}
+    for figure in figures:
+        known = merged.get(figure.name)
+        merged[figure.name] = figure if known is None else _merge(known, figure)
+    return tuple(merged.values())
+
+
+def dump_json(content: Mapping[str, Any]) -> str:
+    """JSON text: sorted keys, two spaces, a newline at the end, never NaN."""
+    return json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def _merge(first: Figure, second: Figure) -> Figure:
+    count = first.count + second.count
+    cosines = [figure.cosine for figure in (first, second) if figure.cosine is not None]
+    if first.max_error is None or second.max_error is None or first.mean_error is None or second.mean_error is None:
+        largest = mean = None
+    else:
+        largest = max(first.max_error, second.max_error)
+        weighted = first.mean_error * first.count + second.mean_error * second.count
+        mean = weighted / count if count else 0.0
+    return dataclasses.replace(
+        first, max_error=largest, mean_error=mean, cosine=min(cosines) if cosines else None, count=count
+    )
+
+
+def _failures(cases: tuple[Case, ...]) -> Iterable[str]:
+    for kind in dict.fromkeys(case.kind for case in cases):
+        chosen = [case for case in cases if case.kind == kind]
+        for case in chosen:
+            shape = "x".join(map(str, case.shape))
+            for failure in case.findings.failures:
+                yield f"{kind} parity, {', '.join(case.images)} [{shape}]: {failure}"
+        if all(case.findings.blank for case in chosen):
+            yield (
+                f"{kind} parity: nothing was compared, because PyTorch and the backend both found nothing in "
+                f"{len(chosen)} case(s); give --image with objects that the model knows, or trained weights"
+            )
+    if not cases:
+        yield "parity: nothing was compared"
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses, tuples and floats as JSON types; a Figure and a Findings also say whether they passed."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return fields | {"passed": value.passed} if isinstance(value, Figure) else fields
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,95 @@
+"""The reference's own preprocessing: from the config, in float32 PyTorch, sharing no code with production.
+
+Production resizes bytes with OpenCV; this resizes floats with torch. Both sample between pixel centres without
+antialiasing, so they differ by rounding alone (see gates.PIPELINE for by how much).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from zoo.errors import InputError
+
+DEFAULT_PAD = 114
+DEFAULT_DIVISOR = 32
+
+
+@dataclass(frozen=True)
+class ReferenceInput:
+    """``tensor`` float32 [1, 3, H, W], RGB, 0..1; ``resized``: the part of it, from the top left, that is the image.
+
+    All sizes are (height, width) in pixels.
+    """
+
+    tensor: Tensor
+    resized: tuple[int, int]
+    image: tuple[int, int]
+
+    @property
+    def tensor_per_image(self) -> tuple[float, float]:
+        """Pixels of the tensor for one pixel of the image, (y, x)."""
+        return self.resized[0] / self.image[0], self.resized[1] / self.image[1]
+
+
+def reference_input(image: NDArray[Any], preprocess: Mapping[str, Any]) -> ReferenceInput:
+    """From an image uint8 [h, w, 3] BGR and the config's ``preprocess``."""
+    height, width = image.shape[:2]
+    pixels = torch.from_numpy(image[:, :, ::-1].copy()).permute(2, 0, 1)[None].to(torch.float32)
+    resized, canvas = _sizes(height, width, preprocess)
+    if resized != (height, width):
+        pixels = _resize(pixels, resized, preprocess.get("interpolation", "bilinear"))
+    padding = (0, canvas[1] - resized[1], 0, canvas[0] - resized[0])
+    padded = F.pad(pixels, padding, value=float(preprocess.get("pad_value", DEFAULT_PAD)))
+    return ReferenceInput(padded / 255.0, resized, (height, width))
+
+
+def _sizes(height: int, width: int, preprocess: Mapping[str, Any]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The image's size in the tensor, and the tensor's."""
+    rule = preprocess.get("resize", "letterbox")
+    if rule == "keep":
+        divisor = preprocess.get("size_divisor", DEFAULT_DIVISOR)
+        return (height, width), (math.ceil(height / divisor) * divisor, math.ceil(width / divisor) * divisor)
+    canvas = (int(preprocess["size"][0]), int(preprocess["size"][1]))
+    if rule == "stretch":
+        return canvas, canvas
+    if rule != "letterbox":
+        raise InputError(f'preprocess: the PyTorch reference knows no resize "{rule}"')
+    scale = min(canvas[0] / height, canvas[1] / width)
+    return (max(1, round(height * scale)), max(1, round(width * scale))), canvas
+
+
+def _resize(pixels: Tensor, size: tuple[int, int], interpolation: str) -> Tensor:
+    if interpolation == "bilinear":
+        return F.interpolate(pixels, size=size, mode="bilinear", align_corners=False)
+    if interpolation == "nearest":
+        rows, columns = (_floors(have, want) for have, want in zip(pixels.shape[2:], size, strict=True))
+        return pixels[:, :, rows][:, :, :, columns]
+    if interpolation == "area":
+        rows, columns = (_overlaps(have, want) for have, want in zip(pixels.shape[2:], size, strict=True))
+        return rows @ pixels @ columns.T
+    raise InputError(f'preprocess: the PyTorch reference knows no interpolation "{interpolation}"')
+
+
+def _floors(have: int, want: int) -> Tensor:
+    """[want]: the old pixel of each new one, as floor(x * (1 / (want / have))).
+
+    In just these steps, because a position that is whole may else be rounded below itself, and the pixel before it is
+    as near: with have / want, one in twenty pairs of sizes differs from OpenCV in some pixel.
+    """
+    inverse = 1.0 / (want / have)
+    return (torch.arange(want, dtype=torch.float64) * inverse).floor().long().clamp(max=have - 1)
+
+
+def _overlaps(have: int, want: int) -> Tensor:
+    """[want, have]: which part of each new pixel every old pixel covers; each row sums to 1."""
+    edges = torch.arange(want + 1, dtype=torch.float64) * have / want
+    old = torch.arange(have, dtype=torch.float64)
+    covered = torch.minimum(edges[1:, None], old + 1) - torch.maximum(edges[:-1, None], old)
+    weights = covered.clamp(min=0)
+    return (weights / weights.sum(dim=1, keepdim=True)).to(torch.float32)

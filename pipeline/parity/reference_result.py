@@ -1,0 +1,111 @@
+"""The reference's own way from the unpatched model's outputs to a result in the image's coordinates.
+
+The model runs twice on each picture: on the reference's own tensor, and on the tensor that production makes of the
+picture. The second run tells what a rounding of the input does to this model from what the deployment does to it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from pipeline.parity.reference_input import ReferenceInput, reference_input
+from zoo.errors import InputError
+from zoo.preprocess import Preprocess
+from zoo.structures import DetectionResult, Result, SegmentationResult
+from zoo.tasks import Task
+
+BYTE_CLASSES = 256
+
+
+@dataclass(frozen=True)
+class EagerResult:
+    """``tensor`` float32 [3, H, W], and what the unpatched model found in it; ``result`` in the image's coordinates.
+
+    ``logits`` float32 [C, H, W] of the tensor, for segmentation alone.
+    """
+
+    tensor: NDArray[np.float32]
+    result: Result
+    logits: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True)
+class ReferenceResult:
+    """One picture: by the reference's ``own`` preprocessing, and from the tensor of ``production``'s."""
+
+    placed: ReferenceInput
+    own: EagerResult
+    production: EagerResult
+
+    @property
+    def result(self) -> Result:
+        """What PyTorch found by a path that shares no code with production."""
+        return self.own.result
+
+
+def reference_result(
+    model: nn.Module, task: Task, preprocess: Mapping[str, Any], forward: Mapping[str, Any], image: NDArray[Any]
+) -> ReferenceResult:
+    """Run the model as its authors call it on one image, uint8 [h, w, 3] BGR.
+
+    ``forward``: the keyword arguments of the model's forward. Raises InputError for a task without a reference path.
+    """
+    placed = reference_input(image, preprocess)
+    rule = Preprocess.from_dict(preprocess)
+    produced = np.empty((3, *rule.geometry(*image.shape[:2]).tensor_size), np.float32)
+    rule.run(image, produced)
+    return ReferenceResult(
+        placed,
+        own=_run(model, task, forward, placed.tensor, placed),
+        production=_run(model, task, forward, torch.from_numpy(produced)[None], placed),
+    )
+
+
+def _run(
+    model: nn.Module, task: Task, forward: Mapping[str, Any], tensor: Tensor, placed: ReferenceInput
+) -> EagerResult:
+    array: NDArray[np.float32] = tensor[0].numpy()
+    with torch.inference_mode():
+        if task.name == "detection":
+            found = model([tensor[0]], **forward)[0]
+            return EagerResult(array, _detections(found, placed))
+        if task.name == "semantic-segmentation":
+            logits: NDArray[np.float32] = model(tensor, **forward)[0].numpy()
+            return EagerResult(array, SegmentationResult(_label_map(logits, placed)), logits)
+    raise InputError(f'task "{task.name}": the pipeline comparison has no PyTorch path for it')
+
+
+def _detections(found: Mapping[str, Tensor], placed: ReferenceInput) -> DetectionResult:
+    """torchvision's dictionary of one image, boxes moved to the image and clipped to it."""
+    y, x = placed.tensor_per_image
+    height, width = placed.image
+    boxes = found["boxes"] / torch.tensor((x, y, x, y))
+    boxes[:, 0::2].clamp_(0, width)
+    boxes[:, 1::2].clamp_(0, height)
+    return DetectionResult(boxes.numpy(), found["scores"].numpy(), found["labels"].numpy())
+
+
+def _label_map(logits: NDArray[np.float32], placed: ReferenceInput) -> NDArray[Any]:
+    """The best label of the tensor's pixel that is nearest to each pixel of the image, [h, w]."""
+    labels = logits.argmax(axis=0).astype(np.uint8 if len(logits) <= BYTE_CLASSES else np.int32)
+    (y, _), (x, _) = nearest_pixels(placed)
+    mapped: NDArray[Any] = labels[np.ix_(y, x)]
+    return mapped
+
+
+def nearest_pixels(placed: ReferenceInput) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]:
+    """For the image's rows, then its columns: the index of the nearest pixel of the tensor, and of the other one.
+
+    The two differ only where the centre of a pixel falls exactly between two; either is right there.
+    """
+    axes = []
+    for image, resized in zip(placed.image, placed.resized, strict=True):
+        doubled = (2 * np.arange(image, dtype=np.intp) + 1) * resized
+        upper = doubled // (2 * image)
+        axes.append((upper, np.where(doubled % (2 * image) == 0, np.maximum(upper - 1, 0), upper)))
+    return tuple(axes)

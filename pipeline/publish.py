@@ -1,0 +1,166 @@
+"""Atomic publishing of a folder: filled beside its place under a lock, then exchanged with what stands there.
+
+A run that is killed at any moment leaves the old folder or the new one, never a mixture. Where the kernel cannot
+exchange two folders, the old one is moved aside first; a kill in between leaves none, and the next run puts the old
+one back.
+"""
+
+import errno
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from pipeline.exchange import exchange
+from pipeline.lock import locked
+from zoo.errors import InputError
+
+LOGGER = logging.getLogger(__name__)
+PROBE_BYTES = 4 * 1024 * 1024  # a disk with less room than that is full, and it is better to know before the export
+MARKER = "deployment.json"  # what makes a folder ours to replace
+PARENT_ATTEMPTS = 5
+
+
+@contextmanager
+def publication(place: Path) -> Iterator[Path]:
+    """A new, empty, hidden folder beside ``place``; on a normal exit it takes the place, on any other it is gone.
+
+    Leftovers of killed runs are removed first. Parent folders that were made here and are empty after a failure are
+    removed, too. Raises InputError before the body runs where the place cannot be written, is not a deployment, or
+    is being written by another deploy; raises InputError after it where publishing itself fails.
+    """
+    place = Path(os.path.realpath(place))
+    staged = _staged(place)
+    made: list[Path] = []
+    try:
+        with ExitStack() as held:
+            with _as_input_error(place):
+                _lock(place, held, made)
+            try:
+                with _as_input_error(place):
+                    recover(place)
+                    _refuse_foreign(place)
+                    staged.mkdir()
+                    _probe(staged)
+                yield staged
+                with _as_input_error(place):
+                    _sync(staged)
+                    _take_place(staged, place)
+            finally:
+                recover(place)
+    except BaseException:
+        _remove_empty(made)
+        raise
+
+
+def recover(place: Path) -> None:
+    """Remove what a killed run left beside ``place``, and put an old folder back that it had moved aside.
+
+    The lock must be held.
+    """
+    aside, staged = _aside(place), _staged(place)
+    if aside.exists() and not place.exists():
+        aside.rename(place)
+    for leftover in (aside, staged):
+        shutil.rmtree(leftover, ignore_errors=True)
+        if leftover.exists():
+            LOGGER.warning("could not remove %s", leftover)
+
+
+def _staged(place: Path) -> Path:
+    return place.parent / f".{place.name}.zooport-new"
+
+
+def _aside(place: Path) -> Path:
+    return place.parent / f".{place.name}.zooport-old"
+
+
+def _lock(place: Path, held: ExitStack, made: list[Path]) -> None:
+    """Make the parents and take the lock; ``made`` lists the parents that were made here, outermost first."""
+    for attempts_left in reversed(range(PARENT_ATTEMPTS)):
+        _make_parents(place.parent, made)
+        try:
+            held.enter_context(locked(place))
+        except FileNotFoundError:  # another run that failed has just removed the parent, which it had made
+            if not attempts_left:
+                raise
+        else:
+            return
+
+
+def _make_parents(parent: Path, made: list[Path]) -> None:
+    for folder in (*reversed(parent.parents), parent):
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        except OSError:
+            if folder.is_dir():  # a read-only file system answers so for a folder that exists, too
+                continue
+            raise
+        if folder not in made:
+            made.append(folder)
+
+
+def _remove_empty(made: list[Path]) -> None:
+    for folder in reversed(made):
+        try:
+            folder.rmdir()
+        except OSError:
+            return  # somebody else has put something there
+
+
+def _refuse_foreign(place: Path) -> None:
+    """Never replace what is not a deployment."""
+    if not place.exists():
+        return
+    if not place.is_dir():
+        raise InputError(f"{place}: is a file; expected a deployment's folder or nothing: move it away")
+    if not (place / MARKER).is_file() and any(place.iterdir()):
+        raise InputError(f"{place}: holds files but no {MARKER}, so it is no deployment to replace: move it away")
+
+
+def _probe(folder: Path) -> None:
+    """Write and remove a file, so that a full disk or a spent quota shows now."""
+    probe = folder / "probe"
+    probe.write_bytes(bytes(PROBE_BYTES))
+    probe.unlink()
+
+
+def _sync(folder: Path) -> None:
+    """Bring every file and folder below to the disk."""
+    for root, _, names in os.walk(folder):
+        for name in names:
+            _sync_one(Path(root, name))
+        _sync_one(Path(root))
+
+
+def _sync_one(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _take_place(staged: Path, place: Path) -> None:
+    if not place.exists():
+        staged.rename(place)
+    elif not exchange(staged, place):
+        place.rename(_aside(place))
+        staged.rename(place)
+    _sync_one(place.parent)
+
+
+@contextmanager
+def _as_input_error(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or place
+        mend = "free room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
+        raise InputError(
+            f"{place}: cannot write the deployment ({where}: {error.strerror}); {mend}, or give another --work-dir"
+        ) from error

@@ -1,0 +1,87 @@
+"""The record: verdict, deterministic JSON, gates as data."""
+
+import json
+
+import pytest
+
+from pipeline.parity.gates import DEFAULT_GATES, merged_gates
+from pipeline.parity.missed import ParityMissedError
+from pipeline.parity.records import Borderline, Case, Figure, Findings, ParityRecord, dump_json, merge_figures
+from zoo.errors import InputError
+
+FOUND = Findings(
+    figures=(Figure("boxes", "px", 0.01, 0.001, 0.999, 10, 0.05),),
+    matched=3,
+    borderline=(Borderline("label 1", "score at the threshold"),),
+)
+BLANK = Findings(blank=True)
+
+
+def record(*cases: Case, allowed: bool = False) -> ParityRecord:
+    return ParityRecord(DEFAULT_GATES, cases, allowed=allowed)
+
+
+def case(kind: str, findings: Findings) -> Case:
+    return Case(kind, ("a.jpg",), (1, 3, 256, 320), findings)
+
+
+def test_passed() -> None:
+    made = record(case("graph", FOUND), case("graph", BLANK), case("pipeline", FOUND))
+    assert (made.passed, made.verdict, made.failures) == (True, "passed", ())
+
+
+def test_one_failure_fails_and_says_where() -> None:
+    made = record(case("graph", FOUND), case("pipeline", Findings(failures=("boxes: too far",))))
+    assert made.verdict == "failed"
+    assert made.failures == ("pipeline parity, a.jpg [1x3x256x320]: boxes: too far",)
+    assert record(*made.cases, allowed=True).verdict == "failed-allowed"
+    error = ParityMissedError(made)
+    assert error.exit_code == 3
+    assert "nothing was published" in str(error)
+    assert error.data["parity"]["verdict"] == "failed"
+
+
+def test_nothing_compared_is_no_pass() -> None:
+    made = record(case("graph", FOUND), case("pipeline", BLANK), case("pipeline", BLANK))
+    assert not made.passed
+    assert made.failures[0].startswith("pipeline parity: nothing was compared, because PyTorch and the backend both")
+    assert "--image" in made.failures[0]
+    assert record().failures == ("parity: nothing was compared",)
+
+
+def test_figures_of_one_name_become_the_worst() -> None:
+    worse = Figure("boxes", "px", 0.04, 0.004, 0.9, 30, 0.05)
+    merged = merge_figures((FOUND.figures[0], worse, Figure("scores", "", 0.0, 0.0, None, 1, 1.0)))
+    assert [figure.name for figure in merged] == ["boxes", "scores"]
+    assert (merged[0].max_error, merged[0].cosine, merged[0].count) == (0.04, 0.9, 40)
+    assert merged[0].mean_error == pytest.approx(0.00325)
+    broken = merge_figures((worse, Figure("boxes", "px", None, None, None, 5, 0.05)))
+    assert not broken[0].passed
+
+
+def test_json_is_sorted_and_has_no_nan() -> None:
+    text = dump_json(record(case("graph", FOUND), case("pipeline", FOUND)).to_dict())
+    content = json.loads(text)
+    assert text == json.dumps(content, indent=2, sort_keys=True) + "\n"
+    assert content["verdict"] == "passed"
+    assert content["summary"]["graph"]["figures"][0]["passed"] is True
+    assert content["cases"][0]["findings"]["borderline"] == [{"what": "label 1", "reason": "score at the threshold"}]
+    with pytest.raises(ValueError, match="JSON"):
+        dump_json({"bad": float("nan")})
+
+
+def test_gates_of_a_config_go_over_the_defaults() -> None:
+    assert merged_gates() == {kind: dict(values) for kind, values in DEFAULT_GATES.items()}
+    assert merged_gates({"graph": {"boxes": 1}})["graph"]["boxes"] == 1.0
+    assert merged_gates({"graph": {"boxes": 1}})["graph"]["scores"] == DEFAULT_GATES["graph"]["scores"]
+
+
+def test_faults_of_gates_are_shown_together() -> None:
+    with pytest.raises(InputError) as caught:
+        merged_gates({"grahp": {}, "graph": {"box": 1, "scores": -1, "logits": True}, "pipeline": 3})
+    message = str(caught.value)
+    assert 'unknown comparison "grahp"; nearest: "graph"' in message
+    assert 'unknown gate "graph.box"; nearest: "boxes"' in message
+    assert '"graph.scores": expected a positive number, got -1' in message
+    assert '"graph.logits": expected a positive number, got True' in message
+    assert '"pipeline": expected a dict of gates, got 3' in message

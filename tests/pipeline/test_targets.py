@@ -1,0 +1,137 @@
+"""From config and flags to a target, its place, its preprocessing, and the cases of the graph comparison."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mmengine.config import Config
+
+from pipeline.deploy_target import deploy_target, parse_dynamic, target_preprocess
+from pipeline.images import NamedImage, distinct
+from pipeline.parity.graph_inputs import batch_sizes, graph_inputs, other
+from pipeline.place import deployment_place
+from zoo.errors import InputError
+from zoo.target import AxisRange, Target
+
+
+def config(**export: Any) -> Config:
+    return Config(
+        {
+            "preprocess": {"size": (256, 320)},
+            "export": {"exporter": "dynamo", "opset": 20, "inputs": {"batch": (1, 2, 8)}, **export},
+        }
+    )
+
+
+def pictures(count: int) -> list[NamedImage]:
+    chance = np.random.default_rng(0)
+    return [NamedImage(f"{i}.png", chance.integers(0, 255, (40 + i, 60, 3)).astype(np.uint8)) for i in range(count)]
+
+
+def test_a_target_is_the_configs_with_what_was_asked_for() -> None:
+    target = deploy_target(config(), {"height": AxisRange(64, 256, 512)}, exporter="torchscript", opset=None)
+    assert (target.exporter, target.opset, target.height) == ("torchscript", 20, AxisRange(64, 256, 512))
+    assert target.width == AxisRange.fixed(320)
+
+
+def test_default_bounds_surround_the_configs_size() -> None:
+    target = deploy_target(config(inputs={"batch": 1}), parse_dynamic(["height", "width", "batch"]))
+    assert target.height == AxisRange(32, 256, 2048)
+    assert target.batch == AxisRange(1, 2, 8)
+    assert deploy_target(config(inputs={"batch": (2, 3, 4)}), parse_dynamic(["batch"])).batch == AxisRange(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        ("height=600:640:400", "min 600 is above max 400"),
+        ("height=600:400:640", "min 600 is above opt 400"),
+        ("height=400:700:640", "opt 700 is above max 640"),
+        ("height=0:1:2", "min 0 is below 1"),
+        ("height=", "expected three whole numbers min:opt:max, for example height=320:640:960"),
+        ("height=1:2", "expected three whole numbers"),
+        ("height=1:2:-3", "expected three whole numbers"),
+        ("depth", 'unknown axis "depth"; nearest: '),
+    ],
+)
+def test_a_wrong_dynamic_flag_says_how_to_mend_it(flag: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_dynamic([flag])
+    assert str(caught.value).startswith(f"--dynamic {flag}: ")
+    assert words in str(caught.value)
+
+
+def test_place() -> None:
+    default = deploy_target(config())
+
+    def name(**changes: Any) -> str:
+        return str(deployment_place("w", "detection", "net", default.with_(**changes), default))
+
+    assert name() == str(Path("w/detection/net/onnxruntime-fp32"))
+    assert name(exporter="torchscript").endswith("/onnxruntime-fp32-torchscript")
+    assert name(level="raw", opset=19).endswith("/onnxruntime-fp32-raw-opset19")
+    assert name(batch=AxisRange.fixed(4)).endswith("/onnxruntime-fp32-batch4")
+    assert name(width=AxisRange(32, 320, 640), batch=AxisRange(1, 2, 3)).endswith("-batch1-2-3-width32-320-640")
+
+
+def test_preprocessing_follows_the_targets_sizes() -> None:
+    made = config()
+    assert target_preprocess(made, deploy_target(made))["size"] == (256, 320)
+    one = deploy_target(made, parse_dynamic(["height=64:128:256"]))
+    assert target_preprocess(made, one) == {"size": (128, 320), "resize": "letterbox"}
+    both = deploy_target(made, parse_dynamic(["height", "width"]))
+    assert target_preprocess(made, both) == {"size": None, "resize": "keep"}
+
+
+@pytest.mark.parametrize(
+    ("axis", "sizes"),
+    [((1, 2, 8), [1, 2, 5]), ((1, 1, 1), [1]), ((4, 4, 4), [4]), ((1, 2, 3), [1, 2, 3]), ((2, 8, 64), [2, 5, 8])],
+)
+def test_batch_sizes(axis: tuple[int, int, int], sizes: list[int]) -> None:
+    assert batch_sizes(AxisRange(*axis)) == sizes
+
+
+@pytest.mark.parametrize(
+    ("axis", "size"),
+    [
+        ((32, 256, 2048), 323),
+        ((256, 256, 256), 256),
+        ((200, 256, 260), 260),
+        ((256, 256, 260), 260),
+        ((64, 256, 256), 189),
+    ],
+)
+def test_the_second_size(axis: tuple[int, int, int], size: int) -> None:
+    assert other(AxisRange(*axis)) == size
+
+
+def test_every_image_is_compared_and_batches_mix_them() -> None:
+    cases = graph_inputs(pictures(3), deploy_target(config()), {"size": (256, 320)})
+    assert [case.images for case in cases] == [
+        ("0.png",),
+        ("1.png",),
+        ("2.png",),
+        ("1.png", "2.png"),
+        ("2.png", "0.png", "1.png", "2.png", "0.png"),
+    ]
+    assert cases[-1].tensor.shape == (5, 3, 256, 320)
+    assert not np.array_equal(cases[-1].tensor[0], cases[-1].tensor[1])
+
+
+def test_a_fixed_batch_holds_different_images() -> None:
+    fixed = Target(height=AxisRange.fixed(64), width=AxisRange.fixed(64), batch=AxisRange.fixed(4))
+    cases = graph_inputs(pictures(2), fixed, {"size": (64, 64)})
+    assert [case.images for case in cases] == [("0.png", "1.png", "0.png", "1.png")]
+
+
+def test_a_second_size_where_sizes_are_dynamic() -> None:
+    target = deploy_target(config(), parse_dynamic(["height=64:128:256", "width=64:128:256"]))
+    cases = graph_inputs(pictures(2), target, target_preprocess(config(), target))
+    sizes = [case.tensor.shape for case in cases]
+    assert sizes[-3:] == [(1, 3, 163, 163), (1, 3, 163, 163), (2, 3, 163, 163)]
+
+
+def test_distinct_looks_at_the_pixels() -> None:
+    first, second = pictures(2)
+    assert distinct([first, NamedImage("again", first.pixels.copy()), second]) == [first, second]

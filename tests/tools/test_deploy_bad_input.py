@@ -1,0 +1,260 @@
+"""A user's mistake: its exit code, one line that says what to do, and nothing left behind."""
+
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from tests.tools.tiny import Run, Tiny
+
+Deploy = Callable[[Sequence[str]], Run]
+
+
+def check_refused(run: Run, tiny: Tiny, code: int, words: str) -> None:
+    """The exit code, one line on stderr that matches ``words``, no traceback, and no work dir."""
+    assert run.code == code, run.err
+    assert re.search(words, run.err), run.err
+    assert run.err.startswith("error: ")
+    assert run.err.count("\n") == 1
+    assert not tiny.work_dir.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--backend", "onnxruntim"], 2, 'unknown backend "onnxruntim"; nearest: "onnxruntime", '),
+        (["--backend", "pytorch"], 2, "backend pytorch is the reference itself.*--backend onnxruntime"),
+        (["--backend", "tensorrt"], 4, "backend tensorrt is not available"),
+        (["--backend", "tensorrt-rtx"], 4, "backend tensorrt-rtx is not available"),
+        (["--precision", "fp16"], 2, "precision fp16 cannot be built yet; give --precision fp32"),
+        (["--precision", "fp61"], 2, 'unknown precision "fp61"; nearest: "fp16"'),
+        (["--exporter", "dynamite"], 2, 'unknown exporter "dynamite"; nearest: "dynamo"'),
+        (["--output-level", "finl"], 2, 'unknown level "finl"; nearest: "final"'),
+        (["--opset", "12"], 2, "opset 12: expected 17 to "),
+        (["--opset", "17", "--exporter", "dynamo"], 2, "opset 17 with exporter dynamo: expected 18 or above"),
+        (["--opset", "21"], 2, "opset 21 with exporter torchscript: it writes up to 20"),
+        (["--opset", "new"], 2, "--opset: invalid int value: 'new'; see deploy.py --help"),
+        (["--device", "gpu"], 2, 'device "gpu": expected cpu, cuda or cuda:N'),
+        (["--device", "cuda:0"], 4, "provider CUDAExecutionProvider is not available"),
+        (["--bakend", "x"], 2, 'unknown argument --bakend; nearest: "--backend"'),
+        (["--dynamic", "hight"], 2, '--dynamic hight: unknown axis "hight"; nearest: "height"'),
+        (
+            ["--dynamic", "height=600:640:400"],
+            2,
+            "--dynamic height=600:640:400: min 600 is above max 400. Give min:opt",
+        ),
+        (["--dynamic", "batch=4:2:8"], 2, "--dynamic batch=4:2:8: min 4 is above opt 2. Give min:opt:max in rising"),
+        (["--dynamic", "batch=0:2:8"], 2, "--dynamic batch=0:2:8: min 0 is below 1"),
+        (
+            ["--dynamic", "batch=4"],
+            2,
+            "--dynamic batch=4: expected three whole numbers min:opt:max, for example batch=",
+        ),
+        (["--dynamic", "batch", "batch=1:2:4"], 2, "--dynamic batch=1:2:4: batch was given before"),
+        (["--image"], 2, "argument --image: expected at least one argument"),
+        (["--image", "nowhere/at/all.jpg"], 2, "image nowhere/at/all.jpg: no such file"),
+        (["--image", "."], 2, r"image \.: is a folder; give its files one by one"),
+        (["--checkpoint", "none.pth"], 2, r"checkpoint none\.pth: no such file"),
+        (["--json", "no/such/folder/out.json"], 2, "--json no/such/folder/out.json: not a file in an existing folder"),
+    ],
+)
+def test_flags(deploy: Deploy, tiny: Tiny, arguments: list[str], code: int, words: str) -> None:
+    more = arguments if "--image" in arguments else ["--image", *map(str, tiny.images), *arguments]
+    check_refused(deploy(tiny.arguments(*more)), tiny, code, words)
+
+
+def test_no_config_at_all(deploy: Deploy) -> None:
+    run = deploy([])
+    assert (run.code, run.out) == (2, "")
+    assert run.err == "error: the following arguments are required: CONFIG; see deploy.py --help\n"
+
+
+class TestConfig:
+    def test_no_such_file_names_the_nearest(self, deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(Path(__file__).parents[2])
+        wrong = "configs/segmentation/fcn_r18_digit.py"
+        run = deploy([wrong, "--work-dir", str(tiny.work_dir)])
+        words = f"config {wrong}: no such file; nearest: .configs/segmentation/fcn_r18_digits.py"
+        check_refused(run, tiny, 2, words)
+
+    def test_all_faults_together_each_with_the_nearest_name(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.write('dateset = dict(type="x")\nevaluator = dict()\ngates = 3\n')
+        run = deploy(tiny.with_images())
+        check_refused(run, tiny, 2, 'unknown key "dateset"; nearest: "dataset"')
+        check_refused(run, tiny, 2, '"gates": expected dict, got int')
+        check_refused(run, tiny, 2, '"evaluator" has no "type"')
+
+    def test_an_unknown_key_of_export(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.write('export = dict(exportr="dynamo")\n')
+        check_refused(deploy(tiny.with_images()), tiny, 2, 'unknown key export."exportr"; nearest: "exporter"')
+
+    def test_an_unknown_key_of_preprocess(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.write('preprocess = dict(size=(64, 96), rezise="stretch")\n')
+        check_refused(deploy(tiny.with_images()), tiny, 2, 'preprocess: unknown key "rezise"; nearest: "resize"')
+
+    def test_an_unknown_gate(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.write("gates = dict(graph=dict(logit=1))\n")
+        check_refused(deploy(tiny.with_images()), tiny, 2, 'gates: unknown gate "graph.logit"; nearest: "logits"')
+
+    def test_an_unknown_model(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.write('model = dict(type="TinySegmentr")\n')
+        check_refused(
+            deploy(tiny.with_images()), tiny, 2, 'unknown model type "TinySegmentr"; nearest: "TinySegmentor"'
+        )
+
+    def test_an_argument_that_the_model_does_not_take(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.write('model = dict(type="TinySegmentor", depth=3)\n')
+        check_refused(deploy(tiny.with_images()), tiny, 2, "model TinySegmentor cannot be built.*depth")
+
+    def test_an_unknown_task(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.write('task = dict(type="SemanticSegmentaton", classes=[dict(name="x", category_id=None)])\n')
+        check_refused(deploy(tiny.with_images()), tiny, 2, 'unknown task "SemanticSegmentaton"; nearest: "Semantic')
+
+    def test_not_python(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.config.write_text("model = dict(", encoding="utf-8")
+        check_refused(deploy(tiny.with_images()), tiny, 2, r"config .*tiny\.py, line 1: ")
+
+    def test_too_few_pictures_and_no_data_set(self, deploy: Deploy, tiny: Tiny) -> None:
+        words = "parity needs 2 different images that fit the target, got 1; give --image twice or more"
+        check_refused(deploy(tiny.arguments("--image", tiny.images[0], tiny.images[0])), tiny, 2, words)
+
+    def test_an_unknown_data_set(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.write('dataset = dict(type="DigitsSegmentatio")\n')
+        check_refused(
+            deploy(tiny.arguments()), tiny, 2, 'unknown dataset type "DigitsSegmentatio"; nearest: "DigitsSeg'
+        )
+
+
+class Bomb:
+    """Unpickled, it runs code."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, (f"touch {self.target}",)
+
+
+class TestCheckpoint:
+    def test_of_another_model(self, deploy: Deploy, tiny: Tiny) -> None:
+        other = tiny.folder / "other.safetensors"
+        save_file({"conv.weight": torch.zeros(4, 3, 3, 3), "head.weight": torch.zeros(2)}, other)
+        run = deploy(tiny.with_images("--checkpoint", other))
+        check_refused(run, tiny, 2, r"other\.safetensors is not of this model: .*missing.*conv\.bias")
+        check_refused(run, tiny, 2, r"unknown.*head\.weight.*conv\.weight \[4, 3, 3, 3\] for \[4, 3, 1, 1\]")
+
+    @pytest.mark.parametrize("saved", ["torch", "pickle"])
+    def test_with_code_in_it_is_not_run(self, deploy: Deploy, tiny: Tiny, saved: str) -> None:
+        evil, trace = tiny.folder / "evil.pth", tiny.folder / "pwned"
+        if saved == "torch":
+            torch.save({"state_dict": Bomb(trace)}, evil)
+        else:
+            evil.write_bytes(pickle.dumps(Bomb(trace)))
+        run = deploy(tiny.with_images("--checkpoint", evil))
+        check_refused(run, tiny, 2, r"evil\.pth holds pickled Python objects.*was not loaded")
+        assert not trace.exists()
+
+    @pytest.mark.parametrize("name", ["cut.safetensors", "cut.pth"])
+    def test_cut_short(self, deploy: Deploy, tiny: Tiny, name: str) -> None:
+        path = tiny.folder / name
+        state = {"conv.weight": torch.zeros(4, 3, 1, 1), "conv.bias": torch.zeros(4)}
+        save_file(state, path) if name.endswith("safetensors") else torch.save(state, path)
+        path.write_bytes(path.read_bytes()[:-20])
+        check_refused(deploy(tiny.with_images("--checkpoint", path)), tiny, 2, f"{name} cannot be read")
+
+    def test_not_a_state_dict(self, deploy: Deploy, tiny: Tiny) -> None:
+        torch.save([1, 2, 3], tiny.folder / "list.pth")
+        run = deploy(tiny.with_images("--checkpoint", tiny.folder / "list.pth"))
+        check_refused(run, tiny, 2, r"list\.pth: expected a state dict of tensors, got list")
+
+
+class TestImage:
+    @pytest.mark.parametrize("name", ["cut.jpg", "cut.png"])
+    @pytest.mark.parametrize("kept", [0.98, 0.5, 0.05])
+    def test_cut_short(
+        self, deploy: Deploy, tiny: Tiny, image_file: Callable[..., Path], name: str, kept: float
+    ) -> None:
+        path = image_file(name, 200, 300)
+        content = path.read_bytes()
+        path.write_bytes(content[: int(len(content) * kept)])
+        run = deploy(tiny.arguments("--image", tiny.images[0], path))
+        check_refused(run, tiny, 2, f"image .*{name}: corrupt or truncated")
+
+    def test_damaged_inside(self, deploy: Deploy, tiny: Tiny, image_file: Callable[..., Path]) -> None:
+        path = image_file("bad.png", 200, 300)
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 0xFF
+        path.write_bytes(content)
+        check_refused(deploy(tiny.arguments("--image", path)), tiny, 2, r"image .*bad\.png: corrupt or truncated")
+
+    def test_not_an_image(self, deploy: Deploy, tiny: Tiny) -> None:
+        path = tiny.folder / "words.jpg"
+        path.write_text("not a picture", encoding="utf-8")
+        check_refused(deploy(tiny.arguments("--image", path)), tiny, 2, r"image .*words\.jpg: not an image")
+        path.write_bytes(b"")
+        check_refused(deploy(tiny.arguments("--image", path)), tiny, 2, r"image .*words\.jpg: not an image")
+
+    @pytest.mark.parametrize("size", [(31, 96), (96, 31), (1, 1)])
+    def test_smaller_than_32_pixels(
+        self, deploy: Deploy, tiny: Tiny, image_file: Callable[..., Path], size: tuple[int, int]
+    ) -> None:
+        run = deploy(tiny.arguments("--image", image_file("small.png", *size)))
+        check_refused(run, tiny, 2, rf"image .*small\.png: got {size[0]}x{size[1]} pixels .*expected 32 or more")
+
+    def test_outside_the_range_of_the_target(self, deploy: Deploy, tiny: Tiny, image_file: Callable[..., Path]) -> None:
+        big = image_file("big.png", 300, 96)
+        bounds = ("--dynamic", "height=32:64:128", "width=32:96:128")
+        run = deploy(tiny.arguments(*bounds, "--image", tiny.images[0], big))
+        check_refused(run, tiny, 2, r"big\.png: its tensor would have height 320, the target takes 32 to 128")
+
+
+class TestWorkDir:
+    @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no /sys on this system")
+    def test_read_only(self, deploy: Deploy, tiny: Tiny) -> None:
+        run = deploy([str(tiny.config), "--image", *map(str, tiny.images), "--work-dir", "/sys/zooport"])
+        check_refused(run, tiny, 2, "/sys/zooport/.*: cannot write the deployment .*or give another --work-dir")
+        assert "export" not in run.out  # it was found out before the long work
+
+    def test_a_file(self, deploy: Deploy, tiny: Tiny) -> None:
+        (tiny.folder / "file").write_text("x", encoding="utf-8")
+        run = deploy([str(tiny.config), "--image", *map(str, tiny.images), "--work-dir", str(tiny.folder / "file")])
+        check_refused(run, tiny, 2, "Not a directory.*give another --work-dir")
+
+    def test_two_deploys_at_once(self, deploy: Deploy, tiny: Tiny) -> None:
+        hold = "import sys; from pathlib import Path; from pipeline.lock import locked\n"
+        hold += "with locked(Path(sys.argv[1])): print('held', flush=True); sys.stdin.readline()"
+        tiny.place.parent.mkdir(parents=True)
+        with subprocess.Popen(
+            [sys.executable, "-c", hold, str(tiny.place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as holder:
+            assert holder.stdout is not None
+            holder.stdout.readline()
+            run = deploy(tiny.with_images())
+            holder.communicate("\n", timeout=20)
+        assert run.code == 2
+        assert f"{tiny.place}: process {holder.pid} is deploying into it right now; wait" in run.err
+        assert list(tiny.place.parent.iterdir()) == []
+
+
+def test_json_has_the_error(deploy: Deploy, tiny: Tiny) -> None:
+    path = tiny.folder / "out.json"
+    deploy(tiny.with_images("--backend", "onnx", "--json", path))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert content["exit_code"] == 2
+    assert content["error"].startswith('unknown backend "onnx"')
+
+
+def test_verbose_shows_the_traceback(deploy: Deploy, tiny: Tiny) -> None:
+    run = deploy(tiny.with_images("--backend", "onnx", "-v"))
+    assert run.code == 2
+    assert "Traceback" in run.err
+    assert run.err.splitlines()[-1].startswith("error: unknown backend")

@@ -1,0 +1,126 @@
+"""Ctrl-C, SIGTERM, SIGKILL, full disks and faults of our own: the exit code, and nothing half done."""
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backends import load
+from pipeline import deploying
+from tests.tools.tiny import Run, Tiny
+
+Deploy = Callable[[Sequence[str]], Run]
+
+SCRIPT = Path(__file__).parent / "deploy_tiny.py"
+KILLS = 15
+STEPS = ["run_reference", "export_step", "graph_parity", "write_report"]
+
+
+def fail_at(monkeypatch: pytest.MonkeyPatch, step: str, action: Callable[[], Any]) -> None:
+    def fail(*arguments: Any, **options: Any) -> Any:
+        action()
+        pytest.fail("went on")
+
+    monkeypatch.setattr(deploying, step, fail)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_removes_what_is_half_done(
+    deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, step: str, number: signal.Signals
+) -> None:
+    before = signal.getsignal(number)
+    fail_at(monkeypatch, step, lambda: signal.raise_signal(number))
+    run = deploy(tiny.with_images())
+    assert (run.code, run.err) == (130, "interrupted; nothing was published\n")
+    assert not tiny.work_dir.parent.exists()
+    assert signal.getsignal(number) == before
+
+
+def test_a_fault_of_ours_says_so_and_shows_the_traceback(
+    deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def boom() -> None:
+        raise ValueError("boom")
+
+    fail_at(monkeypatch, "run_reference", boom)
+    run = deploy(tiny.with_images())
+    assert run.code == 1
+    assert "Traceback" in run.err
+    assert run.err.splitlines()[-1] == "error: this is a fault of zooport, not yours: ValueError: boom"
+    assert not tiny.work_dir.parent.exists()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_disk_that_fills_up_is_no_fault_of_ours(
+    deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "model.onnx")
+
+    fail_at(monkeypatch, step, full)
+    run = deploy(tiny.with_images())
+    assert run.code == 2
+    assert run.err == "error: [Errno 28] No space left on device: 'model.onnx'\n"
+    assert not tiny.work_dir.parent.exists()
+
+
+def test_the_old_deployment_survives_an_interruption(
+    deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy(tiny.with_images())
+    fail_at(monkeypatch, "write_report", lambda: signal.raise_signal(signal.SIGTERM))
+    assert deploy(tiny.with_images()).code == 130
+    load(tiny.place).close()
+    assert [path.name for path in tiny.place.parent.iterdir()] == ["onnxruntime-fp32"]
+
+
+def start(tiny: Tiny) -> "subprocess.Popen[str]":
+    """A deploy in a process of its own, past its imports."""
+    process = subprocess.Popen(
+        [sys.executable, SCRIPT, *tiny.with_images()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_from_outside(tiny: Tiny, number: signal.Signals) -> None:
+    with start(tiny) as process:
+        assert process.stdout is not None
+        assert "load PyTorch" in process.stdout.readline()
+        assert "check the input" in process.stdout.readline()
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == "interrupted; nothing was published\n"
+    assert not tiny.work_dir.exists()
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments(deploy: Deploy, tiny: Tiny) -> None:
+    with start(tiny) as process:
+        begin = time.monotonic()
+        process.communicate(timeout=120)
+        whole = time.monotonic() - begin
+    first = (tiny.place / "deployment.json").read_bytes()
+    chance = random.Random(0)
+    for _ in range(KILLS):
+        with start(tiny) as process:
+            time.sleep(chance.random() * whole)
+            process.kill()
+        with load(tiny.place) as model:  # checks the hashes
+            assert model.manifest.parity == {"verdict": "passed"}
+        assert (tiny.place / "deployment.json").read_bytes() == first
+    assert deploy(tiny.with_images()).code == 0
+    assert [path.name for path in tiny.place.parent.iterdir()] == ["onnxruntime-fp32"]

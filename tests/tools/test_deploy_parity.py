@@ -1,0 +1,146 @@
+"""Parity must be able to fail: a wrong graph, swapped colours, another resize. Exit code 3, nothing published."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from backends import load
+from pipeline import deploying, export_step
+from tests.tools.tiny import Run, Tiny
+from zoo.preprocess import Geometry, Preprocess
+
+Deploy = Callable[[Sequence[str]], Run]
+
+
+def check_missed(run: Run, tiny: Tiny, words: str) -> None:
+    assert run.code == 3, run.err
+    assert words in run.err
+    assert "nothing was published" in run.err
+    assert "--allow-parity-failure" in run.err
+    assert run.err.count("\n") == 1
+    assert "parity: failed" in run.out
+    assert not tiny.work_dir.exists()
+
+
+def change_weights(monkeypatch: pytest.MonkeyPatch, change: Callable[[torch.Tensor], Any]) -> None:
+    """Export another model than the one that was compared."""
+    real = export_step.export_onnx
+
+    def wrong(module: torch.nn.Module, *arguments: Any, **options: Any) -> Any:
+        with torch.no_grad():
+            change(module.model.conv.bias)
+        return real(module, *arguments, **options)
+
+    monkeypatch.setattr(export_step, "export_onnx", wrong)
+
+
+def change_manifest(monkeypatch: pytest.MonkeyPatch, **preprocess: Any) -> None:
+    """Another preprocessing in the deployment than in the config."""
+    real = deploying.manifest
+
+    def wrong(*arguments: Any) -> Any:
+        made = real(*arguments)
+        return replace(made, preprocess=replace(made.preprocess, **preprocess))
+
+    monkeypatch.setattr(deploying, "manifest", wrong)
+
+
+def test_a_wrong_graph(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    change_weights(monkeypatch, lambda bias: bias[1].add_(0.05))
+    check_missed(deploy(tiny.with_images()), tiny, "graph parity, one.png [1x3x64x96]: ")
+
+
+def test_a_slightly_wrong_graph_at_level_decoded(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    change_weights(monkeypatch, lambda bias: bias.add_(3e-4))
+    run = deploy(tiny.with_images("--output-level", "decoded"))
+    check_missed(run, tiny, "graph parity, one.png [1x3x64x96]: logits: largest error 0.0003")
+
+
+def test_not_a_number(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    change_weights(monkeypatch, lambda bias: bias.fill_(float("nan")))
+    check_missed(deploy(tiny.with_images("--output-level", "decoded")), tiny, "logits: NaN or infinity in the outputs")
+
+
+def test_swapped_colours(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Preprocess.run
+
+    def swapped(self: Preprocess, image: Any, out: Any) -> Geometry:
+        return real(self, np.ascontiguousarray(image[:, :, ::-1]), out)
+
+    monkeypatch.setattr(Preprocess, "run", swapped)
+    check_missed(deploy(tiny.with_images()), tiny, "pipeline parity, one.png [1x3x64x96]: input: largest error")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"resize": "stretch"}, {"interpolation": "nearest"}, {"interpolation": "area"}, {"pad_value": 0}],
+    ids=str,
+)
+def test_another_preprocessing(
+    deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    tiny.write('dataset = dict(type="DigitsSegmentation")\ngates = dict(pipeline=dict(pixels=1.0))\n')
+    change_manifest(monkeypatch, **change)
+    check_missed(deploy(tiny.arguments()), tiny, "input: largest error")
+
+
+def test_a_shifted_result(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Geometry.label_map_to_image
+    monkeypatch.setattr(Geometry, "label_map_to_image", lambda self, m: np.roll(real(self, m), 1, axis=1))
+    check_missed(deploy(tiny.with_images()), tiny, "pipeline parity, one.png [1x3x64x96]: ")
+
+
+def test_nothing_to_compare(deploy: Deploy, tiny: Tiny, image_file: Callable[..., Path]) -> None:
+    import cv2
+
+    paths = [tiny.folder / "black.png", tiny.folder / "grey.png"]
+    for number, path in enumerate(paths):
+        cv2.imwrite(str(path), np.full((64, 96, 3), number * 9, np.uint8))
+    run = deploy(tiny.arguments("--image", *paths))
+    check_missed(run, tiny, "graph parity: nothing was compared")
+
+
+def test_allowed_failure_is_published_and_says_so(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    change_weights(monkeypatch, lambda bias: bias[1].add_(0.05))
+    run = deploy(tiny.with_images("--allow-parity-failure"))
+    assert (run.code, run.err) == (0, "")
+    assert "parity: failed-allowed" in run.out
+    assert load(tiny.place).manifest.parity == {"verdict": "failed-allowed"}
+    page = (tiny.place / "report.html").read_text(encoding="utf-8")
+    assert "Parity missed" in page
+    assert "graph parity, one.png [1x3x64x96]: " in page
+
+
+def test_a_missed_gate_leaves_the_old_deployment(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy(tiny.with_images())
+    before = {path: path.read_bytes() for path in tiny.place.rglob("*") if path.is_file()}
+    change_weights(monkeypatch, lambda bias: bias[1].add_(0.05))
+    assert deploy(tiny.with_images()).code == 3
+    assert {path: path.read_bytes() for path in tiny.place.rglob("*") if path.is_file()} == before
+    assert [path.name for path in tiny.place.parent.iterdir()] == ["onnxruntime-fp32"]
+
+
+def test_the_reference_runs_before_the_export_and_unpatched(
+    deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    real_run, real_export = deploying.run_reference, deploying.export_step
+
+    def run(*arguments: Any) -> Any:
+        assert not torch.onnx.is_in_onnx_export()
+        order.append("reference")
+        return real_run(*arguments)
+
+    def export(*arguments: Any) -> Any:
+        order.append("export")
+        return real_export(*arguments)
+
+    monkeypatch.setattr(deploying, "run_reference", run)
+    monkeypatch.setattr(deploying, "export_step", export)
+    assert deploy(tiny.with_images()).code == 0
+    assert order == ["reference", "export"]

@@ -1,0 +1,47 @@
+"""The shipped configs, with their own weights and pictures, through the command line."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import cv2
+import pytest
+
+from backends import load
+from tests.tools.tiny import Run
+from zoo import list_models
+
+Deploy = Callable[[Sequence[str]], Run]
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = list_models(ROOT / "configs")
+IMAGES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())[::8]
+
+
+def test_no_config_is_left_out() -> None:
+    assert len(CONFIGS) == 3
+    assert len(IMAGES) == 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
+@pytest.mark.parametrize("config", CONFIGS, ids=[Path(config).stem for config in CONFIGS])
+def test_a_shipped_config(deploy: Deploy, tmp_path: Path, config: str, exporter: str) -> None:
+    contents = []
+    for work_dir in (tmp_path / "first", tmp_path / "second"):
+        arguments = [config, "--exporter", exporter, "--work-dir", str(work_dir), "--image", *map(str, IMAGES)]
+        run = deploy(arguments)
+        assert run.code == 0, run.err
+        assert run.err == ""
+        manifest = next(work_dir.rglob("deployment.json"))
+        contents.append([manifest.read_bytes(), (manifest.parent / "model.onnx").read_bytes()])
+    assert contents[0] == contents[1]
+    record = json.loads((manifest.parent / "parity.json").read_text(encoding="utf-8"))
+    assert record["verdict"] == "passed"
+    assert {case["shape"][0] for case in record["cases"] if case["kind"] == "graph"} == {1, 2, 5}
+    assert record["summary"]["graph"]["matched"] > 0
+    page = (manifest.parent / "report.html").stat()
+    assert page.st_size < 3_000_000
+    images = [cv2.imread(str(path)) for path in IMAGES]
+    with load(manifest.parent) as model:
+        assert len(model(images)) == len(images)

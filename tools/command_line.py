@@ -1,0 +1,135 @@
+"""What all tools share: one line for a user's mistake, exit codes, signals, quiet libraries."""
+
+import argparse
+import contextlib
+import json
+import logging
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from zoo.errors import InputError, ZooportError, nearest
+
+OUR_FAULT = 1
+USER_ERROR = 2
+INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line; an unknown flag names the nearest ones. Exit code 2."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+    def add_shared(self) -> None:
+        """The flags that every tool has; called last, so that help lists them last."""
+        self.add_argument("-v", "--verbose", action="store_true", help="show log, library warnings and tracebacks")
+        self.add_argument("--json", type=Path, metavar="FILE", help="write what is printed to FILE as data")
+
+    def parse_args(  # type: ignore[override]  # one of its two overloads is enough here
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """As argparse does it."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+            hint = f"; {nearest(unknown[0].partition('=')[0], flags)}" if unknown[0].startswith("-") else ""
+            self.error(f"unknown argument {unknown[0]}{hint}")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """One line on stderr."""
+        self.exit(USER_ERROR, f"error: {message}; see {self.prog} --help\n")
+
+
+def run_tool(
+    parser: Parser, body: Callable[[argparse.Namespace], Mapping[str, Any]], arguments: Sequence[str] | None
+) -> int:
+    """Parse the arguments and run ``body``, which gives what ``--json`` writes; the exit code.
+
+    An error with an attribute ``data`` (a mapping) has that written, too.
+    """
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        with _terminable(), _quiet(verbose=options.verbose):
+            _check_json(options.json)
+            _write_json(options.json, {"exit_code": 0, **body(options)})
+    except KeyboardInterrupt:
+        return _report("interrupted; nothing was published", INTERRUPTED, options)
+    except ZooportError as error:
+        return _report(str(error), error.exit_code, options, getattr(error, "data", {}))
+    except OSError as error:
+        return _report(str(error), USER_ERROR, options)
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        traceback.print_exc()
+        options.verbose = False
+        return _report(f"this is a fault of zooport, not yours: {type(error).__name__}: {error}", OUR_FAULT, options)
+    return 0
+
+
+def _report(message: str, code: int, options: argparse.Namespace, data: Mapping[str, Any] | None = None) -> int:
+    if options.verbose:
+        traceback.print_exc()
+    print(f"error: {message}" if code != INTERRUPTED else message, file=sys.stderr)
+    with contextlib.suppress(InputError):  # one error is enough
+        _write_json(options.json, {"exit_code": code, "error": message, **(data or {})})
+    return code
+
+
+def _check_json(path: Path | None) -> None:
+    """Before the long work: can the file be written?"""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise InputError(f"--json {path}: not a file in an existing folder; give one")
+
+
+def _write_json(path: Path | None, content: Mapping[str, Any]) -> None:
+    if path is None:
+        return
+    try:
+        path.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--json {path}: cannot be written ({error.strerror})") from error
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the work as Ctrl-C does, so that what is half written is removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _quiet(*, verbose: bool) -> Iterator[None]:
+    """Libraries' warnings and logs stay off the terminal; what matters of them is in the record."""
+    if verbose:
+        logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
+        yield
+        return
+    disabled = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)

@@ -1,0 +1,161 @@
+"""Deploy a model: export it, build it for a backend, prove that it is still the same model, publish it."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from command_line import Parser, run_tool
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import Progress as ProgressBar
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from pipeline.steps import STEPS, Progress
+from zoo.errors import GateError
+
+if TYPE_CHECKING:
+    from pipeline.deploying import Deployed
+    from pipeline.parity.records import ParityRecord
+
+EXAMPLES = """examples:
+  python tools/deploy.py configs/detection/faster-rcnn_r18-fpn_digits.py --backend onnxruntime
+  python tools/deploy.py configs/segmentation/fcn_r18_digits.py --image street.jpg park.jpg --work-dir deployed
+  python tools/deploy.py configs/segmentation/fcn_r18_digits.py --dynamic batch=1:4:16 height=256:512:1024 width
+
+exit codes: 0 good, 2 wrong usage or input, 3 parity missed (nothing is published), 4 a backend is not available,
+5 the exporter or the backend refused the model, 130 interrupted, 1 a fault of zooport"""
+LOAD = "load PyTorch"
+PLAIN_WIDTH = 120  # of what is printed into a file or a pipe
+
+
+def parser() -> Parser:
+    """The flags."""
+    flags = Parser(prog="deploy.py", description=__doc__, epilog=EXAMPLES)
+    flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
+    flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
+    flags.add_argument("--backend", metavar="B", help="onnxruntime (default)")
+    flags.add_argument("--precision", metavar="P", help="fp32 (default)")
+    flags.add_argument("--exporter", metavar="E", help="dynamo or torchscript; default: the config's")
+    flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's")
+    flags.add_argument(
+        "--output-level", metavar="L", help="final, decoded (before the NMS) or raw (the head's tensors)"
+    )
+    flags.add_argument(
+        "--dynamic",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="AXIS[=MIN:OPT:MAX]",
+        help="batch, height or width may vary, between MIN and MAX; equal numbers fix it",
+    )
+    flags.add_argument(
+        "--image", nargs="+", action="extend", default=[], metavar="F", help="pictures to compare and to draw"
+    )
+    flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
+    flags.add_argument("--device", metavar="D", help="cpu (default) or cuda:N, where the backend runs")
+    flags.add_argument("--allow-parity-failure", action="store_true", help="publish even so; the manifest says so")
+    flags.add_shared()
+    return flags
+
+
+def run(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Deploy, print, and give the same as data."""
+    console = Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
+    try:
+        with steps(console, (LOAD, *STEPS)) as begin:
+            deployed = deploy(options, begin)
+    except GateError as error:
+        if record := getattr(error, "record", None):
+            print_parity(console, record)
+        raise
+    print_parity(console, deployed.record)
+    return show(console, deployed)
+
+
+def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
+    """The work. Its imports are here, because torch takes seconds to load, and --help needs none of it."""
+    begin(LOAD)
+    from pipeline.deploy_target import deploy_target, parse_dynamic
+    from pipeline.deploying import make_deployment
+    from zoo.config import load_config
+
+    dynamic = parse_dynamic(options.dynamic)
+    config = load_config(options.config)
+    target = deploy_target(
+        config,
+        dynamic,
+        backend=options.backend,
+        precision=options.precision,
+        exporter=options.exporter,
+        opset=options.opset,
+        level=options.output_level,
+        device=options.device,
+    )
+    return make_deployment(
+        config,
+        target,
+        options.image,
+        checkpoint=options.checkpoint,
+        work_dir=options.work_dir,
+        allow_parity_failure=options.allow_parity_failure,
+        progress=begin,
+    )
+
+
+@contextmanager
+def steps(console: Console, names: Sequence[str]) -> Iterator[Progress]:
+    """A function to call with each step as it begins: a moving bar on a terminal, else a line for each."""
+    start = time.monotonic()
+    if not console.is_terminal:
+        yield lambda name: console.print(
+            f"{names.index(name) + 1}/{len(names)} {name} ({time.monotonic() - start:.1f} s)", highlight=False
+        )
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.completed}/{task.total} {task.description}"), TimeElapsedColumn())
+    with ProgressBar(*columns, console=console, transient=True) as bar:
+        row = bar.add_task("", total=len(names))
+        yield lambda name: bar.update(row, completed=names.index(name) + 1, description=name)
+
+
+def print_parity(console: Console, record: "ParityRecord") -> None:
+    """For each comparison the worst figures beside their gates, and the verdict."""
+    from pipeline.report import figure_row
+
+    for kind in dict.fromkeys(case.kind for case in record.cases):
+        found = record.summary(kind)
+        counts = f"{found.matched} matched, {len(found.borderline)} borderline"
+        table = Table(title=f"{kind} parity: {counts}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for column in ("figure", "largest", "mean", "unit", "gate", "verdict"):
+            table.add_column(column, justify="right" if column in ("largest", "mean", "gate") else "left")
+        for figure in found.figures:
+            row = figure_row(figure)
+            table.add_row(*(row[key] for key in ("name", "largest", "mean", "unit", "gate", "verdict")))
+        console.print(table)
+    console.print(f"parity: {record.verdict}", highlight=False)
+
+
+def show(console: Console, deployed: "Deployed") -> Mapping[str, Any]:
+    """Print where everything lies; the same as data."""
+    place = deployed.place
+    previews = sorted(str(path) for path in (place / "previews").iterdir())
+    for words, path in (("deployment", place), ("report", place / "report.html"), ("previews", place / "previews")):
+        console.print(f"{words + ':':<12}{path}", soft_wrap=True, highlight=False)
+    return {
+        "deployment": str(place),
+        "report": str(place / "report.html"),
+        "previews": previews,
+        "parity": deployed.record.to_dict(),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code."""
+    return run_tool(parser(), run, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
