@@ -2,7 +2,6 @@
 
 import copy
 import os
-import tempfile
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -204,14 +203,12 @@ def _spec(value: onnx.ValueInfoProto) -> TensorSpec:
 
 def _write(model: onnx.ModelProto, path: Path) -> None:
     """Whole or not at all: beside its place, then moved there."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(model.SerializeToString(deterministic=True))
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+            beside.write_bytes(model.SerializeToString(deterministic=True))
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error

@@ -3,6 +3,7 @@
 One file is enough to deploy a model. All faults of a file are reported together; an unknown key names the nearest ones.
 """
 
+import ast
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -47,9 +48,11 @@ def load_config(path: str | Path) -> Config:
         hint = f"; {nearest(str(path), known)}" if known else ""
         raise InputError(f"config {path}: no such file{hint}")
     try:
+        ast.parse(file.read_text(encoding="utf-8"))  # mmengine reads a copy, and its errors name that
         config = Config.fromfile(str(file), lazy_import=False)
     except SyntaxError as error:
-        raise InputError(f"config {path}, line {error.lineno}: {error.msg}") from error
+        where = f"line {error.lineno}" if error.lineno else "one of its bases"
+        raise InputError(f"config {path}, {where}: {error.msg.splitlines()[0]}") from error
     except Exception as error:  # the file is Python: anything may be raised by it
         raise InputError(f"config {path} cannot be read: {type(error).__name__}: {error}") from error
     faults = list(_faults(config))

@@ -21,6 +21,9 @@ from zoo.tasks import Task
 
 BYTE_CLASSES = 256
 
+# OpenCV 4 counts places in steps of 2 ** -16 for each pixel: 0.006 at the 400th. OpenCV 5 is exact.
+NEAREST_TOLERANCE = 0.01
+
 
 @dataclass(frozen=True)
 class EagerResult:
@@ -101,11 +104,14 @@ def _label_map(logits: NDArray[np.float32], placed: ReferenceInput) -> NDArray[A
 def nearest_pixels(placed: ReferenceInput) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]:
     """For the image's rows, then its columns: the index of the nearest pixel of the tensor, and of the other one.
 
-    The two differ only where the centre of a pixel falls exactly between two; either is right there.
+    The two differ only where the centre of a pixel falls between two of the tensor, within NEAREST_TOLERANCE; either
+    is right there.
     """
     axes = []
     for image, resized in zip(placed.image, placed.resized, strict=True):
-        doubled = (2 * np.arange(image, dtype=np.intp) + 1) * resized
-        upper = doubled // (2 * image)
-        axes.append((upper, np.where(doubled % (2 * image) == 0, np.maximum(upper - 1, 0), upper)))
+        place = (2 * np.arange(image, dtype=np.intp) + 1) * resized / (2 * image)
+        nearest = place.astype(np.intp)
+        beyond = place - nearest
+        step = np.where(beyond < NEAREST_TOLERANCE, -1, np.where(beyond > 1 - NEAREST_TOLERANCE, 1, 0))
+        axes.append((nearest, np.clip(nearest + step, 0, resized - 1)))
     return tuple(axes)
