@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+PAUSE = 0.02  # seconds; the threads of the run before spin for a while, and would take a core from the next one
+
 
 def machine(*packages: str) -> str:
     """Processor, threads and versions, for the line above a table."""
@@ -33,6 +35,8 @@ def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, warm_up: 
     for number in range(rounds):
         names = list(runs) if number % 2 == 0 else list(reversed(runs))
         for name in names:
+            time.sleep(PAUSE)
+            runs[name]()  # untimed: brings its own threads and caches back after the run of another
             start = time.perf_counter()
             runs[name]()
             seconds[name].append(time.perf_counter() - start)

@@ -3,13 +3,13 @@
 Exports one segmentor in every form (accumulation x windows as one batch or one after another), and as torch exports it
 by itself, and runs all of them interleaved in one process. The ratio is the median latency against the first row.
 
-    python benchmarks/slide_accumulation.py --rounds 15 --json slide_accumulation.json
+    python benchmarks/slide_accumulation.py --rounds 20 --page docs/measured/slide_accumulation.md
 """
 
 import argparse
 import json
 import os
-import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,6 +19,11 @@ from pathlib import Path
 import numpy as np
 import onnxruntime as ort
 import torch
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
+
+from measured import interleaved, machine, ratio, write_page
 
 from rewriters import export_onnx
 from zoo import Target
@@ -42,6 +47,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--exporter", default="torchscript", choices=("torchscript", "dynamo"))
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--page", type=Path, help="write the table into this Markdown page")
     args = parser.parse_args()
 
     torch.manual_seed(0)
@@ -60,28 +66,29 @@ def main() -> None:
     expected = model(image).detach().numpy()
     for name, session in sessions.items():
         np.testing.assert_allclose(session.run(None, feed)[0], expected, atol=1e-4, err_msg=name)
-    times: dict[str, list[float]] = {name: [] for name in sessions}
-    for _ in range(args.rounds):
-        for name, session in sessions.items():
-            start = time.perf_counter()
-            session.run(None, feed)
-            times[name].append(time.perf_counter() - start)
-    base = statistics.median(next(iter(times.values())))
+    seconds = interleaved({name: _run(session, feed) for name, session in sessions.items()}, args.rounds)
+    fastest = next(iter(sessions))
     rows = {
         name: {
-            "ratio": round(statistics.median(times[name]) / base, 3),
-            "export_seconds": round(seconds, 2),
+            "ratio": round(ratio(seconds, name, fastest), 3),
+            "export_seconds": round(export_seconds, 2),
             "bytes": len(content),
         }
-        for name, (content, seconds) in forms.items()
+        for name, (content, export_seconds) in forms.items()
     }
-    print(
-        f"{args.size[0]}x{args.size[1]}, crop {args.crop}, stride {args.stride}, {args.exporter}; "
-        f"ONNX Runtime {ort.__version__} CPU, {os.cpu_count()} threads, median of {args.rounds}"
+    lines = [
+        f"| {name} | {row['ratio']:.2f} | {row['export_seconds']:.1f} | {row['bytes'] / 1e6:.2f} |"
+        for name, row in rows.items()
+    ]
+    table = "\n".join(["| form | latency ratio | export s | file MB |", "|---|---|---|---|", *lines])
+    intro = (
+        f"{args.size[0]}x{args.size[1]}, crop {args.crop}, stride {args.stride}, ResNet-18 of width "
+        f"{args.base_channels}, exporter {args.exporter}. Latency in ONNX Runtime against the default of the "
+        f"rewriter.\n\n{machine('torch', 'onnxruntime')}; median of {args.rounds} interleaved rounds."
     )
-    print("| form | latency ratio | export s | file MB |\n|---|---|---|---|")
-    for name, row in rows.items():
-        print(f"| {name} | {row['ratio']:.2f} | {row['export_seconds']:.1f} | {row['bytes'] / 1e6:.2f} |")
+    print(f"{intro}\n\n{table}")
+    if args.page:
+        write_page(args.page, "Forms of slide inference", intro, "benchmarks/slide_accumulation.py", table)
     if args.json:
         args.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
 
@@ -136,6 +143,10 @@ def _timed(make: Callable[[], bytes]) -> tuple[bytes, float]:
     start = time.perf_counter()
     content = make()
     return content, time.perf_counter() - start
+
+
+def _run(session: ort.InferenceSession, feed: dict[str, np.ndarray]) -> Callable[[], object]:
+    return lambda: session.run(None, feed)
 
 
 def _session(content: bytes) -> ort.InferenceSession:

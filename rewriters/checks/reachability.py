@@ -3,10 +3,11 @@
 An output that depends on none is what is left of a trace that took an early return.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import onnx
 
+from rewriters.graph.reads import reads
 from zoo.errors import ExportError
 
 
@@ -40,17 +41,7 @@ def _sources(graph: onnx.GraphProto, inputs: set[str]) -> dict[str, frozenset[st
     """For each value of the graph: the graph inputs that it depends on. Nodes are in topological order."""
     sources = {name: frozenset({name}) for name in inputs}
     for node in graph.node:
-        found: frozenset[str] = frozenset().union(*(sources.get(name, frozenset()) for name in _reads(node)))
+        found: frozenset[str] = frozenset().union(*(sources.get(name, frozenset()) for name in reads(node)))
         for name in node.output:
             sources[name] = found
     return sources
-
-
-def _reads(node: onnx.NodeProto) -> Iterator[str]:
-    """The values that a node reads, those inside its subgraphs included."""
-    yield from node.input
-    for attribute in node.attribute:
-        if attribute.type == onnx.AttributeProto.GRAPH:
-            for inner in attribute.g.node:
-                yield from _reads(inner)
-            yield from (output.name for output in attribute.g.output)

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
+from rewriters.graph.constant_scales import constant_scales
 from rewriters.graph.declare_shapes import declare_shapes
+from rewriters.graph.drop_unused import drop_unused
 from rewriters.graph.strip_traces import strip_traces
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
@@ -16,5 +18,7 @@ def finish(
     """A model ready to be checked; `model` is changed in place."""
     strip_traces(model)
     declare_shapes(model, target, output_specs)
+    if constant_scales(model):
+        drop_unused(model)
     onnx.helper.set_model_props(model, dict(sorted(metadata.items())))
     return model

