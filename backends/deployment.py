@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeGuard, overload
+from typing import Self, TypeGuard, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from zoo.target import AxisRange
 from zoo.tasks import Task, build_task
 
 IMAGES = "images"
-IMAGE_SIZES = "image_sizes"
 STACK_DIMS = 4
 
 Image = NDArray[np.uint8]
@@ -41,7 +40,6 @@ class Deployment:
             )
         batch = specs[IMAGES].shape[0]
         self._batch = manifest.axes[batch] if isinstance(batch, str) else AxisRange.fixed(batch)
-        self._takes_sizes = IMAGE_SIZES in specs
 
     @overload
     def __call__(self, images: Image) -> Result: ...  # type: ignore[overload-overlap]  # an array is iterable, too
@@ -117,11 +115,7 @@ class Deployment:
 
     def _run_batch(self, images: Sequence[Image]) -> list[Result]:
         tensor, geometries = self._tensor(images, max(len(images), self._batch.min))
-        arrays: dict[str, NDArray[Any]] = {IMAGES: tensor}
-        if self._takes_sizes:
-            sizes = [geometry.resized_size for geometry in geometries]
-            arrays[IMAGE_SIZES] = np.array(sizes + sizes[-1:] * (len(tensor) - len(sizes)), np.int64)
-        return self.task.results(self.runner.run(arrays), geometries)
+        return self.task.results(self.runner.run({IMAGES: tensor}), geometries)
 
     def _tensor(self, images: Sequence[Image], count: int) -> tuple[NDArray[np.float32], list[Geometry]]:
         """The batch of `count` slots, those past the last image filled with the last image."""

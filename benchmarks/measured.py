@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-PAUSE = 0.02  # seconds; the threads of the run before spin for a while, and would take a core from the next one
+PAUSE = 0.1  # seconds; ONNX Runtime's threads spin for 50 ms after a run, and would take a core from the next one
 
 
 def machine(*packages: str) -> str:

@@ -9,6 +9,7 @@ The script may be interrupted: cells are kept in --state and done once.
 """
 
 import argparse
+import hashlib
 import json
 import sys
 import tempfile
@@ -30,6 +31,7 @@ from zoo.target import AxisRange
 VAL = ROOT / "zoo/data/digits/val/images"
 IMAGES = 8
 SECOND_SIZE = {(256, 320): (320, 416), (384, 480): (352, 427)}  # the last one is odd, and no stride divides it
+STAMP = "made with"
 BATCHES = {
     "1": AxisRange.fixed(1),
     "2": AxisRange.fixed(2),
@@ -45,7 +47,7 @@ def main() -> int:
     parser.add_argument("--page", type=Path)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    state: dict[str, Any] = json.loads(args.state.read_text(encoding="utf-8")) if args.state.is_file() else {}
+    state = _state(args.state)
     for path in list_models(ROOT / "configs"):
         for target, cell in _targets(path):
             key = " | ".join(cell)
@@ -55,7 +57,8 @@ def main() -> int:
                 args.state.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
                 print(f"{key}: {state[key]['verdict']}", flush=True)
     head = "| model | exporter | size | batch | verdict | cases | worst error, part of its gate | nodes |"
-    rows = [f"| {key} | {_words(value)} |" for key, value in state.items()]
+    cells = {key: value for key, value in state.items() if key != STAMP}
+    rows = [f"| {key} | {_words(value)} |" for key, value in cells.items()]
     table = "\n".join([head, "|---|---|---|---|---|---|---|---|", *rows])
     print(table)
     if args.page:
@@ -66,7 +69,24 @@ def main() -> int:
             + machine("torch", "torchvision", "onnxruntime")
         )
         write_page(args.page, "Pass matrix", intro, "benchmarks/parity_matrix.py", table)
-    return 0 if all(value["verdict"] == "passed" for value in state.values()) else 3
+    return 0 if all(value["verdict"] == "passed" for value in cells.values()) else 3
+
+
+def _state(path: Path) -> dict[str, Any]:
+    """The cells that an interrupted run has done with these very versions and sources; else none."""
+    stamp = machine("torch", "torchvision", "onnxruntime") + "; sources " + _sources()
+    state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return state if state.get(STAMP) == stamp else {STAMP: stamp}
+
+
+def _sources() -> str:
+    """A hash over what decides a cell: the packages, configs and weights."""
+    digest = hashlib.sha256()
+    for folder in ("zoo", "rewriters", "backends", "pipeline", "configs"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".safetensors"):
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _targets(path: str) -> list[tuple[Target, tuple[str, str, str, str]]]:

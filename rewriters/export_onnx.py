@@ -18,7 +18,7 @@ import rewriters.torch_functions
 import rewriters.torchvision_detection  # noqa: F401  # the three declare the rewriters
 from rewriters.checks import check_graph
 from rewriters.engine.overrides import check_overrides
-from rewriters.engine.rewriting import Session, rewriting
+from rewriters.engine.rewriting import EXPORT_LOCK, Session, rewriting
 from rewriters.export_record import ExportRecord, Fired, peak_memory
 from rewriters.graph import finish
 from rewriters.ops.operator import dynamo_translations, torchscript_translations
@@ -57,8 +57,9 @@ def export_onnx(
         for entry in required_rewriters
         if not isinstance(entry, str)
     }
-    start = time.perf_counter()
-    with peak_memory() as memory, warnings.catch_warnings(record=True) as caught:
+    # the lock comes first: recording warnings and resetting the memory peak act on the whole process, too
+    with EXPORT_LOCK, peak_memory() as memory, warnings.catch_warnings(record=True) as caught:
+        start = time.perf_counter()
         warnings.simplefilter("always")
         with rewriting(target, options=options) as session:
             _check_required(names, session)
@@ -67,7 +68,8 @@ def export_onnx(
         _check_hits(names, session)
         model = finish(model, target, output_specs, metadata or {})
         check_graph(model, target, {name: tensor.numpy() for name, tensor in example.items()}, output_specs)
-    _write(model, Path(path))
+        _write(model, Path(path))
+        seconds = time.perf_counter() - start
     return ExportRecord(
         exporter=target.exporter,
         opset=target.opset,
@@ -77,7 +79,7 @@ def export_onnx(
             if session.hits[rewriter.name]
         ),
         warnings=tuple(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)),
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
         peak_memory=memory.bytes,
         nodes=len(model.graph.node),
         inputs=tuple(_spec(value) for value in model.graph.input),

@@ -96,7 +96,10 @@ class TwoStageRaw(Contract):
 
 
 class TwoStageDecoded(TwoStageRaw):
-    """-> boxes float32 [N, P, C, 4] for each class, scores float32 [N, P, C] (softmax); before thresholds and NMS."""
+    """-> boxes float32 [N, P, C, 4] for each class, scores float32 [N, P, C] (softmax); before thresholds and NMS.
+
+    Boxes in pixels of the tensor given, as at level final.
+    """
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         proposals, logits, regression, image_sizes = self.raw(images)
@@ -105,7 +108,9 @@ class TwoStageDecoded(TwoStageRaw):
         boxes = boxes.reshape(*proposals.shape[:2], -1, 4)
         if len(set(image_sizes)) > 1:
             raise InputError("level decoded needs images of one size in a batch")
-        return clip_boxes_to_image(boxes, image_sizes[0]), logits.softmax(dim=-1)
+        height, width = image_sizes[0]
+        back = torch.tensor([images.shape[-1] / width, images.shape[-2] / height]).repeat(2)
+        return clip_boxes_to_image(boxes, (height, width)) * back, logits.softmax(dim=-1)
 
 
 class SegmentationDecoded(Contract):

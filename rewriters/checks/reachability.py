@@ -10,6 +10,8 @@ import onnx
 from rewriters.graph.reads import reads
 from zoo.errors import ExportError
 
+SIZES_ONLY = ("Shape", "Size")  # how large an input is says nothing of what is in it
+
 
 def check_reachability(model: onnx.ModelProto, input_names: Sequence[str]) -> None:
     """Raises ExportError for a declared input that is missing or unused, and for an output that is a constant."""
@@ -41,6 +43,8 @@ def _sources(graph: onnx.GraphProto, inputs: set[str]) -> dict[str, frozenset[st
     """For each value of the graph: the graph inputs that it depends on. Nodes are in topological order."""
     sources = {name: frozenset({name}) for name in inputs}
     for node in graph.node:
+        if node.op_type in SIZES_ONLY:
+            continue
         found: frozenset[str] = frozenset().union(*(sources.get(name, frozenset()) for name in reads(node)))
         for name in node.output:
             sources[name] = found

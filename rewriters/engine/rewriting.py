@@ -90,6 +90,7 @@ def _patch(rewriter: Rewriter, session: Session, undo: ExitStack) -> None:
     dispatcher = _dispatcher(rewriter, original, session)
     _set(rewriter.target, rewriter.attribute, dispatcher, undo)
     if isinstance(rewriter.target, ModuleType):
+        undo.callback(_put_back, dispatcher, current)
         for module, name in _copies(current, rewriter):
             _set(module, name, dispatcher, undo)
 
@@ -116,11 +117,23 @@ def _set(owner: type | ModuleType, name: str, value: object, undo: ExitStack) ->
     setattr(owner, name, value)
 
 
+def _put_back(dispatcher: object, function: object) -> None:
+    """Modules that were first imported while the patch was in hold the dispatcher; they get what they asked for."""
+    for module, name in list(_holders(dispatcher)):
+        setattr(module, name, function)
+
+
 def _copies(function: object, rewriter: Rewriter) -> Iterator[tuple[ModuleType, str]]:
     """Where modules hold the same function under a name of their own (``from x import f``)."""
+    for module, name in _holders(function):
+        if not (module is rewriter.target and name == rewriter.attribute):
+            yield module, name
+
+
+def _holders(function: object) -> Iterator[tuple[ModuleType, str]]:
     for module in list(sys.modules.values()):
         if not isinstance(module, ModuleType):
             continue
         for name, value in list(vars(module).items()):
-            if value is function and not (module is rewriter.target and name == rewriter.attribute):
+            if value is function:
                 yield module, name

@@ -25,8 +25,8 @@ from zoo.models.segmentation import EncoderDecoder
 @rewrites(
     EncoderDecoder,
     "slide_inference",
-    reason="adds windows into slices of a tensor: hundreds of ScatterND nodes, up to 26 times slower in ONNX Runtime; "
-    "with a dynamic size the traced windows would be silently frozen",
+    reason="adds windows into slices of a tensor, which becomes a chain of ScatterND nodes for each window; with a "
+    "dynamic size the traced windows would be silently frozen",
     written_for="zooport 0.1",
 )
 def slide_inference_static(

@@ -17,8 +17,8 @@ from rewriters.torchvision_detection.versions import WRITTEN_FOR
 @rewrites(
     MultiScaleRoIAlign,
     "forward",
-    reason="joins the levels by scattering into a tensor of all pooled boxes, which takes up to half of the time of an "
-    "R-CNN in ONNX Runtime; the number of boxes in a level is data-dependent, which dynamo refuses",
+    reason="joins the levels by scattering into a tensor of all pooled boxes, which is slow in ONNX Runtime; the "
+    "number of boxes in a level is data-dependent, which dynamo refuses",
     written_for=WRITTEN_FOR,
 )
 def forward_one_operator(

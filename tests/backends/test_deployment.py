@@ -154,25 +154,6 @@ def test_wrong_images_are_refused(detector: Path, wrong: object, words: str) -> 
         load(detector)(wrong)
 
 
-def test_image_sizes_are_given_where_the_graph_takes_them(detector: Path, images: list) -> None:
-    model = load(detector)
-    model._takes_sizes = True
-    seen: list[np.ndarray] = []
-    run = model.runner.run
-
-    class Spy:
-        def run(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-            seen.append(arrays.pop("image_sizes"))
-            return run(arrays)
-
-    model.runner = Spy()  # type: ignore[assignment]
-    model._batch = AxisRange(4, 4, 4)
-    model(images[:2])
-    sizes = [model.manifest.preprocess.geometry(*image.shape[:2]).resized_size for image in images[:2]]
-    assert seen[0].dtype == np.int64
-    assert seen[0].tolist() == [list(size) for size in (sizes[0], sizes[1], sizes[1], sizes[1])]
-
-
 def test_closed_deployments_say_so(detector: Path, images: list) -> None:
     with load(detector) as model:
         model(images[0])

@@ -4,6 +4,7 @@ import hashlib
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from torch.onnx._internal.torchscript_exporter import registration
 
 import rewriters.engine.rewriter as registry
-from rewriters import export_onnx
+from rewriters import ExportRecord, export_onnx
 from tests.rewriters.small_models import (
     CLASSES,
     contract,
@@ -129,6 +130,52 @@ class TestRestores:
         assert not list(tmp_path.iterdir())
 
 
+def test_another_thread_finds_the_same_things_with_onednn_on(tmp_path: Path) -> None:
+    """The default: during a dynamo export the last bits of convolutions move, by no more than this."""
+    module = contract(small_faster_rcnn())
+    images = torch.rand(2, 3, 64, 96, generator=torch.Generator().manual_seed(3))
+    with torch.no_grad():
+        expected = module(images)
+    done = threading.Event()
+    found: list[tuple[Tensor, ...]] = []
+
+    def run() -> None:
+        while not done.is_set():
+            with torch.no_grad():
+                found.append(module(images))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        export(contract(small_faster_rcnn()), fixed_target(64, 96), tmp_path / "m.onnx", detection_specs(20))
+    finally:
+        done.set()
+        thread.join()
+    assert len(found) > 3
+    for outputs in found:
+        for got, want in zip(outputs, expected, strict=True):
+            torch.testing.assert_close(got, want, atol=1e-4, rtol=0)
+
+
+def test_two_exports_at_once_record_their_own_warnings(tmp_path: Path) -> None:
+    before = warnings.showwarning, list(warnings.filters)
+    records: dict[str, ExportRecord] = {}
+
+    def run(exporter: str) -> None:
+        module = contract(small_segmentor("whole"), "decoded")
+        target = fixed_target(64, 96, exporter=exporter)
+        records[exporter] = export(module, target, tmp_path / f"{exporter}.onnx", LOGITS)
+
+    threads = [threading.Thread(target=run, args=(exporter,)) for exporter in EXPORTERS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert any("legacy TorchScript" in warning for warning in records["torchscript"].warnings)
+    assert not any("legacy TorchScript" in warning for warning in records["dynamo"].warnings)
+    assert (warnings.showwarning, list(warnings.filters)) == before
+
+
 @pytest.mark.filterwarnings("ignore:TF32 acceleration on top of oneDNN:UserWarning")  # said by switching oneDNN off
 @pytest.mark.parametrize("exporter", EXPORTERS)
 def test_another_thread_gets_the_same_results_during_an_export(exporter: str, tmp_path: Path) -> None:
@@ -239,7 +286,7 @@ class TestRefusals:
             (TensorSpec("logits", "float32", ("batch", CLASSES, 64)), "has 4 axes"),
             (
                 TensorSpec("logits", "float32", ("batch", CLASSES + 1, 64, 96)),
-                r"has the shape \[2, 4, 64, 96\] in ONNX Runtime, the contract asks for \['batch', 5, 64, 96\]",
+                r"\(4\) vs \(5\)",
             ),
         ],
     )

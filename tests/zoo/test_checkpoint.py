@@ -2,6 +2,7 @@
 
 import hashlib
 import pickle
+import types
 from pathlib import Path
 
 import pytest
@@ -146,13 +147,35 @@ def test_an_address_that_cannot_be_reached(hub: Path) -> None:
     assert not list(hub.iterdir())
 
 
-def test_torchvisions_own_weights(hub: Path) -> None:
-    source = models.squeezenet1_1()
-    weights = models.SqueezeNet1_1_Weights.IMAGENET1K_V1
-    torch.save(source.state_dict(), hub / Path(weights.url).name)
-    loaded = models.squeezenet1_1()
-    load_checkpoint(loaded, "torchvision://SqueezeNet1_1_Weights.IMAGENET1K_V1")
-    assert same(loaded, source)
+def place_weights(content: object, hub: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file where torchvision's download would have put it, under a name with its hash, as all of its names have."""
+    torch.save(content, hub / "made.pth")
+    digest = hashlib.sha256((hub / "made.pth").read_bytes()).hexdigest()
+    path = (hub / "made.pth").rename(hub / f"made-{digest[:8]}.pth")
+    weights = types.SimpleNamespace(url=f"https://example.invalid/{path.name}")
+    monkeypatch.setattr(models, "get_weight", lambda name: weights)
+    return path
+
+
+def test_torchvisions_weights(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place_weights(model(seed=1).state_dict(), hub, monkeypatch)
+    loaded = model(seed=2)
+    load_checkpoint(loaded, "torchvision://Made_Weights.DEFAULT")
+    assert same(loaded, model(seed=1))
+
+
+def test_torchvisions_weights_with_code_are_refused(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place_weights({"w": Malicious(hub / "owned")}, hub, monkeypatch)
+    with pytest.raises(InputError, match="holds pickled Python objects"):
+        load_checkpoint(model(), "torchvision://Made_Weights.DEFAULT")
+    assert not (hub / "owned").exists()
+
+
+def test_torchvisions_weights_that_changed_are_refused(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = place_weights(model().state_dict(), hub, monkeypatch)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match="delete the file and try again"):
+        load_checkpoint(model(), "torchvision://Made_Weights.DEFAULT")
 
 
 def test_unknown_torchvision_weights() -> None:

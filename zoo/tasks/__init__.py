@@ -1,33 +1,9 @@
 """What a model does: its classes, its output contract, typed results, and how they are drawn (torch-free)."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from zoo.errors import InputError, nearest
+from zoo.tasks.building import TASKS, build_task
 from zoo.tasks.class_info import ClassInfo
 from zoo.tasks.detection import Detection
 from zoo.tasks.semantic_segmentation import SemanticSegmentation
 from zoo.tasks.task import Task
 
 __all__ = ["TASKS", "ClassInfo", "Detection", "SemanticSegmentation", "Task", "build_task"]
-
-TASKS: Mapping[str, type[Task]] = {task.name: task for task in (Detection, SemanticSegmentation)}
-
-
-def build_task(fields: Mapping[str, Any]) -> Task:
-    """From a config's `dict(type="Detection", classes=[...])`, or a manifest's, whose type is the task's name.
-
-    Each class is a ClassInfo or a mapping with `name` and `category_id`. Raises InputError for an unknown type or key,
-    naming the nearest.
-    """
-    known = {task.__name__: task for task in TASKS.values()} | dict(TASKS)
-    options = dict(fields)
-    kind = options.pop("type", None)
-    if kind is None:
-        raise InputError(f"task: no type; give one of {', '.join(known)}")
-    if kind not in known:
-        raise InputError(f'unknown task "{kind}"; {nearest(str(kind), known)}')
-    for key in options:
-        if key != "classes":
-            raise InputError(f'task {kind}: unknown key "{key}"; {nearest(str(key), ["type", "classes"])}')
-    return known[kind](options.get("classes", ()))

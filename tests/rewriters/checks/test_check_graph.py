@@ -47,6 +47,13 @@ def test_a_constant_output() -> None:
         check_graph(model([helper.make_node("Constant", [], ["out"], value=value)]), TARGET, EXAMPLE, SPECS)
 
 
+def test_an_output_that_depends_on_the_size_of_an_input_alone() -> None:
+    """An early `return images.new_zeros(...)` with a dynamic batch."""
+    nodes = [helper.make_node("Shape", ["images"], ["shape"]), helper.make_node("ConstantOfShape", ["shape"], ["out"])]
+    with pytest.raises(ExportError, match='output "out" depends on no input'):
+        check_graph(model(nodes), TARGET, EXAMPLE, SPECS)
+
+
 def test_a_declared_input_that_the_trace_dropped() -> None:
     with pytest.raises(ExportError, match='no input "image_sizes"'):
         check_graph(model([relu()]), TARGET, TWO, SPECS)

@@ -99,6 +99,21 @@ class TestPatching:
         finally:
             del sys.modules["zooport_test_home"], sys.modules["zooport_test_user"]
 
+    def test_a_copy_made_while_the_patch_is_in_gets_the_original_back(self) -> None:
+        home = types.ModuleType("zooport_test_home")
+        late = types.ModuleType("zooport_test_late")
+        home.f = original = lambda: 1  # type: ignore[attr-defined]
+        sys.modules.update(zooport_test_home=home)
+        try:
+            rewrites(home, "f", **DECLARED)(plus_hundred)
+            with rewriting(TARGET, eager=True):
+                late.f = home.f  # as `from home import f` in a module that is imported only now
+                sys.modules.update(zooport_test_late=late)
+            assert late.f is original
+            assert home.f is original
+        finally:
+            del sys.modules["zooport_test_home"], sys.modules["zooport_test_late"]
+
 
 @pytest.mark.usefixtures("registry_of_its_own")
 class TestGate:

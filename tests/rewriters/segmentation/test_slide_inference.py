@@ -109,11 +109,9 @@ def test_needed_without_it_a_dynamic_size_is_frozen_without_an_error(tmp_path: P
     images = torch.rand(1, 3, 50, 90)
     with torch.no_grad():
         expected = small_segmentor()(images).numpy()
-    try:
-        (got,) = run(path, images)
-    except Exception:  # noqa: BLE001  # ONNX Runtime raises classes of its own; a refusal at run time is as wrong as a wrong result
-        return
-    assert got.shape != expected.shape or not np.abs(got - expected).max() <= 1e-3  # NaN is wrong, too
+    (got,) = run(path, images)
+    # torch 2.15: uncovered pixels are divided by a count of zero, so they are NaN
+    assert got.shape != expected.shape or not np.abs(got - expected).max() <= 1e-3
 
 
 def test_needed_without_it_windows_are_scattered(tmp_path: Path) -> None:

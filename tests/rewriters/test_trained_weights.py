@@ -1,0 +1,41 @@
+"""Rule 4 on trained weights: the shipped models, rewritten and not, on validation pictures."""
+
+from pathlib import Path
+
+import cv2
+import pytest
+import torch
+
+from rewriters import rewriting
+from zoo import build_model
+from zoo.config import config_target, load_config
+from zoo.contract import contract_module
+from zoo.preprocess import Preprocess
+from zoo.tasks import build_task
+
+ROOT = Path(__file__).parents[2]
+PICTURES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))[::16]
+
+
+@pytest.mark.parametrize("name", ["detection/faster-rcnn_r18-fpn_digits", "segmentation/fcn_r18-slide_digits"])
+def test_rewritten_equals_unpatched(name: str) -> None:
+    config = load_config(ROOT / "configs" / f"{name}.py")
+    target, preprocess = config_target(config), Preprocess.from_dict(dict(config.preprocess))
+    images = torch.empty(len(PICTURES), 3, target.height.opt, target.width.opt)
+    for image, path in zip(images, PICTURES, strict=True):
+        preprocess.run(cv2.imread(str(path)), image.numpy())
+    level = "final" if name.startswith("detection") else "decoded"
+    forward = dict(config.export.get("forward", {}))
+    module = contract_module(build_model(config), build_task(config.task), level, forward)
+    with torch.no_grad():
+        expected = module(images)
+        with rewriting(target, eager=True) as session:
+            rewritten = module(images)
+    assert session.hits
+    if level == "final":
+        assert int(expected[0].min()) >= 1  # something is found in every picture
+        for got, want in zip(rewritten, expected, strict=True):
+            assert torch.equal(got, want)
+    else:  # another order of the same sums, and convolutions of one batch instead of several
+        scale = expected[0].abs().max().item()
+        torch.testing.assert_close(rewritten[0], expected[0], atol=1e-5 * scale, rtol=0)
