@@ -1,6 +1,8 @@
 """Deploying: from a config to a proved deployment on disk, in one go."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from pipeline.parity.missed import ParityMissedError
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.records import ParityRecord, dump_json
 from pipeline.previews import draw_previews
-from pipeline.publish import publication
+from pipeline.publish import is_published, publication
 from pipeline.reference_run import ReferenceRun, run_reference
 from pipeline.report import write_report
 from pipeline.steps import STEPS, Progress
@@ -76,25 +78,46 @@ def make_deployment(
 ) -> Deployed:
     """As ``deploy``, with all that was measured. ``progress`` is called with each of STEPS as it begins."""
     progress = progress or _unseen
-    progress(STEPS[0])
-    job = plan_job(config, target, images, work_dir)
-    with publication(job.place) as folder:
-        progress(STEPS[1])
-        model = build_model(job.config, checkpoint)
-        progress(STEPS[2])
-        reference = run_reference(job, model)
-        progress(STEPS[3])
-        export = export_step(job, model, reference, folder)
-        described = manifest(job, export, folder)
-        described.write(folder)
-        record, results = _parity(job, reference, folder, progress, allowed=allow_parity_failure)
-        progress(STEPS[6])
-        described = replace(described, parity={"verdict": record.verdict})
-        described.write(folder)
-        (folder / PARITY_FILE).write_text(dump_json(record.to_dict() | {"export": measured(export)}), encoding="utf-8")
-        write_report(folder, described, record, export, draw_previews(job, reference, results, folder))
-        progress(STEPS[7])
-    return Deployed(load(job.place), job.place, record, export)
+    with _telling_what_lies_there() as begun:
+        progress(STEPS[0])
+        job = plan_job(config, target, images, work_dir)
+        with publication(job.place) as folder:
+            begun.append((job.place, folder.stat()))
+            progress(STEPS[1])
+            model = build_model(job.config, checkpoint)
+            progress(STEPS[2])
+            reference = run_reference(job, model)
+            progress(STEPS[3])
+            export = export_step(job, model, reference, folder)
+            described = manifest(job, model, export, folder)
+            described.write(folder)
+            record, results = _parity(job, reference, folder, progress, allowed=allow_parity_failure)
+            progress(STEPS[6])
+            described = replace(described, parity={"verdict": record.verdict})
+            described.write(folder)
+            measures = dump_json(record.to_dict() | {"export": measured(export)})
+            (folder / PARITY_FILE).write_text(measures, encoding="utf-8")
+            write_report(folder, described, record, export, draw_previews(job, reference, results, folder))
+            progress(STEPS[7])
+        return Deployed(load(job.place), job.place, record, export)
+
+
+@contextmanager
+def _telling_what_lies_there() -> Iterator[list[tuple[Path, os.stat_result]]]:
+    """Adds a note to an exception: the new deployment was published all the same, or an interruption was in time.
+
+    Yields a list for the place and the stat of the folder that is to take it.
+    """
+    begun: list[tuple[Path, os.stat_result]] = []
+    try:
+        yield begun
+    except BaseException as error:
+        published = [place for place, staged in begun if is_published(place, staged)]
+        if published:
+            error.add_note(f"{published[0]} was published")
+        elif isinstance(error, KeyboardInterrupt):
+            error.add_note("nothing was published")
+        raise
 
 
 def _unseen(step: str) -> None:

@@ -1,8 +1,12 @@
 """The deployment in words: the manifest, and the metadata inside the ONNX file. Nothing here varies between runs."""
 
+import hashlib
 import json
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import torch
+from torch import nn
 
 from pipeline.job import Job
 from rewriters import ExportRecord
@@ -44,7 +48,16 @@ def onnx_metadata(job: Job) -> dict[str, str]:
     return metadata
 
 
-def manifest(job: Job, export: ExportRecord, folder: Path) -> Manifest:
+def weights_sha256(model: nn.Module) -> str:
+    """Of all parameters and buffers in the order of their names: a line of name, dtype and shape, then the bytes."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def manifest(job: Job, model: nn.Module, export: ExportRecord, folder: Path) -> Manifest:
     """The manifest of the files in ``folder``, with no verdict yet."""
     target = job.target
     return Manifest(
@@ -65,4 +78,5 @@ def manifest(job: Job, export: ExportRecord, folder: Path) -> Manifest:
         files={ONNX_FILE: file_record(folder / ONNX_FILE)},
         rewriters=tuple({"name": f.name, "reason": f.reason, "hits": f.hits} for f in export.rewriters),
         gates=job.gates,
+        checkpoint={"sha256": weights_sha256(model)},
     )

@@ -55,7 +55,10 @@ def _from_dataset(config: Config, preprocess: Preprocess, target: Target, count:
         return []
     if DATASETS.get(section["type"]) is None:
         raise InputError(f'unknown dataset type "{section["type"]}"; {nearest(section["type"], DATASETS.module_dict)}')
-    dataset = DATASETS.build(dict(section))
+    try:
+        dataset = DATASETS.build(dict(section))
+    except (TypeError, KeyError, ValueError) as error:
+        raise InputError(f"dataset {section['type']} cannot be built from its config: {error}") from error
     found: list[NamedImage] = []
     for start in range(len(dataset)):  # evenly spread ones first, then their neighbours
         step = max(1, len(dataset) // count)

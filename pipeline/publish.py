@@ -55,6 +55,14 @@ def publication(place: Path) -> Iterator[Path]:
         raise
 
 
+def is_published(place: Path, staged: os.stat_result) -> bool:
+    """Whether the folder that ``publication`` gave is what lies at the place now. ``staged``: its stat."""
+    try:
+        return os.path.samestat(place.stat(), staged)
+    except OSError:
+        return False
+
+
 def recover(place: Path) -> None:
     """Remove what a killed run left beside ``place``, and put an old folder back that it had moved aside.
 
@@ -151,7 +159,10 @@ def _take_place(staged: Path, place: Path) -> None:
     elif not exchange(staged, place):
         place.rename(_aside(place))
         staged.rename(place)
-    _sync_one(place.parent)
+    try:
+        _sync_one(place.parent)
+    except OSError as error:  # it is published; at worst a power cut brings the old one back
+        LOGGER.warning("could not bring the new name to the disk: %s", error)
 
 
 @contextmanager

@@ -1,14 +1,21 @@
 """The run of the unpatched model, in eager PyTorch, before any export context is entered."""
 
+import inspect
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from torch import nn
+from torch import Tensor, nn
 
 from pipeline.job import Job
 from pipeline.parity.decision_rule import DecisionRule, decision_rule
 from pipeline.parity.graph_inputs import graph_inputs
 from pipeline.parity.graph_parity import GraphReference, graph_references
 from pipeline.parity.reference_result import ReferenceResult, reference_result
+from zoo.errors import InputError
+
+LOGITS_DIMS = 4  # [N, C, H, W]
 
 
 @dataclass(frozen=True)
@@ -21,10 +28,55 @@ class ReferenceRun:
 
 
 def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
-    """Run the model on all that will be compared. ``model`` in eval mode, unpatched."""
+    """Run the model on all that will be compared. ``model`` in eval mode, unpatched.
+
+    Raises InputError where the model does not take what the config's `export.forward` gives it.
+    """
     inputs = graph_inputs(job.images, job.target, job.preprocess)
-    return ReferenceRun(
-        graph=graph_references(model, job.task, job.target.level, job.forward, inputs),
-        pipeline=[reference_result(model, job.task, job.preprocess, job.forward, image.pixels) for image in job.images],
-        rule=decision_rule(model),
-    )
+    with _forward_options(job, model):
+        return ReferenceRun(
+            graph=graph_references(model, job.task, job.target.level, job.forward, inputs),
+            pipeline=[
+                reference_result(model, job.task, job.preprocess, job.forward, image.pixels) for image in job.images
+            ],
+            rule=decision_rule(model),
+        )
+
+
+@contextmanager
+def _forward_options(job: Job, model: nn.Module) -> Iterator[None]:
+    """Options of forward that the model does not know or refuses, or that let it give something else, are the config's.
+
+    Where the config gives none, or the model's own forward had no part in it, an error stays what it is.
+    """
+    where = f"config {job.config.filename}: export.forward={job.forward}"
+    try:
+        inspect.signature(model.forward).bind(None, **job.forward)
+    except TypeError as error:
+        raise InputError(f"{where}: {type(model).__name__}.forward {error}; correct export.forward") from error
+
+    def check(_module: nn.Module, _args: object, output: object) -> None:
+        detects = job.task.name == "detection"
+        if isinstance(output, list) if detects else isinstance(output, Tensor) and output.ndim == LOGITS_DIMS:
+            return
+        got = f"a tensor {list(output.shape)}" if isinstance(output, Tensor) else f"a {type(output).__name__}"
+        wanted = "a list of detections" if detects else "logits [N, C, H, W]"
+        raise InputError(
+            f"{where}: {type(model).__name__}.forward gave {got}, expected {wanted}; correct export.forward"
+        )
+
+    hook = model.register_forward_hook(check) if job.forward else None
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError, AssertionError, NotImplementedError) as error:
+        codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+        if not job.forward or type(model).forward.__code__ not in codes:
+            raise
+        reason = next(iter(str(error).splitlines()), "")
+        raise InputError(
+            f"{where}: {type(model).__name__}.forward refuses it ({type(error).__name__}: {reason}); "
+            "correct export.forward"
+        ) from error
+    finally:
+        if hook is not None:
+            hook.remove()

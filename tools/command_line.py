@@ -19,7 +19,18 @@ from zoo.errors import InputError, ZooportError, nearest
 
 OUR_FAULT = 1
 USER_ERROR = 2
+UNAVAILABLE = 4
 INTERRUPTED = 130
+
+# What each extra of pyproject.toml brings, by the names that Python imports.
+LIBRARIES = {
+    "zooport": ("cv2", "numpy", "onnxruntime"),
+    "zooport[export]": (
+        *("torch", "torchvision", "onnx", "onnxscript", "onnx_graphsurgeon", "mmengine", "safetensors", "scipy"),
+        *("PIL", "jinja2", "rich"),
+    ),
+    "zooport[train]": ("sklearn", "skimage", "pycocotools"),
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -54,7 +65,8 @@ def run_tool(
 ) -> int:
     """Parse the arguments and run ``body``, which gives what ``--json`` writes; the exit code.
 
-    An error with an attribute ``data`` (a mapping) has that written, too.
+    An error with an attribute ``data`` (a mapping) has that written, too; its notes (PEP 678) end the message, so that
+    the body can say what is true of what it was doing.
     """
     try:
         options = parser.parse_args(arguments)
@@ -64,17 +76,32 @@ def run_tool(
         with _terminable(), _quiet(verbose=options.verbose):
             _check_json(options.json)
             _write_json(options.json, {"exit_code": 0, **body(options)})
-    except KeyboardInterrupt:
-        return _report("interrupted; nothing was published", INTERRUPTED, options)
-    except ZooportError as error:
-        return _report(str(error), error.exit_code, options, getattr(error, "data", {}))
-    except OSError as error:
-        return _report(str(error), USER_ERROR, options)
+    except KeyboardInterrupt as error:
+        return _report(_noted("interrupted", error), INTERRUPTED, options)
+    except (ZooportError, OSError) as error:
+        code = getattr(error, "exit_code", USER_ERROR)
+        return _report(_noted(str(error), error), code, options, getattr(error, "data", {}))
     except Exception as error:  # noqa: BLE001 - the last line of defence
+        if isinstance(error, ModuleNotFoundError) and (missing := _missing(error)):
+            return _report(_noted(missing, error), UNAVAILABLE, options)
         traceback.print_exc()
         options.verbose = False
-        return _report(f"this is a fault of zooport, not yours: {type(error).__name__}: {error}", OUR_FAULT, options)
+        fault = f"this is a fault of zooport, not yours: {type(error).__name__}: {error}"
+        return _report(_noted(fault, error), OUR_FAULT, options)
     return 0
+
+
+def _noted(message: str, error: BaseException) -> str:
+    return "; ".join([message, *getattr(error, "__notes__", ())])
+
+
+def _missing(error: ModuleNotFoundError) -> str | None:
+    """What to install, where the module is of a library that zooport needs."""
+    library = (error.name or "").partition(".")[0]
+    for package, names in LIBRARIES.items():
+        if library in names:
+            return f'{library} is not installed, and this needs it: pip install "{package}"'
+    return None
 
 
 def _report(message: str, code: int, options: argparse.Namespace, data: Mapping[str, Any] | None = None) -> int:

@@ -8,16 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from command_line import Parser, run_tool
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.progress import Progress as ProgressBar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from pipeline.steps import STEPS, Progress
 from zoo.errors import GateError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from pipeline.deploying import Deployed
     from pipeline.parity.records import ParityRecord
 
@@ -64,6 +61,8 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Deploy, print, and give the same as data."""
+    from rich.console import Console  # no --help and no wrong flag waits for it
+
     console = Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
     try:
         with steps(console, (LOAD, *STEPS)) as begin:
@@ -72,8 +71,12 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         if record := getattr(error, "record", None):
             print_parity(console, record)
         raise
-    print_parity(console, deployed.record)
-    return show(console, deployed)
+    try:
+        print_parity(console, deployed.record)
+        return show(console, deployed)
+    except BaseException as error:
+        error.add_note(f"{deployed.place} was published")
+        raise
 
 
 def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
@@ -107,8 +110,11 @@ def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
 
 
 @contextmanager
-def steps(console: Console, names: Sequence[str]) -> Iterator[Progress]:
+def steps(console: "Console", names: Sequence[str]) -> Iterator[Progress]:
     """A function to call with each step as it begins: a moving bar on a terminal, else a line for each."""
+    from rich.progress import Progress as ProgressBar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
     start = time.monotonic()
     if not console.is_terminal:
         yield lambda name: console.print(
@@ -121,8 +127,11 @@ def steps(console: Console, names: Sequence[str]) -> Iterator[Progress]:
         yield lambda name: bar.update(row, completed=names.index(name) + 1, description=name)
 
 
-def print_parity(console: Console, record: "ParityRecord") -> None:
+def print_parity(console: "Console", record: "ParityRecord") -> None:
     """For each comparison the worst figures beside their gates, and the verdict."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
     from pipeline.report import figure_row
 
     for kind in dict.fromkeys(case.kind for case in record.cases):
@@ -138,7 +147,7 @@ def print_parity(console: Console, record: "ParityRecord") -> None:
     console.print(f"parity: {record.verdict}", highlight=False)
 
 
-def show(console: Console, deployed: "Deployed") -> Mapping[str, Any]:
+def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:
     """Print where everything lies; the same as data."""
     place = deployed.place
     previews = sorted(str(path) for path in (place / "previews").iterdir())

@@ -4,14 +4,16 @@ One file is enough to deploy a model. All faults of a file are reported together
 """
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
 
 from zoo.errors import InputError, nearest
+from zoo.preprocess import MIN_SIDE, Preprocess
 from zoo.target import DEFAULT_SIDES, AxisRange, Target
+from zoo.tasks import build_task
 
 KEYS: dict[str, type | tuple[type, ...]] = {
     "model": dict,
@@ -33,6 +35,7 @@ EXPORT_KEYS: dict[str, type | tuple[type, ...]] = {
     "output_level": str,
     "rewriters": (list, tuple),
 }
+TARGET_FIELDS = {"exporter": "exporter", "opset": "opset", "output_level": "level"}  # the exporter before its opset
 TYPED = ("model", "task", "dataset", "evaluator")  # sections that a registry builds: each names its `type`
 INPUT_AXES = ("batch", "height", "width")
 
@@ -64,11 +67,11 @@ def load_config(path: str | Path) -> Config:
 def config_target(config: Config) -> Target:
     """The target that a config asks for by itself: its exporter, opset, level and input ranges.
 
-    Height and width are the preprocessing's size, or `export.inputs` where that gives a range.
+    Height and width are the preprocessing's size, or `export.inputs` where that gives a range. Raises InputError.
     """
     export = config.get("export", {})
     inputs = export.get("inputs", {})
-    size = config.preprocess.get("size")
+    size = _preprocess(config.preprocess).size
     fields: dict[str, Any] = {}
     if "batch" in inputs:
         fields["batch"] = axis_range("batch", inputs["batch"])
@@ -79,7 +82,7 @@ def config_target(config: Config) -> Target:
             fields[axis] = AxisRange.fixed(size[index])
         else:
             fields[axis] = AxisRange(DEFAULT_SIDES[0], 512, DEFAULT_SIDES[1])
-    for key, field in (("exporter", "exporter"), ("opset", "opset"), ("output_level", "level")):
+    for key, field in TARGET_FIELDS.items():
         if key in export:
             fields[field] = export[key]
     return Target(**fields)
@@ -87,13 +90,20 @@ def config_target(config: Config) -> Target:
 
 def axis_range(axis: str, value: int | Iterable[int]) -> AxisRange:
     """One size, or (min, opt, max), as an AxisRange. Raises InputError that names the axis."""
-    sizes = (value, value, value) if isinstance(value, int) else tuple(value)
+    sizes = tuple(value) if isinstance(value, Iterable) else (value, value, value)
+    if len(sizes) != 3 or not all(type(size) is int for size in sizes):  # noqa: PLR2004 - (min, opt, max)
+        raise InputError(f"{axis}: expected one size or (min, opt, max), got {value!r}")
     try:
         return AxisRange(*sizes)
-    except TypeError as error:
-        raise InputError(f"{axis}: expected one size or (min, opt, max), got {value!r}") from error
     except InputError as error:
         raise InputError(f"{axis}: {error}") from error
+
+
+def _preprocess(fields: Mapping[str, Any]) -> Preprocess:
+    size = fields.get("size")
+    if not isinstance(size, list | tuple | None):
+        raise InputError(f"preprocess: got size {size!r}, expected (height, width) in whole pixels, {MIN_SIDE} or more")
+    return Preprocess.from_dict(fields)
 
 
 def _faults(config: Config) -> Iterable[str]:
@@ -107,13 +117,54 @@ def _faults(config: Config) -> Iterable[str]:
         section = sections.get(key)
         if isinstance(section, dict) and "type" not in section:
             yield f'"{key}" has no "type"'
-    export = sections.get("export")
-    if isinstance(export, dict):
+        elif isinstance(section, dict) and not isinstance(section["type"], str):
+            yield f'"{key}.type": expected str, got {type(section["type"]).__name__}'
+    if isinstance(preprocess := sections.get("preprocess"), dict):
+        yield from _raised(_preprocess, preprocess)
+    if isinstance(task := sections.get("task"), dict) and isinstance(task.get("type"), str):
+        yield from _task_faults(task)
+    if isinstance(export := sections.get("export"), dict):
         yield from _unknown("key export.", export, EXPORT_KEYS)
         yield from _wrong_types("export.", export, EXPORT_KEYS)
-        inputs = export.get("inputs")
-        if isinstance(inputs, dict):
-            yield from _unknown("key export.inputs.", inputs, INPUT_AXES)
+        yield from _export_faults(export)
+
+
+def _task_faults(task: Mapping[str, Any]) -> Iterable[str]:
+    classes = task.get("classes", ())
+    if isinstance(classes, list | tuple) and all(isinstance(entry, dict) for entry in classes):
+        yield from _raised(build_task, task)
+    else:
+        yield f'"task.classes": expected a list of dict(name=..., category_id=...), got {classes!r}'
+
+
+def _export_faults(export: Mapping[str, Any]) -> Iterable[str]:
+    """What is wrong with values of the right type."""
+    inputs = export.get("inputs")
+    if isinstance(inputs, dict):
+        yield from _unknown("key export.inputs.", inputs, INPUT_AXES)
+        for axis in INPUT_AXES:
+            if axis in inputs:
+                yield from _raised(lambda axis: axis_range(f"export.inputs.{axis}", inputs[axis]), axis)
+    side = AxisRange.fixed(MIN_SIDE)  # any: these fields are judged one by one, the opset with its exporter
+    good: dict[str, Any] = {}
+    for key, field in TARGET_FIELDS.items():
+        if isinstance(export.get(key), EXPORT_KEYS[key]):
+            chosen = {**good, field: export[key]}
+            found = list(_raised(lambda chosen: Target(height=side, width=side, **chosen), chosen))
+            yield from (f"export.{key}: {fault}" for fault in found)
+            good = good if found else chosen
+    rewriters = export.get("rewriters", ())
+    for index, entry in enumerate(rewriters if isinstance(rewriters, list | tuple) else ()):
+        if not isinstance(entry.get("name") if isinstance(entry, dict) else entry, str):
+            yield f'"export.rewriters[{index}]": expected a name or dict(name=..., option=value), got {entry!r}'
+
+
+def _raised(check: Callable[[Any], object], value: object) -> Iterable[str]:
+    """The message of the InputError that the check of a value raises, if it does."""
+    try:
+        check(value)
+    except InputError as error:
+        yield str(error)
 
 
 def _unknown(what: str, section: Mapping[str, Any], known: Iterable[str]) -> Iterable[str]:

@@ -7,7 +7,7 @@ docs/deployment.schema.json is written from it: `python -m zoo.manifest_schema >
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from zoo.errors import nearest
@@ -21,11 +21,11 @@ FILE_NAME = r"^(?!\.{1,2}(/|$))[^/\\:]+(/(?!\.{1,2}(/|$))[^/\\:]+)*$"
 Schema = Mapping[str, Any]
 
 
-def _object(properties: Schema, **more: Any) -> dict[str, Any]:
+def _object(properties: Schema, *, optional: Collection[str] = (), **more: Any) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
-        "required": sorted(properties),
+        "required": sorted(key for key in properties if key not in optional),
         "additionalProperties": False,
         **more,
     }
@@ -108,7 +108,14 @@ MANIFEST_SCHEMA: Schema = {
             },
             "parity": _object({"verdict": {"enum": list(VERDICTS)}}),
             "gates": {"type": "object", "description": "the gates that parity was judged by"},
-        }
+            "checkpoint": {
+                **_object({"sha256": {**_TEXT, "pattern": "^[0-9a-f]{64}$"}}),
+                "type": ["object", "null"],
+                "description": "which weights: of all parameters and buffers in the order of their names, a line "
+                "`name dtype [shape]`, then the bytes",
+            },
+        },
+        optional=("checkpoint",),
     ),
 }
 

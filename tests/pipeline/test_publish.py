@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from pipeline import publish
-from pipeline.publish import publication
+from pipeline.publish import is_published, publication
 from zoo.errors import InputError
 
 HOLD = """
 import sys
 from pathlib import Path
-from pipeline.publish import publication
+from pipeline.publish import is_published, publication
 with publication(Path(sys.argv[1])) as folder:
     (folder / "deployment.json").write_text("first")
     print("held", flush=True)
@@ -79,6 +79,32 @@ def test_an_exception_removes_the_parents_that_were_made_here(tmp_path: Path) ->
         give_up(tmp_path / "kept" / "a" / "b" / "place")
     assert names(tmp_path) == ["kept"]
     assert names(tmp_path / "kept") == []
+
+
+@pytest.mark.usefixtures("_either_way")
+@pytest.mark.parametrize("old", [True, False])
+def test_after_the_exchange_it_is_published_whatever_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bool
+) -> None:
+    place = tmp_path / "place"
+    if old:
+        with publication(place) as folder:
+            fill(folder, "old")
+    sync = publish._sync_one
+
+    def fail(path: Path) -> None:
+        if path == tmp_path:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        sync(path)
+
+    monkeypatch.setattr(publish, "_sync_one", fail)
+    with publication(place) as folder:  # the parent's fsync is best effort
+        fill(folder, "new")
+        staged = folder.stat()
+        assert not is_published(place, staged)
+    assert is_published(place, staged)
+    assert content(place) == "new"
+    assert names(tmp_path) == ["place"]
 
 
 def test_parents_that_somebody_else_uses_stay(tmp_path: Path) -> None:

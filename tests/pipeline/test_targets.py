@@ -71,6 +71,8 @@ def test_place() -> None:
     assert name() == str(Path("w/detection/net/onnxruntime-fp32"))
     assert name(exporter="torchscript").endswith("/onnxruntime-fp32-torchscript")
     assert name(level="raw", opset=19).endswith("/onnxruntime-fp32-raw-opset19")
+    assert name(device="cuda:1").endswith("/onnxruntime-fp32-cuda1")
+    assert name(device="cuda") == name(device="cuda:0")
     assert name(batch=AxisRange.fixed(4)).endswith("/onnxruntime-fp32-batch4")
     assert name(width=AxisRange(32, 320, 640), batch=AxisRange(1, 2, 3)).endswith("-batch1-2-3-width32-320-640")
 

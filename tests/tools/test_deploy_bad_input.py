@@ -133,6 +133,31 @@ class TestConfig:
             deploy(tiny.arguments()), tiny, 2, 'unknown dataset type "DigitsSegmentatio"; nearest: "DigitsSeg'
         )
 
+    @pytest.mark.parametrize("options", ['splt="val"', "split=3", 'split="val", root=3'])
+    def test_a_wrong_argument_of_a_data_set(self, deploy: Deploy, tiny: Tiny, options: str) -> None:
+        tiny.write(f'dataset = dict(type="DigitsDetection", {options})\n')
+        check_refused(deploy(tiny.arguments()), tiny, 2, "dataset DigitsDetection cannot be built from its config: ")
+
+    def test_a_size_that_is_one_number(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.write("preprocess = dict(size=256)\n")
+        check_refused(deploy(tiny.with_images()), tiny, 2, r"preprocess: got size 256, expected \(height, width\)")
+
+    def test_a_rewriter_without_a_name(self, deploy: Deploy, tiny: Tiny) -> None:
+        tiny.write('export = dict(rewriters=[dict(accumulate="pad")])\n')
+        check_refused(deploy(tiny.with_images()), tiny, 2, r'"export.rewriters\[0\]": expected a name or dict\(name=')
+
+    @pytest.mark.parametrize(
+        ("forward", "words"),
+        [
+            ('mod="tensor"', "TinySegmentor.forward got an unexpected keyword argument 'mod'; correct export.forward"),
+            ('mode="tensr"', r'TinySegmentor.forward refuses it \(ValueError: unknown mode "tensr"\); correct export'),
+            ('mode="predict"', r"TinySegmentor.forward gave a tensor \[1, 64, 96\], expected logits \[N, C, H, W\]"),
+        ],
+    )
+    def test_what_the_models_forward_does_not_take(self, deploy: Deploy, tiny: Tiny, forward: str, words: str) -> None:
+        tiny.write(f"export = dict(forward=dict({forward}))\n")
+        check_refused(deploy(tiny.with_images()), tiny, 2, r"tiny\.py: export\.forward=\{.*\}: " + words)
+
 
 class Bomb:
     """Unpickled, it runs code."""

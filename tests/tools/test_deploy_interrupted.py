@@ -9,13 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+import backends
 from backends import load
-from pipeline import deploying
+from pipeline import deploying, publish
 from tests.tools.tiny import Run, Tiny
+from zoo.errors import InputError
 
 Deploy = Callable[[Sequence[str]], Run]
 
@@ -81,6 +84,40 @@ def test_the_old_deployment_survives_an_interruption(
     assert deploy(tiny.with_images()).code == 130
     load(tiny.place).close()
     assert [path.name for path in tiny.place.parent.iterdir()] == ["onnxruntime-fp32"]
+
+
+@pytest.mark.parametrize("step", ["_sync_one", "load", "print_parity"])
+def test_an_interruption_after_the_exchange_does_not_claim_that_nothing_was_published(
+    deploy: Deploy, deploy_tool: ModuleType, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    module = {"_sync_one": publish, "load": deploying, "print_parity": deploy_tool}[step]
+    original = getattr(module, step)
+
+    def interrupted(*arguments: Any) -> Any:
+        first = arguments[0]
+        if step == "print_parity" or (tiny.place.exists() and first in (tiny.place, tiny.place.parent)):
+            signal.raise_signal(signal.SIGTERM)
+        return original(*arguments)
+
+    monkeypatch.setattr(module, step, interrupted)
+    run = deploy(tiny.with_images())
+    assert (run.code, run.err) == (130, f"interrupted; {tiny.place} was published\n")
+    assert [path.name for path in tiny.place.parent.iterdir()] == [tiny.place.name]
+    with backends.load(tiny.place) as model:
+        assert model.manifest.checkpoint is not None
+
+
+def test_an_error_after_the_exchange_says_that_it_was_published(
+    deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(folder: Path) -> Any:
+        if folder == tiny.place:
+            raise InputError("no")
+        return backends.load(folder)
+
+    monkeypatch.setattr(deploying, "load", fail)
+    run = deploy(tiny.with_images())
+    assert (run.code, run.err) == (2, f"error: no; {tiny.place} was published\n")
 
 
 def start(tiny: Tiny) -> "subprocess.Popen[str]":

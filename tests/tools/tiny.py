@@ -31,10 +31,11 @@ class TinySegmentor(nn.Module):
             self.conv.bias.copy_(torch.tensor((0.4, 0.0, 0.0, 0.0)))
 
     def forward(self, images: Tensor, mode: str = "tensor") -> Tensor:
-        """Logits [N, 4, H, W]."""
-        assert mode == "tensor"
+        """Logits [N, 4, H, W]; labels [N, H, W] where `mode` is "predict"."""
+        if mode not in ("tensor", "predict"):
+            raise ValueError(f'unknown mode "{mode}"')
         logits: Tensor = self.conv(images)
-        return logits
+        return logits if mode == "tensor" else logits.argmax(dim=1)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from zoo.target import AxisRange, Target
 
 GOOD = """
 model = dict(type="EncoderDecoder")
-task = dict(type="SemanticSegmentation", classes=[])
+task = dict(type="SemanticSegmentation", classes=[dict(name="x", category_id=1)])
 preprocess = dict(size=(64, 96))
 export = dict(exporter="torchscript", opset=18, inputs=dict(batch=(1, 2, 4)), output_level="decoded")
 """
@@ -57,6 +57,53 @@ def test_all_faults_come_together(tmp_path: Path) -> None:
     ):
         assert part in message
     assert "\n" not in message
+
+
+def test_faults_of_values_come_together_with_those_of_keys(tmp_path: Path) -> None:
+    text = """
+model = dict(type=3)
+task = dict(type="SemanticSegmentaton", classes=[])
+preprocess = dict(size=256)
+dateset = dict()
+export = dict(exporter="dynamit", opset=3, inputs=dict(batch=(4, 2, 1), width="x"), output_level="finl",
+              rewriters=["pad", dict(accumulate="pad"), 3])
+"""
+    with pytest.raises(InputError) as caught:
+        load_config(write(tmp_path, text))
+    message = str(caught.value)
+    for part in (
+        'unknown key "dateset"; nearest: "dataset"',
+        '"model.type": expected str, got int',
+        "preprocess: got size 256, expected (height, width) in whole pixels, 32 or more",
+        'unknown task "SemanticSegmentaton"; nearest: "SemanticSegmentation"',
+        "export.inputs.batch: axis range 4:2:1: expected 1 <= min <= opt <= max",
+        "export.inputs.width: expected one size or (min, opt, max), got 'x'",
+        'export.exporter: unknown exporter "dynamit"; nearest: "dynamo"',
+        "export.opset: opset 3: expected 17 to 26",
+        'export.output_level: unknown level "finl"',
+        "\"export.rewriters[1]\": expected a name or dict(name=..., option=value), got {'accumulate': 'pad'}",
+        '"export.rewriters[2]": expected a name',
+    ):
+        assert part in message
+    assert "\n" not in message
+    assert "rewriters[0]" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('task = dict(type="Detection", classes=3)', r'"task.classes": expected a list of dict\(name'),
+        ('task = dict(type="Detection", classes=["x"])', r'"task.classes": expected a list of dict\(name'),
+        ('task = dict(type="Detection", classes=[])', "task detection: no classes"),
+        ("preprocess = dict(size=(64, 96), rezise='keep')", 'preprocess: unknown key "rezise"'),
+        ("export = dict(opset=17)", "export.opset: opset 17 with exporter dynamo: expected 18 or above"),
+        ("export = dict(opset='17')", '"export.opset": expected int, got str$'),
+        ("export = dict(inputs=dict(batch=True))", "export.inputs.batch: expected one size"),
+    ],
+)
+def test_values_are_checked(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        load_config(write(tmp_path, GOOD + text))
 
 
 @pytest.mark.parametrize(
