@@ -56,6 +56,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy tools/*.py
+	MYPYPATH=.:benchmarks $(BIN)/mypy benchmarks/*.py
 	$(BIN)/lint-imports --no-cache
 
 format: $(INSTALLED)

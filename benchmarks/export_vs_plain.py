@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
@@ -86,7 +87,7 @@ def main() -> int:
     return 0 if all(row["held"] for row in rows) else 3
 
 
-def _rows(config: Config, rounds: int) -> list[dict[str, object]]:
+def _rows(config: Config, rounds: int) -> list[dict[str, Any]]:
     name = Path(config.filename).stem
     job = plan_job(config, None, [], ROOT / "work_dirs")
     model = build_model(config)
@@ -103,10 +104,9 @@ def _rows(config: Config, rounds: int) -> list[dict[str, object]]:
             export_step(changed, model, reference, Path(folder))
             files[exporter] = (Path(folder) / "model.onnx").read_bytes()
     feed = {"images": image.numpy()}
-    runs: dict[str, Callable[[], object]] = {}
+    runs: dict[str, Callable[[], Any]] = {}
     for kind, content in files.items():
-        session = _session(content)
-        runs[kind] = lambda session=session: session.run(None, feed)
+        runs[kind] = _session_run(_session(content), feed)
     runs["eager"] = _eager(plain, image)
     _check_equal(job.task.name, runs)
     seconds = interleaved(runs, rounds)
@@ -130,7 +130,14 @@ def _rows(config: Config, rounds: int) -> list[dict[str, object]]:
 def _plain(module: nn.Module, image: Tensor) -> bytes:
     stream = BytesIO()
     with torch.no_grad():
-        torch.onnx.export(module, (image,), stream, dynamo=False, opset_version=20, input_names=["images"])
+        torch.onnx.export(
+            module,
+            (image,),
+            stream,  # type: ignore[arg-type]  # a stream is documented for this exporter
+            dynamo=False,
+            opset_version=20,
+            input_names=["images"],
+        )
     return stream.getvalue()
 
 
@@ -141,7 +148,11 @@ def _session(content: bytes) -> ort.InferenceSession:
     return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
-def _eager(module: nn.Module, image: Tensor) -> Callable[[], object]:
+def _session_run(session: ort.InferenceSession, feed: dict[str, Any]) -> Callable[[], Any]:
+    return lambda: session.run(None, feed)
+
+
+def _eager(module: nn.Module, image: Tensor) -> Callable[[], Any]:
     def run() -> object:
         with torch.inference_mode():
             return module(image)
@@ -149,15 +160,15 @@ def _eager(module: nn.Module, image: Tensor) -> Callable[[], object]:
     return run
 
 
-def _check_equal(task: str, runs: dict[str, Callable[[], object]]) -> None:
+def _check_equal(task: str, runs: dict[str, Callable[[], Any]]) -> None:
     """The three do the same work: as many detections, or the same label map."""
     if task == "detection":
-        counts = {kind: int(np.asarray(runs[kind]()[0])[0]) for kind in EXPORTERS}  # type: ignore[index]
-        counts |= {kind: len(runs[kind]()[0]) for kind in ("plain", "eager")}  # type: ignore[index]
+        counts = {kind: int(np.asarray(runs[kind]()[0])[0]) for kind in EXPORTERS}
+        counts |= {kind: len(runs[kind]()[0]) for kind in ("plain", "eager")}
         if len(set(counts.values())) != 1:
             raise AssertionError(f"different numbers of detections: {counts}")
         return
-    maps = [np.asarray(run()[0]) for run in runs.values()]  # type: ignore[index]
+    maps = [np.asarray(run()[0]) for run in runs.values()]
     if any((other != maps[0]).mean() > 1e-4 for other in maps):
         raise AssertionError("the label maps differ")
 
@@ -168,8 +179,8 @@ def _nodes(content: bytes) -> int:
     return len(onnx.load_model_from_string(content).graph.node)
 
 
-def _line(row: dict[str, object]) -> str:
-    ours, plain = row["nodes"]  # type: ignore[misc]
+def _line(row: dict[str, Any]) -> str:
+    ours, plain = row["nodes"]
     return (
         f"| {row['model']} | {row['exporter']} | {row['ms']:.1f} | {row['of_plain']:.2f} | {row['of_eager']:.2f} "
         f"| {ours} / {plain} | {'yes' if row['held'] else 'NO'} |"

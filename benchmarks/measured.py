@@ -33,7 +33,7 @@ def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, warm_up: 
             run()
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(rounds):
-        names = list(runs) if number % 2 == 0 else list(reversed(runs))
+        names = list(runs) if number % 2 == 0 else list(reversed(list(runs)))
         for name in names:
             time.sleep(PAUSE)
             runs[name]()  # untimed: brings its own threads and caches back after the run of another

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def main() -> None:
         for accumulate in ("segments", "pad"):
             name = f"{accumulate}, {'one batch' if window_batch else 'one by one'}"
             options = {"accumulate": accumulate, "window_batch": window_batch}
-            forms[name] = _timed(lambda options=options: _ours(model, args, image, options))
+            forms[name] = _timed(partial(_ours, model, args, image, options))
     forms["plain torchscript export"] = _timed(lambda: _plain(model, image))
 
     sessions = {name: _session(content) for name, (content, _) in forms.items()}
@@ -112,7 +113,9 @@ def _model(base_channels: int, crop: int, stride: int) -> EncoderDecoder:
     ).eval()
 
 
-def _ours(model: EncoderDecoder, args: argparse.Namespace, image: torch.Tensor, options: dict[str, object]) -> bytes:
+def _ours(
+    model: EncoderDecoder, args: argparse.Namespace, image: torch.Tensor, options: dict[str, str | bool]
+) -> bytes:
     height, width = args.size
     target = Target(
         height=AxisRange.fixed(height), width=AxisRange.fixed(width), batch=AxisRange.fixed(1), exporter=args.exporter
@@ -135,7 +138,14 @@ def _ours(model: EncoderDecoder, args: argparse.Namespace, image: torch.Tensor, 
 
 def _plain(model: EncoderDecoder, image: torch.Tensor) -> bytes:
     stream = BytesIO()
-    torch.onnx.export(model, (image,), stream, dynamo=False, opset_version=17, input_names=["images"])
+    torch.onnx.export(
+        model,
+        (image,),
+        stream,  # type: ignore[arg-type]  # a stream is documented for this exporter
+        dynamo=False,
+        opset_version=17,
+        input_names=["images"],
+    )
     return stream.getvalue()
 
 

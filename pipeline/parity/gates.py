@@ -16,20 +16,22 @@ GRAPH: Mapping[str, float] = {
 }
 
 # (b) an image into both, each with a preprocessing of its own: production resizes bytes with OpenCV, the reference
-# floats with torch. Measured over the 64 images of digits val and 22 rescaled copies of them (0.6 to 2.6 times), on
-# the three shipped models; for the input also over 300 random pairs of sizes of noise, with OpenCV 4.10 and 5.0:
-# - input: largest difference 0.84 grey levels of 255, largest mean 0.27. Every wrong rule that was tried (swapped
-#   colours, stretch for letterbox, nearest or area for bilinear, a padding of 113 for 114) is at 1 or above.
-# - boxes and scores, end to end: of 1255 pairs, 99.5 % within 0.24 px and all within 0.0166; three pairs are further
-#   apart (1.1 to 7.4 px) and one box has no partner, because a proposal crosses a threshold of the RPN. Such a one
-#   passes only where it is explained: see pipeline_parity.py.
-# - pixels, end to end: at most 0.00054 of a picture relabelled, all on edges of objects.
+# floats with torch. The figures are those of docs/measured/pipeline_gates.md, on the three shipped models, over the 64
+# images of digits val and 22 rescaled copies of them:
+# - input: largest difference 0.773 grey levels of 255, largest mean 0.27. The wrong rules of
+#   tests/pipeline/test_reference_path.py (swapped colours, stretch for letterbox, nearest or area for bilinear, another
+#   padding) are above the gates.
+# - boxes and scores, end to end: of 1255 pairs, 99.5 % within 0.232 px, and all scores within 0.0165. Three detections
+#   are further apart or without partner, never two in one picture; the largest error of a pair is 7.35 px. So few are
+#   excused where the input and the result for it hold: see pipeline_parity.py.
+# - pixels, end to end: at most 0.000463 of a picture relabelled.
 PIPELINE: Mapping[str, float] = {
     "input_max": 0.99,  # grey levels of 255, between the two input tensors
     "input_mean": 0.4,
     "boxes": 0.5,  # pixels of the graph's input
     "scores": 0.03,
     "nms_iou": 0.01,
+    "excused": 0.02,  # the part of a picture's detections that may be further apart; one always may
     "pixels": 0.002,  # the part of a picture's pixels that may change their label
 }
 

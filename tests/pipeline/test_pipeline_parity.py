@@ -10,9 +10,11 @@ from torch import nn
 
 from pipeline.images import NamedImage
 from pipeline.parity.decision_rule import DecisionRule, decision_rule
+from pipeline.parity.detections import compare_detections
 from pipeline.parity.gates import DEFAULT_GATES
+from pipeline.parity.label_maps import compare_label_maps
 from pipeline.parity.pipeline_parity import EXPLAINED, pipeline_case
-from pipeline.parity.records import Findings
+from pipeline.parity.records import Case, Findings, ParityRecord
 from pipeline.parity.reference_result import reference_result
 from zoo.preprocess import Preprocess
 from zoo.structures import DetectionResult
@@ -25,18 +27,20 @@ IMAGE = NamedImage("a.png", np.random.default_rng(0).integers(0, 256, (100, 200,
 
 
 class TwoBoxes(nn.Module):
-    """A detector of two fixed boxes in the tensor's frame; the second one's score is that of one pixel, or jumps."""
+    """A detector of two fixed boxes in the tensor's frame. The last ``jumps`` scores move with the input."""
 
-    def __init__(self, *, jumps: bool = False) -> None:
+    def __init__(self, *, jumps: int = 0) -> None:
         super().__init__()
         self.jumps = jumps
         self.calls = 0
 
     def forward(self, images: list[torch.Tensor]) -> list[dict[str, torch.Tensor]]:
         self.calls += 1
-        score = 0.5 + (0.3 if self.jumps and self.calls % 2 else 0.0)  # one way on its own tensor, else on production's
+        scores = torch.tensor([0.9, 0.5])
+        if self.jumps and self.calls % 2:  # on the reference's own tensor, not on production's
+            scores[-self.jumps :] -= 0.3
         boxes = torch.tensor([[4.0, 4, 40, 30], [50, 2, 90, 47]])
-        return [{"boxes": boxes, "scores": torch.tensor([0.9, score]), "labels": torch.tensor([1, 2])}]
+        return [{"boxes": boxes, "scores": scores, "labels": torch.tensor([1, 2])}]
 
 
 class FakeDeployment:
@@ -104,7 +108,7 @@ def test_swapped_colours_fail() -> None:
 
 
 def test_what_pytorch_does_itself_under_rounding_is_borderline() -> None:
-    found = findings(FakeDeployment(score=0.5), TwoBoxes(jumps=True))
+    found = findings(FakeDeployment(score=0.5), TwoBoxes(jumps=1))
     assert found.failures == ()
     assert [entry.reason for entry in found.borderline] == [EXPLAINED]
     assert "0.3 of score away" in found.borderline[0].what
@@ -112,15 +116,50 @@ def test_what_pytorch_does_itself_under_rounding_is_borderline() -> None:
     assert all(figure.passed for figure in found.figures)
 
 
+def test_it_is_a_failure_where_more_moves_than_may_be_excused() -> None:
+    found = findings(FakeDeployment(), TwoBoxes(jumps=2))
+    assert [failure.split(",")[0] for failure in found.failures] == ["end to end: label 1", "end to end: label 2"]
+    assert found.borderline == ()
+    assert all(figure.passed for figure in found.figures if not figure.name.endswith("end to end"))
+    assert [figure.name for figure in found.figures if not figure.passed] == ["scores, end to end"]
+    assert ParityRecord(DEFAULT_GATES, (Case("pipeline", ("a.png",), (1, 3, 64, 96), found),)).verdict == "failed"
+
+
+def test_of_many_detections_a_part_is_excused() -> None:
+    boxes = np.array([(20.0 * x, 20.0 * y, 20.0 * x + 10, 20.0 * y + 10) for x in range(10) for y in range(10)])
+    gates = {**DEFAULT_GATES["pipeline"], "excused": 0.02}
+
+    def moved(count: int) -> Findings:
+        sides = []
+        for shift in (0.0, 1.0):
+            part = np.arange(100) < count
+            placed = (boxes + shift * part[:, None]).astype(np.float32)
+            sides.append(DetectionResult(placed, np.full(100, 0.9, np.float32), np.zeros(100, np.int64)))
+        return compare_detections(sides[0], sides[1], gates, RULE, EXPLAINED)
+
+    assert (len(moved(2).borderline), moved(2).failures) == (2, ())
+    assert (len(moved(3).borderline), len(moved(3).failures)) == (0, 3)
+
+
+def test_of_a_label_map_nothing_is_excused() -> None:
+    logits = np.zeros((1, 2, 10, 10), np.float32)
+    logits[:, 1, :, 5:], logits[:, 0, :, :5] = 1.0, 1.0
+    expected = logits.argmax(axis=1)
+    given = expected.copy()
+    given[0, 0, 4] = 1
+    for pixels, failed in ((0.01, False), (0.009, True)):
+        assert bool(compare_label_maps(expected, given, logits, pixels=pixels).failures) is failed
+
+
 def test_it_is_a_failure_where_the_deployment_is_not_what_pytorch_gives_for_its_input() -> None:
-    found = findings(FakeDeployment(score=0.3), TwoBoxes(jumps=True))
+    found = findings(FakeDeployment(score=0.3), TwoBoxes(jumps=1))
     assert any(failure.startswith("same input: label 2") for failure in found.failures)
     assert any(failure.startswith("end to end: label 2") for failure in found.failures)
     assert found.borderline == ()
 
 
 def test_it_is_a_failure_where_the_input_is_wrong() -> None:
-    found = findings(FakeDeployment(score=0.5, pad_value=0), TwoBoxes(jumps=True))
+    found = findings(FakeDeployment(score=0.5, pad_value=0), TwoBoxes(jumps=1))
     assert any(failure.startswith("end to end: label 2") for failure in found.failures)
 
 

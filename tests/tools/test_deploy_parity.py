@@ -1,5 +1,6 @@
 """Parity must be able to fail: a wrong graph, swapped colours, another resize. Exit code 3, nothing published."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -87,6 +88,15 @@ def test_another_preprocessing(
     tiny.write('dataset = dict(type="DigitsSegmentation")\ngates = dict(pipeline=dict(pixels=1.0))\n')
     change_manifest(monkeypatch, **change)
     check_missed(deploy(tiny.arguments()), tiny, "input: largest error")
+
+
+def test_the_end_to_end_comparison_alone(deploy: Deploy, tiny: Tiny) -> None:
+    tiny.write('dataset = dict(type="DigitsSegmentation")\ngates = dict(pipeline=dict(pixels=1e-9))\n')
+    check_missed(deploy(tiny.arguments()), tiny, "end to end: ")
+    assert deploy(tiny.arguments("--allow-parity-failure")).code == 0
+    failures = json.loads((tiny.place / "parity.json").read_text(encoding="utf-8"))["failures"]
+    assert failures
+    assert all("]: end to end: " in failure for failure in failures)
 
 
 def test_a_shifted_result(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:

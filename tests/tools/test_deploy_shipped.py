@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import cv2
+import numpy as np
 import pytest
 
 from backends import load
@@ -15,12 +16,29 @@ Deploy = Callable[[Sequence[str]], Run]
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = list_models(ROOT / "configs")
+SMALLEST = str(ROOT / "configs" / "segmentation" / "fcn_r18_digits.py")
 IMAGES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())[::8]
 
 
 def test_no_config_is_left_out() -> None:
     assert len(CONFIGS) == 3
     assert len(IMAGES) == 8
+
+
+@pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
+def test_the_smallest_shipped_config_on_every_commit(deploy: Deploy, tmp_path: Path, exporter: str) -> None:
+    arguments = [SMALLEST, "--exporter", exporter, "--dynamic", "batch=2:2:2", "--work-dir", str(tmp_path)]
+    run = deploy([*arguments, "--image", *map(str, IMAGES[:2])])
+    assert (run.code, run.err) == (0, "")
+    manifest = next(tmp_path.rglob("deployment.json"))
+    record = json.loads((manifest.parent / "parity.json").read_text(encoding="utf-8"))
+    assert record["verdict"] == "passed"
+    assert [case["kind"] for case in record["cases"]].count("pipeline") == 2
+    assert {case["shape"][0] for case in record["cases"] if case["kind"] == "graph"} == {2}
+    assert record["summary"]["graph"]["matched"] > 0
+    images = [cv2.imread(str(path)) for path in IMAGES[:2]]
+    with load(manifest.parent) as model:
+        assert all(np.unique(result.label_map).size > 1 for result in model(images))
 
 
 @pytest.mark.slow
