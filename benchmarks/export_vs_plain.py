@@ -16,7 +16,6 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 import numpy as np
-import onnxruntime as ort
 import torch
 from measured import interleaved, machine, ratio, write_page
 from mmengine.config import Config
+from sessions import open_session, plain_export, session_run
 from torch import Tensor, nn
 
 from pipeline.deploy_target import target_preprocess
@@ -97,7 +96,7 @@ def _rows(config: Config, rounds: int) -> list[dict[str, Any]]:
     image = reference_input(job.images[0].pixels, {**target_preprocess(config, job.target), "size": size}).tensor
     image = image.reshape(1, 3, *size)
     plain = OneImage(model).eval() if job.task.name == "detection" else module
-    files: dict[str, bytes] = {"plain": _plain(plain, image)}
+    files: dict[str, bytes] = {"plain": plain_export(plain, image)}
     with tempfile.TemporaryDirectory() as folder:
         for exporter in EXPORTERS:
             changed = plan_job(config, job.target.with_(exporter=exporter), [], ROOT / "work_dirs")
@@ -106,7 +105,7 @@ def _rows(config: Config, rounds: int) -> list[dict[str, Any]]:
     feed = {"images": image.numpy()}
     runs: dict[str, Callable[[], Any]] = {}
     for kind, content in files.items():
-        runs[kind] = _session_run(_session(content), feed)
+        runs[kind] = session_run(open_session(content), feed)
     runs["eager"] = _eager(plain, image)
     _check_equal(job.task.name, runs)
     seconds = interleaved(runs, rounds)
@@ -125,31 +124,6 @@ def _rows(config: Config, rounds: int) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _plain(module: nn.Module, image: Tensor) -> bytes:
-    stream = BytesIO()
-    with torch.no_grad():
-        torch.onnx.export(
-            module,
-            (image,),
-            stream,  # type: ignore[arg-type]  # a stream is documented for this exporter
-            dynamo=False,
-            opset_version=20,
-            input_names=["images"],
-        )
-    return stream.getvalue()
-
-
-def _session(content: bytes) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = len(os.sched_getaffinity(0))
-    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-
-
-def _session_run(session: ort.InferenceSession, feed: dict[str, Any]) -> Callable[[], Any]:
-    return lambda: session.run(None, feed)
 
 
 def _eager(module: nn.Module, image: Tensor) -> Callable[[], Any]:

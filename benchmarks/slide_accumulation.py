@@ -8,23 +8,21 @@ by itself, and runs all of them interleaved in one process. The ratio is the med
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-import onnxruntime as ort
 import torch
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 from measured import interleaved, machine, ratio, write_page
+from sessions import open_session, plain_export, session_run
 
 from rewriters import export_onnx
 from zoo import Target
@@ -60,14 +58,14 @@ def main() -> None:
             name = f"{accumulate}, {'one batch' if window_batch else 'one by one'}"
             options = {"accumulate": accumulate, "window_batch": window_batch}
             forms[name] = _timed(partial(_ours, model, args, image, options))
-    forms["plain torchscript export"] = _timed(lambda: _plain(model, image))
+    forms["plain torchscript export"] = _timed(lambda: plain_export(model, image))
 
-    sessions = {name: _session(content) for name, (content, _) in forms.items()}
+    sessions = {name: open_session(content) for name, (content, _) in forms.items()}
     feed = {"images": image.numpy()}
     expected = model(image).detach().numpy()
     for name, session in sessions.items():
         np.testing.assert_allclose(session.run(None, feed)[0], expected, atol=1e-4, err_msg=name)
-    seconds = interleaved({name: _run(session, feed) for name, session in sessions.items()}, args.rounds)
+    seconds = interleaved({name: session_run(session, feed) for name, session in sessions.items()}, args.rounds)
     fastest = next(iter(sessions))
     rows = {
         name: {
@@ -136,34 +134,10 @@ def _ours(
         return path.read_bytes()
 
 
-def _plain(model: EncoderDecoder, image: torch.Tensor) -> bytes:
-    stream = BytesIO()
-    torch.onnx.export(
-        model,
-        (image,),
-        stream,  # type: ignore[arg-type]  # a stream is documented for this exporter
-        dynamo=False,
-        opset_version=17,
-        input_names=["images"],
-    )
-    return stream.getvalue()
-
-
 def _timed(make: Callable[[], bytes]) -> tuple[bytes, float]:
     start = time.perf_counter()
     content = make()
     return content, time.perf_counter() - start
-
-
-def _run(session: ort.InferenceSession, feed: dict[str, np.ndarray]) -> Callable[[], object]:
-    return lambda: session.run(None, feed)
-
-
-def _session(content: bytes) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = len(os.sched_getaffinity(0))
-    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
 if __name__ == "__main__":

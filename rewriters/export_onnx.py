@@ -26,7 +26,6 @@ from zoo.errors import ExportError, InputError, ZooportError, nearest
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
 
-TORCHSCRIPT_MAX_OPSET = 20
 IMAGE_AXES = {0: "batch", 2: "height", 3: "width"}
 
 
@@ -91,11 +90,6 @@ def _check_call(module: nn.Module, target: Target, example: Mapping[str, Tensor]
     training = next((name or type(module).__name__ for name, m in module.named_modules() if m.training), None)
     if training is not None:
         raise InputError(f"export_onnx: {training} is in training mode; call module.eval() first")
-    if target.exporter == "torchscript" and target.opset > TORCHSCRIPT_MAX_OPSET:
-        raise InputError(
-            f"opset {target.opset} with exporter torchscript: it writes up to {TORCHSCRIPT_MAX_OPSET}; "
-            "give --exporter dynamo or a lower --opset"
-        )
     if not example:
         raise InputError("export_onnx: `example` is empty; give at least one input")
     for name, tensor in example.items():

@@ -12,6 +12,7 @@ LEVELS = ("final", "decoded", "raw")
 AXES = ("batch", "height", "width")
 OPSETS = range(17, 27)
 DYNAMO_MIN_OPSET = 18  # below it the dynamo exporter writes files that ONNX Runtime refuses
+TORCHSCRIPT_MAX_OPSET = 20  # what torch's torchscript exporter writes at most
 DEFAULT_MAX_BATCH = 8
 DEFAULT_SIDES = (32, 2048)
 
@@ -79,6 +80,11 @@ class Target:
             raise InputError(
                 f"opset {self.opset} with exporter dynamo: expected {DYNAMO_MIN_OPSET} or above, because torch writes "
                 "files below it that ONNX Runtime refuses; give --opset 20 or --exporter torchscript"
+            )
+        if self.exporter == "torchscript" and self.opset > TORCHSCRIPT_MAX_OPSET:
+            raise InputError(
+                f"opset {self.opset} with exporter torchscript: it writes up to {TORCHSCRIPT_MAX_OPSET}; "
+                "give --exporter dynamo or a lower --opset"
             )
 
     @property

@@ -261,11 +261,6 @@ class TestRefusals:
                 output_specs=LOGITS,
             )
 
-    def test_an_opset_that_torchscript_cannot_write(self, tmp_path: Path) -> None:
-        target = fixed_target(64, 96, exporter="torchscript", opset=22)
-        with pytest.raises(InputError, match="opset 22 with exporter torchscript: it writes up to 20"):
-            export(contract(small_segmentor("whole"), "decoded"), target, tmp_path / "m.onnx", LOGITS)
-
     def test_a_required_rewriter_that_does_not_act(self, tmp_path: Path) -> None:
         with pytest.raises(ExportError, match=r"did not act: zoo\.EncoderDecoder\.slide_inference"):
             export_segmentor(

@@ -139,6 +139,7 @@ def test_axis_ranges_are_checked(value: object, words: str) -> None:
         ({"exporter": "torchscrip"}, 'unknown exporter "torchscrip"; nearest: "torchscript"'),
         ({"opset": 17}, "opset 17 with exporter dynamo: expected 18 or above"),
         ({"opset": 3, "exporter": "torchscript"}, "opset 3: expected 17 to 26"),
+        ({"opset": 22, "exporter": "torchscript"}, "opset 22 with exporter torchscript: it writes up to 20"),
         ({"level": "rawest"}, 'unknown level "rawest"; nearest: "raw"'),
         ({"precision": "fp8"}, 'unknown precision "fp8"'),
     ],
