@@ -6,6 +6,8 @@ from importlib import metadata
 from types import ModuleType
 from typing import Any, TypeVar
 
+from packaging.requirements import Requirement
+
 from zoo.errors import ExportError
 from zoo.target import Target
 
@@ -14,11 +16,15 @@ Replacement = TypeVar("Replacement", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Limits:
-    """The targets that a rewriter is for; None means all. `opset`: (lowest, highest), both included."""
+    """The targets that a rewriter is for; None means all.
+
+    `opset`: (lowest, highest), both included. `library`: a requirement on an installed package, "torchvision>=0.28".
+    """
 
     backend: str | None = None
     exporter: str | None = None
     opset: tuple[int, int] | None = None
+    library: str | None = None
 
     def admit(self, target: Target) -> bool:
         """Whether the rewriter is for this target."""
@@ -26,6 +32,7 @@ class Limits:
             self.backend in (None, target.backend)
             and self.exporter in (None, target.exporter)
             and (self.opset is None or self.opset[0] <= target.opset <= self.opset[1])
+            and (self.library is None or _is_installed(self.library))
         )
 
     def narrower_than(self, other: "Limits") -> bool:
@@ -34,7 +41,11 @@ class Limits:
             self != other
             and all(
                 theirs in (None, ours)
-                for ours, theirs in ((self.backend, other.backend), (self.exporter, other.exporter))
+                for ours, theirs in (
+                    (self.backend, other.backend),
+                    (self.exporter, other.exporter),
+                    (self.library, other.library),
+                )
             )
             and (
                 other.opset is None
@@ -90,13 +101,15 @@ def rewrites(
     backend: str | None = None,
     exporter: str | None = None,
     opset: tuple[int, int] | None = None,
+    library: str | None = None,
     bypasses: tuple[str, ...] = (),
 ) -> Callable[[Replacement], Replacement]:
     """Declare the decorated function as the replacement of `target.attribute` while an export runs.
 
     `target` is a class or a module, never a string. `written_for` names the library and versions it was tested with.
-    `backend`, `exporter` and `opset` limit it to some targets. The keyword-only parameters of the decorated function
-    are its options. Raises ExportError where another rewriter of the same target has the same limits.
+    `backend`, `exporter`, `opset` and `library` limit it to some targets (see Limits). The keyword-only parameters of
+    the decorated function are its options. Raises ExportError where another rewriter of the same target has the same
+    limits.
     """
 
     def register(replacement: Replacement) -> Replacement:
@@ -107,7 +120,7 @@ def rewrites(
             replacement,
             reason,
             written_for,
-            Limits(backend, exporter, opset),
+            Limits(backend, exporter, opset, library),
             bypasses,
             tuple(defaults),
         )
@@ -140,6 +153,11 @@ def chosen_for(target: Target) -> list[Rewriter]:
                 "is more specific; limit one of them further"
             )
     return list(chosen.values())
+
+
+def _is_installed(library: str) -> bool:
+    requirement = Requirement(library)
+    return requirement.specifier.contains(metadata.version(requirement.name), prereleases=True)
 
 
 def _installed(module: str) -> str:

@@ -173,6 +173,12 @@ class TestLimits:
         with rewriting(TARGET.with_(exporter="torchscript", opset=18), eager=True):
             assert (Base().value(), Base().other()) == (101, 110)
 
+    def test_a_library_limit_reads_the_installed_version(self) -> None:
+        rewrites(Base, "value", library="torch>=2.0", **DECLARED)(plus_hundred)
+        rewrites(Base, "other", library="torch>=99.0", **DECLARED)(plus_hundred)
+        with rewriting(TARGET, eager=True):
+            assert (Base().value(), Base().other()) == (101, 10)
+
     def test_the_more_specific_of_two_wins(self) -> None:
         rewrites(Base, "value", **DECLARED)(lambda original, self: 2)
         rewrites(Base, "value", exporter="dynamo", **DECLARED)(lambda original, self: 3)
