@@ -17,7 +17,7 @@ class PyTorchRunner(Runner):
     """Runs `module` eagerly in inference mode: inputs in order as positional tensors, a tensor or a tuple of them back.
 
     Inputs and outputs are copied, so a module that works in place, or gives a view of its input or of a buffer, does no
-    harm. The module stays where it is: `device` says where that is, and inputs go there. TF32 is off during a run.
+    harm. The module stays where it is, as `device` says, and inputs go there. cuDNN's TF32 is off during a run.
     Raises InputError where a part of the module is in train mode (also if it is put there later) or gives another
     number of tensors than `outputs`; BackendUnavailableError without torch.
     """

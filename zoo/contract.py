@@ -16,8 +16,8 @@ from torchvision.ops import clip_boxes_to_image
 
 from zoo.errors import InputError
 from zoo.tasks import Task
+from zoo.tasks.semantic_segmentation import BYTE_CLASSES
 
-MAX_UINT8_CLASSES = 256
 EMPTY_LABEL = -1
 
 
@@ -126,7 +126,7 @@ class SegmentationFinal(Contract):
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         logits: Tensor = self.model(images, **self.forward_options)
-        dtype = torch.uint8 if logits.shape[1] <= MAX_UINT8_CLASSES else torch.int32
+        dtype = torch.uint8 if logits.shape[1] <= BYTE_CLASSES else torch.int32
         return (logits.argmax(dim=1).to(dtype),)
 
 

@@ -13,9 +13,9 @@ import torchvision.ops.boxes
 from torch import Tensor
 
 from rewriters.engine.rewriter import rewrites
+from rewriters.torchvision_detection.versions import WRITTEN_FOR
 from zoo.errors import ExportError
 
-WRITTEN_FOR = "torchvision 0.26 to 0.29"
 REASON = "an example without boxes records the early return of the code around NMS, which finds nothing for ever"
 
 

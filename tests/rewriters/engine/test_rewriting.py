@@ -42,7 +42,7 @@ class TestPatching:
         before = dict(vars(Base))
         with rewriting(TARGET, eager=True) as session:
             assert Base().value() == 101
-            assert session.hits == {"tests.Base.value": 1} or list(session.hits.values()) == [1]
+            assert session.hits == {session.rewriters[0].name: 1}
         assert dict(vars(Base)) == before
         assert Base().value() == 1
 
@@ -203,7 +203,6 @@ class TestLimits:
             return len(speed)
 
         rewrites(Base, "value", **DECLARED)(replacement)
-        name = "tests.Base.value"
         with rewriting(TARGET, eager=True) as session:
             name = session.rewriters[0].name
         with rewriting(TARGET, eager=True, options={name: {"speed": "slower"}}):
