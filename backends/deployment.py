@@ -1,136 +1,19 @@
-"""A loaded deployment: images in, results out."""
+"""A loaded deployment."""
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from types import TracebackType
-from typing import Self, TypeGuard, overload
-
-import numpy as np
-from numpy.typing import NDArray
-
+from backends.image_model import ImageModel
 from backends.runner import Runner
-from zoo.errors import InputError
 from zoo.manifest import Manifest
-from zoo.preprocess import CHANNELS, Geometry, check_image
-from zoo.structures import Result
-from zoo.target import AxisRange
-from zoo.tasks import Task, build_task
-
-IMAGES = "images"
-STACK_DIMS = 4
-
-Image = NDArray[np.uint8]
+from zoo.tasks import build_task
 
 
-class Deployment:
-    """A model in production. Made by `backends.load`; a context manager; threads may share it.
-
-    `manifest` says what it is, `runner` takes and gives the tensors themselves, `task` draws results.
-    No buffer is kept between calls, so results and threads never share memory.
-    """
+class Deployment(ImageModel):
+    """A model in production. Made by `backends.load`; `manifest` says what it is."""
 
     def __init__(self, manifest: Manifest, runner: Runner) -> None:
+        task = build_task({"type": manifest.task, "classes": manifest.classes})
+        super().__init__(manifest.name, task, manifest.preprocess, runner, manifest.output_level)
         self.manifest = manifest
-        self.runner = runner
-        self.task: Task = build_task({"type": manifest.task, "classes": manifest.classes})
-        specs = {spec.name: spec for spec in manifest.inputs}
-        if IMAGES not in specs:
-            raise InputError(
-                f'{manifest.name}: no input "{IMAGES}" among {", ".join(specs)}; use .runner.run with your own tensors'
-            )
-        batch = specs[IMAGES].shape[0]
-        self._batch = manifest.axes[batch] if isinstance(batch, str) else AxisRange.fixed(batch)
-
-    @overload
-    def __call__(self, images: Image) -> Result: ...  # type: ignore[overload-overlap]  # an array is iterable, too
-
-    @overload
-    def __call__(self, images: Iterable[Image]) -> list[Result]: ...
-
-    def __call__(self, images: Image | Iterable[Image]) -> Result | list[Result]:
-        """The result for one image, uint8 [h, w, 3] BGR, or a list of results, in order, for an iterable of them.
-
-        Images run in batches of the graph's range: as large as it allows, and a batch below its minimum is filled up
-        with its last image, whose extra results are dropped. An iterable is read one batch at a time; [] gives [].
-        A 4-D array is a stack of images. Raises InputError for an image that is not one (see zoo.preprocess), naming
-        its place, and where the output level is not "final".
-        """
-        if self.manifest.output_level != "final":
-            raise InputError(
-                f'{self.manifest.name}: output level "{self.manifest.output_level}" has no results; use '
-                '.preprocess(images) and .runner.run({"images": array}), or deploy with --output-level final'
-            )
-        if _is_single(images):
-            check_image(images)
-            return self._run_batch([images])[0]
-        results: list[Result] = []
-        for chunk in self._chunks(images):
-            results += self._run_batch(chunk)
-        return results
-
-    def preprocess(self, images: Sequence[Image]) -> tuple[NDArray[np.float32], list[Geometry]]:
-        """The tensor float32 [n, 3, H, W] for n images, and where each image lies in it. A new array.
-
-        Raises InputError for no image, for an image that is not one, and where tensors would differ in size.
-        """
-        if len(images) == 0:
-            raise InputError("no images; give one or more")
-        for index, image in enumerate(images):
-            check_image(image, f"image {index}")
-        sizes = {self._tensor_size(image) for image in images}
-        if len(sizes) > 1:
-            raise InputError(f"the images' tensors have different sizes {sorted(sizes)}; give images of one size")
-        return self._tensor(images, len(images))
-
-    def close(self) -> None:
-        """Give the memory back. A call after it is an InputError."""
-        self.runner.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         made_for = f"{self.manifest.backend} {self.manifest.precision['stored']}"
         return f"<Deployment {self.manifest.name}: {self.manifest.task}, {made_for}>"
-
-    def _chunks(self, images: Iterable[Image]) -> Iterator[list[Image]]:
-        """Runs of images that fit one batch: no more than its maximum, and all of one tensor size."""
-        chunk: list[Image] = []
-        chunk_size: tuple[int, int] | None = None
-        for index, image in enumerate(images):
-            check_image(image, f"image {index}")
-            size = self._tensor_size(image)
-            if chunk and (size != chunk_size or len(chunk) == self._batch.max):
-                yield chunk
-                chunk = []
-            chunk.append(image)
-            chunk_size = size
-        if chunk:
-            yield chunk
-
-    def _run_batch(self, images: Sequence[Image]) -> list[Result]:
-        tensor, geometries = self._tensor(images, max(len(images), self._batch.min))
-        return self.task.results(self.runner.run({IMAGES: tensor}), geometries)
-
-    def _tensor(self, images: Sequence[Image], count: int) -> tuple[NDArray[np.float32], list[Geometry]]:
-        """The batch of `count` slots, those past the last image filled with the last image."""
-        tensor = np.empty((count, CHANNELS, *self._tensor_size(images[0])), np.float32)
-        run = self.manifest.preprocess.run
-        geometries = [run(image, slot) for image, slot in zip(images, tensor, strict=False)]
-        tensor[len(images) :] = tensor[len(images) - 1]
-        return tensor, geometries
-
-    def _tensor_size(self, image: Image) -> tuple[int, int]:
-        return self.manifest.preprocess.geometry(image.shape[0], image.shape[1]).tensor_size
-
-
-def _is_single(images: object) -> TypeGuard[Image]:
-    """Whether this is one image, or nothing that could be several (which check_image then explains)."""
-    if isinstance(images, np.ndarray):
-        return images.ndim != STACK_DIMS
-    return isinstance(images, str | bytes | os.PathLike) or not isinstance(images, Iterable)

@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import torch
+from mmengine.config import Config
 from torch import nn
 
 from pipeline.job import Job
@@ -57,6 +58,13 @@ def weights_sha256(model: nn.Module) -> str:
     return digest.hexdigest()
 
 
+def config_sha256(config: Config) -> str:
+    """Of what else decides the model's numbers: the sections `model` and `export.forward`, as JSON with sorted keys."""
+    export = config.get("export", {})
+    sections = {"model": config.model.to_dict(), "forward": dict(export.get("forward", {}))}
+    return hashlib.sha256(json.dumps(sections, sort_keys=True).encode()).hexdigest()
+
+
 def manifest(job: Job, model: nn.Module, export: ExportRecord, folder: Path) -> Manifest:
     """The manifest of the files in ``folder``, with no verdict yet."""
     target = job.target
@@ -79,4 +87,5 @@ def manifest(job: Job, model: nn.Module, export: ExportRecord, folder: Path) -> 
         rewriters=tuple({"name": f.name, "reason": f.reason, "hits": f.hits} for f in export.rewriters),
         gates=job.gates,
         checkpoint={"sha256": weights_sha256(model)},
+        config={"sha256": config_sha256(job.config)},
     )

@@ -1,4 +1,4 @@
-"""One deploy per place at a time: a lock file that the kernel releases when its holder dies, also by SIGKILL."""
+"""One writer per place at a time: a lock file that the kernel releases when its holder dies, also by SIGKILL."""
 
 import fcntl
 import os
@@ -42,7 +42,7 @@ def _acquire(path: Path, place: Path) -> int:
             os.close(descriptor)
             who = f"process {holder}" if holder else "another process"
             raise InputError(
-                f"{place}: {who} is deploying into it right now; wait until it has ended, or give another --work-dir"
+                f"{place}: {who} is writing into it right now; wait until it has ended, or give another --work-dir"
             ) from error
         except BaseException:
             os.close(descriptor)

@@ -26,7 +26,8 @@ class Manifest:
     `axes` holds the bounds of each dynamic axis that the shapes of `inputs` name. `precision`: {stored, computed}.
     `rewriters`: {name, reason, hits}, those that fired. `files`: {name: {sha256, bytes}}, names relative to the folder.
     `parity`: {verdict}, None before parity was measured. `provider` and `threads` None: the backend's default and the
-    process's CPU affinity. `checkpoint`: {sha256} of the weights, None where a manifest does not tell.
+    process's CPU affinity. `checkpoint`: {sha256} of the weights, `config`: {sha256} of the config's model section and of
+    what its forward is given; None where a manifest does not tell.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Manifest:
     parity: Mapping[str, str | None] = field(default_factory=lambda: {"verdict": None})
     gates: Mapping[str, Any] = field(default_factory=dict)
     checkpoint: Mapping[str, str] | None = None
+    config: Mapping[str, str] | None = None
     schema_version: int = SCHEMA_VERSION
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,7 +67,8 @@ class Manifest:
         }
         for name in ("precision", "versions", "parity", "gates"):
             plain[name] = dict(plain[name])
-        plain["checkpoint"] = None if self.checkpoint is None else dict(self.checkpoint)
+        for name in ("checkpoint", "config"):
+            plain[name] = None if plain[name] is None else dict(plain[name])
         _check(plain, f"manifest of {self.name}", "correct the field")
         return plain
 

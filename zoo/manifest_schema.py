@@ -33,6 +33,10 @@ def _object(properties: Schema, *, optional: Collection[str] = (), **more: Any) 
 
 _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 1}
+_SHA256: Schema = {
+    **_object({"sha256": {**_TEXT, "pattern": "^[0-9a-f]{64}$"}}),
+    "type": ["object", "null"],
+}
 _TENSORS: Schema = {
     "type": "array",
     "minItems": 1,
@@ -109,13 +113,17 @@ MANIFEST_SCHEMA: Schema = {
             "parity": _object({"verdict": {"enum": list(VERDICTS)}}),
             "gates": {"type": "object", "description": "the gates that parity was judged by"},
             "checkpoint": {
-                **_object({"sha256": {**_TEXT, "pattern": "^[0-9a-f]{64}$"}}),
-                "type": ["object", "null"],
+                **_SHA256,
                 "description": "which weights: of all parameters and buffers in the order of their names, a line "
                 "`name dtype [shape]`, then the bytes",
             },
+            "config": {
+                **_SHA256,
+                "description": "which architecture and thresholds: of the config's `model` and `export.forward` as JSON "
+                "with sorted keys",
+            },
         },
-        optional=("checkpoint",),
+        optional=("checkpoint", "config"),
     ),
 }
 

@@ -126,7 +126,7 @@ def test_a_second_deploy_names_the_place_and_the_process_and_the_first_goes_on(t
         with pytest.raises(InputError) as caught, publication(place):
             pytest.fail("two at once")
         message = str(caught.value)
-        assert message.startswith(f"{place}: process {holder.pid} is deploying into it right now;")
+        assert message.startswith(f"{place}: process {holder.pid} is writing into it right now;")
         assert "--work-dir" in message
         holder.communicate("go on\n", timeout=20)
     assert holder.returncode == 0
@@ -152,7 +152,7 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
 def test_threads_of_one_process_lock_each_other_out(tmp_path: Path) -> None:
     with publication(tmp_path / "place") as folder:
         fill(folder, "first")
-        with pytest.raises(InputError, match=f"process {os.getpid()} is deploying"), publication(tmp_path / "place"):
+        with pytest.raises(InputError, match=f"process {os.getpid()} is writing"), publication(tmp_path / "place"):
             pytest.fail("two at once")
     assert content(tmp_path / "place") == "first"
 

@@ -266,7 +266,7 @@ class TestWorkDir:
             run = deploy(tiny.with_images())
             holder.communicate("\n", timeout=20)
         assert run.code == 2
-        assert f"{tiny.place}: process {holder.pid} is deploying into it right now; wait" in run.err
+        assert f"{tiny.place}: process {holder.pid} is writing into it right now; wait" in run.err
         assert list(tiny.place.parent.iterdir()) == []
 
 

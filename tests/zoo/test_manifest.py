@@ -44,6 +44,7 @@ def manifest(tmp_path: Path) -> Manifest:
         parity={"verdict": "passed"},
         gates={"logits": 1e-4, "metric": {"points": 0.1}},
         checkpoint={"sha256": "0" * 64},
+        config={"sha256": "1" * 64},
     )
 
 
@@ -62,9 +63,12 @@ def test_what_is_written_is_read(manifest: Manifest, tmp_path: Path) -> None:
     assert Manifest.read(tmp_path) == kept
 
 
-def test_a_manifest_that_does_not_tell_the_checkpoint_is_read(manifest: Manifest, tmp_path: Path) -> None:
-    (tmp_path / "deployment.json").write_text(json.dumps(edited(manifest, lambda f: f.pop("checkpoint"))))
-    assert Manifest.read(tmp_path) == replace(manifest, checkpoint=None)
+@pytest.mark.parametrize("key", ["checkpoint", "config"])
+def test_a_manifest_that_does_not_tell_what_it_was_made_from_is_read(
+    manifest: Manifest, tmp_path: Path, key: str
+) -> None:
+    (tmp_path / "deployment.json").write_text(json.dumps(edited(manifest, lambda f: f.pop(key))))
+    assert Manifest.read(tmp_path) == replace(manifest, **{key: None})
 
 
 def test_the_bytes_are_always_the_same(manifest: Manifest, tmp_path: Path) -> None:
@@ -203,4 +207,4 @@ def test_a_real_validator_agrees(manifest: Manifest) -> None:
             assert validator.is_valid(fields) == (not list(schema_errors(fields))), (key, wrong)
         fields = manifest.to_dict()
         del fields[key]
-        assert validator.is_valid(fields) == (not list(schema_errors(fields))) == (key == "checkpoint")
+        assert validator.is_valid(fields) == (not list(schema_errors(fields))) == (key in ("checkpoint", "config"))
