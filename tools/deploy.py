@@ -2,12 +2,11 @@
 
 import argparse
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from command_line import Parser, run_tool
+from terminal import open_console, show_steps
 
 from pipeline.steps import STEPS, Progress
 from zoo.errors import GateError
@@ -26,7 +25,6 @@ EXAMPLES = """examples:
 exit codes: 0 good, 2 wrong usage or input, 3 parity missed (nothing is published), 4 a backend is not available,
 5 the exporter or the backend refused the model, 130 interrupted, 1 a fault of zooport"""
 LOAD = "load PyTorch"
-PLAIN_WIDTH = 120  # of what is printed into a file or a pipe
 
 
 def parser() -> Parser:
@@ -61,11 +59,9 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Deploy, print, and give the same as data."""
-    from rich.console import Console  # no --help and no wrong flag waits for it
-
-    console = Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
+    console = open_console()
     try:
-        with steps(console, (LOAD, *STEPS)) as begin:
+        with show_steps(console, (LOAD, *STEPS)) as begin:
             deployed = deploy(options, begin)
     except GateError as error:
         if record := getattr(error, "record", None):
@@ -107,24 +103,6 @@ def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
         allow_parity_failure=options.allow_parity_failure,
         progress=begin,
     )
-
-
-@contextmanager
-def steps(console: "Console", names: Sequence[str]) -> Iterator[Progress]:
-    """A function to call with each step as it begins: a moving bar on a terminal, else a line for each."""
-    from rich.progress import Progress as ProgressBar
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    start = time.monotonic()
-    if not console.is_terminal:
-        yield lambda name: console.print(
-            f"{names.index(name) + 1}/{len(names)} {name} ({time.monotonic() - start:.1f} s)", highlight=False
-        )
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.completed}/{task.total} {task.description}"), TimeElapsedColumn())
-    with ProgressBar(*columns, console=console, transient=True) as bar:
-        row = bar.add_task("", total=len(names))
-        yield lambda name: bar.update(row, completed=names.index(name) + 1, description=name)
 
 
 def print_parity(console: "Console", record: "ParityRecord") -> None:
