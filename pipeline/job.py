@@ -55,7 +55,7 @@ def plan_job(
         config = load_config(config)
     target = deploy_target(config) if target is None else target
     _check_buildable(target)
-    gates = merged_gates(config.get("gates"))
+    gates = merged_gates(config.get("gates"), target.precision)
     task = build_task(config.task)
     fields = target_preprocess(config, target)
     preprocess = Preprocess.from_dict(fields)

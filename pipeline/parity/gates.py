@@ -1,4 +1,4 @@
-"""The gates of parity: how far an engine may be from the unpatched model. Data; a config's ``gates`` overrides it."""
+"""The gates: how far an engine may be from the unpatched model. Data; a config's ``gates`` overrides it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,15 +35,23 @@ PIPELINE: Mapping[str, float] = {
     "pixels": 0.002,  # the part of a picture's pixels that may change their label
 }
 
-DEFAULT_GATES: Gates = {"graph": GRAPH, "pipeline": PIPELINE}
+# The metric on a data set, by precision: the largest difference of the main figure. The bounds of the design; those of
+# decibels below fp32 are in the same proportion.
+METRIC: Mapping[str, Mapping[str, float]] = {
+    "fp32": {"points": 0.1, "decibels": 0.01},
+    "fp16": {"points": 0.3, "decibels": 0.03},
+    "int8": {"points": 1.0, "decibels": 0.1},
+}
 
 
-def merged_gates(overrides: Mapping[str, Any] | None = None) -> dict[str, dict[str, float]]:
+def merged_gates(overrides: Mapping[str, Any] | None = None, precision: str = "fp32") -> dict[str, dict[str, float]]:
     """The default gates with a config's ``gates`` put over them: ``dict(graph=dict(boxes=0.1))``.
 
-    Raises InputError for an unknown name or a value that is not a positive number; all faults in one message.
+    Comparisons "graph" and "pipeline" (parity), and "metric". Raises InputError for an unknown name or a value that is
+    not a positive number; all faults in one message.
     """
-    gates = {kind: dict(values) for kind, values in DEFAULT_GATES.items()}
+    defaults: Gates = {"graph": GRAPH, "pipeline": PIPELINE, "metric": METRIC[precision]}
+    gates = {kind: dict(values) for kind, values in defaults.items()}
     faults = []
     for kind, values in (overrides or {}).items():
         if kind not in gates:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.parity.gates import DEFAULT_GATES, merged_gates
+from pipeline.parity.gates import GRAPH, METRIC, merged_gates
 from pipeline.parity.missed import ParityMissedError
 from pipeline.parity.records import Borderline, Case, Figure, Findings, ParityRecord, dump_json, merge_figures
 from zoo.errors import InputError
@@ -18,7 +18,7 @@ BLANK = Findings(blank=True)
 
 
 def record(*cases: Case, allowed: bool = False) -> ParityRecord:
-    return ParityRecord(DEFAULT_GATES, cases, allowed=allowed)
+    return ParityRecord(merged_gates(), cases, allowed=allowed)
 
 
 def case(kind: str, findings: Findings) -> Case:
@@ -71,9 +71,10 @@ def test_json_is_sorted_and_has_no_nan() -> None:
 
 
 def test_gates_of_a_config_go_over_the_defaults() -> None:
-    assert merged_gates() == {kind: dict(values) for kind, values in DEFAULT_GATES.items()}
+    assert merged_gates()["graph"] == GRAPH
+    assert merged_gates(precision="int8")["metric"] == METRIC["int8"] != merged_gates()["metric"]
     assert merged_gates({"graph": {"boxes": 1}})["graph"]["boxes"] == 1.0
-    assert merged_gates({"graph": {"boxes": 1}})["graph"]["scores"] == DEFAULT_GATES["graph"]["scores"]
+    assert merged_gates({"graph": {"boxes": 1}})["graph"]["scores"] == GRAPH["scores"]
 
 
 def test_faults_of_gates_are_shown_together() -> None:

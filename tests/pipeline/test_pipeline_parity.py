@@ -11,7 +11,7 @@ from torch import nn
 from pipeline.images import NamedImage
 from pipeline.parity.decision_rule import DecisionRule, decision_rule
 from pipeline.parity.detections import compare_detections
-from pipeline.parity.gates import DEFAULT_GATES
+from pipeline.parity.gates import merged_gates
 from pipeline.parity.label_maps import compare_label_maps
 from pipeline.parity.pipeline_parity import EXPLAINED, pipeline_case
 from pipeline.parity.records import Case, Findings, ParityRecord
@@ -65,7 +65,7 @@ class FakeDeployment:
 
 def findings(deployment: FakeDeployment, model: nn.Module | None = None) -> Findings:
     reference = reference_result(model or TwoBoxes(), TASK, FIELDS, {}, IMAGE.pixels)
-    case, result = pipeline_case(deployment, IMAGE, reference, DEFAULT_GATES, RULE)  # type: ignore[arg-type]
+    case, result = pipeline_case(deployment, IMAGE, reference, merged_gates(), RULE)  # type: ignore[arg-type]
     assert isinstance(result, DetectionResult)
     assert (case.kind, case.images, case.shape) == ("pipeline", ("a.png",), (1, 3, 64, 96))
     return case.findings
@@ -122,12 +122,12 @@ def test_it_is_a_failure_where_more_moves_than_may_be_excused() -> None:
     assert found.borderline == ()
     assert all(figure.passed for figure in found.figures if not figure.name.endswith("end to end"))
     assert [figure.name for figure in found.figures if not figure.passed] == ["scores, end to end"]
-    assert ParityRecord(DEFAULT_GATES, (Case("pipeline", ("a.png",), (1, 3, 64, 96), found),)).verdict == "failed"
+    assert ParityRecord(merged_gates(), (Case("pipeline", ("a.png",), (1, 3, 64, 96), found),)).verdict == "failed"
 
 
 def test_of_many_detections_a_part_is_excused() -> None:
     boxes = np.array([(20.0 * x, 20.0 * y, 20.0 * x + 10, 20.0 * y + 10) for x in range(10) for y in range(10)])
-    gates = {**DEFAULT_GATES["pipeline"], "excused": 0.02}
+    gates = {**merged_gates()["pipeline"], "excused": 0.02}
 
     def moved(count: int) -> Findings:
         sides = []
