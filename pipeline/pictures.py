@@ -5,12 +5,12 @@ from pathlib import Path
 
 from mmengine.config import Config
 
-import zoo.datasets  # noqa: F401  # registers the data sets
 from pipeline.images import NamedImage, distinct, read_image
-from zoo.errors import InputError, nearest
+from zoo.datasets import build_dataset
+from zoo.errors import InputError
 from zoo.preprocess import Preprocess
-from zoo.registry import DATASETS
 from zoo.target import Target
+from zoo.tasks import build_task
 
 FROM_DATASET = 4
 LEAST = 2  # of different content: a graph that froze what it saw in one picture must show
@@ -53,16 +53,11 @@ def _from_dataset(config: Config, preprocess: Preprocess, target: Target, count:
     section = config.get("dataset")
     if section is None:
         return []
-    if DATASETS.get(section["type"]) is None:
-        raise InputError(f'unknown dataset type "{section["type"]}"; {nearest(section["type"], DATASETS.module_dict)}')
-    try:
-        dataset = DATASETS.build(dict(section))
-    except (TypeError, KeyError, ValueError) as error:
-        raise InputError(f"dataset {section['type']} cannot be built from its config: {error}") from error
+    dataset = build_dataset(section, build_task(config.task))
     found: list[NamedImage] = []
     for start in range(len(dataset)):  # evenly spread ones first, then their neighbours
         step = max(1, len(dataset) // count)
-        item = dataset[(start * step + start // count) % len(dataset)]
+        item = dataset.picture((start * step + start // count) % len(dataset))
         image = NamedImage(Path(item["path"]).name, item["image"])
         if misfit(image, preprocess, target) is None:
             found.append(image)

@@ -10,7 +10,7 @@ from command_line import Parser, run_tool
 
 from zoo.errors import InputError
 
-EXAMPLE = "example: python tools/make_digits.py gate --out work_dirs/data/digits"
+EXAMPLE = "example: python tools/make_digits.py gate"
 SPLITS = ("train", "val", "gate")
 
 
@@ -18,8 +18,15 @@ def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="make_digits.py", description=__doc__, epilog=EXAMPLE)
     flags.add_argument("split", metavar="SPLIT", choices=SPLITS, help="train, val or gate")
-    flags.add_argument("--out", type=Path, required=True, metavar="DIR", help="the split's folder is made in here")
-    flags.add_argument("--count", type=int, metavar="N", help="images; default: 2000 of train, 64 of val, 512 of gate")
+    flags.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="the split's folder is made in here; default: the cache, where the data sets look, and made once alone",
+    )
+    flags.add_argument(
+        "--count", type=int, metavar="N", help="images, with --out; default: 2000 of train, 64 of val, 512 of gate"
+    )
     flags.add_argument("--contact-sheet", type=Path, metavar="F", help="also draw all pictures on one JPEG")
     flags.add_shared()
     return flags
@@ -27,25 +34,36 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Writes the split. Raises InputError where the folder cannot be written."""
-    from zoo.datasets import DigitsSegmentation
+    from zoo.datasets.digits_cache import ensure_split, split_folder
     from zoo.datasets.digits_contact_sheet import draw_contact_sheet
     from zoo.datasets.digits_split import SPLIT_SIZES, write_split
 
-    count = SPLIT_SIZES[options.split] if options.count is None else options.count
-    if count < 1:
+    split, count = options.split, options.count
+    if count is not None and options.out is None:
+        raise InputError(f"--count {count}: the cache holds whole splits; give --out, too")
+    if count is not None and count < 1:
         raise InputError(f"--count {count}: expected 1 or more")
-    folder = options.out / options.split
+    folder = split_folder(split, options.out)
     try:
-        for index in write_split(options.split, folder, count):
-            end = "\n" if index + 1 == count else ""
-            print(f"\r{options.split}: {index + 1}/{count}", end=end, file=sys.stderr, flush=True)
+        if options.out is None:
+            ensure_split(split, lambda done, total: show_progress(split, done, total))
+        else:
+            total = SPLIT_SIZES[split] if count is None else count
+            for index in write_split(split, folder, total):
+                show_progress(split, index + 1, total)
         if options.contact_sheet is not None:
-            draw_contact_sheet(DigitsSegmentation(options.split, options.out), options.contact_sheet)
+            draw_contact_sheet(split, options.out, options.contact_sheet)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}; give another --out") from error
+    images = sum(1 for _ in (folder / "images").iterdir())
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    print(f"{folder}: {count} images, {size} bytes")
-    return {"folder": str(folder), "images": count, "bytes": size}
+    print(f"{folder}: {images} images, {size} bytes")
+    return {"folder": str(folder), "images": images, "bytes": size}
+
+
+def show_progress(split: str, done: int, total: int) -> None:
+    """One line that counts the images."""
+    print(f"\r{split}: {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pycocotools import mask as coco_mask
 
-from zoo.datasets.digits_scene import SEED, Scene, make_scene
+from zoo.datasets.digits_scene import SEED, VERSION, Scene, make_scene
 
 SPLIT_SIZES = {"train": 2000, "val": 64, "gate": 512}  # images; training itself makes its scenes on the fly
 JPEG_QUALITY = 75
@@ -38,7 +38,7 @@ def write_split(split: str, folder: Path, count: int) -> Iterator[int]:
         annotations.extend(annotation_records(scene, index, len(annotations) + 1))
         yield index
     document = {
-        "info": {"description": f"zooport digits, split {split}, seed {SEED}", "version": "1"},
+        "info": {"description": f"zooport digits, split {split}, seed {SEED}", "version": VERSION},
         "licenses": [{"id": 1, "name": "see README.md of the digits", "url": ""}],
         "categories": [{"id": digit + 1, "name": str(digit), "supercategory": "digit"} for digit in range(10)],
         "images": images,

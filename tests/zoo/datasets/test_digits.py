@@ -2,27 +2,31 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
+from pycocotools import mask as coco_mask
 
-from zoo.datasets import DIGITS_ROOT, DigitsDetection, DigitsSegmentation, DigitsTraining
+from zoo.datasets import DIGITS_ROOT, DigitsDetection, DigitsInstances, DigitsSegmentation, DigitsTraining
+from zoo.datasets.digits_contact_sheet import CELL, COLUMNS, draw_contact_sheet
+from zoo.datasets.digits_split import write_split
 from zoo.datasets.digits_training import collate
 from zoo.errors import InputError
-from zoo.registry import DATASETS
+from zoo.tasks import ClassInfo
+
+VAL = DIGITS_ROOT / "val"
 
 
 def test_detection_items() -> None:
-    dataset = DATASETS.build({"type": "DigitsDetection", "split": "val"})
+    dataset = DigitsDetection()
     assert len(dataset) == 64
     item = dataset[7]
     assert item["image"].dtype == np.uint8
     assert (item["image_id"], Path(item["path"]).name) == (7, "000007.jpg")
-    records = [r for r in dataset.coco["annotations"] if r["image_id"] == 7]
+    written = json.loads((VAL / "annotations.json").read_text(encoding="utf-8"))["annotations"]
+    records = [record for record in written if record["image_id"] == 7]
     assert item["boxes"].dtype == np.float32
     for box, label, area, record in zip(item["boxes"], item["labels"], item["areas"], records, strict=True):
         x, y, w, h = record["bbox"]
@@ -36,36 +40,56 @@ def test_segmentation_items() -> None:
     assert item["label_map"].shape == item["image"].shape[:2]
     assert item["label_map"].dtype == np.uint8
     assert set(np.unique(item["label_map"])) == {0, *boxes["labels"]}
+    assert (item["image_id"], item["path"]) == (7, boxes["path"])
     np.testing.assert_array_equal(item["image"], boxes["image"])
 
 
-def test_missing_split_says_how_to_make_it(tmp_path: Path) -> None:
+def test_instance_items() -> None:
+    item, boxes, pixels = (kind()[7] for kind in (DigitsInstances, DigitsDetection, DigitsSegmentation))
+    assert item["boxes"].tolist() == boxes["boxes"].tolist()
+    assert [coco_mask.area(mask) for mask in item["masks"]] == item["areas"].tolist()
+    assert sum(item["areas"]) == (pixels["label_map"] > 0).sum()
+    corners = [coco_mask.toBbox(mask)[:2].tolist() for mask in item["masks"]]
+    assert corners == item["boxes"][:, :2].tolist()
+
+
+def test_labels_are_the_models_own() -> None:
+    backwards = [ClassInfo(str(digit), digit + 1) for digit in reversed(range(10))]
+    mapped, plain = DigitsDetection(classes=backwards)[7]["labels"], DigitsDetection()[7]["labels"]
+    assert mapped.tolist() == (10 - plain).tolist()
+
+
+def test_a_missing_split_says_how_to_make_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"make it with python tools/make_digits.py gate --out {tmp_path}"):
         DigitsDetection("gate", tmp_path)
+    with pytest.raises(InputError, match='unknown split "vall" of digits; nearest: "val"'):
+        DigitsSegmentation("vall")
 
 
 def test_broken_files_are_named(tmp_path: Path) -> None:
     folder = tmp_path / "val"
-    shutil.copytree(DIGITS_ROOT / "val", folder)
+    shutil.copytree(VAL, folder)
     (folder / "images" / "000000.jpg").write_bytes(b"no image")
-    with pytest.raises(InputError, match=r"000000.jpg: got nothing that can be read, expected an image of \d+x\d+"):
-        DigitsDetection("val", tmp_path)[0]
-    cv2.imwrite(str(folder / "label_maps" / "000001.png"), np.zeros((8, 9), np.uint8))
-    with pytest.raises(InputError, match=r"000001.png: got 9x8, expected an image of"):
-        DigitsSegmentation("val", tmp_path)[1]
-    (folder / "annotations.json").write_text(json.dumps({"images": []}), encoding="utf-8")
-    with pytest.raises(InputError, match=r"annotations.json: not a COCO annotation file \(KeyError"):
+    with pytest.raises(InputError, match=r"000000.jpg: not an image that can be read"):
         DigitsDetection("val", tmp_path)
+    shutil.copy(VAL / "images" / "000000.jpg", folder / "images")
+    cv2.imwrite(str(folder / "label_maps" / "000001.png"), np.zeros((8, 9), np.uint8))
+    with pytest.raises(InputError, match=r"000001.png: the label map is 9x8, its image \d+x\d+"):
+        DigitsSegmentation("val", tmp_path)
+    (folder / "annotations.json").write_text(json.dumps({"images": []}), encoding="utf-8")
+    with pytest.raises(InputError, match=r'annotations.json, line 1: no list "categories"'):
+        DigitsInstances("val", tmp_path)
 
 
-def test_reading_the_shipped_split_needs_no_generator() -> None:
-    code = (
-        "import sys; sys.modules['sklearn'] = sys.modules['skimage'] = None\n"
-        "from zoo.datasets import DigitsDetection\n"
-        "print(len(DigitsDetection()[0]['boxes']))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) >= 2
+def test_the_contact_sheet_shows_every_picture(tmp_path: Path) -> None:
+    for _ in write_split("gate", tmp_path / "gate", 9):
+        pass
+    draw_contact_sheet("gate", tmp_path, tmp_path / "new" / "sheet.jpg")
+    sheet = cv2.imread(str(tmp_path / "new" / "sheet.jpg"))
+    assert sheet.shape == (2 * CELL[0], COLUMNS * CELL[1], 3)
+    assert sheet[: CELL[0]].std() > 10
+    assert sheet[CELL[0] :, : CELL[1]].std() > 10
+    assert (sheet[CELL[0] + 8 :, CELL[1] + 8 :] > 250).all()
 
 
 def test_training_samples_keep_boxes_on_their_strokes() -> None:

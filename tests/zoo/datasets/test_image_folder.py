@@ -1,0 +1,48 @@
+"""A folder of images."""
+
+import re
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.zoo.datasets.layouts import ANIMALS, write_picture
+from zoo.datasets import ImageFolder
+from zoo.errors import InputError
+
+
+def test_images_alone_in_the_order_of_their_paths(tmp_path: Path) -> None:
+    for name in ("b.PNG", "a.jpg", "c/d.jpg"):
+        write_picture(tmp_path / name, (20, 30))
+    (tmp_path / "notes.txt").write_text("no image", encoding="utf-8")
+    dataset = ImageFolder(tmp_path, classes=ANIMALS)
+    assert [Path(item["path"]).name for item in dataset] == ["a.jpg", "b.PNG"]
+    assert [item["image_id"] for item in dataset] == [0, 1]
+    assert set(dataset[0]) == {"image", "image_id", "path"}
+    assert len(ImageFolder(tmp_path, pattern="**/*", classes=ANIMALS)) == 3
+    assert len(ImageFolder(str(tmp_path), pattern="*.jpg", classes=ANIMALS)) == 1
+
+
+def test_pictures_stand_upright(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turn by a quarter
+    Image.new("RGB", (30, 20)).save(tmp_path / "a.jpg", exif=exif)
+    assert ImageFolder(tmp_path, classes=ANIMALS)[0]["image"].shape == (30, 20, 3)
+
+
+def test_faults(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r'no images match pattern "\*", expected one or more of .bmp, .jpeg'):
+        ImageFolder(tmp_path, classes=ANIMALS)
+    with pytest.raises(InputError, match=r"/none: no such folder"):
+        ImageFolder(tmp_path / "none", classes=ANIMALS)
+    for name in ("a.jpg", "b.jpg"):
+        (tmp_path / name).write_bytes(b"no image")
+    (tmp_path / "c.jpg").mkdir()
+    with pytest.raises(InputError, match=r"has 3 faults: .*/a.jpg: not an image that can be read .*/b.jpg: .*/c.jpg: "):
+        ImageFolder(tmp_path, classes=ANIMALS)
+
+
+@pytest.mark.parametrize("pattern", ["", "/tmp/*"])
+def test_a_pattern_that_is_none(tmp_path: Path, pattern: str) -> None:
+    with pytest.raises(InputError, match=f'ImageFolder: pattern "{re.escape(pattern)}": .*; give a glob such as'):
+        ImageFolder(tmp_path, pattern, classes=ANIMALS)

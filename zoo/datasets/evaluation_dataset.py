@@ -1,0 +1,61 @@
+"""The base of all data sets that a model can be judged on."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from torch.utils.data import Dataset
+
+from zoo.datasets.faults import Faults
+from zoo.datasets.image_files import read_image
+from zoo.tasks import ClassInfo
+
+
+class Picture(NamedTuple):
+    """An image of a data set: where it is, its id, and its stored (height, width)."""
+
+    path: Path
+    image_id: int
+    size: tuple[int, int]
+
+
+class EvaluationDataset(Dataset[dict[str, Any]], ABC):
+    """Images with their truth, in a fixed order.
+
+    An item is {"image": uint8 [h, w, 3] BGR, "image_id": int, "path": str} and the truth, as each subclass says, in the
+    image's own pixels and with the model's own class ids: indices into `classes`.
+
+    All that can be known without decoding an image is checked at construction. Raises InputError with all faults in
+    one message, each with its file and line. Reading an item raises InputError for what decoding alone can show.
+    """
+
+    upright: ClassVar[bool] = False
+    """Whether images are turned by their orientation tag: never where a truth refers to the pixels as stored."""
+
+    def __init__(self, *, classes: Sequence[ClassInfo]) -> None:
+        self.classes = tuple(classes)
+        faults = Faults(type(self).__name__)
+        self.pictures = self._index(faults)
+        faults.raise_any()
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        index = range(len(self))[index]  # IndexError past the end, which ends a loop over the items
+        return self.picture(index) | self._truth(index)
+
+    def picture(self, index: int) -> dict[str, Any]:
+        """An item without its truth, for those that only look at the images: it needs no classes that fit."""
+        picture = self.pictures[index]
+        image = read_image(picture.path, None if self.upright else picture.size)
+        return {"image": image, "image_id": picture.image_id, "path": str(picture.path)}
+
+    @abstractmethod
+    def _index(self, faults: Faults) -> list[Picture]:
+        """Reads and checks what is not pixels: the pictures, in order; what is wrong goes to `faults`."""
+
+    @abstractmethod
+    def _truth(self, index: int) -> dict[str, Any]:
+        """What an item has besides its picture; 0 <= index < len."""

@@ -1,0 +1,53 @@
+"""Images without a truth."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from zoo.datasets.evaluation_dataset import EvaluationDataset, Picture
+from zoo.datasets.faults import Faults
+from zoo.datasets.image_files import check_header
+from zoo.errors import InputError
+from zoo.registry import DATASETS
+from zoo.tasks import ClassInfo
+
+SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+
+
+@DATASETS.register_module()
+class ImageFolder(EvaluationDataset):
+    """The images of the folder `root` whose path in it matches the glob `pattern`, in the order of their paths.
+
+    "**/*" takes those of folders in it, too. Files with other suffixes than those of images are passed over. Images are
+    turned upright by their orientation tag. An item has no truth; "image_id" is the position.
+    """
+
+    upright: ClassVar[bool] = True
+
+    def __init__(self, root: str | Path, pattern: str = "*", *, classes: Sequence[ClassInfo]) -> None:
+        self.root, self.pattern = Path(root), pattern
+        super().__init__(classes=classes)
+
+    def _index(self, faults: Faults) -> list[Picture]:
+        if not self.root.is_dir():
+            faults.missing(self.root, "folder")
+            return []
+        try:
+            paths = sorted(path for path in self.root.glob(self.pattern) if path.suffix.lower() in SUFFIXES)
+        except (ValueError, NotImplementedError) as error:
+            raise InputError(
+                f'ImageFolder: pattern "{self.pattern}": {error}; give a glob such as "**/*.jpg"'
+            ) from error
+        if not paths:
+            faults.add(
+                self.root, f'no images match pattern "{self.pattern}", expected one or more of {", ".join(SUFFIXES)}'
+            )
+        pictures: list[Picture] = []
+        for path in paths:
+            header = check_header(path, faults)
+            if header is not None:
+                pictures.append(Picture(path, len(pictures), header.size))
+        return pictures
+
+    def _truth(self, _: int) -> dict[str, Any]:
+        return {}
