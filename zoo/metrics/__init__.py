@@ -1,6 +1,11 @@
-"""Metrics that judge a model on a data set, in points 0..100. Importing this package registers them."""
+"""Metrics that judge a model on a data set: points 0..100, or dB. Importing this package registers them."""
 
 from zoo.metrics.coco_box_ap import CocoBoxAP
+from zoo.metrics.coco_keypoint_ap import CocoKeypointAP
+from zoo.metrics.coco_mask_ap import CocoMaskAP
+from zoo.metrics.image_quality import ImageQuality
 from zoo.metrics.mean_iou import MeanIoU
+from zoo.metrics.metric import Metric
+from zoo.metrics.voc_map import VOCmAP
 
-__all__ = ["CocoBoxAP", "MeanIoU"]
+__all__ = ["CocoBoxAP", "CocoKeypointAP", "CocoMaskAP", "ImageQuality", "MeanIoU", "Metric", "VOCmAP"]

@@ -1,65 +1,77 @@
 """Mean intersection over union of label maps."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from mmengine.evaluator import BaseMetric
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
+from zoo.metrics.metric import Metric
 from zoo.registry import METRICS
 
 
 @METRICS.register_module()
-class MeanIoU(BaseMetric):  # type: ignore[misc]  # mmengine is untyped
-    """The IoU of each class over all pixels of the data set, averaged over the classes, in points 0..100.
+class MeanIoU(Metric):
+    """Over all pixels of the data set, in points 0..100:
 
-    All `num_classes` classes count, the background too, save those that are in neither truth nor results. Pixels whose
-    truth is `ignore_label` are left out.
+    - "segmentation/mIoU": the IoU of each class, mean over the classes that are in truth or results;
+    - "segmentation/mAcc": the share of each class's pixels that were found, mean over the classes in the truth;
+    - "segmentation/aAcc": the share of all pixels that were found.
 
-    `process(items, results)`: items of a segmentation data set with "label_map" [H, W]; results with `label_map` [H,
-    W], as attribute or key (a SegmentationResult), at the original image's size. `evaluate(size)` gives
-    "segmentation/mIoU" and "segmentation/pixel_accuracy".
+    Source: Long et al., Fully Convolutional Networks, 2015 (mean IU, mean accuracy, pixel accuracy), by the names of
+    mmsegmentation's IoUMetric. All `num_classes` classes count, the background too. Pixels whose truth is
+    `ignore_label` are left out.
+
+    Items have "label_map" [H, W]; results have `label_map` [H, W] of the original image's size.
     """
 
     default_prefix = "segmentation"
+    main: ClassVar[str] = "mIoU"
 
     def __init__(self, num_classes: int, ignore_label: int = 255, **options: Any) -> None:
         super().__init__(**options)
         self.num_classes = num_classes
         self.ignore_label = ignore_label
 
-    def process(self, data_batch: Sequence[Mapping[str, Any]], data_samples: Sequence[Any]) -> None:
-        """Adds one batch: items of the data set, and the model's results for them, in the same order."""
-        for item, result in zip(data_batch, data_samples, strict=True):
-            found = result["label_map"] if isinstance(result, Mapping) else result.label_map
-            self.results.append(self._confusion(np.asarray(item["label_map"]), np.asarray(found)))
-
-    def _confusion(self, truth: NDArray[Any], found: NDArray[Any]) -> NDArray[np.int64]:
-        """Pixels int64 [C, C] by true class (rows) and found class (columns). Raises InputError."""
+    def entry(self, item: Mapping[str, Any], result: Any) -> NDArray[np.int64]:
+        """Pixels int64 [3, C] of each class: right ones, found ones, true ones. Raises InputError."""
+        truth = np.asarray(self.field(item, "label_map"))
+        found = np.asarray(self.field(result, "label_map"))
         if truth.shape != found.shape:
             raise InputError(f"label map of a result: got {found.shape}, expected the image's {truth.shape}")
         counted = truth != self.ignore_label
-        pairs = truth[counted].astype(np.int64), found[counted].astype(np.int64)
-        for name, values in zip(("truth", "result"), pairs, strict=True):
+        truth, found = truth[counted], found[counted]
+        for name, values in (("truth", truth), ("result", found)):
             if values.size and not 0 <= values.min() <= values.max() < self.num_classes:
                 raise InputError(
                     f"label map of the {name}: got labels {values.min()} to {values.max()}, "
                     f"expected 0 to {self.num_classes - 1}; check num_classes and ignore_label of the evaluator"
                 )
-        flat = np.bincount(pairs[0] * self.num_classes + pairs[1], minlength=self.num_classes**2)
-        return flat.reshape(self.num_classes, self.num_classes)
+        pixels = truth[truth == found], found, truth
+        return np.stack([np.bincount(values, minlength=self.num_classes) for values in pixels]).astype(np.int64)
 
-    def compute_metrics(self, results: list[NDArray[np.int64]]) -> dict[str, float]:
-        """All kept batches -> {"mIoU": points, "pixel_accuracy": points}; NaN where no pixel counts."""
-        confusion = np.sum(results, axis=0, dtype=np.int64)
-        hits = np.diag(confusion)
-        union = confusion.sum(axis=0) + confusion.sum(axis=1) - hits
-        if not union.any():
-            return {"mIoU": float("nan"), "pixel_accuracy": float("nan")}
-        present = union > 0
+    def figures(self, entries: Sequence[NDArray[np.int64]]) -> dict[str, float]:
+        """{"mIoU": points, "mAcc": points, "aAcc": points}; NaN where no pixel counts."""
+        right, found, true = np.sum([np.zeros((3, self.num_classes), np.int64), *entries], axis=0)
         return {
-            "mIoU": 100 * float((hits[present] / union[present]).mean()),
-            "pixel_accuracy": 100 * float(hits.sum() / confusion.sum()),
+            "mIoU": 100 * float(_mean_share(right, found + true - right)),
+            "mAcc": 100 * float(_mean_share(right, true)),
+            "aAcc": 100 * float(_mean_share(right.sum(keepdims=True), true.sum(keepdims=True))),
         }
+
+    def resampled(self, per_image: Sequence[NDArray[np.int64]], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """mIoU of each draw (see Metric)."""
+        pixels = np.reshape(per_image, (len(per_image), 3 * self.num_classes))
+        # Whole numbers below 2^53 are exact as floats, whose product is many times as fast.
+        totals = counts.astype(np.float64) @ pixels.astype(np.float64)
+        right, found, true = totals.reshape(len(counts), 3, self.num_classes).swapaxes(0, 1)
+        return 100 * _mean_share(right, found + true - right)
+
+
+def _mean_share(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+    """[..., C] -> [...]: the mean of part / whole over the classes whose whole is not 0; NaN where there are none."""
+    present = whole > 0
+    shares = np.divide(part, whole, out=np.zeros(whole.shape), where=present)
+    classes = present.sum(axis=-1)
+    return np.where(classes > 0, shares.sum(axis=-1) / np.maximum(classes, 1), np.nan)
