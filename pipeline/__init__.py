@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pipeline.deploying import deploy
+    from pipeline.evaluation.evaluating import evaluate
 
-__all__ = ["deploy"]
+__all__ = ["deploy", "evaluate"]
 
-_HOMES = {"deploy": "pipeline.deploying"}
+_HOMES = {"deploy": "pipeline.deploying", "evaluate": "pipeline.evaluation.evaluating"}
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,8 @@ LIBRARIES = {
         *("torch", "torchvision", "onnx", "onnxscript", "onnx_graphsurgeon", "mmengine", "safetensors", "scipy"),
         *("PIL", "jinja2", "rich"),
     ),
-    "zooport[train]": ("sklearn", "skimage", "pycocotools"),
+    "zooport[evaluate]": ("pycocotools", "skimage", "yaml"),
+    "zooport[train]": ("sklearn", "matplotlib"),
 }
 
 
@@ -75,7 +76,8 @@ def run_tool(
     try:
         with _terminable(), _quiet(verbose=options.verbose):
             _check_json(options.json)
-            _write_json(options.json, {"exit_code": 0, **body(options)})
+            content = body(options)
+            _write_json(options.json, {"exit_code": 0, **content})
     except KeyboardInterrupt as error:
         return _report(_noted("interrupted", error), INTERRUPTED, options)
     except (ZooportError, OSError) as error:

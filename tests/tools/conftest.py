@@ -9,31 +9,49 @@ from types import ModuleType
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 from safetensors.torch import save_file
 
-from tests.tools.tiny import SIZE, Run, Tiny, TinySegmentor
+from tests.tools.tiny import CLASSES, SIZE, Run, Tiny, TinySegmentor
 from zoo.registry import MODELS
 
 TOOLS = Path(__file__).parents[2] / "tools"
+IMAGES = 7
 
 
 @pytest.fixture(scope="session")
 def deploy_tool() -> ModuleType:
     """tools/deploy.py as a module."""
-    sys.path.insert(0, str(TOOLS))
-    try:
-        return importlib.import_module("deploy")
-    finally:
-        sys.path.remove(str(TOOLS))
+    return tool("deploy")
 
 
 @pytest.fixture
 def deploy(deploy_tool: ModuleType, capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
     """Run tools/deploy.py in this process."""
+    return in_this_process(deploy_tool, capsys)
+
+
+@pytest.fixture
+def evaluate(capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
+    """Run tools/evaluate.py in this process."""
+    return in_this_process(tool("evaluate"), capsys)
+
+
+def tool(name: str) -> ModuleType:
+    """A script of tools/ as a module."""
+    sys.path.insert(0, str(TOOLS))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(TOOLS))
+
+
+def in_this_process(module: ModuleType, capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
+    """A function that runs the tool with arguments."""
 
     def run(arguments: Sequence[str]) -> Run:
         capsys.readouterr()
-        code = deploy_tool.main(arguments)
+        code = module.main(arguments)
         out, err = capsys.readouterr()
         return Run(code, out, err)
 
@@ -53,6 +71,29 @@ def tiny(tmp_path: Path) -> Tiny:
         picture = cv2.resize(blocks, (SIZE[1], SIZE[0]), interpolation=cv2.INTER_NEAREST)
         cv2.imwrite(str(path), np.roll(picture, number, axis=0))
     return made
+
+
+@pytest.fixture
+def voc(tiny: Tiny) -> Tiny:
+    """The tiny config with a data set: IMAGES pictures in VOC's layout, whose truth the model gets mostly right."""
+    root = tiny.folder / "voc"
+    for name in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
+        (root / name).mkdir(parents=True)
+    chance = np.random.default_rng(5)
+    for number in range(IMAGES):
+        blocks = chance.integers(0, 255, (6 + number, 9, 3)).astype(np.uint8)
+        picture = cv2.resize(blocks, (SIZE[1], SIZE[0]), interpolation=cv2.INTER_NEAREST)
+        cv2.imwrite(str(root / "JPEGImages" / f"{number}.jpg"), picture)
+        truth = np.argmax(np.dstack([np.full(picture.shape[:2], 102), *np.moveaxis(picture[..., ::-1], 2, 0)]), axis=2)
+        truth[chance.random(truth.shape) < 0.2] = 0
+        Image.fromarray(truth.astype(np.uint8), "L").save(root / "SegmentationClass" / f"{number}.png")
+    names = "".join(f"{number}\n" for number in range(IMAGES))
+    (root / "ImageSets/Segmentation/val.txt").write_text(names, encoding="utf-8")
+    tiny.write(
+        f'dataset = dict(type="VOCSegmentation", root="{root}", split="val")\n'
+        f'evaluator = dict(type="MeanIoU", num_classes={len(CLASSES)})\n'
+    )
+    return tiny
 
 
 @pytest.fixture

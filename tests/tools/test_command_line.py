@@ -33,7 +33,9 @@ def run(tool: str, blocked: str, *arguments: str) -> subprocess.CompletedProcess
         ("deploy", "jinja2", "export", [CONFIG]),
         ("deploy", "scipy", "export", [CONFIG]),
         ("train", "torch", "export", [CONFIG]),
-        ("make_digits", "pycocotools", "train", ["val", "--out", "work_dirs/never"]),
+        ("evaluate", "pycocotools", "evaluate", [CONFIG]),
+        ("evaluate", "torch", "export", [CONFIG]),
+        ("make_digits", "pycocotools", "evaluate", ["val", "--out", "work_dirs/never"]),
     ],
 )
 def test_a_missing_library_is_named_with_what_installs_it(
@@ -44,7 +46,7 @@ def test_a_missing_library_is_named_with_what_installs_it(
     assert done.stderr == f'error: {library} is not installed, and this needs it: pip install "zooport[{extra}]"\n'
 
 
-@pytest.mark.parametrize("tool", ["deploy", "train", "make_digits"])
+@pytest.mark.parametrize("tool", ["deploy", "evaluate", "train", "make_digits", "update_zoo"])
 def test_help_and_wrong_flags_load_no_library(tool: str) -> None:
     done = run(tool, HEAVY, "--help")
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,128 @@
+"""The deployments that are evaluated: found, made where they are missing, and checked against the config."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mmengine.config import Config
+
+from pipeline.deploy_target import deploy_target, target_preprocess
+from pipeline.deploying import make_deployment
+from pipeline.describe import config_sha256
+from pipeline.place import deployment_place
+from pipeline.steps import Progress
+from zoo.config import config_target
+from zoo.errors import InputError
+from zoo.manifest import Manifest
+from zoo.preprocess import Preprocess
+from zoo.target import AxisRange, Target
+from zoo.tasks import build_task
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A deployment's ``folder`` and what stands in it. ``name``: the folder's name, told apart where two are alike."""
+
+    name: str
+    folder: Path
+    manifest: Manifest
+
+
+def deployed(
+    config: Config,
+    target: Target,
+    weights: str,
+    checkpoint: str | Path | None,
+    work_dir: str | Path,
+    progress: Progress | None,
+) -> Path:
+    """The folder of the config's deployment for a target: the one that is there, or else a new one.
+
+    ``weights``: the sha256 of the model that the config builds. Raises what a deploy raises.
+    """
+    task = build_task(config.task)
+    place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, config_target(config))
+    if _is_current(config, target, weights, place):
+        return place
+    return make_deployment(config, target, checkpoint=checkpoint, work_dir=work_dir, progress=progress).place
+
+
+def _is_current(config: Config, target: Target, weights: str, place: Path) -> bool:
+    """Whether there is a deployment at the place, of this model as it is now."""
+    try:
+        manifest = Manifest.read(place)
+        manifest.verify(place)
+    except InputError:
+        return False
+    asked = (target.backend, target.precision, target.exporter, target.opset)
+    made = (manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset)
+    return asked == made and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
+
+
+def candidates(config: Config, folders: list[Path], weights: str) -> list[Candidate]:
+    """The deployments in the folders, each once. ``weights``: the sha256 of the model that the config builds.
+
+    Raises InputError where a folder is no deployment, or the deployment is not one of this config's model: another
+    task, other classes or weights, images fed by another rule. All faults of a deployment are in one message.
+    """
+    found: list[Candidate] = []
+    names: dict[str, int] = {}
+    for folder in dict.fromkeys(path.resolve() for path in folders):
+        shown = _as_given(folder, folders)
+        if not shown.is_dir():
+            raise InputError(f"--deployment {shown}: no such folder; give one that tools/deploy.py wrote")
+        manifest = Manifest.read(shown)
+        if faults := _faults(manifest, config, weights):
+            raise InputError(
+                f"deployment {shown} is not of {config.filename}: {'; '.join(faults)}; deploy this config again, or "
+                "evaluate the deployment with the config and checkpoint that it was made from"
+            )
+        names[folder.name] = names.get(folder.name, 0) + 1
+        number = names[folder.name]
+        found.append(Candidate(folder.name if number == 1 else f"{folder.name} ({number})", shown, manifest))
+    return found
+
+
+def fixed_rule(config: Config) -> Preprocess:
+    """The config's own preprocessing."""
+    return Preprocess.from_dict(target_preprocess(config, config_target(config)))
+
+
+def _as_given(folder: Path, folders: list[Path]) -> Path:
+    return next(path for path in folders if path.resolve() == folder)
+
+
+def _faults(manifest: Manifest, config: Config, weights: str) -> list[str]:
+    """Why a deployment is not one of this config's model."""
+    task = build_task(config.task)
+    faults = []
+    if manifest.task != task.name:
+        return [f"its task is {manifest.task}, expected {task.name}"]
+    if manifest.output_level != "final":
+        faults.append(f'its output level is "{manifest.output_level}", which no metric judges; expected "final"')
+    if manifest.classes != task.classes:
+        faults.append(f"its classes are {_names(manifest)}, expected {', '.join(info.name for info in task.classes)}")
+    rule = _rule(manifest, config)
+    if manifest.preprocess != rule:
+        wrong = [
+            f"{name} {getattr(manifest.preprocess, name)!r}, expected {getattr(rule, name)!r}"
+            for name in Preprocess.__dataclass_fields__
+            if getattr(manifest.preprocess, name) != getattr(rule, name)
+        ]
+        faults.append(f"it feeds images by another rule ({', '.join(wrong)})")
+    if manifest.config is not None and manifest.config["sha256"] != config_sha256(config):
+        faults.append("its architecture or thresholds are others (the sections model and export.forward)")
+    if manifest.checkpoint is not None and manifest.checkpoint["sha256"] != weights:
+        faults.append(f"its weights are others (sha256 {manifest.checkpoint['sha256'][:12]}, expected {weights[:12]})")
+    return faults
+
+
+def _rule(manifest: Manifest, config: Config) -> Preprocess:
+    """The config's rule for the sizes that the deployment takes."""
+    axes = {}
+    for axis, size in zip(("height", "width"), manifest.inputs[0].shape[2:], strict=True):
+        axes[axis] = manifest.axes[size] if isinstance(size, str) else AxisRange.fixed(size)
+    return Preprocess.from_dict(target_preprocess(config, deploy_target(config, axes)))
+
+
+def _names(manifest: Manifest) -> str:
+    return ", ".join(info.name for info in manifest.classes)

@@ -1,0 +1,46 @@
+"""A model of ours as mmengine's test loop calls it."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from mmengine.model import BaseModel
+
+from backends.image_model import ImageModel
+from pipeline.evaluation.result_store import ResultStore
+from zoo.errors import InputError
+from zoo.structures import Result
+
+
+class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
+    """Gives the result for each item of a batch: the one in the store, or what the model finds in the image now.
+
+    Items are those of a data set with their place in it under "number" and the state of their file under "state".
+    """
+
+    def __init__(self, model: ImageModel, store: ResultStore) -> None:
+        super().__init__()
+        self.image_model = model
+        self.store = store
+
+    def test_step(self, data: Sequence[dict[str, Any]]) -> list[Result]:
+        """The results, in the order of the items. Raises InputError that names the image's file."""
+        found = [self.store.get(item["number"], item["state"]) for item in data]
+        left = [item for item, result in zip(data, found, strict=True) if result is None]
+        begin = time.perf_counter()
+        results = self._run(left)
+        seconds = (time.perf_counter() - begin) / max(1, len(left))
+        for item, result in zip(left, results, strict=True):
+            self.store.put(item["number"], item["state"], seconds, result)
+        fresh = iter(results)
+        return [next(fresh) if result is None else result for result in found]
+
+    def _run(self, items: Sequence[dict[str, Any]]) -> list[Result]:
+        try:
+            return self.image_model([item["image"] for item in items])
+        except InputError as error:
+            raise InputError(f"{error}; the images are {', '.join(item['path'] for item in items)}") from error
+
+    def forward(self, *_: Any, **__: Any) -> None:
+        """Never called: the test loop calls test_step."""
+        raise NotImplementedError

@@ -1,0 +1,80 @@
+"""One model over the data set, through mmengine's test loop."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmengine.dataset import DefaultSampler
+from mmengine.evaluator import Evaluator
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
+from torch import nn
+from torch.utils.data import DataLoader
+from zoo.metrics.metric import Metric
+
+from backends.image_model import ImageModel
+from pipeline.evaluation.evaluated_model import EvaluatedModel
+from pipeline.evaluation.numbered import Numbered
+from pipeline.evaluation.result_store import ResultStore
+
+LOGS = "logs"
+NO_HOOKS = dict.fromkeys(("runtime_info", "timer", "sampler_seed", "logger", "param_scheduler", "checkpoint"))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """``figures`` on all images; ``per_image``: the metric's entries in the order of the data set, in the first process
+    alone; ``seconds`` of each image; ``resumed``: how many images an earlier run had done.
+    """
+
+    figures: Mapping[str, float]
+    per_image: list[object]
+    seconds: tuple[float, ...]
+    resumed: int = 0
+
+
+class TestRunner(Runner):  # type: ignore[misc]  # mmengine is untyped
+    """mmengine's Runner, which would wrap the model for distributed training and move it to a device of its choice."""
+
+    def wrap_model(self, model_wrapper_cfg: Mapping[str, Any] | None, model: nn.Module) -> nn.Module:  # noqa: ARG002
+        """The model as it is."""
+        return model
+
+
+def judge(
+    name: str,
+    model: ImageModel,
+    dataset: Numbered,
+    metric: Metric | None,
+    store_file: Path,
+    *,
+    batch_size: int,
+    hooks: Sequence[Hook],
+    launcher: str,
+) -> Judged:
+    """The metric's figures for one model; every image's result goes through the store in ``store_file``.
+
+    Several processes each take every n-th image (mmengine's DefaultSampler); mmengine puts the metric's entries into
+    the data set's order again and drops those that fill up an uneven last round.
+    """
+    if metric is not None:
+        metric.collect_dir = str(store_file.parent / f"{store_file.stem}-collected")
+    with ResultStore(store_file) as store:
+        runner = TestRunner(
+            model=EvaluatedModel(model, store),
+            work_dir=str(store_file.parent / LOGS),
+            test_dataloader=DataLoader(
+                dataset, batch_size, sampler=DefaultSampler(dataset, shuffle=False, seed=0), collate_fn=list
+            ),
+            test_cfg={},
+            test_evaluator=Evaluator([] if metric is None else [metric]),
+            default_hooks=NO_HOOKS,
+            custom_hooks=list(hooks),
+            launcher=launcher,
+            default_scope="zoo",
+            experiment_name=name,
+        )
+        figures: dict[str, float] = runner.test()
+        seconds = store.seconds(range(len(dataset)))
+    return Judged(figures, [] if metric is None else metric.per_image, seconds)

@@ -1,0 +1,109 @@
+"""The results of a run on the disk, image by image, so that an interrupted run can go on.
+
+One SQLite file for each model; several processes may write into it. A killed process loses at most the image that it
+was at.
+"""
+
+import io
+import json
+import sqlite3
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Self, get_args
+
+import numpy as np
+
+from zoo.errors import InputError
+from zoo.structures import Result
+
+KINDS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in get_args(Result)}
+TABLES = """
+create table if not exists run (made_from text not null);
+create table if not exists results
+    (number integer primary key, image text not null, seconds real not null, kind text not null, arrays blob not null);
+"""
+PATIENCE = 60.0  # seconds that a process waits for another one's write
+
+
+class ResultStore:
+    """The results of one model, by the image's number in the data set. A context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        self._file.execute("pragma synchronous = normal")
+        self._file.execute("pragma journal_mode = wal")
+
+    @classmethod
+    def prepare(cls, path: Path, made_from: Mapping[str, Any], *, resume: bool) -> int:
+        """Make the file, or keep it where ``resume`` says so and it has results of the same model; their number.
+
+        ``made_from``: what the results depend on, but for the images themselves.
+        """
+        wanted = json.dumps(made_from, sort_keys=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if resume and path.is_file():
+            try:
+                with cls(path) as kept:
+                    if kept.made_from() == wanted:
+                        return kept.count()
+            except sqlite3.DatabaseError as error:
+                raise InputError(f"--resume: {path} cannot be read ({error}); run without --resume") from error
+        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+            path.with_name(name).unlink(missing_ok=True)
+        with cls(path) as new:
+            new.begin(wanted)
+        return 0
+
+    def begin(self, made_from: str) -> None:
+        """Make the tables of a new file."""
+        self._file.executescript(TABLES)
+        self._file.execute("insert into run values (?)", (made_from,))
+
+    def made_from(self) -> str | None:
+        """What ``begin`` was told; None where the file was never finished."""
+        known = self._file.execute("select 1 from sqlite_master where name = 'run'").fetchone()
+        row = self._file.execute("select made_from from run").fetchone() if known else None
+        return None if row is None else str(row[0])
+
+    def count(self) -> int:
+        """How many images have a result."""
+        return int(self._file.execute("select count(*) from results").fetchone()[0])
+
+    def get(self, number: int, image: str) -> Result | None:
+        """The result for an image in its state ``image``; None where there is none, or the image has changed."""
+        row = self._file.execute(
+            "select kind, arrays from results where number = ? and image = ?", (number, image)
+        ).fetchone()
+        if row is None or row[0] not in KINDS:
+            return None
+        try:
+            with np.load(io.BytesIO(row[1]), allow_pickle=False) as arrays:
+                result: Result = KINDS[row[0]](**arrays)
+        except (ValueError, TypeError, OSError, zipfile.BadZipFile):
+            return None  # of an older zooport
+        return result
+
+    def put(self, number: int, image: str, seconds: float, result: Result) -> None:
+        """Keep the result for an image, and the seconds that it took."""
+        content = io.BytesIO()
+        np.savez_compressed(content, **{field.name: getattr(result, field.name) for field in fields(result)})
+        row = (number, image, seconds, type(result).__name__, content.getvalue())
+        self._file.execute("insert or replace into results values (?, ?, ?, ?, ?)", row)
+
+    def seconds(self, numbers: Iterable[int]) -> tuple[float, ...]:
+        """Of these images, in their order."""
+        known = dict(self._file.execute("select number, seconds from results"))
+        return tuple(known[number] for number in numbers)
+
+    def close(self) -> None:
+        """A second call does nothing."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,59 @@
+"""What all models of one evaluation share: the plan, and how it is run."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mmengine.hooks import Hook
+
+from backends.image_model import ImageModel
+from pipeline.evaluation.hooks import DrawingHook, Progress, ProgressHook
+from pipeline.evaluation.leg import Judged, judge
+from pipeline.evaluation.plan import Plan
+from pipeline.evaluation.processes import by_the_first, is_first
+from pipeline.evaluation.result_store import ResultStore
+from zoo.errors import InputError
+
+
+@dataclass(frozen=True)
+class Session:
+    """``resume``: take up what an earlier run has left. ``show_dir``: for drawn results, a folder for each model."""
+
+    plan: Plan
+    batch_size: int = 1
+    resume: bool = False
+    show_dir: Path | None = None
+    launcher: str = "none"
+    progress: Progress | None = None
+
+    def judged(self, name: str, model: ImageModel, made_from: Mapping[str, Any]) -> Judged:
+        """The model on all images. ``made_from``: what its results depend on, beside the images."""
+        file_name = re.sub(r"[^\w.-]+", "_", name)
+        store = self.plan.place / f"{file_name}.sqlite"
+        resumed = by_the_first(lambda: ResultStore.prepare(store, made_from, resume=self.resume))
+        hooks: list[Hook] = []
+        if self.progress is not None and is_first():
+            hooks.append(ProgressHook(self.progress, name, len(self.plan.dataset)))
+        if self.show_dir is not None:
+            hooks.append(DrawingHook(_made(self.show_dir / file_name), self.plan.task))
+        judged = judge(
+            name,
+            model,
+            self.plan.dataset,
+            self.plan.metric(),
+            store,
+            batch_size=self.batch_size,
+            hooks=hooks,
+            launcher=self.launcher,
+        )
+        return replace(judged, resumed=min(resumed, len(self.plan.dataset)))
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--show-dir {folder}: cannot be made ({error.strerror}); give another one") from error
+    return folder

@@ -1,0 +1,129 @@
+"""Results on the disk: what goes in comes out, a kill loses nothing more, another model's results are not taken."""
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from pipeline.evaluation.result_store import ResultStore
+from zoo.errors import InputError
+from zoo.structures import DetectionResult, SegmentationResult
+
+ROOT = Path(__file__).resolve().parents[3]
+MODEL = {"weights": "a"}
+RESULT = SegmentationResult(np.arange(6, dtype=np.uint8).reshape(2, 3))
+FLOATS = st.floats(-1e6, 1e6, width=32)
+WRITE_AND_DIE = """
+import os, sys
+from pathlib import Path
+import numpy as np
+from pipeline.evaluation.result_store import ResultStore
+from zoo.structures import SegmentationResult
+path = Path(sys.argv[1])
+ResultStore.prepare(path, {"weights": "a"}, resume=False)
+store = ResultStore(path)
+for number in range(5):
+    store.put(number, f"image {number}", 0.5, SegmentationResult(np.full((2, 3), number, np.uint8)))
+os.kill(os.getpid(), 9)
+"""
+
+
+COLUMNS = st.integers(0, 30).flatmap(
+    lambda n: st.tuples(
+        arrays.arrays(np.float32, (n, 4), elements=FLOATS),
+        arrays.arrays(np.float32, (n,), elements=st.floats(0, 1, width=32)),
+        arrays.arrays(np.int64, (n,), elements=st.integers(-1, 2**40)),
+    )
+)
+
+
+@given(COLUMNS)
+@settings(max_examples=25, deadline=None)
+def test_detections_come_back_to_the_bit(tmp_path_factory: pytest.TempPathFactory, fields: tuple[Any, ...]) -> None:
+    path = tmp_path_factory.mktemp("store") / "x.sqlite"
+    ResultStore.prepare(path, MODEL, resume=False)
+    with ResultStore(path) as store:
+        store.put(3, "image", 0.25, DetectionResult(*fields))
+        found = store.get(3, "image")
+    assert found == DetectionResult(*fields)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32])
+def test_label_maps_keep_their_dtype(tmp_path: Path, dtype: type) -> None:
+    ResultStore.prepare(tmp_path / "x", MODEL, resume=False)
+    with ResultStore(tmp_path / "x") as store:
+        store.put(0, "image", 0.1, SegmentationResult(np.ones((3, 2), dtype)))
+        found = store.get(0, "image")
+    assert isinstance(found, SegmentationResult)
+    assert found.label_map.dtype == dtype
+
+
+def test_an_image_that_changed_has_no_result(tmp_path: Path) -> None:
+    ResultStore.prepare(tmp_path / "x", MODEL, resume=False)
+    with ResultStore(tmp_path / "x") as store:
+        store.put(0, "a.png:10:1", 0.1, RESULT)
+        assert store.get(0, "a.png:10:1") == RESULT
+        assert store.get(0, "a.png:11:2") is None
+        assert store.get(1, "a.png:10:1") is None
+
+
+def test_seconds_are_in_the_order_asked_for(tmp_path: Path) -> None:
+    ResultStore.prepare(tmp_path / "x", MODEL, resume=False)
+    with ResultStore(tmp_path / "x") as store:
+        for number in (2, 0, 1):
+            store.put(number, "i", number / 10, RESULT)
+        assert store.seconds([0, 1, 2]) == (0.0, 0.1, 0.2)
+
+
+def test_a_killed_process_leaves_what_it_had_written(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    killed = subprocess.run([sys.executable, "-c", WRITE_AND_DIE, str(path)], cwd=ROOT, check=False)
+    assert killed.returncode == -9
+    assert ResultStore.prepare(path, MODEL, resume=True) == 5
+    with ResultStore(path) as store:
+        assert store.get(4, "image 4") == SegmentationResult(np.full((2, 3), 4, np.uint8))
+
+
+def test_without_resume_and_for_another_model_it_starts_anew(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    for resume, model, kept in ((True, MODEL, 1), (True, {"weights": "b"}, 0), (False, {"weights": "b"}, 0)):
+        ResultStore.prepare(path, MODEL, resume=False)
+        with ResultStore(path) as store:
+            store.put(0, "i", 0.1, RESULT)
+        assert ResultStore.prepare(path, model, resume=resume) == kept
+
+
+def test_two_writers_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    ResultStore.prepare(path, MODEL, resume=False)
+    with ResultStore(path) as one, ResultStore(path) as two:
+        for number in range(20):
+            (one, two)[number % 2].put(number, "i", 0.1, RESULT)
+        assert one.count() == two.count() == 20
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    path.write_bytes(b"nothing like a database, but long enough to be looked at" * 100)
+    with pytest.raises(InputError, match=r"--resume: .*x.sqlite cannot be read \(.*\); run without --resume"):
+        ResultStore.prepare(path, MODEL, resume=True)
+    assert ResultStore.prepare(path, MODEL, resume=False) == 0
+
+
+def test_a_row_of_another_kind_is_not_taken(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    ResultStore.prepare(path, MODEL, resume=False)
+    with ResultStore(path) as store:
+        store.put(0, "i", 0.1, RESULT)
+    with sqlite3.connect(path) as file:
+        file.execute("update results set kind = 'DetectionResult'")
+    file.close()
+    with ResultStore(path) as store:
+        assert store.get(0, "i") is None

@@ -1,0 +1,164 @@
+"""tools/evaluate.py from end to end, on a tiny model and a small data set in VOC's layout."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import onnx
+from onnx import numpy_helper
+from safetensors.torch import load_file, save_file
+
+from tests.tools.tiny import Run, Tiny
+from zoo.manifest import Manifest, file_record
+
+EVALUATE_TINY = Path(__file__).with_name("evaluate_tiny.py")
+ROOT = Path(__file__).parents[2]
+Evaluate = Callable[[Sequence[str]], Run]
+
+
+def measured(evaluate: Evaluate, voc: Tiny, *more: object, code: int = 0) -> dict[str, Any]:
+    file = voc.folder / "found.json"
+    run = evaluate([*voc.arguments(*more), "--json", str(file)])
+    assert run.code == code, run.err
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+def figures(found: dict[str, Any]) -> list[Any]:
+    """What must be the same on every run: all but names, times and how much was resumed."""
+    return [[row[key] for key in ("figures", "difference", "interval", "gate", "verdict")] for row in found["rows"]]
+
+
+def in_a_process(voc: Tiny, *more: str, launcher: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *launcher, str(EVALUATE_TINY), *voc.arguments(*more)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+def test_pytorch_and_onnxruntime_side_by_side(voc: Tiny, evaluate: Evaluate) -> None:
+    run = evaluate(voc.arguments())
+    assert run.code == 0, run.err
+    table = run.out
+    assert "7 images of VOCSegmentation" in table
+    assert re.search(r"pytorch +\d+\.\d\d .* reference", table)
+    assert re.search(r"onnxruntime-fp32 +\d+\.\d\d +\+0\.000 +\S+ to \S+ +0\.1 .* passed", table)
+    assert "segmentation/mAcc" in table
+    assert (voc.place / "deployment.json").is_file(), "it deployed what was not deployed yet"
+
+
+def test_what_is_printed_is_written_as_data(voc: Tiny, evaluate: Evaluate) -> None:
+    found = measured(evaluate, voc)
+    assert found["dataset"] == {"type": "VOCSegmentation", "images": 7}
+    assert (found["metric"], found["unit"]) == ("segmentation/mIoU", "points")
+    reference, deployed = found["rows"]
+    assert 50 < reference["figures"]["segmentation/mIoU"] < 95, "a metric that has something to lose"
+    assert deployed["deployment"] == str(voc.place)
+    assert deployed["latency_ms"]["p90"] >= deployed["latency_ms"]["p50"] > 0
+
+
+def test_a_deployment_that_is_there_is_used(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
+    assert deploy(voc.arguments()).code == 0
+    before = (voc.place / "deployment.json").stat().st_mtime_ns
+    measured(evaluate, voc, "--backend", "onnxruntime")
+    assert (voc.place / "deployment.json").stat().st_mtime_ns == before
+
+
+def test_a_deployment_of_older_weights_is_made_again(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
+    assert deploy(voc.arguments()).code == 0
+    shift_weights(voc)
+    before = (voc.place / "deployment.json").stat().st_mtime_ns
+    found = measured(evaluate, voc)
+    assert (voc.place / "deployment.json").stat().st_mtime_ns != before
+    assert found["rows"][1]["verdict"] == "passed"
+
+
+def shift_weights(voc: Tiny) -> None:
+    state = load_file(voc.folder / "tiny.safetensors")
+    save_file({name: tensor * 1.5 for name, tensor in state.items()}, voc.folder / "tiny.safetensors")
+
+
+def test_the_first_images_alone(voc: Tiny, evaluate: Evaluate) -> None:
+    assert measured(evaluate, voc, "--limit", 3)["dataset"]["images"] == 3
+    assert measured(evaluate, voc, "--limit", 300)["dataset"]["images"] == 7
+
+
+def test_pytorch_alone(voc: Tiny, evaluate: Evaluate) -> None:
+    assert [row["name"] for row in measured(evaluate, voc, "--backend", "pytorch")["rows"]] == ["pytorch"]
+    assert not voc.place.exists()
+
+
+def test_batches_give_the_same_figures(voc: Tiny, evaluate: Evaluate) -> None:
+    assert figures(measured(evaluate, voc)) == figures(measured(evaluate, voc, "--batch-size", 3))
+
+
+def test_drawn_results(voc: Tiny, evaluate: Evaluate) -> None:
+    measured(evaluate, voc, "--limit", 2, "--show-dir", voc.folder / "drawn")
+    drawn = sorted(path.relative_to(voc.folder / "drawn").as_posix() for path in voc.folder.glob("drawn/*/*"))
+    assert drawn == [
+        f"{name}/{image}" for name in ("onnxruntime-fp32", "pytorch") for image in ("000000_0.jpg", "000001_1.jpg")
+    ]
+
+
+def test_a_deployment_of_another_size_is_fed_by_the_configs_rule(
+    voc: Tiny, evaluate: Evaluate, deploy: Evaluate
+) -> None:
+    assert deploy(voc.arguments("--dynamic", "height=96:96:96")).code == 0
+    folder = voc.place.with_name("onnxruntime-fp32-height96")
+    found = measured(evaluate, voc, "--deployment", folder)
+    assert [row["name"] for row in found["rows"]] == ["pytorch, 96x96", folder.name]
+    assert found["rows"][1]["verdict"] == "passed"
+
+
+def test_dynamic_sizes_are_fed_as_they_are(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
+    assert deploy(voc.arguments("--dynamic", "height", "width")).code == 0
+    folder = next(voc.place.parent.glob("onnxruntime-fp32-height*"))
+    found = measured(evaluate, voc, "--deployment", folder, "--batch-size", 4)
+    assert [row["name"] for row in found["rows"]] == ["pytorch, own sizes", folder.name]
+    assert found["rows"][1]["verdict"] == "passed"
+
+
+def test_an_interrupted_run_goes_on(voc: Tiny, evaluate: Evaluate) -> None:
+    whole = measured(evaluate, voc)
+    command = [sys.executable, str(EVALUATE_TINY), *voc.arguments()]
+    environment = os.environ | {"PAUSE_AFTER_EACH_IMAGE": "0.2"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as running:
+        assert running.stdout is not None
+        for _ in range(3):
+            while running.stdout.readline() != "image\n":
+                assert running.poll() is None
+        running.send_signal(signal.SIGKILL)
+    again = measured(evaluate, voc, "--resume")
+    assert 3 <= again["rows"][0]["images_resumed"] < 7
+    assert figures(again) == figures(whole)
+    assert measured(evaluate, voc)["rows"][0]["images_resumed"] == 0, "without --resume all is run again"
+
+
+def test_two_processes_give_exactly_the_figures_of_one(voc: Tiny, evaluate: Evaluate) -> None:
+    whole = measured(evaluate, voc)
+    file = voc.folder / "two.json"
+    torchrun = ("-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
+    run = in_a_process(voc, "--launcher", "pytorch", "--json", str(file), launcher=torchrun)
+    assert run.returncode == 0, run.stderr
+    assert figures(json.loads(file.read_text())) == figures(whole), "7 images: an uneven split"
+    assert run.stdout.count("7 images of VOCSegmentation") == 1, "the first process reports"
+
+
+def test_a_missed_gate_is_exit_3_with_all_figures(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
+    assert deploy(voc.arguments()).code == 0
+    graph = onnx.load(voc.place / "model.onnx")
+    for weight in graph.graph.initializer:
+        if weight.dims == [4]:
+            weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * 1.2, weight.name))
+    onnx.save(graph, voc.place / "model.onnx")
+    manifest = Manifest.read(voc.place)
+    replace(manifest, files={"model.onnx": file_record(voc.place / "model.onnx")}).write(voc.place)
+    found = measured(evaluate, voc, "--deployment", voc.place, code=3)
+    assert found["exit_code"] == 3
+    assert found["rows"][1]["verdict"] == "missed"
+    assert re.match(r"segmentation/mIoU: onnxruntime-fp32 differs from PyTorch by -\d", found["error"])

@@ -1,0 +1,151 @@
+"""Evaluate a model and its deployments: does the metric drop when the exported model runs the test set?"""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from command_line import Parser, run_tool
+from terminal import open_console, show_counts
+
+from zoo.errors import GateError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pipeline.evaluation.records import Evaluation, Row
+
+EXAMPLES = """examples:
+  python tools/evaluate.py configs/detection/faster-rcnn_r18-fpn_digits.py
+  python tools/evaluate.py configs/segmentation/fcn_r18_digits.py --deployment deployed/fcn --limit 100 --show-dir drawn
+  torchrun --nproc-per-node=2 tools/evaluate.py configs/segmentation/fcn_r18_digits.py --launcher pytorch
+
+exit codes: 0 good, 2 wrong usage or input, 3 a metric differs by more than its gate, 4 a backend is not available,
+5 the exporter or the backend refused the model, 130 interrupted, 1 a fault of zooport"""
+LOAD = "load PyTorch"
+
+
+def parser() -> Parser:
+    """The flags."""
+    flags = Parser(prog="evaluate.py", description=__doc__, epilog=EXAMPLES)
+    flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
+    flags.add_argument(
+        "--backend",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="B",
+        help="pytorch (always run: the reference), onnxruntime; deployed first where it is not yet. Default: both",
+    )
+    flags.add_argument(
+        "--deployment", nargs="+", action="extend", default=[], metavar="DIR", help="what tools/deploy.py wrote"
+    )
+    flags.add_argument("--precision", metavar="P", help="of the backends: fp32 (default)")
+    flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
+    flags.add_argument("--limit", type=int, metavar="N", help="the first N images alone")
+    flags.add_argument("--gate-split", action="store_true", help="on the config's gate_dataset; digits make it once")
+    flags.add_argument("--batch-size", type=int, default=1, metavar="N", help="images in a batch (default: 1)")
+    flags.add_argument("--resume", action="store_true", help="go on where an interrupted run stopped")
+    flags.add_argument("--show-dir", metavar="D", help="write each picture with its result drawn, a folder per model")
+    flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
+    flags.add_argument("--device", default="cpu", metavar="D", help="cpu (default) or cuda:N")
+    flags.add_argument("--launcher", default="none", metavar="L", help="pytorch, where torchrun starts this")
+    flags.add_shared()
+    return flags
+
+
+def run(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Evaluate, print, and give the same as data. Raises GateError where a gate was missed."""
+    console = open_console()
+    if os.environ.get("RANK", "0") != "0":
+        console.quiet = True  # of several processes the first one reports
+        options.json = None
+    with show_counts(console) as (step, count):
+        step(LOAD)
+        from pipeline import evaluate
+
+        found = evaluate(
+            options.config,
+            options.backend,
+            options.deployment,
+            precision=options.precision,
+            checkpoint=options.checkpoint,
+            work_dir=options.work_dir,
+            device=options.device,
+            limit=options.limit,
+            batch_size=options.batch_size,
+            resume=options.resume,
+            gate_split=options.gate_split,
+            show_dir=options.show_dir,
+            launcher=options.launcher,
+            progress=count,
+            steps=step,
+        )
+    print_table(console, found)
+    if options.show_dir:
+        console.print(f"pictures: {options.show_dir}", soft_wrap=True, highlight=False)
+    if found.missed:
+        raise missed(found)
+    return found.to_dict()
+
+
+def missed(found: "Evaluation") -> GateError:
+    """The error of a missed gate, with all that was measured for --json."""
+    rows = "; ".join(
+        f"{row.name} differs from PyTorch by {row.difference:+.3f} {found.unit}, gate {row.gate:g}"
+        for row in found.missed
+    )
+    error = GateError(
+        f"{found.metric}: {rows}. Find out where the two part before using this deployment: the report in its folder "
+        "compares tensor by tensor, --show-dir draws both"
+    )
+    error.data = found.to_dict()  # type: ignore[attr-defined]  # run_tool writes it
+    return error
+
+
+def print_table(console: "Console", found: "Evaluation") -> None:
+    """A row for each model; below it, where there are more, all figures."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    title = f"{found.config} on {found.images} images of {found.dataset}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    columns = ("model", found.metric or "metric", "difference", "95 % of it", "gate", "ms p50", "ms p90", "verdict")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number in (0, len(columns) - 1) else "right")
+    for row in found.rows:
+        table.add_row(*_cells(row, found.metric))
+    console.print(table)
+    others = [name for name in found.rows[0].figures if name != found.metric]
+    if others:
+        more = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for number, column in enumerate(("", *(row.name for row in found.rows))):
+            more.add_column(column, justify="right" if number else "left")
+        for name in others:
+            more.add_row(name, *(f"{row.figures[name]:.2f}" for row in found.rows))
+        console.print(more)
+    console.print("ms: of one image, from its pixels to its result", highlight=False)
+
+
+def _cells(row: "Row", metric: str | None) -> tuple[str, ...]:
+    latency = row.latency_ms
+    return (
+        row.name + (f" ({row.images_resumed} resumed)" if row.images_resumed else ""),
+        "" if metric is None else f"{row.figures[metric]:.2f}",
+        "" if row.difference is None else f"{row.difference:+.3f}",
+        "" if row.interval is None else f"{row.interval[0]:+.3f} to {row.interval[1]:+.3f}",
+        "" if row.gate is None else f"{row.gate:g}",
+        f"{latency['p50']:.1f}",
+        f"{latency['p90']:.1f}",
+        row.verdict,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code."""
+    return run_tool(parser(), run, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
