@@ -16,7 +16,7 @@ PYTEST = OMP_NUM_THREADS=$(OMP_NUM_THREADS_TEST) $(BIN)/python -m pytest
 .PHONY: help setup demo test test-all test-lower lint format clean
 
 help:
-	@echo "make demo        deploy and prove the shipped models; says where the reports are"
+	@echo "make demo        deploy, prove and evaluate the shipped models; says where the reports are"
 	@echo "make test        the tests of every commit"
 	@echo "make test-all    all tests, the slow ones and those that need extra parts included"
 	@echo "make test-lower  the tests at the lower ends of the dependency ranges"
@@ -33,6 +33,8 @@ setup: $(INSTALLED)
 
 demo: $(INSTALLED)
 	@set -e; for config in $(CONFIGS); do $(BIN)/python tools/deploy.py $$config --backend onnxruntime; done
+	@set -e; for config in $(CONFIGS); do \
+		$(BIN)/python tools/evaluate.py $$config --backend pytorch onnxruntime --work-dir work_dirs; done
 	@echo; echo "Deployments, each with report.html and previews/:"
 	@ls -d work_dirs/*/*/onnxruntime-fp32
 

@@ -7,12 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zoo.build import build_model, list_models
+    from zoo.build import build_model
+    from zoo.listing import list_models
     from zoo.target import Target
 
 __all__ = ["Target", "build_model", "list_models"]
 
-_HOMES = {"Target": "zoo.target", "build_model": "zoo.build", "list_models": "zoo.build"}
+_HOMES = {"Target": "zoo.target", "build_model": "zoo.build", "list_models": "zoo.listing"}
 
 
 def __getattr__(name: str) -> Any:

@@ -33,11 +33,6 @@ def build_model(
     return model.eval()
 
 
-def list_models(folder: str | Path = "configs") -> list[str]:
-    """The paths of all deployable configs under a folder, sorted; bases (`_base_` folders) are left out."""
-    return sorted(str(path) for path in Path(folder).rglob("*.py") if "_base_" not in path.parts)
-
-
 def _built(section: dict[str, Any]) -> nn.Module:
     kind = section["type"]
     if MODELS.get(kind) is None:

@@ -21,10 +21,12 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "task": dict,
     "preprocess": dict,
     "dataset": dict,
+    "gate_dataset": dict,
     "evaluator": dict,
     "train": dict,
     "export": dict,
     "gates": dict,
+    "card": dict,
 }
 REQUIRED = ("model", "task", "preprocess")
 EXPORT_KEYS: dict[str, type | tuple[type, ...]] = {
@@ -35,8 +37,10 @@ EXPORT_KEYS: dict[str, type | tuple[type, ...]] = {
     "output_level": str,
     "rewriters": (list, tuple),
 }
+CARD_KEYS: dict[str, type | tuple[type, ...]] = {"what": str, "paper": str, "licence": str}
 TARGET_FIELDS = {"exporter": "exporter", "opset": "opset", "output_level": "level"}  # the exporter before its opset
-TYPED = ("model", "task", "dataset", "evaluator")  # sections that a registry builds: each names its `type`
+# Sections that a registry builds: each names its `type`.
+TYPED = ("model", "task", "dataset", "gate_dataset", "evaluator")
 INPUT_AXES = ("batch", "height", "width")
 
 
@@ -127,6 +131,10 @@ def _faults(config: Config) -> Iterable[str]:
         yield from _unknown("key export.", export, EXPORT_KEYS)
         yield from _wrong_types("export.", export, EXPORT_KEYS)
         yield from _export_faults(export)
+    if isinstance(card := sections.get("card"), dict):
+        yield from _unknown("key card.", card, CARD_KEYS)
+        yield from (f'key "card.{key}" is missing' for key in CARD_KEYS if key not in card)
+        yield from _wrong_types("card.", card, CARD_KEYS)
 
 
 def _task_faults(task: Mapping[str, Any]) -> Iterable[str]:

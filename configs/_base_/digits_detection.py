@@ -8,4 +8,5 @@ task = dict(
     ],
 )
 dataset = dict(type="DigitsDetection", split="val")
+gate_dataset = dict(type="DigitsDetection", split="gate")
 evaluator = dict(type="CocoBoxAP")

@@ -8,4 +8,5 @@ task = dict(
     ],
 )
 dataset = dict(type="DigitsSegmentation", split="val")
+gate_dataset = dict(type="DigitsSegmentation", split="gate")
 evaluator = dict(type="MeanIoU", num_classes=11)

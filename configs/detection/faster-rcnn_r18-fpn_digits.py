@@ -2,6 +2,12 @@
 
 _base_ = ["../_base_/digits_detection.py"]
 
+card = dict(
+    what="torchvision's FasterRCNN on a narrow ResNet-18 feature pyramid",
+    paper="Faster R-CNN, Ren et al., 2015, https://arxiv.org/abs/1506.01497",
+    licence="Apache-2.0",
+)
+
 # min_size and max_size are the sides that preprocess makes: torchvision's own resize stays the identity.
 model = dict(
     type="FasterRCNN",

@@ -2,6 +2,12 @@
 
 _base_ = ["../_base_/digits_segmentation.py"]
 
+card = dict(
+    what="FCN on a narrow, dilated ResNet-18, over the whole image at once",
+    paper="Fully Convolutional Networks for Semantic Segmentation, Long et al., 2015, https://arxiv.org/abs/1411.4038",
+    licence="Apache-2.0",
+)
+
 model = dict(
     type="EncoderDecoder",
     backbone=dict(type="ResNet18", base_channels=16, strides=(1, 2, 1, 1), dilations=(1, 1, 2, 4)),

@@ -34,6 +34,15 @@ def test_a_good_config_gives_its_target(tmp_path: Path) -> None:
     )
 
 
+def test_a_card_and_a_gate_split_are_taken(tmp_path: Path) -> None:
+    more = (
+        'card = dict(what="x", paper="y", licence="z")\ngate_dataset = dict(type="DigitsSegmentation", split="gate")\n'
+    )
+    config = load_config(write(tmp_path, GOOD + more))
+    assert config.card.what == "x"
+    assert config.gate_dataset.split == "gate"
+
+
 def test_names_with_an_underscore_are_the_files_own(tmp_path: Path) -> None:
     load_config(write(tmp_path, "_sides = (64, 96)\n" + GOOD))
 
@@ -99,6 +108,12 @@ export = dict(exporter="dynamit", opset=3, inputs=dict(batch=(4, 2, 1), width="x
         ("export = dict(opset=17)", "export.opset: opset 17 with exporter dynamo: expected 18 or above"),
         ("export = dict(opset='17')", '"export.opset": expected int, got str$'),
         ("export = dict(inputs=dict(batch=True))", "export.inputs.batch: expected one size"),
+        ('gate_dataset = dict(split="gate")', '"gate_dataset" has no "type"'),
+        ("gate_dataset = dict(type=3)", '"gate_dataset.type": expected str, got int'),
+        ("card = dict(what='x', papers='y', licence='z')", 'unknown key card."papers"; nearest: "paper"'),
+        ("card = dict(what='x', papers='y', licence='z')", '"card.paper" is missing'),
+        ("card = dict(what='x', paper=2015, licence='z')", '"card.paper": expected str, got int'),
+        ("card = 'x'", '"card": expected dict, got str'),
     ],
 )
 def test_values_are_checked(text: str, words: str, tmp_path: Path) -> None:

@@ -1,0 +1,48 @@
+"""Measuring a config of the zoo for its card."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pipeline.evaluation.evaluating import evaluate
+from pipeline.evaluation.hooks import Progress
+from pipeline.machine import machine
+from pipeline.steps import Progress as Steps
+from zoo.cards import BackendFigures, Measured, checkpoint_sha256, fingerprint
+from zoo.config import load_config
+from zoo.cost import model_cost
+from zoo.errors import GateError, InputError
+
+
+def measure_card(path: str | Path, progress: Progress | None = None, steps: Steps | None = None) -> Measured:
+    """The cost of a config's model, and its metric on PyTorch and ONNX Runtime, from a deployment made for this.
+
+    `progress` is told (name, images done, images in all), `steps` the steps of the deploy. Raises GateError where a
+    backend misses its gate, InputError where the config has no card, evaluator or data set, and what deploying and
+    evaluating raise.
+    """
+    config = load_config(path)
+    for section, content in (("card", "what=..., paper=..., licence=..."), ("evaluator", "type=...")):
+        if section not in config:
+            raise InputError(f"config {path} has no {section}; add {section}=dict({content})")
+    cost = model_cost(config)
+    with TemporaryDirectory() as work_dir:  # an older deployment may be of older code
+        evaluation = evaluate(config, work_dir=work_dir, progress=progress, steps=steps)
+    if evaluation.missed:
+        rows = ", ".join(f"{row.name} ({row.difference:+.2f}, gate {row.gate})" for row in evaluation.missed)
+        raise GateError(
+            f"config {path}: {evaluation.metric} differs from PyTorch's on {rows}; nothing was written; python "
+            f"tools/evaluate.py {path} shows all figures"
+        )
+    found = evaluation.to_dict()
+    return Measured(
+        fingerprint=fingerprint(config),
+        checkpoint_sha256=checkpoint_sha256(config),
+        **cost._asdict(),
+        images=found["dataset"]["images"],
+        metric=found["metric"],
+        unit=found["unit"],
+        rows=tuple(BackendFigures.from_dict(row) for row in found["rows"]),
+        machine=machine(),
+        date=datetime.now(UTC).date().isoformat(),
+    )

@@ -1,0 +1,277 @@
+"""The zoo's cards: what is shipped is measured and shown as it is now, and what is not says how to mend it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.zoo.tiny_zoo import BASE, CONFIG, MEASURED, TinyZoo
+from zoo import list_models
+from zoo.cards import BackendFigures, Measured, fingerprint, measured_file, pages, problems, read_card, table
+from zoo.cards.pages import BEGIN, END
+from zoo.config import load_config
+from zoo.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = list_models(ROOT / "configs")
+UPDATE = "run python tools/update_zoo.py"
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+names = st.text(max_size=8)
+rows = st.builds(
+    BackendFigures,
+    name=names,
+    figures=st.dictionaries(names, st.none() | numbers, max_size=3),
+    difference=st.none() | numbers,
+    interval=st.none() | st.tuples(numbers, numbers),
+    gate=st.none() | numbers,
+)
+measurements = st.builds(
+    Measured,
+    checkpoint_sha256=st.none() | names,
+    input_size=st.tuples(st.integers(32, 4096), st.integers(32, 4096)),
+    rows=st.lists(rows, max_size=3).map(tuple),
+    machine=st.dictionaries(names, names | st.integers() | st.dictionaries(names, names)),
+)
+
+
+@pytest.fixture
+def zoo(tmp_path: Path) -> TinyZoo:
+    made = TinyZoo(tmp_path)
+    made.make()
+    return made
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: Path(path).stem)
+class TestShipped:
+    def test_is_measured_as_it_is_now(self, path: str) -> None:
+        problem = read_card(path).problem
+        assert problem is None, problem
+
+    def test_says_what_it_is(self, path: str) -> None:
+        card = read_card(path)
+        assert card.what
+        assert re.search(r"https://|\d{4}", card.paper), "a paper has an address, or a year"
+        assert card.licence
+
+
+class TestShippedZoo:
+    def test_pages_are_what_the_cards_say(self) -> None:
+        found = problems([read_card(path) for path in CONFIGS], ROOT)
+        assert not found, "; ".join(found)
+
+    def test_names_are_told_apart(self) -> None:
+        assert len({measured_file(path) for path in CONFIGS}) == len(CONFIGS)
+
+
+class TestFingerprint:
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ('"TinySegmentor"', '"TinySegmentor", width=2'),
+            ("size=(64, 96)", "size=(64, 64)"),
+            ("opset=17", "opset=18"),
+        ],
+    )
+    def test_follows_the_config(self, old: str, new: str, zoo: TinyZoo) -> None:
+        before = fingerprint(load_config(zoo.one))
+        zoo.one.write_text(CONFIG.replace(old, new), encoding="utf-8")
+        assert fingerprint(load_config(zoo.one)) != before
+
+    @pytest.mark.parametrize(("old", "new"), [('name="x"', 'name="y"'), ('"pictures"', '"p"'), ("s=1)", "s=2)")])
+    def test_follows_its_base(self, old: str, new: str, zoo: TinyZoo) -> None:
+        before = fingerprint(load_config(zoo.one))
+        assert old in BASE
+        (zoo.one.parent / "_base_" / "base.py").write_text(BASE.replace(old, new), encoding="utf-8")
+        assert fingerprint(load_config(zoo.one)) != before
+
+    def test_follows_the_weights_wherever_they_lie(self, zoo: TinyZoo) -> None:
+        before = fingerprint(load_config(zoo.one))
+        zoo.weights.rename(zoo.root / "moved.safetensors")
+        zoo.one.write_text(CONFIG.replace("weights.s", "../moved.s"), encoding="utf-8")
+        assert fingerprint(load_config(zoo.one)) == before
+        (zoo.root / "moved.safetensors").write_bytes(b"others")
+        assert fingerprint(load_config(zoo.one)) != before
+
+    @pytest.mark.parametrize(("old", "new"), [("iterations=3", "iterations=4"), ("a tiny model", "a model")])
+    def test_is_not_about_words_and_recipes(self, old: str, new: str, zoo: TinyZoo) -> None:
+        before = fingerprint(load_config(zoo.one))
+        assert old in CONFIG
+        zoo.one.write_text(CONFIG.replace(old, new), encoding="utf-8")
+        assert fingerprint(load_config(zoo.one)) == before
+
+    @pytest.mark.parametrize(
+        ("source", "other"),
+        [
+            (f'"https://x.org/a.pth#sha256={"a" * 64}"', f'"https://x.org/a.pth#sha256={"b" * 64}"'),
+            ('"torchvision://A.B"', '"torchvision://A.C"'),
+            ("None", '"torchvision://A.B"'),
+        ],
+    )
+    def test_follows_an_address(self, source: str, other: str, zoo: TinyZoo) -> None:
+        found = set()
+        for checkpoint in (source, other):
+            zoo.one.write_text(CONFIG.replace('"weights.safetensors"', checkpoint), encoding="utf-8")
+            found.add(fingerprint(load_config(zoo.one)))
+        assert len(found) == 2
+
+    def test_a_config_of_more_than_plain_data_is_refused(self, zoo: TinyZoo) -> None:
+        zoo.one.write_text(f"{CONFIG}\nmodel['act'] = {{1, 2}}", encoding="utf-8")
+        with pytest.raises(InputError, match=r"one.py: .*set.*; a config holds plain data alone"):
+            fingerprint(load_config(zoo.one))
+
+
+class TestProblems:
+    def test_there_are_none(self, zoo: TinyZoo) -> None:
+        assert zoo.problems() == []
+        assert [card.state for card in zoo.cards()] == ["measured", "measured"]
+
+    def found(self, zoo: TinyZoo) -> str:
+        """What is wrong with the card of "one", which alone has something wrong with it."""
+        one, two = zoo.cards()
+        assert (two.state, two.problem) == ("measured", None)
+        assert one.problem is not None
+        assert one.problem.startswith(f"{zoo.one} ")
+        assert "\n" not in one.problem
+        assert one.problem in zoo.problems()
+        return f"{one.state}: {one.problem}"
+
+    def test_a_config_that_changed(self, zoo: TinyZoo) -> None:
+        zoo.one.write_text(CONFIG.replace("(64, 96)", "(96, 64)"), encoding="utf-8")
+        assert re.search(rf"stale: .* has changed since it was measured; {UPDATE} .*one.py", self.found(zoo))
+
+    def test_a_checkpoint_that_changed(self, zoo: TinyZoo) -> None:
+        zoo.weights.write_bytes(b"others")
+        assert [card.state for card in zoo.cards()] == ["stale", "stale"]
+
+    def test_a_checkpoint_that_is_missing(self, zoo: TinyZoo) -> None:
+        zoo.one.write_text(CONFIG.replace("weights.s", "weight.s"), encoding="utf-8")
+        assert re.search(r"stale: .*weight.safetensors: no such file", self.found(zoo))
+
+    def test_what_was_not_measured(self, zoo: TinyZoo) -> None:
+        measured_file(zoo.one, zoo.folder).unlink()
+        assert re.search(rf"not measured: .* was not measured; {UPDATE} .*one.py", self.found(zoo))
+
+    @pytest.mark.parametrize(
+        "content", ["{", "[]", "{}", json.dumps(MEASURED.to_dict() | {"rows": [{}]}), '{"rows": 3}']
+    )
+    def test_a_file_that_is_no_measurement(self, content: str, zoo: TinyZoo) -> None:
+        measured_file(zoo.one, zoo.folder).write_text(content, encoding="utf-8")
+        assert re.search(rf"not measured: .*one.json cannot be read .*; {UPDATE}", self.found(zoo))
+
+    def test_a_config_without_card(self, zoo: TinyZoo) -> None:
+        zoo.one.write_text(CONFIG.partition("card =")[0], encoding="utf-8")
+        assert re.search(
+            r"no card: .* has no card; add card=dict\(what=.*\) .* python tools/update_zoo.py", self.found(zoo)
+        )
+
+    def test_a_file_without_config(self, zoo: TinyZoo) -> None:
+        (zoo.folder / "three.json").write_text("{}", encoding="utf-8")
+        assert zoo.problems() == [f"{zoo.folder / 'three.json'} is of no config; remove it"]
+
+    @pytest.mark.parametrize("page", ["readme", "docs"])
+    def test_a_page_that_was_edited(self, page: str, zoo: TinyZoo) -> None:
+        path: Path = getattr(zoo, page)
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("75.61", "76.61"), encoding="utf-8")
+        assert zoo.problems() == [f"{path} is not what the cards say; {UPDATE}"]
+        path.write_text(text.replace("After.", "After that."), encoding="utf-8")
+        assert zoo.problems() == []  # what stands outside the block is the author's
+
+    def test_a_recipe_that_changed_is_shown(self, zoo: TinyZoo) -> None:
+        zoo.one.write_text(CONFIG.replace("iterations=3", "iterations=4"), encoding="utf-8")
+        assert zoo.problems() == [f"{zoo.docs} is not what the cards say; {UPDATE}"]
+
+
+class TestPages:
+    def test_show_the_figures(self, zoo: TinyZoo) -> None:
+        readme = zoo.readme.read_text(encoding="utf-8")
+        row = "semantic-segmentation | a tiny model | 1.23 | 7.65 | 64x96 | mIoU | 75.60 | 75.61 |"
+        assert f"| [one](configs/one.py) | {row}\n" in readme
+        assert "| metric | pytorch | onnxruntime-fp32 |\n" in readme
+        docs = zoo.docs.read_text(encoding="utf-8")
+        assert f"| [one](#one) | {row}\n" in docs
+        for part in (
+            "## one\n",
+            "https://example.org/paper",
+            "licence: Apache-2.0",
+            "[`weights.safetensors`](../configs/weights.safetensors)",
+            "ab" * 32,
+            '`{"iterations": 3, "scale": [1.0, 2.0]}`',
+            "parameters: 1234567\n",
+            "input: 64x96 (height x width), 7.654 GFLOPs",
+            "| **mIoU** | 75.60 | 75.61 |",
+            "| aAcc | 96.76 | - |",
+            "| difference, points | - | +0.010 (-0.02 to +0.03) |",
+            "| verdict | reference | passed |",
+            "On 64 images (ImageFolder, root pictures), measured 2026-01-02 on an abacus, 2 threads, Python 3.11.7, ",
+        ):
+            assert part in docs, part
+
+    def test_mark_what_is_stale(self, zoo: TinyZoo) -> None:
+        zoo.one.write_text(CONFIG.replace("(64, 96)", "(96, 64)"), encoding="utf-8")
+        zoo.write_pages()
+        assert "| mIoU (stale) | 75.60 | 75.61 |" in zoo.readme.read_text(encoding="utf-8")
+        assert "**Stale.**" in zoo.docs.read_text(encoding="utf-8")
+        measured_file(zoo.one, zoo.folder).unlink()
+        zoo.write_pages()
+        assert "| - | - | - | not measured | - | - |" in zoo.readme.read_text(encoding="utf-8")
+        assert "**Not measured.**" in zoo.docs.read_text(encoding="utf-8")
+
+    def test_words_cannot_break_the_table(self, zoo: TinyZoo) -> None:
+        zoo.one.write_text(CONFIG.replace("a tiny model", "a | b"), encoding="utf-8")
+        zoo.write_pages()
+        assert r"| a \| b |" in zoo.readme.read_text(encoding="utf-8")
+
+    def test_the_recipe_of_another_config(self, zoo: TinyZoo) -> None:
+        zoo.one.write_text(CONFIG.replace("iterations=3, scale=(1.0, 2.0)", 'config="two.py"'), encoding="utf-8")
+        zoo.write_pages()
+        assert "training recipe: that of [`two.py`](../configs/two.py)" in zoo.docs.read_text(encoding="utf-8")
+
+    def test_the_making_of_the_weights_is_linked_where_it_is_told(self, zoo: TinyZoo) -> None:
+        assert "how it was made" not in zoo.docs.read_text(encoding="utf-8")
+        zoo.weights.with_suffix(".md").touch()
+        zoo.write_pages()
+        assert "[how it was made](../configs/weights.md)" in zoo.docs.read_text(encoding="utf-8")
+
+    def test_what_is_outside_the_block_stays(self, zoo: TinyZoo) -> None:
+        for page, text in pages(zoo.cards(), zoo.root).items():
+            assert text.startswith(f"# Before\n\n{BEGIN}\n")
+            assert text.endswith(f"{END}\n\nAfter.\n")
+            assert text == page.read_text(encoding="utf-8")  # made twice, it is the same
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("", "0 times, expected once"),
+            (f"{BEGIN}{BEGIN}{END}", "2 times, expected once"),
+            (BEGIN, 'got "<!-- end of zoo table -->" 0 times'),
+            (f"{END}{BEGIN}", "comes before"),
+        ],
+    )
+    def test_need_both_markers(self, text: str, words: str, zoo: TinyZoo) -> None:
+        zoo.readme.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=f"README.md: .*{words}.*; mend the page"):
+            pages(zoo.cards(), zoo.root)
+
+    def test_a_missing_page(self, zoo: TinyZoo) -> None:
+        zoo.docs.unlink()
+        with pytest.raises(InputError, match="zoo.md: no such file; run this in the root"):
+            pages(zoo.cards(), zoo.root)
+
+
+@given(measurements)
+def test_what_was_measured_is_written_and_read(measured: Measured) -> None:
+    assert Measured.from_dict(json.loads(json.dumps(measured.to_dict()))) == measured
+
+
+def test_backends_of_all_cards_have_a_column(zoo: TinyZoo) -> None:
+    content = zoo.measured(zoo.one).to_dict()
+    content["rows"][1]["name"] = "tensorrt-fp16"
+    measured_file(zoo.one, zoo.folder).write_text(json.dumps(content), encoding="utf-8")
+    heads, (one, two) = table(zoo.cards())
+    assert heads[-3:] == ["pytorch", "tensorrt-fp16", "onnxruntime-fp32"]
+    assert (one[-3:], two[-3:]) == (["75.60", "75.61", "-"], ["75.60", "-", "75.61"])

@@ -1,0 +1,48 @@
+"""What a model costs, held against arithmetic on paper."""
+
+from pathlib import Path
+
+import pytest
+from safetensors.torch import save_file
+
+from tests.tools.tiny import CLASSES, SIZE, TinySegmentor
+from zoo.config import load_config
+from zoo.cost import Cost, model_cost
+from zoo.errors import InputError
+from zoo.registry import MODELS
+
+CONFIG = f"""
+model = dict(type="TinySegmentor")
+checkpoint = "tiny.safetensors"
+task = dict(type="SemanticSegmentation", classes=[dict(name=str(i), category_id=i) for i in range(11)])
+preprocess = dict(size={SIZE})
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    MODELS.register_module(name="TinySegmentor", module=TinySegmentor, force=True)
+    save_file(TinySegmentor().state_dict(), tmp_path / "tiny.safetensors")
+    path = tmp_path / "tiny.py"
+    path.write_text(CONFIG + 'dataset = dict(type="DigitsSegmentation", split="val")\n', encoding="utf-8")
+    return path
+
+
+def test_a_multiply_add_is_two(config: Path) -> None:
+    channels, pixels = 3 * len(CLASSES), SIZE[0] * SIZE[1]
+    found = model_cost(load_config(config))
+    assert found == Cost(parameters=channels + len(CLASSES), flops=2 * channels * pixels, input_size=SIZE)
+
+
+def test_a_size_that_is_kept_is_the_images_own(config: Path) -> None:
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace(f"size={SIZE}", 'resize="keep", size_divisor=64'), encoding="utf-8")
+    found = model_cost(load_config(config))
+    assert all(side % 64 == 0 for side in found.input_size)
+    assert found.flops == 2 * 3 * len(CLASSES) * found.input_size[0] * found.input_size[1]
+
+
+def test_there_must_be_an_image(config: Path) -> None:
+    config.write_text(CONFIG, encoding="utf-8")
+    with pytest.raises(InputError, match=r"tiny.py has no dataset to count on; add dataset=dict\(type=...\)"):
+        model_cost(load_config(config))

@@ -1,0 +1,99 @@
+"""List the zoo: what each model is, what it costs, and what was measured of it on each backend."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from command_line import Parser, run_tool
+from terminal import open_console
+
+from zoo.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from zoo.cards import Card
+
+EXAMPLES = """examples:
+  python tools/list_models.py
+  python tools/list_models.py --task semantic-segmentation --name 'fcn*' --json zoo.json
+
+parameters in millions, GFLOPs of one image (a multiply-add is two); metrics in points, on each config's data set"""
+PLAIN_WIDTH = 160  # of what is printed into a file or a pipe: a row has a line or two
+NUMBERS = ("parameters (M)", "GFLOPs", "input")
+
+
+def parser() -> Parser:
+    """The flags."""
+    flags = Parser(prog="list_models.py", description=__doc__, epilog=EXAMPLES)
+    flags.add_argument("--task", metavar="T", help="only the models of this task, for example detection")
+    flags.add_argument("--name", metavar="PATTERN", help="only those named like this: part of a name, or with * and ?")
+    flags.add_argument("--configs", type=Path, default=Path("configs"), metavar="D", help="default: configs")
+    flags.add_shared()
+    return flags
+
+
+def run(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Print the table, and give the same as data."""
+    cards = chosen(options)
+    show(cards)
+    return {"models": [card.to_dict() for card in cards]}
+
+
+def chosen(options: argparse.Namespace) -> list["Card"]:
+    """The cards of the models that the flags ask for. Raises InputError where there are none, or no such task."""
+    from zoo.cards import read_card
+    from zoo.listing import list_models
+    from zoo.tasks import TASKS
+
+    if options.task is not None and options.task not in TASKS:
+        raise InputError(f'--task: unknown task "{options.task}"; {nearest(options.task, TASKS)}')
+    paths = list_models(options.configs)
+    if not paths:
+        raise InputError(f"--configs {options.configs}: no configs in there; give a folder that has some")
+    named = [path for path in paths if options.name is None or matches(Path(path).stem, options.name)]
+    if not named:
+        raise InputError(
+            f'--name "{options.name}": no such model; {nearest(options.name, [Path(p).stem for p in paths])}'
+        )
+    cards = [card for card in map(read_card, named) if options.task in (None, card.task)]
+    if not cards:
+        raise InputError(f"none of {len(named)} models is of task {options.task}; leave out --task or --name")
+    return cards
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name is like a pattern; one without * ? [ may stand anywhere in the name."""
+    return fnmatchcase(name, pattern if any(sign in pattern for sign in "*?[") else f"*{pattern}*")
+
+
+def show(cards: Sequence["Card"]) -> None:
+    """The table, and what is wrong with it."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from zoo.cards import table
+
+    console = open_console()
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    heads, rows = table(cards)
+    shown = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    backends = heads[heads.index("metric") + 1 :]
+    for head in heads:
+        shown.add_column(head, justify="right" if head in (*NUMBERS, *backends) else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*row)
+    console.print(shown, markup=False)
+    for problem in (card.problem for card in cards if card.problem):
+        console.print(problem, soft_wrap=True, highlight=False, markup=False)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code."""
+    return run_tool(parser(), run, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""All that is known of one config of the zoo."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.cards.measured_card import Measured
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a config says of itself, and what was measured of it.
+
+    `what`, `paper` and `licence` are empty where the config has no card. `dataset` and `recipe` are its sections
+    `dataset` and `train`. `measured` is kept where it is stale. `problem`: one line that says why the card is not what
+    it should be, and how to mend it; None where all is well.
+    """
+
+    config: str
+    task: str
+    what: str
+    paper: str
+    licence: str
+    checkpoint: str | None
+    dataset: Mapping[str, Any]
+    recipe: Mapping[str, Any]
+    measured: Measured | None
+    problem: str | None
+
+    @property
+    def name(self) -> str:
+        """The config's file name without its ending."""
+        return Path(self.config).stem
+
+    @property
+    def state(self) -> str:
+        """One of "measured", "stale", "not measured" and "no card"."""
+        if not self.what:
+            return "no card"
+        if self.measured is None:
+            return "not measured"
+        return "measured" if self.problem is None else "stale"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "config": self.config,
+            "name": self.name,
+            "task": self.task,
+            "what": self.what,
+            "paper": self.paper,
+            "licence": self.licence,
+            "checkpoint": self.checkpoint,
+            "dataset": dict(self.dataset),
+            "recipe": dict(self.recipe),
+            "state": self.state,
+            "problem": self.problem,
+            "measured": None if self.measured is None else self.measured.to_dict(),
+        }

@@ -1,0 +1,40 @@
+"""What a measurement depends on, as one hash: where it differs, the card is stale."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from mmengine.config import Config
+
+from zoo.errors import InputError
+
+SECTIONS = ("model", "task", "preprocess", "dataset", "evaluator", "export")
+
+
+def fingerprint(config: Config) -> str:
+    """sha256 over the config's SECTIONS, its bases included, and the checkpoint's content; 64 hex digits.
+
+    Raises InputError where the checkpoint is missing, or a section holds what JSON cannot.
+    """
+    resolved = config.to_dict()
+    content = {name: resolved[name] for name in SECTIONS if name in resolved}
+    content["checkpoint"] = checkpoint_sha256(config) or config.get("checkpoint")
+    try:
+        text = json.dumps(content, sort_keys=True)
+    except TypeError as error:
+        raise InputError(f"config {config.filename}: {error}; a config holds plain data alone") from error
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def checkpoint_sha256(config: Config) -> str | None:
+    """Of the config's checkpoint file, or the one in its address; None where the config gives neither.
+
+    Raises InputError where there is no such file.
+    """
+    source = config.get("checkpoint")
+    if source is None or "://" in source:
+        return (source or "").partition("#sha256=")[2] or None
+    path = Path(config.filename).parent / source
+    if not path.is_file():
+        raise InputError(f"config {config.filename}: checkpoint {path}: no such file")
+    return hashlib.sha256(path.read_bytes()).hexdigest()

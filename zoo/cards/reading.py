@@ -1,0 +1,62 @@
+"""Reading the card of a config, and saying what is wrong with it."""
+
+import json
+from pathlib import Path
+
+from mmengine.config import Config
+
+from zoo.cards.card import Card
+from zoo.cards.fingerprint import fingerprint
+from zoo.cards.measured_card import Measured
+from zoo.config import load_config
+from zoo.errors import InputError
+from zoo.tasks import build_task
+
+MEASURED = Path(__file__).parent / "measured"
+UPDATE = "python tools/update_zoo.py"
+
+
+def measured_file(config: str | Path, folder: Path = MEASURED) -> Path:
+    """Where the measured part of a config's card lies; the file may be missing."""
+    return folder / f"{Path(config).stem}.json"
+
+
+def read_card(path: str | Path, folder: Path = MEASURED) -> Card:
+    """The card of a config file. Raises InputError where the config itself is faulty."""
+    config = load_config(path)
+    measured, problem = _measured(config, measured_file(path, folder))
+    section = config.get("card")
+    if section is None:
+        problem = "has no card; add card=dict(what=..., paper=..., licence=...) to it, then run " + UPDATE
+        section = {}
+    resolved = config.to_dict()
+    return Card(
+        config=str(path),
+        task=build_task(config.task).name,
+        what=section.get("what", ""),
+        paper=section.get("paper", ""),
+        licence=section.get("licence", ""),
+        checkpoint=config.get("checkpoint"),
+        dataset=resolved.get("dataset", {}),
+        recipe=resolved.get("train", {}),
+        measured=measured,
+        problem=None if problem is None else f"{path} {problem}",
+    )
+
+
+def _measured(config: Config, file: Path) -> tuple[Measured | None, str | None]:
+    """The measured part, and what is wrong with it."""
+    again = f"run {UPDATE} {config.filename}"
+    if not file.is_file():
+        return None, f"was not measured; {again}"
+    try:
+        measured = Measured.from_dict(json.loads(file.read_text(encoding="utf-8")))
+    except (KeyError, TypeError, ValueError) as error:
+        return None, f"was measured, but {file} cannot be read ({type(error).__name__}: {error}); {again}"
+    try:
+        current = fingerprint(config)
+    except InputError as error:
+        return measured, f"cannot be compared with what was measured: {error}"
+    if current != measured.fingerprint:
+        return measured, f"or its checkpoint has changed since it was measured; {again}"
+    return measured, None

@@ -1,0 +1,84 @@
+"""One card as a section of docs/zoo.md."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from zoo.cards.card import Card
+from zoo.cards.measured_card import BackendFigures, Measured
+from zoo.cards.table import figure_words, metric_words, size_words
+
+Link = Callable[[Path], str]
+
+
+def section(card: Card, link: Link) -> list[str]:
+    """The lines of Markdown: all that is on the card. `link` gives the address of a path as the page writes it."""
+    config = Path(card.config)
+    lines = [f"## {card.name}", "", card.what]
+    if card.problem:
+        lines += ["", f"**{card.state.capitalize()}.**"]
+    lines += ["", f"- config: [`{config.name}`]({link(config)}), task {card.task}"]
+    if card.paper:
+        lines += [f"- source: {card.paper}", f"- licence: {card.licence}"]
+    lines += _checkpoint(card, link)
+    if card.measured is not None:
+        lines += [*_cost(card.measured), "", *_figures(card.measured, card.dataset)]
+    return lines
+
+
+def _checkpoint(card: Card, link: Link) -> list[str]:
+    lines = []
+    if card.checkpoint is not None and "://" in card.checkpoint:
+        lines.append(f"- checkpoint: `{card.checkpoint}`")
+    elif card.checkpoint is not None:
+        weights = Path(card.config).parent / card.checkpoint
+        about = weights.with_suffix(".md")
+        more = f", [how it was made]({link(about)})" if about.is_file() else ""
+        lines.append(f"- checkpoint: [`{weights.name}`]({link(weights)}){more}")
+    if card.measured is not None and card.measured.checkpoint_sha256 is not None:
+        lines.append(f"- sha256 of the checkpoint: `{card.measured.checkpoint_sha256}`")
+    if "config" in card.recipe:
+        other = Path(card.config).parent / card.recipe["config"]
+        lines.append(f"- training recipe: that of [`{other.name}`]({link(other)})")
+    elif card.recipe:
+        lines.append(f"- training recipe: `{json.dumps(card.recipe)}`")
+    return lines
+
+
+def _cost(measured: Measured) -> list[str]:
+    return [
+        f"- parameters: {measured.parameters}",
+        f"- input: {size_words(measured)} (height x width), {measured.flops / 1e9:.3f} GFLOPs an image",
+    ]
+
+
+def _figures(measured: Measured, dataset: Mapping[str, Any]) -> list[str]:
+    """A table with a row for each figure and a column for each backend."""
+    rows = measured.rows
+    names = list(dict.fromkeys(key for row in rows for key in row.figures))
+    lines = [
+        f"| | {' | '.join(row.name for row in rows)} |",
+        f"|---|{'---:|' * len(rows)}",
+        *(_figure(name, rows, bold=name == measured.metric) for name in names),
+        f"| difference, {measured.unit} | {' | '.join(_difference(row) for row in rows)} |",
+        f"| gate | {' | '.join('-' if row.gate is None else f'{row.gate:g}' for row in rows)} |",
+        f"| verdict | {' | '.join(row.verdict for row in rows)} |",
+    ]
+    about = ", ".join([dataset["type"], *(f"{key} {value}" for key, value in dataset.items() if key != "type")])
+    machine = measured.machine
+    libraries = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    on = f"{machine['processor']}, {machine['threads']} threads, Python {machine['python']}, {libraries}"
+    return [*lines, "", f"On {measured.images} images ({about}), measured {measured.date} on {on}."]
+
+
+def _figure(name: str, rows: tuple[BackendFigures, ...], *, bold: bool) -> str:
+    words = f"**{metric_words(name)}**" if bold else metric_words(name)
+    return f"| {words} | {' | '.join(figure_words(row.figures.get(name)) for row in rows)} |"
+
+
+def _difference(row: BackendFigures) -> str:
+    if row.difference is None:
+        return "-"
+    interval = "" if row.interval is None else f" ({row.interval[0]:+.2f} to {row.interval[1]:+.2f})"
+    return f"{row.difference:+.3f}{interval}"

@@ -1,0 +1,46 @@
+"""What a model costs: its parameters, and the floating point operations of one image. Needs torch."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from mmengine.config import Config
+from torch.utils.flop_counter import FlopCounterMode
+
+from zoo.build import build_model
+from zoo.contract import contract_module
+from zoo.datasets.building import build_dataset
+from zoo.errors import InputError
+from zoo.preprocess import CHANNELS, Preprocess
+from zoo.tasks import build_task
+
+
+class Cost(NamedTuple):
+    """`flops`: two for each multiply-add; `input_size`: (height, width) in pixels of the tensor that was run."""
+
+    parameters: int
+    flops: int
+    input_size: tuple[int, int]
+
+
+def model_cost(config: Config) -> Cost:
+    """Of the unpatched model on the first image of the config's data set, preprocessed as the config says.
+
+    torch's FlopCounterMode counts convolutions, matrix products and attention, and nothing else. Where the work depends
+    on what is seen (the proposals of a two-stage detector), so does the count. Raises InputError where the config has
+    no data set, and what building the model and the data set raise.
+    """
+    if "dataset" not in config:
+        raise InputError(f"config {config.filename} has no dataset to count on; add dataset=dict(type=...)")
+    task = build_task(config.task)
+    model = build_model(config)
+    module = contract_module(model, task, "final", dict(config.get("export", {}).get("forward", {})))
+    image = build_dataset(config.dataset, task)[0]["image"]
+    preprocess = Preprocess.from_dict(config.preprocess)
+    height, width = preprocess.geometry(*image.shape[:2]).tensor_size
+    tensor = np.empty((1, CHANNELS, height, width), np.float32)
+    preprocess.run(image, tensor[0])
+    with torch.no_grad(), FlopCounterMode(display=False) as counted:
+        module(torch.from_numpy(tensor))
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return Cost(parameters, counted.get_total_flops(), (height, width))
