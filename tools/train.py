@@ -1,108 +1,200 @@
-"""Trains a shipped model as its config's recipe says, scores it on val, and publishes weights and card."""
+"""Trains a shipped model as its config's recipe says, scores it on val, and publishes it or holds it to what is."""
 
 import argparse
-import json
 import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from command_line import Parser, run_tool
 
-from zoo.errors import InputError
+from zoo.errors import GateError, InputError
 
 if TYPE_CHECKING:
     from mmengine.config import Config
     from torch import nn
 
-    from zoo.training import Recipe
+    from zoo.training import CheckpointCard, Recipe, Reproduction, TrainingRun
+    from zoo.training.checkpoint_card import Figures
 
-EXAMPLE = "example: python tools/train.py configs/segmentation/fcn_r18_digits.py --publish"
-HISTORY = "training.json"
+EXAMPLES = """examples:
+  python tools/train.py configs/segmentation/fcn_r18_digits.py --publish
+  python tools/train.py configs/segmentation/fcn_r18_digits.py --seed 1 --reproduce --work-dir work_dirs/train/again
+
+mmengine trains on a GPU where it finds one (CUDA_VISIBLE_DEVICES= hides it).
+exit codes: 0 good, 2 wrong usage or input, 3 --reproduce came to other figures, 130 interrupted,
+1 a fault of zooport"""
+LAST_SEED = 2**32 - 1  # numpy's
+TRAINING_FLAGS = ("iters", "seed", "amp", "resume")
 
 
 def parser() -> Parser:
     """The flags."""
-    flags = Parser(prog="train.py", description=__doc__, epilog=EXAMPLE)
+    flags = Parser(prog="train.py", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("config", type=Path, metavar="CONFIG", help="a config with a train section")
     flags.add_argument("--work-dir", type=Path, metavar="D", help="default: work_dirs/train/<config>")
     flags.add_argument("--iters", type=int, metavar="N", help="train N iterations instead of the recipe's")
+    flags.add_argument("--seed", type=int, metavar="N", help="default: the recipe's")
+    flags.add_argument("--amp", action="store_true", help="mixed precision: bfloat16 on a CPU, float16 on a GPU")
     flags.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the work dir")
-    flags.add_argument("--checkpoint", type=Path, metavar="F", help="do not train: score (and publish) this .pth")
-    flags.add_argument("--publish", action="store_true", help="write the config's checkpoint= file, and its card")
+    flags.add_argument("--checkpoint", type=Path, metavar="F", help="do not train: take this .pth of an earlier run")
+    then = flags.add_mutually_exclusive_group()
+    then.add_argument("--publish", action="store_true", help="write the config's checkpoint= file, and its card")
+    then.add_argument(
+        "--reproduce", action="store_true", help="compare with the published weights, and add the run to their card"
+    )
+    flags.add_argument("--remark", metavar="TEXT", help='for the card, about the run: "shared with other work"')
     flags.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), metavar="N", help="CPU threads")
     flags.add_shared()
     return flags
 
 
+def check_flags(options: argparse.Namespace) -> None:
+    """Raises InputError for values and combinations that cannot be meant."""
+    for name, least, most in (("threads", 1, None), ("iters", 1, None), ("seed", 0, LAST_SEED)):
+        value = getattr(options, name)
+        if value is not None and (value < least or (most is not None and value > most)):
+            raise InputError(f"--{name} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
+    values = {name: getattr(options, name) for name in TRAINING_FLAGS}
+    given = [f"--{name}" for name, value in values.items() if value is not None and value is not False]  # 0 is a seed
+    if options.checkpoint is not None and given:
+        raise InputError(f"--checkpoint {options.checkpoint}: this does not train; leave out {', '.join(given)}")
+    if options.reproduce and options.iters is not None:
+        raise InputError("--reproduce --iters: a reproduction does what the recipe says; leave out --iters")
+
+
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
-    """Trains or loads, scores, publishes. Raises ZooportError. Its imports are here: --help needs no torch."""
-    if options.threads < 1:
-        raise InputError(f"--threads {options.threads}: expected 1 or more")
+    """Trains or loads, scores, then publishes or compares. Raises ZooportError. Its imports are here, for --help."""
+    check_flags(options)
     import torch
 
+    from zoo.build import build_model
     from zoo.config import load_config
-    from zoo.training import Recipe, load_trained, publish, round_to_half, score
+    from zoo.training import CheckpointCard, Recipe, check_publishable, check_whole, load_trained, reproduction
 
     logging.disable(logging.NOTSET)  # the log of a training is its progress
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     torch.set_num_threads(options.threads)
-    path: Path = options.config
-    config = load_config(path)
-    recipe = Recipe.from_config(config, path, options.iters)
+    config = load_config(options.config)
+    recipe = Recipe.from_config(config, options.config, iterations=options.iters, seed=options.seed)
+    if options.publish or options.reproduce:  # before the long work: can it be kept?
+        file = published_file(config)
+        check_publishable(file)
+    if options.reproduce:
+        card, published = CheckpointCard.read(file.with_suffix(".json")), build_model(config)
     if options.checkpoint is None:
-        model, history = trained(config, recipe, options)
+        model, training = trained(config, recipe, options)
     else:
-        model, iterations = load_trained(config, options.checkpoint)
-        history = {"iterations": iterations, "minutes": float("nan"), "threads": options.threads}
-        if (options.checkpoint.parent / HISTORY).is_file():
-            history |= json.loads((options.checkpoint.parent / HISTORY).read_text(encoding="utf-8"))
-    round_to_half(model)
-    figures = {}
-    for other in (path, *(path.parent / name for name in recipe.also)):
-        other_config = load_config(other)
-        if other != path:
-            model.test_cfg = dict(other_config.model.test_cfg)  # type: ignore[assignment]  # the only difference
-        figures[other.as_posix()] = score(other_config, model, progress=_show)
-        for name, value in figures[other.as_posix()].items():
-            print(f"{other}: {name} {value:.2f}")
-    if not options.publish:
-        return {"figures": figures}
-    file = (path.parent / config.checkpoint).resolve()
-    card = publish(model, file, config=path.as_posix(), recipe=recipe, figures=figures, history=history)
-    print(f"{file} ({file.stat().st_size} bytes), card {card}")
-    return {"figures": figures, "checkpoint": str(file), "card": str(card)}
+        model, training = load_trained(config, options.checkpoint)
+    recipe = replace(recipe, seed=training.seed)
+    training = replace(training, remark=options.remark or training.remark)
+    if options.reproduce:
+        check_whole(training, recipe)
+    figures = scored(options.config, recipe, model)
+    content: dict[str, Any] = {"training": training.to_dict(), "figures": figures}
+    if options.publish:
+        return content | publish_weights(file, recipe, training, model, figures)
+    if options.reproduce:
+        again = reproduction(training, model, figures, scored(options.config, recipe, published))
+        return content | compare(config, file, card, again)
+    show(figures)
+    return content
 
 
-def trained(config: "Config", recipe: "Recipe", options: argparse.Namespace) -> tuple["nn.Module", dict[str, Any]]:
-    """Trains; the model and what the card tells of the run. An interruption says how to go on."""
-    from zoo.training import train
+def published_file(config: "Config") -> Path:
+    """Where the config's weights lie. Raises InputError where they are no file of ours to write."""
+    source = config.get("checkpoint")
+    if source is None or "://" in source or not source.endswith(".safetensors"):
+        raise InputError(f"config {config.filename}: checkpoint is {source}; expected the path of a .safetensors file")
+    return Path(config.filename).parent.joinpath(source).resolve()
+
+
+def trained(config: "Config", recipe: "Recipe", options: argparse.Namespace) -> tuple["nn.Module", "TrainingRun"]:
+    """Trains, or goes on; draws the curves of what was done. An interruption says how to go on."""
+    from zoo.training import TrainingRun, last_checkpoint, read_run, train, write_curves
 
     work_dir = options.work_dir or Path("work_dirs") / "train" / options.config.stem
+    run = TrainingRun.beginning(options.config, seed=recipe.seed, amp=options.amp)
+    resume = last_checkpoint(work_dir) if options.resume else None
+    if resume is not None:
+        run = run.after(read_run(resume), seed=options.seed)
+        recipe = replace(recipe, seed=run.seed)
+    check_writable(work_dir)
     try:
-        if not options.resume:
-            work_dir.mkdir(parents=True, exist_ok=True)
-            with TemporaryFile(dir=work_dir):  # before the long work: can it be written?
-                pass
-    except OSError as error:
-        raise InputError(f"{work_dir} cannot be written: {error.strerror}; give another --work-dir") from error
-    try:
-        model, minutes = train(config, options.config, recipe, work_dir, resume=options.resume)
+        return train(config, options.config, recipe, work_dir, run, resume=resume)
     except KeyboardInterrupt as stop:
         if (work_dir / "last_checkpoint").is_file():
             stop.add_note("go on with --resume")
         raise
-    history = {"iterations": recipe.iterations, "minutes": minutes, "threads": options.threads}
-    (work_dir / HISTORY).write_text(json.dumps(history) + "\n", encoding="utf-8")
-    return model, history
+    finally:
+        if curves := write_curves(work_dir):
+            print(f"curves: {curves}")
 
 
-def _show(done: int, total: int) -> None:
-    end = "\n" if done == total else ""
-    print(f"\rscored {done}/{total}", end=end, file=sys.stderr, flush=True)
+def check_writable(work_dir: Path) -> None:
+    """Before the long work. Raises InputError."""
+    try:
+        work_dir.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=work_dir):
+            pass
+    except OSError as error:
+        raise InputError(f"{work_dir} cannot be written: {error.strerror}; give another --work-dir") from error
+
+
+def scored(path: Path, recipe: "Recipe", model: "nn.Module") -> "Figures":
+    """The figures of the model as it would be published, on the config and those that use the same weights."""
+    from zoo.training import round_to_half, rounded, score_all
+
+    def progress(done: int, total: int) -> None:
+        print(f"\rscored {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+    round_to_half(model)
+    return rounded(score_all(path, recipe.also, model, progress=progress))
+
+
+def show(figures: "Figures") -> None:
+    """One line for each figure."""
+    for config, row in figures.items():
+        for metric, value in row.items():
+            print(f"{config}: {metric} {'nothing to judge' if value is None else f'{value:.2f}'}")
+
+
+def publish_weights(
+    file: Path, recipe: "Recipe", training: "TrainingRun", model: "nn.Module", figures: "Figures"
+) -> dict[str, Any]:
+    """Weights, card and page; where they are, as data."""
+    from zoo.training import half_precision_file, new_card, publish
+
+    show(figures)
+    weights = half_precision_file(model)
+    card = publish(new_card(file.name, weights, model, figures, recipe, training), file.parent, weights)
+    print(f"{file} ({len(weights)} bytes), card {card} and {card.with_suffix('.md').name}")
+    return {"checkpoint": str(file), "card": str(card)}
+
+
+def compare(config: "Config", file: Path, card: "CheckpointCard", again: "Reproduction") -> dict[str, Any]:
+    """Both figures and their difference; kept on the card, also where the gate is missed. Raises GateError."""
+    from zoo.training import check_figures, main_metric, publish
+
+    for name, row in again.figures.items():
+        for metric, value in row.items():
+            if value is None or (change := again.differences[name][metric]) is None:
+                print(f"{name}: {metric} nothing to judge")
+            else:
+                print(f"{name}: {metric} {value:.2f}, published {value - change:.2f}, difference {change:+.2f}")
+    path = publish(card.with_reproduction(again), file.parent)
+    print(f"card: {path} and {path.with_suffix('.md').name}")
+    content = {"reproduction": again.to_dict(), "card": str(path)}
+    try:
+        check_figures(again, next(iter(again.figures)), main_metric(config))
+    except GateError as error:
+        error.data = content  # type: ignore[attr-defined]  # what run_tool writes beside the error
+        raise
+    return content
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,11 +4,9 @@ Files are never unpickled with code: safetensors, or torch.load(weights_only=Tru
 """
 
 import hashlib
-import pickle
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 from urllib.error import URLError
 
 import torch
@@ -17,21 +15,24 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from zoo.errors import InputError, nearest
+from zoo.torch_file import read_torch_file, unreadable
 
 TORCHVISION_SCHEME = "torchvision://"
 HTTPS_SCHEME = "https://"
 SHOWN = 3  # names of tensors in an error message
 NESTED_KEYS = ("state_dict", "model")  # where training frameworks keep the weights in a larger dictionary
+WRAPPERS = ("module.", "model.")  # what they put before all names, outermost first: distributed training, the trainer
 
 
 def load_checkpoint(model: nn.Module, source: str | Path, *, folder: Path | None = None) -> None:
     """Load weights into a model; every parameter and buffer must be there, in the model's shape.
 
     `source`: a path (relative ones against `folder`), ``https://...#sha256=<64 hex digits>`` or
-    ``torchvision://<WeightsEnum>.<NAME>``. Half-precision weights are widened to the model's dtype.
+    ``torchvision://<WeightsEnum>.<NAME>``. Half-precision weights are widened to the model's dtype. What a training
+    wrapped the model in ("module.", "model." before every name) is taken off, so mmengine's checkpoints load, too.
     Raises InputError: no such file, a wrong hash, pickled code, a corrupt file, or weights of another model.
     """
-    state = _state_dict(str(source), folder)
+    state = _unwrapped(_state_dict(str(source), folder), model)
     _check_fits(model, state, str(source))
     model.load_state_dict({**model.state_dict(), **state})
 
@@ -49,24 +50,28 @@ def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:
 
 
 def _read(path: Path) -> Mapping[str, Tensor]:
-    try:
-        if path.suffix == ".safetensors":
+    if path.suffix == ".safetensors":
+        try:
             return load_file(path)
-        content: Any = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise InputError(
-            f"checkpoint {path} holds pickled Python objects besides tensors, which could run code when loaded, "
-            "so it was not loaded; save model.state_dict() alone, best as safetensors"
-        ) from error
-    except (SafetensorError, RuntimeError, EOFError, OSError, ValueError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"checkpoint {path} cannot be read (truncated or not a checkpoint?): {reason}") from error
+        except (SafetensorError, OSError) as error:
+            raise unreadable(path, error) from error
+    content = read_torch_file(path)
     for key in NESTED_KEYS:
         if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
             content = content[key]
     if not isinstance(content, Mapping) or not all(isinstance(value, Tensor) for value in content.values()):
         raise InputError(f"checkpoint {path}: expected a state dict of tensors, got {type(content).__name__}")
     return content
+
+
+def _unwrapped(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:
+    """The state without a prefix that all of its names share, unless those of the model share it, too."""
+    for prefix in WRAPPERS:
+        if all(name.startswith(prefix) for name in state) and not all(
+            name.startswith(prefix) for name in model.state_dict()
+        ):
+            state = {name.removeprefix(prefix): tensor for name, tensor in state.items()}
+    return state
 
 
 def _address_and_hash(url: str) -> tuple[str, str]:

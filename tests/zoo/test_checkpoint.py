@@ -65,6 +65,28 @@ def test_torch_files_of_tensors(wrap: str | None, tmp_path: Path) -> None:
     assert same(loaded, source)
 
 
+@pytest.mark.parametrize("prefix", ["model.", "module.", "module.model."])
+def test_a_prefix_of_all_names_is_taken_off(prefix: str, tmp_path: Path) -> None:
+    source = model(seed=1)
+    torch.save({prefix + name: tensor for name, tensor in source.state_dict().items()}, tmp_path / "w.pth")
+    loaded = model(seed=2)
+    load_checkpoint(loaded, tmp_path / "w.pth")
+    assert same(loaded, source)
+
+
+def test_a_prefix_that_is_the_models_own_stays(tmp_path: Path) -> None:
+    source, loaded = (nn.ModuleDict({"model": model(seed=seed)}) for seed in (1, 2))
+    torch.save(source.state_dict(), tmp_path / "w.pth")
+    load_checkpoint(loaded, tmp_path / "w.pth")
+    assert same(loaded, source)
+
+
+def test_a_prefix_of_some_names_stays(tmp_path: Path) -> None:
+    torch.save({"model.0.weight": torch.zeros(1), "0.bias": torch.zeros(4)}, tmp_path / "w.pth")
+    with pytest.raises(InputError, match=r"1 unknown \(model\.0\.weight\)"):
+        load_checkpoint(model(), tmp_path / "w.pth")
+
+
 def test_a_missing_batch_counter_is_forgiven(tmp_path: Path) -> None:
     state = {key: value for key, value in model().state_dict().items() if not key.endswith("num_batches_tracked")}
     torch.save(state, tmp_path / "w.pth")
@@ -97,6 +119,19 @@ def test_a_truncated_file(name: str, keep: int, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(InputError, match=rf"checkpoint .*{name} (cannot be read|holds pickled)"):
         load_checkpoint(model(), path)
+
+
+def test_every_flipped_byte_is_an_input_error_or_loads(tmp_path: Path) -> None:
+    torch.save({"state_dict": model().state_dict()}, tmp_path / "w.pth")
+    content = bytearray((tmp_path / "w.pth").read_bytes())
+    refused = 0
+    for place in range(0, len(content), 37):
+        (tmp_path / "w.pth").write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+        try:
+            load_checkpoint(model(), tmp_path / "w.pth")
+        except InputError:
+            refused += 1
+    assert refused > 10
 
 
 def test_no_such_file(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """The shipped weights: small, half precision, truthfully described by their cards, good enough to mean something."""
 
 import hashlib
+import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from safetensors.torch import load_file
 from zoo.checkpoint import load_checkpoint
 from zoo.config import load_config
 from zoo.registry import MODELS
-from zoo.training import Recipe, score
+from zoo.training import CheckpointCard, Recipe, check_figures, checkpoint_page, score
 
 CONFIGS = {
     "configs/detection/faster-rcnn_r18-fpn_digits.py": ("coco/box_AP", 60),
@@ -41,14 +43,39 @@ def test_together_they_are_small() -> None:
 
 @pytest.mark.parametrize("file", WEIGHTS, ids=lambda file: file.stem)
 def test_the_card_describes_the_file(file: Path) -> None:
-    card = file.with_suffix(".md").read_text(encoding="utf-8")
+    card = card_of(file)
     state = load_file(file)
-    assert hashlib.sha256(file.read_bytes()).hexdigest() in card
-    assert f"{file.stat().st_size} bytes" in card
+    assert (card.file, card.bytes) == (file.name, file.stat().st_size)
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == card.sha256
     assert {tensor.dtype for tensor in state.values()} <= {torch.float16, torch.int64}
     assert all(tensor.isfinite().all() for tensor in state.values())
     counted = sum(t.numel() for name, t in state.items() if not re.search(r"running_|num_batches", name))
-    assert f"parameters: {counted}\n" in card
+    assert card.parameters == counted
+
+
+@pytest.mark.parametrize("file", WEIGHTS, ids=lambda file: file.stem)
+def test_the_page_says_what_the_card_says(file: Path) -> None:
+    page = file.with_suffix(".md").read_text(encoding="utf-8")
+    assert page == checkpoint_page(card_of(file)), "the .json is what counts: publish(card, folder) renders the .md"
+
+
+@pytest.mark.parametrize("file", WEIGHTS, ids=lambda file: file.stem)
+def test_the_card_has_the_recipe_of_its_config(file: Path) -> None:
+    card = card_of(file)
+    path = ROOT / card.training.config
+    recipe = Recipe.from_config(load_config(path), path, seed=card.training.seed)
+    assert json.loads(json.dumps(asdict(recipe))) == card.recipe, "train again, and publish"
+
+
+@pytest.mark.parametrize("file", WEIGHTS, ids=lambda file: file.stem)
+def test_no_reproduction_came_to_other_figures(file: Path) -> None:
+    card = card_of(file)
+    for run in card.reproduced:
+        check_figures(run, card.training.config, CONFIGS[card.training.config][0])
+
+
+def card_of(file: Path) -> CheckpointCard:
+    return CheckpointCard.read(file.with_suffix(".json"))
 
 
 def measured(config: str, limit: int | None = None) -> float:
@@ -60,10 +87,10 @@ def measured(config: str, limit: int | None = None) -> float:
 
 
 def on_the_card(config: str) -> float:
-    cards = "".join(file.with_suffix(".md").read_text(encoding="utf-8") for file in WEIGHTS)
-    row = re.search(rf"\| `{re.escape(config)}` \| {CONFIGS[config][0]} \| ([\d.]+) \|", cards)
-    assert row is not None
-    return float(row[1])
+    figures = next(row for file in WEIGHTS for name, row in card_of(file).figures.items() if name == config)
+    value = figures[CONFIGS[config][0]]
+    assert value is not None
+    return value
 
 
 @pytest.mark.parametrize("config", CONFIGS)

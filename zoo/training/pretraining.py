@@ -6,6 +6,7 @@ import math
 import cv2
 import torch
 import torch.nn.functional as F
+from mmengine.device import get_device
 from torch import nn
 from torch.utils.data import DataLoader
 
@@ -23,13 +24,15 @@ def pretrain(
 ) -> None:
     """Trains a ResNet18 of the zoo in place, as a classifier of patches of `side` pixels (AdamW, warm-up and cosine).
 
-    It is trained at the default strides, without dilation, which costs a quarter; the weights have the same shapes.
+    It is trained on mmengine's device, at the default strides, without dilation, which costs a quarter; the weights
+    have the same shapes.
     """
     torch.manual_seed(seed)
     plain = ResNet18(backbone.conv1.out_channels)  # type: ignore[union-attr, arg-type]  # a ResNet18
     plain.load_state_dict(backbone.state_dict())
     classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(plain.out_channels[-1], NUM_CLASSES))
-    both = nn.ModuleList([plain, classifier]).to(memory_format=torch.channels_last).train()
+    device = get_device()
+    both = nn.ModuleList([plain, classifier]).to(memory_format=torch.channels_last).to(device).train()
     optimizer = torch.optim.AdamW(both.parameters(), lr=lr, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / WARMUP, 0.5 + 0.5 * math.cos(math.pi * step / iterations))
@@ -38,6 +41,7 @@ def pretrain(
     loader = DataLoader(patches, batch_size, num_workers=1, worker_init_fn=_one_thread, prefetch_factor=4)
     right = 0
     for step, (images, digits) in enumerate(loader, 1):
+        images, digits = images.to(device), digits.to(device)  # noqa: PLW2901 - the batch, where the model is
         features = plain(images.contiguous(memory_format=torch.channels_last))
         logits = classifier(features[-1].mean(dim=(2, 3)))
         loss = F.cross_entropy(logits, digits, label_smoothing=0.05)

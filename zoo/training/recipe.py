@@ -36,8 +36,11 @@ class Recipe:
     also: tuple[str, ...] = field(default_factory=tuple)
 
     @classmethod
-    def from_config(cls, config: Config, path: Path, iterations: int | None = None) -> Self:
-        """The recipe of a loaded config at `path`. Raises InputError where it has none, or an unknown key."""
+    def from_config(cls, config: Config, path: Path, *, iterations: int | None = None, seed: int | None = None) -> Self:
+        """The recipe of a loaded config at `path`, with other iterations and another seed where they are given.
+
+        Raises InputError where it has none, or an unknown key.
+        """
         section = dict(config.get("train", {}))
         if "config" in section:
             raise InputError(
@@ -54,6 +57,5 @@ class Recipe:
             if key not in section:
                 raise InputError(f'config {path}: key train."{key}" is missing')
         size = tuple(config.preprocess["size"])
-        if iterations is not None:
-            section["iterations"] = iterations
-        return cls(**{"crop": size, **section, "size": size})
+        given = {key: value for key, value in (("iterations", iterations), ("seed", seed)) if value is not None}
+        return cls(**{"crop": size, **section, **given, "size": size})

@@ -1,7 +1,7 @@
 """Training through mmengine's Runner."""
 
-import pickle
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,40 +18,58 @@ from zoo.datasets import DigitsTraining
 from zoo.datasets.digits_training import collate
 from zoo.errors import InputError
 from zoo.registry import MODELS
+from zoo.training.mixed_precision import optim_wrapper
 from zoo.training.pretraining import pretrain
 from zoo.training.recipe import Recipe
 from zoo.training.trainable import Trainable
+from zoo.training.trained import RUN_KEY
+from zoo.training.training_run import TrainingRun
 
 BACKBONE_PREFIX = "backbone."
 CHECKPOINTS_KEPT = 3
+LOG_INTERVAL = 10  # iterations; also mmengine's window of the mean, so that each counts once
 
 
-class PlainCheckpoint(Hook):  # type: ignore[misc]  # mmengine is untyped
-    """Leaves mmengine's log history, pickled Python objects, out of checkpoints: weights_only=True then reads them."""
+class RunInCheckpoint(Hook):  # type: ignore[misc]  # mmengine is untyped
+    """Writes what is known of the run into its checkpoints.
+
+    Leaves mmengine's log history out, pickled Python objects: mmengine itself can only resume from checkpoints without.
+    """
 
     priority = "VERY_LOW"
 
+    def __init__(self, run: TrainingRun) -> None:
+        self.before, self.begin = run, time.perf_counter()
+
+    def so_far(self, iterations: int) -> TrainingRun:
+        """The run, now that it has done as many iterations."""
+        minutes = self.before.minutes + (time.perf_counter() - self.begin) / 60
+        return replace(self.before, iterations=iterations, minutes=minutes)
+
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict[str, Any]) -> None:  # noqa: ARG002 - mmengine's
-        """Empties the history in place."""
+        """Changes the checkpoint in place."""
         checkpoint["message_hub"] = {"log_scalars": {}, "runtime_info": {}, "resumed_keys": {}}
+        checkpoint["meta"][RUN_KEY] = self.so_far(checkpoint["meta"]["iter"]).to_dict()
 
 
 def train(
-    config: Config, path: Path, recipe: Recipe, work_dir: Path, *, resume: bool = False
-) -> tuple[nn.Module, float]:
-    """Trains the config's model and returns it, with the minutes that it took; logs and checkpoints go to `work_dir`.
+    config: Config, path: Path, recipe: Recipe, work_dir: Path, run: TrainingRun, *, resume: Path | None = None
+) -> tuple[nn.Module, TrainingRun]:
+    """Trains the config's model and returns it, on the CPU, with the finished run; logs and checkpoints: `work_dir`.
 
-    `path` is the config's own. `resume` goes on from the last checkpoint in `work_dir`; its minutes then count from
-    there. Raises InputError where there is none, or the backbone's file is missing.
+    `path` is the config's own. `resume`: the checkpoint to go on from; `run` is then what that file tells of itself.
+    Training runs on the device that mmengine finds (a GPU where there is one). Raises InputError where the backbone's
+    file is missing, or there is no mixed precision on the device.
     """
-    if resume and not (work_dir / "last_checkpoint").is_file():
-        raise InputError(f"--resume: no checkpoint in {work_dir}; train without --resume, or give its --work-dir")
-    begin = time.perf_counter()
+    record = RunInCheckpoint(run)
+    wrapper = optim_wrapper(amp=run.amp)
     torch.manual_seed(recipe.seed)
     model = MODELS.build(config.model)
     if recipe.backbone is not None:
         _load_backbone(model, path.parent / recipe.backbone)
-    if recipe.pretrain is not None and not resume:
+    if resume is None:
+        (work_dir / "last_checkpoint").unlink(missing_ok=True)  # of an earlier run, which --resume must not take
+    if recipe.pretrain is not None and resume is None:
         pretrain(model.get_submodule("backbone"), num_scenes=recipe.num_scenes, seed=recipe.seed, **recipe.pretrain)
     options = {key: getattr(recipe, key) for key in ("size", "crop", "scale", "num_scenes", "seed")}
     dataset = DigitsTraining(recipe.iterations * recipe.batch_size, **options)
@@ -74,10 +92,10 @@ def train(
         work_dir=str(work_dir),
         train_dataloader=loader,
         train_cfg={"type": "IterBasedTrainLoop", "max_iters": recipe.iterations},
-        optim_wrapper={"type": "OptimWrapper", **optimizer},
+        optim_wrapper={**wrapper, **optimizer},
         param_scheduler=schedule if recipe.iterations > recipe.warmup else None,
         default_hooks={
-            "logger": {"type": "LoggerHook", "interval": 20},
+            "logger": {"type": "LoggerHook", "interval": LOG_INTERVAL},
             "checkpoint": {
                 "type": "CheckpointHook",
                 "by_epoch": False,
@@ -85,29 +103,16 @@ def train(
                 "max_keep_ckpts": CHECKPOINTS_KEPT,
             },
         },
-        custom_hooks=[PlainCheckpoint()],
-        log_processor={"by_epoch": False},
+        custom_hooks=[record],
+        log_processor={"by_epoch": False, "window_size": LOG_INTERVAL},
         randomness={"seed": recipe.seed},
-        resume=resume,
+        load_from=None if resume is None else str(resume),
+        resume=resume is not None,
         default_scope="zoo",
         experiment_name=path.stem,
     )
     runner.train()
-    return model, (time.perf_counter() - begin) / 60
-
-
-def load_trained(config: Config, checkpoint: Path) -> tuple[nn.Module, int]:
-    """The config's model with the weights of a checkpoint that `train` wrote, and the iteration it was written at."""
-    try:
-        content = torch.load(checkpoint, map_location="cpu", weights_only=True)
-        trainable = Trainable(MODELS.build(config.model))
-        trainable.load_state_dict(content["state_dict"])
-        return trainable.model, int(content["meta"]["iter"])
-    except (OSError, pickle.UnpicklingError, EOFError, KeyError, TypeError, RuntimeError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(
-            f"checkpoint {checkpoint} cannot be read: {reason}; give a .pth that tools/train.py wrote for this config"
-        ) from error
+    return model.cpu(), record.so_far(runner.iter)
 
 
 def _load_backbone(model: nn.Module, file: Path) -> None:

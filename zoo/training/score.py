@@ -1,6 +1,7 @@
 """A model's figure on its config's data set, in eager PyTorch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,16 @@ import torch
 from mmengine.config import Config
 from torch import nn
 
+from zoo.config import load_config
 from zoo.contract import contract_module
+from zoo.datasets.building import build_dataset
 from zoo.preprocess import Preprocess
-from zoo.registry import DATASETS, METRICS
+from zoo.registry import METRICS
 from zoo.tasks import build_task
+from zoo.training.training_run import config_name
 
 BATCH_SIZE = 8
+Progress = Callable[[int, int], None]
 
 
 def round_to_half(model: nn.Module) -> None:
@@ -22,15 +27,34 @@ def round_to_half(model: nn.Module) -> None:
     model.load_state_dict({k: v.half().to(v.dtype) if v.is_floating_point() else v for k, v in state.items()})
 
 
+def score_all(
+    path: Path, also: Iterable[str], model: nn.Module, *, progress: Progress | None = None
+) -> dict[str, dict[str, float]]:
+    """For the config at `path`, and those beside it that use its weights, by config: what `score` gives."""
+    figures = {}
+    for other in (path, *(path.parent / name for name in also)):
+        config = load_config(other)
+        if "test_cfg" in config.model:
+            model.test_cfg = dict(config.model.test_cfg)  # type: ignore[assignment]  # all that differs between them
+        figures[config_name(other)] = score(config, model, progress=progress)
+    return figures
+
+
+def main_metric(config: Config) -> str:
+    """The name of the figure that the config is judged by."""
+    name: str = METRICS.build(config.evaluator).main_key
+    return name
+
+
 def score(
-    config: Config, model: nn.Module, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None
+    config: Config, model: nn.Module, *, limit: int | None = None, progress: Progress | None = None
 ) -> dict[str, float]:
     """The evaluator's figures, in points 0..100, of the model on the config's data set, with its preprocessing.
 
     `limit`: the first images alone. `progress` is told (images done, images in all).
     """
     task = build_task(config.task)
-    dataset = DATASETS.build(config.dataset)
+    dataset = build_dataset(config.dataset, task)
     metric = METRICS.build(config.evaluator)
     preprocess = Preprocess.from_dict(config.preprocess)
     module = contract_module(model, task, "final", config.get("export", {}).get("forward", {}))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 from mmengine.config import Config
 
 from zoo.errors import InputError
@@ -23,7 +24,7 @@ def test_defaults_come_from_the_preprocessing() -> None:
 
 def test_iterations_can_be_overruled() -> None:
     config = Config({"preprocess": {"size": (64, 96)}, "train": GOOD})
-    assert Recipe.from_config(config, Path("a/b.py"), 9).iterations == 9
+    assert Recipe.from_config(config, Path("a/b.py"), iterations=9).iterations == 9
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,11 @@ def test_faults_are_named(train: dict[str, object], message: str) -> None:
 def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.pth").write_bytes(b"nothing")
     config = Config.fromfile(str(ROOT / "configs/segmentation/fcn_r18_digits.py"))
-    for name in ("x.pth", "missing.pth"):
-        with pytest.raises(InputError, match=rf"{name} cannot be read: .*give a .pth that tools/train.py wrote"):
+    torch.save({"state_dict": {}, "meta": {"iter": 3}}, tmp_path / "other.pth")
+    for name, message in (
+        ("x.pth", "cannot be read: it is none that torch.save wrote"),
+        ("missing.pth", "no such file"),
+        ("other.pth", "does not tell of its training; give a .pth that tools/train.py wrote"),
+    ):
+        with pytest.raises(InputError, match=rf"{name}:? {message}"):
             load_trained(config, tmp_path / name)

@@ -1,0 +1,58 @@
+"""Reading what torch.save wrote, without running code that the file names. Needs torch."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from zoo.errors import InputError
+
+
+class Inert:
+    """Stands for an object of a file that nothing here needs: takes whatever it is made of, and keeps nothing."""
+
+    def __init__(self, *_arguments: object) -> None: ...
+
+    def __setstate__(self, _state: object) -> None: ...
+
+
+# What mmengine's Runner pickles besides tensors and plain containers: the history of its log. A stand-in is let in for
+# them, not the types: getattr would open a door, and numpy trusts the bytes that it restores an array from.
+RUNNER_TYPES = (
+    "mmengine.logging.history_buffer.HistoryBuffer",
+    "builtins.getattr",  # how the buffer's methods are pickled
+    "numpy.dtype",
+    "numpy.ndarray",
+    "numpy._core.multiarray._reconstruct",
+    "numpy._core.multiarray.scalar",
+    "numpy.core.multiarray._reconstruct",  # numpy 1
+    "numpy.core.multiarray.scalar",
+)
+
+
+def read_torch_file(path: Path) -> Any:
+    """The content of a checkpoint, its tensors on the CPU; the history of mmengine's Runner is left out.
+
+    Raises InputError: no such file, a file that is cut off, or objects that could run code.
+    """
+    if not path.is_file():
+        raise InputError(f"checkpoint {path}: no such file")
+    try:
+        with torch.serialization.safe_globals([(Inert, name) for name in RUNNER_TYPES]):
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        if "Unsupported operand" in str(error):
+            raise InputError(f"checkpoint {path} cannot be read: it is none that torch.save wrote") from error
+        raise InputError(
+            f"checkpoint {path} holds pickled Python objects besides tensors, which could run code when loaded, "
+            "so it was not loaded; save model.state_dict() alone, best as safetensors"
+        ) from error
+    except Exception as error:  # whatever the bytes of a broken file make torch's reader stumble over
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: Exception) -> InputError:
+    """The error to raise for a checkpoint that a library cannot read."""
+    reason = next(iter(str(error).splitlines()), type(error).__name__)
+    return InputError(f"checkpoint {path} cannot be read (truncated or not a checkpoint?): {reason}")

@@ -1,0 +1,101 @@
+"""The card of published weights as a page to read."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from zoo.training.checkpoint_card import CheckpointCard, Figures
+from zoo.training.training_run import TrainingRun
+
+
+def checkpoint_page(card: CheckpointCard) -> str:
+    """Markdown, made from the card alone."""
+    return "\n".join((*_weights(card), *_figures(card), *_making(card), *_reproductions(card)))
+
+
+def _weights(card: CheckpointCard) -> Iterator[str]:
+    yield f"# {Path(card.file).stem}"
+    yield ""
+    yield f"Weights of {' and '.join(f'`{config}`' for config in card.figures)}."
+    yield ""
+    yield f"- file: `{card.file}`, {card.bytes} bytes, fp16 safetensors (the state dict, buffers included)"
+    yield f"- sha256: `{card.sha256}`"
+    yield f"- parameters: {card.parameters}"
+    yield f"- licence: {card.licence}"
+    yield ""
+
+
+def _figures(card: CheckpointCard) -> Iterator[str]:
+    yield "## Figures"
+    yield ""
+    yield "On the shipped `val` split of the digits (64 images), in points 0..100, measured in eager PyTorch with these"
+    yield "weights (rounded to fp16, computed in fp32) and each config's own preprocessing."
+    yield ""
+    yield "| config | metric | points |"
+    yield "|---|---|---|"
+    for config, metric, value in _rows(card.figures):
+        yield f"| `{config}` | {metric} | {_points(value)} |"
+    yield ""
+
+
+def _making(card: CheckpointCard) -> Iterator[str]:
+    recipe, run = card.recipe, card.training
+    height, width = recipe["size"]
+    yield "## How it was made"
+    yield ""
+    yield f"    python tools/train.py {run.config} --publish"
+    yield ""
+    scenes = f"{recipe['num_scenes']} `train` scenes of the digits ([card](../data/digits/README.md))"
+    yield f"- data: {scenes}, never mirrored."
+    yield "  No photograph and no handwritten sample of `val` is in them."
+    yield f"- seed {run.seed}; {run.iterations} of {recipe['iterations']} iterations"
+    yield f"- {_effort(run)}"
+    yield f"- optimizer: {json.dumps(recipe['optimizer'])}"
+    yield f"- schedule: {recipe['warmup']} iterations of warm-up, then a half cosine to 0 at {recipe['iterations']}"
+    yield f"- batch: {recipe['batch_size']} tensors of {recipe['crop'][0]}x{recipe['crop'][1]} (height x width)"
+    yield f"- scale: letterbox to {height}x{width}, times {recipe['scale'][0]} to {recipe['scale'][1]}"
+    backbone = recipe["backbone"]
+    yield f"- start: {'random weights' if backbone is None else f'the backbone of `{Path(backbone).name}`'}"
+    if recipe["pretrain"]:
+        yield f"- pre-training: the backbone, as a classifier of single digits: {json.dumps(recipe['pretrain'])}"
+    yield f"- {_versions(run)}; weights vary with both"
+    yield ""
+
+
+def _reproductions(card: CheckpointCard) -> Iterator[str]:
+    if not card.reproduced:
+        return
+    yield "## Made again"
+    yield ""
+    yield "From scratch, by the same recipe, and scored as above. The difference is to the published weights, scored in"
+    yield "the same process."
+    yield ""
+    for number, run in enumerate(card.reproduced, 1):
+        made = "the published weights, to the bit" if run.sha256 == card.sha256 else "other weights"
+        yield f"{number}. seed {run.seed}, {run.iterations} iterations, {_effort(run)}, {_versions(run)}: {made}"
+    yield ""
+    yield "| run | config | metric | points | difference |"
+    yield "|---|---|---|---|---|"
+    for number, run in enumerate(card.reproduced, 1):
+        for config, metric, value in _rows(run.figures):
+            change = run.differences[config][metric]
+            yield f"| {number} | `{config}` | {metric} | {_points(value)} | {_points(change, sign='+')} |"
+    yield ""
+
+
+def _effort(run: TrainingRun) -> str:
+    where = f"{run.threads} CPU cores" if run.device == "cpu" else run.device
+    amp = ", mixed precision" if run.amp else ""
+    return f"{run.minutes:.0f} minutes on {where}{amp}" + (f", {run.remark}" if run.remark else "")
+
+
+def _versions(run: TrainingRun) -> str:
+    return f"torch {run.torch}, Python {run.python}"
+
+
+def _rows(figures: Figures) -> Iterator[tuple[str, str, float | None]]:
+    return ((config, metric, value) for config, row in figures.items() for metric, value in row.items())
+
+
+def _points(value: float | None, sign: str = "") -> str:
+    return "nothing to judge" if value is None else f"{value:{sign}.2f}"
