@@ -1,29 +1,20 @@
 """What the benchmark scripts share: the machine in words, interleaved rounds, and the page that a table goes into."""
 
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+from pipeline.machine import processor, threads
+
 PAUSE = 0.1  # seconds; ONNX Runtime's threads spin for 50 ms after a run, and would take a core from the next one
 
 
 def machine(*packages: str) -> str:
     """Processor, threads and versions, for the line above a table."""
-    name = _processor()
     found = ", ".join(f"{package} {version(package)}" for package in packages)
-    return f"{name}, {len(os.sched_getaffinity(0))} threads; {found}"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.machine()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return f"{processor()}, {threads()} threads; {found}"
 
 
 def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 3) -> dict[str, list[float]]:

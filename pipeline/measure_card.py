@@ -1,12 +1,14 @@
 """Measuring a config of the zoo for its card."""
 
+import platform
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pipeline.describe import versions
 from pipeline.evaluation.evaluating import evaluate
 from pipeline.evaluation.hooks import Progress
-from pipeline.machine import machine
+from pipeline.machine import processor, threads
 from pipeline.steps import Progress as Steps
 from zoo.cards import BackendFigures, Measured, checkpoint_sha256, fingerprint
 from zoo.config import load_config
@@ -43,6 +45,11 @@ def measure_card(path: str | Path, progress: Progress | None = None, steps: Step
         metric=found["metric"],
         unit=found["unit"],
         rows=tuple(BackendFigures.from_dict(row) for row in found["rows"]),
-        machine=machine(),
+        machine={
+            "processor": processor(),
+            "threads": threads(),
+            "python": platform.python_version(),
+            "versions": versions(),
+        },
         date=datetime.now(UTC).date().isoformat(),
     )

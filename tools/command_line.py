@@ -27,7 +27,7 @@ LIBRARIES = {
     "zooport": ("cv2", "numpy", "onnxruntime"),
     "zooport[export]": (
         *("torch", "torchvision", "onnx", "onnxscript", "onnx_graphsurgeon", "mmengine", "safetensors", "scipy"),
-        *("PIL", "jinja2", "rich"),
+        *("PIL", "jinja2", "packaging", "rich"),
     ),
     "zooport[evaluate]": ("pycocotools", "skimage", "yaml"),
     "zooport[train]": ("sklearn", "matplotlib"),

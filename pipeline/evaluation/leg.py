@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from mmengine.dataset import DefaultSampler
@@ -11,14 +12,13 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import nn
 from torch.utils.data import DataLoader
-from zoo.metrics.metric import Metric
 
 from backends.image_model import ImageModel
 from pipeline.evaluation.evaluated_model import EvaluatedModel
 from pipeline.evaluation.numbered import Numbered
 from pipeline.evaluation.result_store import ResultStore
+from zoo.metrics.metric import Metric
 
-LOGS = "logs"
 NO_HOOKS = dict.fromkeys(("runtime_info", "timer", "sampler_seed", "logger", "param_scheduler", "checkpoint"))
 
 
@@ -60,10 +60,10 @@ def judge(
     """
     if metric is not None:
         metric.collect_dir = str(store_file.parent / f"{store_file.stem}-collected")
-    with ResultStore(store_file) as store:
+    with ResultStore(store_file) as store, TemporaryDirectory() as logs:
         runner = TestRunner(
             model=EvaluatedModel(model, store),
-            work_dir=str(store_file.parent / LOGS),
+            work_dir=logs,  # mmengine insists on one
             test_dataloader=DataLoader(
                 dataset, batch_size, sampler=DefaultSampler(dataset, shuffle=False, seed=0), collate_fn=list
             ),
@@ -75,6 +75,10 @@ def judge(
             default_scope="zoo",
             experiment_name=name,
         )
-        figures: dict[str, float] = runner.test()
+        try:
+            figures: dict[str, float] = runner.test()
+        finally:
+            for handler in runner.logger.handlers:  # mmengine never closes them
+                handler.close()
         seconds = store.seconds(range(len(dataset)))
     return Judged(figures, [] if metric is None else metric.per_image, seconds)

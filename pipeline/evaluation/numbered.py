@@ -1,7 +1,7 @@
 """The first items of a data set, each with its number."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from torch.utils.data import Dataset
 
@@ -11,8 +11,10 @@ from zoo.datasets.evaluation_dataset import EvaluationDataset
 class Numbered(Dataset[dict[str, Any]]):
     """The first ``limit`` items (None: all) with two more keys: "number", the place in the data set, and "state".
 
-    "state" changes where the image's file does: its path, size and time of change.
+    "state" changes where the image's file does: its path, size and time of change. ``metainfo``: mmengine looks for it.
     """
+
+    metainfo: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, dataset: EvaluationDataset, limit: int | None = None) -> None:
         self.dataset = dataset

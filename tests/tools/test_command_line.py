@@ -15,6 +15,7 @@ sys.path.insert(0, "tools")
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 CONFIG = "configs/segmentation/fcn_r18_digits.py"
+MATRIX = "configs/regression/small.yaml"
 HEAVY = "torch,mmengine,rich,sklearn,skimage,pycocotools,cv2"
 
 
@@ -35,6 +36,8 @@ def run(tool: str, blocked: str, *arguments: str) -> subprocess.CompletedProcess
         ("train", "torch", "export", [CONFIG]),
         ("evaluate", "pycocotools", "evaluate", [CONFIG]),
         ("evaluate", "torch", "export", [CONFIG]),
+        ("regression", "yaml", "evaluate", [MATRIX]),
+        ("regression", "jinja2", "export", [MATRIX]),
         ("make_digits", "pycocotools", "evaluate", ["val", "--out", "work_dirs/never"]),
     ],
 )
@@ -46,7 +49,7 @@ def test_a_missing_library_is_named_with_what_installs_it(
     assert done.stderr == f'error: {library} is not installed, and this needs it: pip install "zooport[{extra}]"\n'
 
 
-@pytest.mark.parametrize("tool", ["deploy", "evaluate", "train", "make_digits", "update_zoo"])
+@pytest.mark.parametrize("tool", ["deploy", "evaluate", "train", "make_digits", "regression", "update_zoo"])
 def test_help_and_wrong_flags_load_no_library(tool: str) -> None:
     done = run(tool, HEAVY, "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -61,11 +64,11 @@ def test_help_and_wrong_flags_load_no_library(tool: str) -> None:
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no /sys on this system")
 @pytest.mark.parametrize(
     ("tool", "flag", "arguments"),
-    [("train", "--work-dir", [CONFIG]), ("make_digits", "--out", ["val"])],
+    [("train", "--work-dir", [CONFIG]), ("regression", "--work-dir", [MATRIX]), ("make_digits", "--out", ["val"])],
 )
 def test_an_unwritable_folder_is_the_users(tool: str, flag: str, arguments: list[str]) -> None:
     done = run(tool, "none", *arguments, flag, "/sys/zooport")
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: /sys/zooport")
-    assert done.stderr.endswith(f"; give another {flag}\n")
+    assert done.stderr.endswith(f" give another {flag}\n")
     assert done.stderr.count("\n") == 1

@@ -1,0 +1,58 @@
+"""What a cell's result depends on, so that it is taken up again only where all of that is the same.
+
+Covered: the cell, the number of images and which split; the config with its bases; the checkpoint, where it is a file
+(a download is named by its hash); the Python sources of the packages and tools; the versions of Python and of what
+zooport requires. Not covered: the data set's files, the machine, and the time limit.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import zoo
+from pipeline.regression.matrix import Matrix
+from zoo.config import load_config
+from zoo.errors import InputError
+
+PACKAGES = ("zoo", "rewriters", "backends", "pipeline")
+
+
+def made_from(matrix: Matrix, tools: Path, versions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """By the cells' ids, as plain JSON types."""
+    shared = {
+        "images": [matrix.limit, "gate split" if matrix.gate_split else "data set"],
+        "sources": _sources(tools),
+        "versions": dict(versions),
+    }
+    configs = {config: _config(config) for config in {cell.config for cell in matrix.cells}}
+    return {
+        cell.id: {**shared, "cell": [cell.config, *cell.column], "config": configs[cell.config]}
+        for cell in matrix.cells
+    }
+
+
+def _config(path: str) -> str:
+    """Of a config as its bases make it, and of its checkpoint; of the bare file and its faults where it has some."""
+    try:
+        config = load_config(path)
+    except InputError as error:
+        return _digest([Path(path).read_bytes(), str(error).encode()])
+    parts = [json.dumps(config.to_dict(), sort_keys=True, default=repr).encode()]
+    if config.get("checkpoint") is not None and (file := Path(path).parent / config.checkpoint).is_file():
+        parts.append(file.read_bytes())
+    return _digest(parts)
+
+
+def _sources(tools: Path) -> str:
+    root = Path(zoo.__file__).parents[1]
+    folders = [*(root / package for package in PACKAGES), tools]
+    return _digest(path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py")))
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(hashlib.sha256(part).digest())  # so that two parts are told from one that holds both
+    return digest.hexdigest()

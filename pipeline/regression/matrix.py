@@ -1,0 +1,125 @@
+"""A matrix file: which models, for what, on how many images.
+
+    models: [configs/**/*.py]               # paths or patterns; _base_ folders are left out
+    backends: [onnxruntime]
+    precisions: [fp32]
+    exporters: [dynamo, torchscript]
+    limit: 64                               # images of an evaluation; all where it is not given
+    gate_split: false                       # evaluate on each config's gate_dataset
+    timeout_seconds: 3600                   # of a cell
+    exclude:
+      - {model: fcn_r18_digits, exporter: dynamo, reason: "words for the table"}
+
+Paths are relative to the working directory. All but ``models`` may be left out; but for ``limit`` and ``exclude``, what
+stands here are the defaults.
+"""
+
+import glob
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+from pipeline.regression.cell import Cell, model_names
+from pipeline.regression.exclusion import Exclusion, read_exclusions
+from pipeline.regression.fields import Fields
+from pipeline.regression.yaml_text import read_yaml
+from zoo.errors import InputError, nearest
+from zoo.listing import list_models
+from zoo.target import BACKENDS, EXPORTERS, PRECISIONS
+
+KEYS = ("models", "backends", "precisions", "exporters", "limit", "gate_split", "timeout_seconds", "exclude")
+REFERENCE_BACKEND = "pytorch"
+DEFAULT_TIMEOUT = 3600
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """``cells``: model by model, those that are excluded, too. ``limit``: images, None for all."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    limit: int | None = None
+    gate_split: bool = False
+    timeout_seconds: int = DEFAULT_TIMEOUT
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Their names, in order."""
+        return tuple(dict.fromkeys(cell.model for cell in self.cells))
+
+    @property
+    def columns(self) -> tuple[tuple[str, str, str], ...]:
+        """Each (backend, precision, exporter), in order."""
+        return tuple(dict.fromkeys(cell.column for cell in self.cells))
+
+
+def load_matrix(path: str | Path) -> Matrix:
+    """Read and check a matrix file. Raises InputError with all faults in one message."""
+    file = Path(path)
+    if not file.is_file():
+        known = [str(found) for folder in {file.parent, Path("configs/regression")} for found in folder.glob("*.yaml")]
+        raise InputError(f"matrix {path}: no such file" + (f"; {nearest(str(path), sorted(known))}" if known else ""))
+    section = read_yaml(file)
+    if not isinstance(section, dict):
+        raise InputError(f'matrix {path}: expected a mapping with the key "models", got {section!r}')
+    faults: list[str] = []
+    fields = Fields(section, KEYS, faults)
+    configs = _configs(fields)
+    backends = fields.words("backends", ("onnxruntime",), BACKENDS)
+    if REFERENCE_BACKEND in backends:
+        fields.fault("backends", f"{REFERENCE_BACKEND} is the reference that every cell is held against; leave it out")
+    precisions = fields.words("precisions", ("fp32",), PRECISIONS)
+    exporters = fields.words("exporters", EXPORTERS, EXPORTERS)
+    names = model_names(configs)
+    cells = [
+        Cell(config, names[config], *column)
+        for config in configs
+        for column in product(backends, precisions, exporters)
+    ]
+    excluded = [] if section.get("exclude") is None else read_exclusions(section["exclude"], cells, faults)
+    matrix = Matrix(
+        file.stem,
+        tuple(_marked(cell, excluded) for cell in cells),
+        fields.whole_number("limit"),
+        fields.flag("gate_split"),
+        fields.whole_number("timeout_seconds") or DEFAULT_TIMEOUT,
+    )
+    if faults:
+        raise InputError(f"matrix {path}: {'; '.join(faults)}")
+    return matrix
+
+
+def _configs(fields: Fields) -> list[str]:
+    """The paths of the key ``models``, patterns resolved; each config once."""
+    if "models" not in fields.section:
+        fields.fault("models", "is missing: list paths of configs, or patterns such as configs/**/*.py")
+        return []
+    found: dict[Path, str] = {}
+    for entry in fields.words("models"):
+        for path in _matching(entry, fields):
+            found.setdefault(Path(path).resolve(), path)
+    return list(found.values())
+
+
+def _matching(entry: str, fields: Fields) -> list[str]:
+    if Path(entry).is_file():
+        if Path(entry).suffix != ".py":
+            fields.fault("models", f'"{entry}" is no config; expected a file that ends in .py')
+            return []
+        return [entry]
+    if not glob.has_magic(entry):
+        known = list_models("configs")
+        fields.fault("models", f'no file "{entry}"' + (f"; {nearest(entry, known)}" if known else ""))
+        return []
+    matching = sorted(glob.glob(entry, recursive=True))  # noqa: PTH207  # Path.glob takes no absolute pattern
+    paths = [path for path in matching if path.endswith(".py") and "_base_" not in Path(path).parts]
+    if not paths:
+        fields.fault("models", f'no config matches "{entry}" in {Path.cwd()}')
+    return paths
+
+
+def _marked(cell: Cell, exclusions: Sequence[Exclusion]) -> Cell:
+    """With the reason of the first exclusion that covers it."""
+    reason = next((exclusion.reason for exclusion in exclusions if exclusion.covers(cell)), None)
+    return replace(cell, excluded=reason)

@@ -1,0 +1,89 @@
+"""report.md and report.html of a matrix, whole or not at all; an unfinished matrix has one, too."""
+
+import re
+from pathlib import Path
+
+import jinja2
+
+from pipeline.regression.atomic import write_whole
+from pipeline.regression.record import Regression
+from pipeline.regression.words import REPORT, Entry, column_words, entry_of, entry_rows, images_words
+
+MARKDOWN = "report.md"
+TEMPLATE = "report.html.jinja"
+EXPLANATION = (
+    "Each cell deploys a model and holds it against the unpatched PyTorch model: parity on a few images, then the "
+    "metric on {images}. The difference is deployment minus PyTorch; the time is that of the whole deploy, the loading "
+    "of PyTorch included; the size is that of the files which the runtime loads."
+)
+
+
+def write_reports(found: Regression) -> None:
+    """Write both into the matrix's work folder."""
+    write_whole(found.work_dir / MARKDOWN, markdown(found))
+    write_whole(found.work_dir / REPORT, html(found))
+
+
+def html(found: Regression) -> str:
+    """One self-contained page."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(TEMPLATE).render(
+        found=found,
+        kind="bad"
+        if any(result.state.kind == "bad" for _, result in found.cells)
+        else "open"
+        if found.failed
+        else "good",
+        explanation=EXPLANATION.format(images=images_words(found.matrix)),
+        columns=[column_words(column) for column in found.matrix.columns],
+        rows=entry_rows(found),
+        not_green=_not_green(found),
+    )
+
+
+def markdown(found: Regression) -> str:
+    """A page for a code host or a terminal."""
+    columns = [column_words(column) for column in found.matrix.columns]
+    lines = [f"# Regression: {_plain(found.matrix.name)}", "", f"**{found.summary}.**", ""]
+    lines += [EXPLANATION.format(images=images_words(found.matrix)), ""]
+    lines += [_row(["model", *columns]), _row(["---"] * (len(columns) + 1))]
+    lines += [_row([_plain(model), *map(_cell, entries)]) for model, entries in entry_rows(found)]
+    if not_green := _not_green(found):
+        lines += ["", "## Not green", ""]
+        lines += [
+            f"- **{_plain(entry.title)}: {entry.verdict}.** {_plain(entry.reason)} {_links(entry)}".rstrip()
+            for entry in not_green
+        ]
+    lines += ["", "## Where", "", f"{_plain(found.machine)}", ""]
+    lines += [_row(["package", "version"]), _row(["---"] * 2)]
+    lines += [_row([_plain(name), _plain(version)]) for name, version in found.versions.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _not_green(found: Regression) -> list[Entry]:
+    return [entry_of(cell, result) for cell, result in found.not_green]
+
+
+def _row(words: list[str]) -> str:
+    return f"| {' | '.join(words)} |"
+
+
+def _cell(entry: Entry) -> str:
+    verdict = entry.verdict if entry.kind == "good" else f"**{entry.verdict}**"
+    links = _links(entry) if entry.kind == "good" else ""  # those of the others stand beside their reasons
+    return "<br>".join(words for words in (verdict, _plain(entry.metric), _plain(entry.cost), links) if words)
+
+
+def _links(entry: Entry) -> str:
+    return " · ".join(f"[{_plain(words)}]({address})" for words, address in entry.links)
+
+
+def _plain(words: str) -> str:
+    """Words that Markdown and HTML leave as they are."""
+    return re.sub(r"([\\`*_{}\[\]|~])", r"\\\1", words.replace("&", "&amp;").replace("<", "&lt;"))

@@ -1,0 +1,137 @@
+"""Running a matrix: cells one after another or a few at once, each result on the disk as soon as it is known."""
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from pipeline.lock import locked
+from pipeline.machine import machine
+from pipeline.regression.cell import Cell
+from pipeline.regression.cell_run import CellRun
+from pipeline.regression.commands import Commands
+from pipeline.regression.made_from import made_from
+from pipeline.regression.matrix import Matrix
+from pipeline.regression.record import Regression
+from pipeline.regression.report import write_reports
+from pipeline.regression.result import Result, result_file
+from pipeline.regression.state import State
+from pipeline.regression.versions import versions
+from zoo.errors import InputError
+
+Progress = Callable[[Cell, Result | None, int], None]
+
+
+def _unseen(cell: Cell, result: Result | None, left: int) -> None:
+    """Nobody looks at the progress."""
+
+
+def run_matrix(
+    matrix: Matrix,
+    tools: Path,
+    work_dir: Path,
+    *,
+    resume: bool = False,
+    rerun_failed: bool = False,
+    jobs: int = 1,
+    progress: Progress = _unseen,
+) -> Regression:
+    """Run all cells that are not excluded, and write report.md and report.html after each of them.
+
+    ``tools``: the folder of deploy.py and evaluate.py. ``resume`` keeps the results that an earlier run has left and
+    that were made from the same; ``rerun_failed`` keeps those of them that are green. ``progress`` is told each cell
+    that is run as it begins (with None) and as it ends, and how many have not ended. An interrupt ends the running
+    processes, and leaves the finished cells. Raises InputError where the work folder is in use or cannot be written.
+    """
+    if jobs < 1:
+        raise InputError(f"--jobs {jobs}: expected 1 or more")
+    commands = Commands(tools.resolve(), matrix.limit, matrix.gate_split)
+    with ExitStack() as held:
+        with _as_input_error(work_dir):
+            work_dir.mkdir(parents=True, exist_ok=True)
+            held.enter_context(locked(work_dir))
+            found_versions = versions()
+            sources = made_from(matrix, commands.tools, found_versions)
+            earlier = _earlier(matrix, work_dir) if resume or rerun_failed else {}
+            results = {
+                cell: result
+                for cell, result in earlier.items()
+                if result.made_from == sources[cell] and (result.state is State.PASSED or not rerun_failed)
+            }
+            changed = _changed(earlier, sources)
+            found = Regression(matrix, work_dir, results, len(results), changed, found_versions, machine())
+            waiting = [cell for cell in matrix.cells if cell.excluded is None and cell.id not in results]
+            for cell in waiting:
+                result_file(work_dir, cell.id).unlink(missing_ok=True)
+            write_reports(found)
+        stop = Event()
+        runs = [CellRun(cell, commands, work_dir, matrix.timeout_seconds, sources[cell.id], stop) for cell in waiting]
+
+        def tell(cell: Cell, result: Result | None) -> None:
+            progress(cell, result, sum(other.id not in results for other in waiting))
+
+        try:
+            with closing(_ended(runs, jobs, stop, tell)) as ended:
+                for run, result in ended:
+                    result.write(work_dir, run.cell.id)
+                    results[run.cell.id] = result
+                    write_reports(found)
+                    tell(run.cell, result)
+        except KeyboardInterrupt as error:
+            error.add_note(f"{len(results)} of {len(matrix.cells)} cells have a result, and --resume keeps it")
+            raise
+    return found
+
+
+def _earlier(matrix: Matrix, work_dir: Path) -> dict[str, Result]:
+    """What other runs have left, by the cells' ids."""
+    found = {cell.id: Result.read(work_dir, cell.id) for cell in matrix.cells if cell.excluded is None}
+    return {cell: result for cell, result in found.items() if result is not None}
+
+
+def _changed(earlier: Mapping[str, Result], sources: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """What of made_from is another now, for any of the cells."""
+    return tuple(
+        sorted(
+            {
+                key
+                for cell, result in earlier.items()
+                for key, value in sources[cell].items()
+                if result.made_from.get(key) != value
+            }
+        )
+    )
+
+
+def _ended(
+    runs: list[CellRun], jobs: int, stop: Event, tell: Callable[[Cell, None], None]
+) -> Generator[tuple[CellRun, Result]]:
+    """Each run with its result as it ends. Whatever goes wrong here or in the caller ends those that still run."""
+
+    def begin(run: CellRun) -> Result:
+        tell(run.cell, None)
+        return run.run()
+
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            futures = {pool.submit(begin, run): run for run in runs}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+@contextmanager
+def _as_input_error(work_dir: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or work_dir
+        raise InputError(
+            f"{work_dir}: cannot be written ({where}: {error.strerror}); make it writable and free room there, or "
+            "give another --work-dir"
+        ) from error

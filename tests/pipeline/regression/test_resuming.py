@@ -1,0 +1,89 @@
+"""What a second run takes up, and what it runs again."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import zoo
+from pipeline.regression import made_from
+from pipeline.regression.cell import Cell
+from pipeline.regression.matrix import Matrix
+from pipeline.regression.result import result_file
+from tests.pipeline.regression.world import World
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_resume_and_rerun_failed(world: World) -> None:
+    world.config("fails", deploy="error 5 no")
+    world.config("passes")
+    world.write()
+    world.run()
+    assert world.run(resume=True).resumed == 2
+    assert (len(world.calls("fails")), len(world.calls("passes"))) == (1, 2)
+    found = world.run(rerun_failed=True)
+    assert found.resumed == 1
+    assert (len(world.calls("fails")), len(world.calls("passes"))) == (2, 2)
+    assert world.run().resumed == 0
+    assert (len(world.calls("fails")), len(world.calls("passes"))) == (3, 4)
+
+
+@pytest.mark.parametrize("change", ["config", "sources", "limit", "gate_split", "versions", "broken", "removed"])
+def test_what_changed_is_run_again(world: World, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    world.config("changes")
+    world.config("stays")
+    world.write()
+    world.run()
+    result = result_file(world.work_dir, "changes-onnxruntime-fp32-dynamo")
+    match change:
+        case "config":
+            world.config("changes", deploy="good")
+        case "sources":
+            (world.tools / "new.py").touch()
+        case "limit":
+            world.write(limit=3)
+        case "gate_split":
+            world.write(gate_split=True)
+        case "versions":
+            monkeypatch.setattr("pipeline.regression.running.versions", lambda: {"torch": "9"})
+        case "broken":
+            result.write_text(result.read_text(encoding="utf-8")[:-20], encoding="utf-8")
+        case "removed":
+            result.unlink()
+    found = world.run(resume=True)
+    assert found.resumed == (1 if change in ("config", "broken", "removed") else 0)
+    names = {"limit": "images", "gate_split": "images", "broken": "", "removed": ""}
+    assert ", ".join(found.changed) == names.get(change, change)
+    assert len(world.calls("changes")) == 4
+
+
+def test_a_result_depends_on_the_bases_and_the_checkpoint(world: World) -> None:
+    base, weights = world.folder / "_base_" / "base.py", world.folder / "weights.safetensors"
+    base.parent.mkdir()
+    task = 'task = dict(type="Detection", classes=[dict(name="a", category_id=1)])'
+    text = (
+        f'_base_ = ["_base_/base.py"]\ncheckpoint = "weights.safetensors"\npreprocess = dict(size=(64, 64))\n{task}\n'
+    )
+    (world.folder / "model.py").write_text(f"{text}# {{}}\n", encoding="utf-8")
+    digests = set()
+    for content, tensors in (("a=1", b"1"), ("a=2", b"1"), ("a=2", b"2"), ("a=2", b"2")):
+        base.write_text(f'model = dict(type="M", {content})\n', encoding="utf-8")
+        weights.write_bytes(tensors)
+        world.write(exclude=[])
+        digests.add(world.run().cells[0][1].made_from["config"])
+    assert len(digests) == 3
+
+
+def test_a_result_depends_on_the_sources_of_all_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert set(made_from.PACKAGES) == set(pyproject["tool"]["importlinter"]["root_packages"])
+    monkeypatch.setattr(zoo, "__file__", str(tmp_path / "zoo" / "__init__.py"))
+    matrix = Matrix("one", (Cell(str(tmp_path / "no.py"), "no", "onnxruntime", "fp32", "dynamo"),))
+    (tmp_path / "no.py").touch()
+    digests = set()
+    for name in ("zoo", "rewriters/engine", "backends", "pipeline/a/b", "tools"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "new.py").write_text(name, encoding="utf-8")
+        digests.update(found["sources"] for found in made_from.made_from(matrix, tmp_path / "tools", {}).values())
+    assert len(digests) == 5

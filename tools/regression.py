@@ -1,0 +1,167 @@
+"""Deploy, prove and evaluate a matrix of models, backends, precisions and exporters, each cell on its own."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from command_line import Parser, run_tool
+from terminal import open_console
+
+from zoo.errors import GateError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pipeline.regression import Regression
+    from pipeline.regression.cell import Cell
+    from pipeline.regression.result import Result
+
+    Watch = Callable[[Cell, Result | None, int], None]
+
+EXAMPLES = """examples:
+  python tools/regression.py configs/regression/small.yaml
+  python tools/regression.py configs/regression/shipped.yaml --jobs 2
+  python tools/regression.py configs/regression/shipped.yaml --rerun-failed
+
+--resume and --rerun-failed take up a result where nothing it depends on has changed: the cell, the config and its
+checkpoint, the sources of zooport, the versions of the libraries. They do not look at the data set's files.
+
+exit codes: 0 all cells that are not excluded passed, 2 wrong usage or input, 3 one or more did not pass,
+130 interrupted (finished cells are kept for --resume), 1 a fault of zooport"""
+TOOLS = Path(__file__).parent
+STYLES = {"good": "green", "bad": "red", "open": "dim"}
+WHOLE_RUN = 1e9  # seconds over which the speed is estimated: cells take minutes
+
+
+def parser() -> Parser:
+    """The flags."""
+    flags = Parser(prog="regression.py", description=__doc__, epilog=EXAMPLES)
+    flags.add_argument("matrix", metavar="MATRIX.yaml", help="a file as those under configs/regression/")
+    flags.add_argument("--resume", action="store_true", help="keep the results that an earlier run has left")
+    flags.add_argument("--rerun-failed", action="store_true", help="keep those of them that are green")
+    flags.add_argument("--jobs", type=int, default=1, metavar="N", help="cells at once (default: 1)")
+    flags.add_argument("--work-dir", metavar="D", help="default: work_dirs/regression/<name of the matrix>")
+    flags.add_shared()
+    return flags
+
+
+def run(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Run the matrix, print, and give the same as data. Raises GateError where a cell did not pass."""
+    console = open_console()
+    from pipeline.regression import load_matrix, run_matrix
+
+    matrix = load_matrix(options.matrix)
+    work_dir = Path(options.work_dir or Path("work_dirs/regression", matrix.name))
+    with show_cells(console) as watch:
+        found = run_matrix(
+            matrix,
+            TOOLS,
+            work_dir,
+            resume=options.resume,
+            rerun_failed=options.rerun_failed,
+            jobs=options.jobs,
+            progress=watch,
+        )
+    return show(console, found)
+
+
+@contextmanager
+def show_cells(console: "Console") -> Iterator["Watch"]:
+    """A function to call with each cell as it begins and, with its result, as it ends. A terminal shows a bar."""
+    from rich.markup import escape
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Column
+
+    columns = (
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+    )
+    begun: dict[str, float] = {}
+    with Progress(
+        *columns,
+        console=console,
+        transient=True,
+        expand=True,
+        disable=not console.is_terminal,
+        speed_estimate_period=WHOLE_RUN,
+    ) as bar:
+        row = bar.add_task("", total=None)
+        done = 0
+
+        def watch(cell: "Cell", result: "Result | None", left: int) -> None:
+            nonlocal done
+            if result is None:
+                begun[cell.id] = time.monotonic()
+            else:
+                seconds = time.monotonic() - begun.pop(cell.id)
+                words = f"{escape(cell.id)}: {verdict(result)} ({seconds:.0f} s), {left} left"
+                console.print(words, highlight=False, soft_wrap=True)
+                done += 1
+            bar.update(row, completed=done, total=done + left, description=escape(", ".join(begun)))
+
+        yield watch
+
+
+def verdict(result: "Result") -> str:
+    """A state in its colour."""
+    style = STYLES[result.state.kind]
+    return f"[{style}]{result.state}[/{style}]"
+
+
+def show(console: "Console", found: "Regression") -> Mapping[str, Any]:
+    """Print the table, the reasons, and where the reports lie; the same as data."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    from pipeline.regression.report import MARKDOWN
+    from pipeline.regression.words import REPORT, column_words, entry_of
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in ("model", "for", "verdict", "metric", "cost"):
+        table.add_column(column, overflow="fold")
+    for cell, result in found.cells:
+        entry = entry_of(cell, result)
+        table.add_row(escape(cell.model), column_words(cell.column), verdict(result), entry.metric, entry.cost)
+    console.print(table)
+    for cell, result in found.not_green:
+        words = escape(f"{cell.id}: {result.state}: {result.reason}")
+        console.print(words, highlight=False, soft_wrap=True)
+    if found.resumed:
+        console.print(f"{found.resumed} of {len(found.matrix.cells)} cells are of an earlier run", highlight=False)
+    if found.changed:
+        console.print(f"run again, because it changed: {', '.join(found.changed)}", highlight=False)
+    console.print(found.summary, highlight=False)
+    report, page = found.work_dir / REPORT, found.work_dir / MARKDOWN
+    for words, path in (("report", report), ("markdown", page)):
+        console.print(f"{words + ':':<10}{path}", soft_wrap=True, highlight=False, markup=False)
+    data = {**found.to_dict(), "report": str(report), "markdown": str(page)}
+    if found.failed:
+        error = GateError(f"{len(found.failed)} of {len(found.matrix.cells)} cells did not pass; see {report}")
+        error.data = data  # type: ignore[attr-defined]  # run_tool writes it
+        raise error
+    return data
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code."""
+    return run_tool(parser(), run, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
