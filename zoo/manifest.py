@@ -26,8 +26,8 @@ class Manifest:
     `axes` holds the bounds of each dynamic axis that the shapes of `inputs` name. `precision`: {stored, computed}.
     `rewriters`: {name, reason, hits}, those that fired. `files`: {name: {sha256, bytes}}, names relative to the folder.
     `parity`: {verdict}, None before parity was measured. `provider` and `threads` None: the backend's default and the
-    process's CPU affinity. `checkpoint`: {sha256} of the weights, `config`: {sha256} of the config's model section and of
-    what its forward is given; None where a manifest does not tell.
+    process's CPU affinity. `checkpoint`: {sha256} of the weights, `config`: {sha256} of the config's model section and
+    of what its forward is given; None where a manifest does not tell.
     """
 
     name: str

@@ -119,8 +119,8 @@ MANIFEST_SCHEMA: Schema = {
             },
             "config": {
                 **_SHA256,
-                "description": "which architecture and thresholds: of the config's `model` and `export.forward` as JSON "
-                "with sorted keys",
+                "description": "which architecture and thresholds: of the config's `model` and `export.forward` as "
+                "JSON with sorted keys",
             },
         },
         optional=("checkpoint", "config"),
