@@ -109,8 +109,8 @@ def print_table(console: "Console", found: "Evaluation") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    title = f"{found.config} on {found.images} images of {found.dataset}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    console.print(f"{found.config} on {found.images} images of {found.dataset}", soft_wrap=True, highlight=False)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     columns = ("model", found.metric or "metric", "difference", "95 % of it", "gate", "ms p50", "ms p90", "verdict")
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number in (0, len(columns) - 1) else "right")

@@ -42,7 +42,7 @@ def read_torch_file(path: Path) -> Any:
         with torch.serialization.safe_globals([(Inert, name) for name in RUNNER_TYPES]):
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        if "Unsupported operand" in str(error):
+        if "Unsupported operand" in str(error) and not _is_pickle(path):
             raise InputError(f"checkpoint {path} cannot be read: it is none that torch.save wrote") from error
         raise InputError(
             f"checkpoint {path} holds pickled Python objects besides tensors, which could run code when loaded, "
@@ -50,6 +50,12 @@ def read_torch_file(path: Path) -> Any:
         ) from error
     except Exception as error:  # whatever the bytes of a broken file make torch's reader stumble over
         raise unreadable(path, error) from error
+
+
+def _is_pickle(path: Path) -> bool:
+    """Whether the file begins as pickles of protocol 2 and later do; those of torch.save lie in an archive."""
+    with path.open("rb") as file:
+        return file.read(1) == pickle.PROTO
 
 
 def unreadable(path: Path, error: Exception) -> InputError:

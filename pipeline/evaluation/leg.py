@@ -72,13 +72,13 @@ def judge(
             default_hooks=NO_HOOKS,
             custom_hooks=list(hooks),
             launcher=launcher,
-            default_scope="zoo",
             experiment_name=name,
         )
         try:
             figures: dict[str, float] = runner.test()
         finally:
-            for handler in runner.logger.handlers:  # mmengine never closes them
+            for handler in list(runner.logger.handlers):  # mmengine keeps its logger, and would write into the folder
+                runner.logger.removeHandler(handler)
                 handler.close()
         seconds = store.seconds(range(len(dataset)))
     return Judged(figures, [] if metric is None else metric.per_image, seconds)
