@@ -9,6 +9,7 @@ from typing import Any
 from mmengine.dataset import DefaultSampler
 from mmengine.evaluator import Evaluator
 from mmengine.hooks import Hook
+from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 from torch import nn
 from torch.utils.data import DataLoader
@@ -19,6 +20,7 @@ from pipeline.evaluation.numbered import Numbered
 from pipeline.evaluation.result_store import ResultStore
 from zoo.metrics.metric import Metric
 
+SCOPE = "zoo"
 NO_HOOKS = dict.fromkeys(("runtime_info", "timer", "sampler_seed", "logger", "param_scheduler", "checkpoint"))
 
 
@@ -60,7 +62,9 @@ def judge(
     """
     if metric is not None:
         metric.collect_dir = str(store_file.parent / f"{store_file.stem}-collected")
-    with ResultStore(store_file) as store, TemporaryDirectory() as logs:
+    # a Runner sets mmengine's default scope for the whole process, and would leave it so
+    scope = DefaultScope.overwrite_default_scope(SCOPE)
+    with ResultStore(store_file) as store, TemporaryDirectory() as logs, scope:
         runner = TestRunner(
             model=EvaluatedModel(model, store),
             work_dir=logs,  # mmengine insists on one
@@ -72,6 +76,7 @@ def judge(
             default_hooks=NO_HOOKS,
             custom_hooks=list(hooks),
             launcher=launcher,
+            default_scope=SCOPE,
             experiment_name=name,
         )
         try:
