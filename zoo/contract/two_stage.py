@@ -1,0 +1,76 @@
+"""What torchvision's R-CNNs give before their NMS."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
+from torchvision.ops import clip_boxes_to_image
+
+from zoo.contract.contract import Contract
+from zoo.contract.padding import batched
+from zoo.errors import InputError
+
+
+class TwoStageRaw(Contract):
+    """-> proposals float32 [N, P, 4], class_logits float32 [N, P, C], box_regression float32 [N, P, C * 4].
+
+    Proposals in pixels of the detector's own resized image; unused slots hold zeros.
+    """
+
+    def __init__(self, model: GeneralizedRCNN, forward: Mapping[str, Any]) -> None:
+        super().__init__(model, forward)
+        self.num_slots: int = model.rpn.post_nms_top_n()
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        return self.raw(images)[:3]
+
+    def raw(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor, list[tuple[int, int]]]:
+        """The level's tensors, and the (h, w) of each resized image."""
+        model = cast("GeneralizedRCNN", self.model)
+        seen: dict[str, Any] = {}
+        hooks = [
+            module.register_forward_hook(lambda _module, _args, output, name=name: seen.update({name: output}))
+            for name, module in (
+                ("transform", model.transform),
+                ("rpn", model.rpn),
+                ("predictor", model.roi_heads.box_predictor),
+            )
+        ]
+        try:
+            model(images, **self.forward_options)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        proposals: list[Tensor] = seen["rpn"][0]
+        used = batched([torch.ones_like(entry[..., :1]) for entry in proposals], self.num_slots, rank=3)
+        if len(proposals) == 1:  # one image, or the padded batch: its empty slots have no area
+            used = used * (proposals[0][..., 2:3] > proposals[0][..., :1])
+        heads = [batched(_split_like(proposals, tensor), self.num_slots, rank=3) * used for tensor in seen["predictor"]]
+        boxes = batched(proposals, self.num_slots, rank=3)
+        return boxes, heads[0], heads[1], seen["transform"][0].image_sizes
+
+
+class TwoStageDecoded(TwoStageRaw):
+    """-> boxes float32 [N, P, C, 4] for each class, scores float32 [N, P, C] (softmax); before thresholds and NMS.
+
+    Boxes in pixels of the tensor given, as at level final.
+    """
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        proposals, logits, regression, image_sizes = self.raw(images)
+        coder = cast("GeneralizedRCNN", self.model).roi_heads.box_coder
+        boxes = coder.decode_single(regression.flatten(0, 1), proposals.flatten(0, 1))
+        boxes = boxes.reshape(*proposals.shape[:2], -1, 4)
+        if len(set(image_sizes)) > 1:
+            raise InputError("level decoded needs images of one size in a batch")
+        height, width = image_sizes[0]
+        back = torch.tensor([images.shape[-1] / width, images.shape[-2] / height]).repeat(2)
+        return clip_boxes_to_image(boxes, (height, width)) * back, logits.softmax(dim=-1)
+
+
+def _split_like(proposals: Sequence[Tensor], tensor: Tensor) -> list[Tensor]:
+    """[all proposals, C] -> an entry for each entry of proposals, shaped as that one is."""
+    parts = [tensor] if len(proposals) == 1 else torch.split(tensor, [len(entry) for entry in proposals])
+    return [part.reshape(*entry.shape[:-1], part.shape[-1]) for part, entry in zip(parts, proposals, strict=True)]
