@@ -1,6 +1,5 @@
 """What one deploy is about, checked before the long work starts."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from mmengine.config import Config
 
 from backends import available
 from pipeline.deploy_target import deploy_target, target_preprocess
+from pipeline.device import check_device
 from pipeline.images import NamedImage
 from pipeline.parity.gates import merged_gates
 from pipeline.pictures import pictures
@@ -80,7 +80,6 @@ def _check_device(target: Target) -> None:
     """Whether the backend can run there; found out before the export, not after it."""
     from backends.onnxruntime.providers import provider_options
 
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", target.device):
-        raise InputError(f'device "{target.device}": expected cpu, cuda or cuda:N, for example cuda:0')
+    check_device(target.device)
     if target.backend == "onnxruntime":
         provider_options(target.device)

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -21,6 +22,7 @@ OUR_FAULT = 1
 USER_ERROR = 2
 UNAVAILABLE = 4
 INTERRUPTED = 130
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 # What each extra of pyproject.toml brings, by the names that Python imports.
 LIBRARIES = {
@@ -117,8 +119,15 @@ def _report(message: str, code: int, options: argparse.Namespace, data: Mapping[
 
 def _check_json(path: Path | None) -> None:
     """Before the long work: can the file be written?"""
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+    if path is None:
+        return
+    if path.is_dir() or not path.absolute().parent.is_dir():
         raise InputError(f"--json {path}: not a file in an existing folder; give one")
+    try:
+        with TemporaryFile(dir=path.absolute().parent):
+            pass
+    except OSError as error:
+        raise InputError(f"--json {path}: cannot be written ({error.strerror})") from error
 
 
 def _write_json(path: Path | None, content: Mapping[str, Any]) -> None:
@@ -132,15 +141,16 @@ def _write_json(path: Path | None, content: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM ends the work as Ctrl-C does, so that what is half written is removed."""
+    """SIGTERM, and the end of a terminal's session, end the work as Ctrl-C does: what is half written is removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before = {number: signal.signal(number, _interrupt) for number in ENDING}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+
 from zoo.metrics.metric import Metric
 
 RESAMPLES = 1000
@@ -9,15 +10,25 @@ SEED = 0
 INTERVAL = (2.5, 97.5)  # percentiles
 
 
-def paired_interval(metric: Metric, reference: list[object], candidate: list[object]) -> tuple[float, float]:
-    """The 95 % percentile interval of candidate - reference, over images drawn with replacement.
+class PairedBootstrap:
+    """Holds models against a reference, whose entries (the metric's, one for each image) are ``reference``."""
 
-    ``reference`` and ``candidate``: the metric's entries, one for each image, in the same order: both models are always
-    judged on the same draw, so what all models find hard does not widen the interval. (Efron and Tibshirani, An
-    Introduction to the Bootstrap, 1993, chapter 13.) NaN where no draw can be judged.
-    """
-    counts = draws(len(reference))
-    differences = metric.resampled(candidate, counts) - metric.resampled(reference, counts)
+    def __init__(self, metric: Metric, reference: list[object]) -> None:
+        self.metric = metric
+        self.counts = draws(len(reference))
+        self.reference = metric.resampled(reference, self.counts)
+
+    def interval(self, candidate: list[object]) -> tuple[float, float]:
+        """The 95 % percentile interval of candidate - reference, over images drawn with replacement.
+
+        ``candidate``: entries in the reference's order: both are judged on the same draws, so what all models find hard
+        does not widen the interval. (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13.) NaN
+        where no draw can be judged.
+        """
+        return _interval(self.metric.resampled(candidate, self.counts) - self.reference)
+
+
+def _interval(differences: NDArray[np.float64]) -> tuple[float, float]:
     judged = differences[np.isfinite(differences)]
     if not len(judged):
         return float("nan"), float("nan")

@@ -1,5 +1,6 @@
 """The deployments that are evaluated: found, made where they are missing, and checked against the config."""
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from mmengine.config import Config
 from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.deploying import make_deployment
 from pipeline.describe import config_sha256
+from pipeline.evaluation.reference import REFERENCE_BACKEND
+from pipeline.evaluation.result_store import as_file_name
 from pipeline.place import deployment_place
 from pipeline.steps import Progress
 from zoo.config import config_target
@@ -65,30 +68,27 @@ def candidates(config: Config, folders: list[Path], weights: str) -> list[Candid
     task, other classes or weights, images fed by another rule. All faults of a deployment are in one message.
     """
     found: list[Candidate] = []
-    names: dict[str, int] = {}
-    for folder in dict.fromkeys(path.resolve() for path in folders):
-        shown = _as_given(folder, folders)
-        if not shown.is_dir():
-            raise InputError(f"--deployment {shown}: no such folder; give one that tools/deploy.py wrote")
-        manifest = Manifest.read(shown)
+    taken = {REFERENCE_BACKEND}
+    for resolved, folder in {path.resolve(): path for path in folders}.items():
+        if not folder.is_dir():
+            raise InputError(f"--deployment {folder}: no such folder; give one that tools/deploy.py wrote")
+        manifest = Manifest.read(folder)
+        manifest.verify(folder)
         if faults := _faults(manifest, config, weights):
             raise InputError(
-                f"deployment {shown} is not of {config.filename}: {'; '.join(faults)}; deploy this config again, or "
+                f"deployment {folder} is not of {config.filename}: {'; '.join(faults)}; deploy this config again, or "
                 "evaluate the deployment with the config and checkpoint that it was made from"
             )
-        names[folder.name] = names.get(folder.name, 0) + 1
-        number = names[folder.name]
-        found.append(Candidate(folder.name if number == 1 else f"{folder.name} ({number})", shown, manifest))
+        found.append(Candidate(_free_name(resolved.name, taken), folder, manifest))
     return found
 
 
-def fixed_rule(config: Config) -> Preprocess:
-    """The config's own preprocessing."""
-    return Preprocess.from_dict(target_preprocess(config, config_target(config)))
-
-
-def _as_given(folder: Path, folders: list[Path]) -> Path:
-    return next(path for path in folders if path.resolve() == folder)
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name, numbered where it would lead to the same file as one that is taken; it is taken then, too."""
+    names = (name if number == 1 else f"{name} ({number})" for number in itertools.count(1))
+    free = next(each for each in names if as_file_name(each).casefold() not in taken)
+    taken.add(as_file_name(free).casefold())
+    return free
 
 
 def _faults(manifest: Manifest, config: Config, weights: str) -> list[str]:

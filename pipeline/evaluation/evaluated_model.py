@@ -22,11 +22,13 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
         super().__init__()
         self.image_model = model
         self.store = store
+        self.reused = 0  # images whose result was in the store
 
     def test_step(self, data: Sequence[dict[str, Any]]) -> list[Result]:
         """The results, in the order of the items. Raises InputError that names the image's file."""
         found = [self.store.get(item["number"], item["state"]) for item in data]
         left = [item for item, result in zip(data, found, strict=True) if result is None]
+        self.reused += len(data) - len(left)
         begin = time.perf_counter()
         results = self._run(left)
         seconds = (time.perf_counter() - begin) / max(1, len(left))
@@ -39,7 +41,7 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
         try:
             return self.image_model([item["image"] for item in items])
         except InputError as error:
-            raise InputError(f"{error}; the images are {', '.join(item['path'] for item in items)}") from error
+            raise InputError(f"{', '.join(item['path'] for item in items)}: {error}") from error
 
     def forward(self, *_: Any, **__: Any) -> None:
         """Never called: the test loop calls test_step."""

@@ -11,10 +11,10 @@ from mmengine.config import Config
 from torch import nn
 
 from backends import load
-from pipeline.deploy_target import deploy_target
+from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.describe import config_sha256, versions, weights_sha256
-from pipeline.evaluation.bootstrap import paired_interval
-from pipeline.evaluation.candidate import Candidate, candidates, deployed, fixed_rule
+from pipeline.evaluation.bootstrap import PairedBootstrap
+from pipeline.evaluation.candidate import Candidate, candidates, deployed
 from pipeline.evaluation.hooks import Progress
 from pipeline.evaluation.leg import Judged
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
@@ -25,11 +25,13 @@ from pipeline.evaluation.session import Session
 from pipeline.lock import locked
 from pipeline.parity.gates import merged_gates
 from pipeline.steps import Progress as Steps
+from pipeline.writable import writable
 from zoo.build import build_model
-from zoo.config import load_config
+from zoo.config import config_target, load_config
 from zoo.errors import InputError, nearest
+from zoo.metrics import Metric
 from zoo.preprocess import Preprocess
-from zoo.target import BACKENDS
+from zoo.target import BACKENDS, PRECISIONS
 
 DEFAULT_BACKENDS = (REFERENCE_BACKEND, "onnxruntime")
 GATES = {"points": "points", "dB": "decibels"}  # a metric's unit -> the name of its gate
@@ -43,7 +45,7 @@ def evaluate(
     precision: str | None = None,
     checkpoint: str | Path | None = None,
     work_dir: str | Path = "work_dirs",
-    device: str = "cpu",
+    device: str | None = None,
     limit: int | None = None,
     batch_size: int = 1,
     resume: bool = False,
@@ -59,33 +61,46 @@ def evaluate(
     ``deployments``, PyTorch and ONNX Runtime. The unpatched model is always run: it is what the others are held
     against. ``limit``: the first images alone. ``resume``: take up the results of an earlier run. ``gate_split``: the
     config's ``gate_dataset``. ``launcher``: "pytorch" under torchrun; the first process then has the whole outcome.
-    ``progress`` is told (name, images done, images in all), ``steps`` the steps of a deploy.
+    ``device``: where all of them run; None for the CPU, and for what each deployment's manifest says.
+    ``progress`` is told (name, images done, images in all), ``steps`` what else begins: those of a deploy, the metric.
     Raises InputError (all faults of the data set together, before the first image) and what a deploy raises.
     """
-    _check(backends, batch_size)
     if not backends and not deployments:
         backends = DEFAULT_BACKENDS
+    _check(backends, precision, batch_size)
     if not isinstance(config, Config):
         config = load_config(config)
     with ExitStack() as held:
-        device = held.enter_context(processes(launcher, device))
+        asked, device = device, held.enter_context(processes(launcher, device or "cpu"))
+        provider = None if asked is None else device
+        if precision not in (None, "fp32") and "gate_dataset" in config:
+            gate_split = True  # lower precision is judged on more images
         if gate_split:
-            by_the_first(lambda: make_gate_split(config, progress))
+            by_the_first(partial(make_gate_split, config, progress))
         plan = plan_evaluation(config, work_dir, limit=limit, gate_split=gate_split)
         model = build_model(config, checkpoint)
         weights = weights_sha256(model)
         folders = [Path(folder) for folder in deployments]
         for backend in dict.fromkeys(backends):
             if backend != REFERENCE_BACKEND:
-                target = deploy_target(config, backend=backend, precision=precision, device=device)
+                target = deploy_target(config, backend=backend, precision=precision, device=provider)
                 make = partial(deployed, config, target, weights, checkpoint, work_dir, steps)
                 folders.append(by_the_first(make))
         found = candidates(config, folders, weights)
-        plan.place.mkdir(parents=True, exist_ok=True)
-        if is_first():
-            held.enter_context(locked(plan.place))
-        session = Session(plan, batch_size, resume, None if show_dir is None else Path(show_dir), launcher, progress)
-        rows = tuple(_rows(session, model, weights, found, device))
+        held.enter_context(writable(plan.place))
+        by_the_first(partial(_hold, plan.place, held))
+        session = Session(
+            plan=plan,
+            device=device,
+            provider=provider,
+            batch_size=batch_size,
+            resume=resume,
+            show_dir=None if show_dir is None else Path(show_dir),
+            launcher=launcher,
+            progress=progress,
+            steps=steps,
+        )
+        rows = tuple(_rows(session, model, weights, found))
     metric = plan.metric()
     return Evaluation(
         config=str(config.filename),
@@ -97,50 +112,76 @@ def evaluate(
     )
 
 
-def _check(backends: Sequence[str], batch_size: int) -> None:
+def _hold(place: Path, held: ExitStack) -> None:
+    """Make the folder of the results, and keep others out of it."""
+    place.mkdir(parents=True, exist_ok=True)
+    held.enter_context(locked(place))
+
+
+def _check(backends: Sequence[str], precision: str | None, batch_size: int) -> None:
     if batch_size < 1:
         raise InputError(f"--batch-size {batch_size}: expected 1 or more")
+    if precision is not None and precision not in PRECISIONS:
+        raise InputError(f'unknown precision "{precision}"; {nearest(precision, PRECISIONS)}')
+    if precision is not None and not set(backends) - {REFERENCE_BACKEND}:
+        raise InputError(f"--precision {precision}: no backend to deploy for; give --backend onnxruntime, too")
     for backend in backends:
         if backend not in BACKENDS:
             raise InputError(f'unknown backend "{backend}"; {nearest(backend, BACKENDS)}')
 
 
-def _rows(session: Session, model: nn.Module, weights: str, found: Sequence[Candidate], device: str) -> Iterator[Row]:
+def _rows(session: Session, model: nn.Module, weights: str, found: Sequence[Candidate]) -> Iterator[Row]:
     """The reference for each size of the input that occurs, the config's first, each with its deployments behind it."""
-    own = fixed_rule(session.plan.config)
+    config = session.plan.config
+    own = Preprocess.from_dict(target_preprocess(config, config_target(config)))
+    metric = session.plan.metric()
     rules = dict.fromkeys(candidate.manifest.preprocess for candidate in found) or {own: None}
     for rule in sorted(rules, key=lambda rule: rule != own):
         name = REFERENCE_BACKEND if rule == own else f"{REFERENCE_BACKEND}, {_words(rule)}"
-        reference = _reference(session, name, model, weights, rule, device)
+        reference = _reference(session, name, model, weights, rule)
         yield Row(name, REFERENCE_BACKEND, "fp32", None, reference.figures, reference.seconds, reference.resumed)
+        bootstrap = None
         for candidate in found:
-            if candidate.manifest.preprocess == rule:
-                yield _compared(session, _candidate(session, candidate), reference, candidate)
+            if candidate.manifest.preprocess != rule:
+                continue
+            judged = _candidate(session, candidate)
+            if metric is not None and is_first():
+                session.tell(f"{candidate.name}: the interval of the difference")
+                bootstrap = bootstrap or PairedBootstrap(metric, reference.per_image)
+            yield _compared(session, metric, judged, reference, candidate, bootstrap)
 
 
-def _reference(session: Session, name: str, model: nn.Module, weights: str, rule: Preprocess, device: str) -> Judged:
+def _reference(session: Session, name: str, model: nn.Module, weights: str, rule: Preprocess) -> Judged:
     plan = session.plan
     made_from = {
         "weights": weights,
         "config": config_sha256(plan.config),
         "preprocess": rule.to_dict(),
-        "device": device,
+        "device": session.device,
         "versions": versions(),
     }
     with reference_model(
-        plan.config, plan.task, model, rule, batch_size=session.batch_size, device=device
+        plan.config, plan.task, model, rule, batch_size=session.batch_size, device=session.device
     ) as image_model:
         return session.judged(name, image_model, made_from)
 
 
 def _candidate(session: Session, candidate: Candidate) -> Judged:
     manifest = candidate.manifest
-    made_from = {"manifest": manifest.to_dict(), "versions": versions()}
-    with load(candidate.folder, threads=threads_each(candidate.manifest.threads)) as deployment:
+    made_from = {"manifest": manifest.to_dict(), "provider": session.provider, "versions": versions()}
+    threads = threads_each(manifest.threads)
+    with load(candidate.folder, provider=session.provider, threads=threads) as deployment:
         return session.judged(candidate.name, deployment, made_from)
 
 
-def _compared(session: Session, judged: Judged, reference: Judged, candidate: Candidate) -> Row:
+def _compared(
+    session: Session,
+    metric: Metric | None,
+    judged: Judged,
+    reference: Judged,
+    candidate: Candidate,
+    bootstrap: PairedBootstrap | None,
+) -> Row:
     """A deployment's row, judged by the config's gate for its precision."""
     manifest = candidate.manifest
     precision = manifest.precision["stored"]
@@ -154,7 +195,6 @@ def _compared(session: Session, judged: Judged, reference: Judged, candidate: Ca
         judged.resumed,
         verdict=NOT_JUDGED,
     )
-    metric = session.plan.metric()
     if metric is None:
         return row
     gate = merged_gates(session.plan.config.get("gates"), precision)["metric"][GATES[metric.unit]]
@@ -164,7 +204,7 @@ def _compared(session: Session, judged: Judged, reference: Judged, candidate: Ca
             f"{metric.main_key} is not a number: there is nothing to judge in {len(session.plan.dataset)} images; "
             "give more images, or a data set with truth"
         )
-    interval = paired_interval(metric, reference.per_image, judged.per_image) if is_first() else None
+    interval = None if bootstrap is None else bootstrap.interval(judged.per_image)
     verdict = PASSED if abs(difference) <= gate else MISSED
     return replace(row, difference=difference, interval=interval, gate=gate, verdict=verdict)
 

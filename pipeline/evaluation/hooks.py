@@ -16,10 +16,13 @@ Progress = Callable[[str, int, int], None]
 
 
 class ProgressHook(Hook):  # type: ignore[misc]  # mmengine is untyped
-    """Tells ``progress`` (name, images done, images in all) after each batch; the first process alone has one."""
+    """Tells ``progress`` (name, images done, images in all) after each batch, and ``tell`` that the metric begins.
 
-    def __init__(self, progress: Progress, name: str, images: int) -> None:
-        self.progress, self.name, self.images = progress, name, images
+    The first process alone has one.
+    """
+
+    def __init__(self, progress: Progress, tell: Callable[[str], None], name: str, images: int) -> None:
+        self.progress, self.tell, self.name, self.images = progress, tell, name, images
         self.done = 0
 
     def before_test(self, runner: Runner) -> None:  # noqa: ARG002 - mmengine's
@@ -36,6 +39,8 @@ class ProgressHook(Hook):  # type: ignore[misc]  # mmengine is untyped
         """All processes are about equally far."""
         self.done += len(data_batch or ()) * runner.world_size
         self.progress(self.name, min(self.done, self.images), self.images)
+        if self.done >= self.images:
+            self.tell(f"{self.name}: the metric")
 
 
 class DrawingHook(Hook):  # type: ignore[misc]  # mmengine is untyped

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mmengine.dataset import DefaultSampler
+from mmengine.dist import all_gather_object, barrier
 from mmengine.evaluator import Evaluator
 from mmengine.hooks import Hook
 from mmengine.registry import DefaultScope
@@ -27,7 +28,7 @@ NO_HOOKS = dict.fromkeys(("runtime_info", "timer", "sampler_seed", "logger", "pa
 @dataclass(frozen=True)
 class Judged:
     """``figures`` on all images; ``per_image``: the metric's entries in the order of the data set, in the first process
-    alone; ``seconds`` of each image; ``resumed``: how many images an earlier run had done.
+    alone; ``seconds`` of each image; ``resumed``: how many of them an earlier run had done.
     """
 
     figures: Mapping[str, float]
@@ -65,8 +66,9 @@ def judge(
     # a Runner sets mmengine's default scope for the whole process, and would leave it so
     scope = DefaultScope.overwrite_default_scope(SCOPE)
     with ResultStore(store_file) as store, TemporaryDirectory() as logs, scope:
+        evaluated = EvaluatedModel(model, store)
         runner = TestRunner(
-            model=EvaluatedModel(model, store),
+            model=evaluated,
             work_dir=logs,  # mmengine insists on one
             test_dataloader=DataLoader(
                 dataset, batch_size, sampler=DefaultSampler(dataset, shuffle=False, seed=0), collate_fn=list
@@ -85,5 +87,8 @@ def judge(
             for handler in list(runner.logger.handlers):  # mmengine keeps its logger, and would write into the folder
                 runner.logger.removeHandler(handler)
                 handler.close()
+        barrier()  # the other processes have written, too
+        resumed = sum(all_gather_object(evaluated.reused))
         seconds = store.seconds(range(len(dataset)))
-    return Judged(figures, [] if metric is None else metric.per_image, seconds)
+    per_image = [] if metric is None else metric.per_image
+    return Judged(figures, per_image, seconds, min(resumed, len(dataset)))

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
-from zoo.datasets.building import build_dataset
-from zoo.datasets.digits_cache import ensure_split
-from zoo.metrics.metric import Metric
 
 from pipeline.evaluation.hooks import Progress
 from pipeline.evaluation.numbered import Numbered
-from zoo.errors import InputError, nearest
-from zoo.registry import METRICS
+from pipeline.parity.gates import merged_gates
+from zoo.datasets.building import build_dataset
+from zoo.datasets.digits_cache import ensure_split
+from zoo.datasets.faults import Faults
+from zoo.errors import InputError
+from zoo.metrics import Metric, build_metric
+from zoo.preprocess import MIN_SIDE
 from zoo.tasks import Task, build_task
 
 FOLDER = "evaluation"
@@ -30,31 +32,10 @@ class Plan:
     section: Mapping[str, Any]
     place: Path
 
-    @property
-    def name(self) -> str:
-        """The config's file name without its ending."""
-        return Path(self.config.filename).stem
-
-    @property
-    def forward(self) -> dict[str, Any]:
-        """Keyword arguments of the model's forward."""
-        return dict(self.config.get("export", {}).get("forward", {}))
-
     def metric(self) -> Metric | None:
-        """A new metric, None where the config has no evaluator. Raises InputError for an unknown one or its options."""
+        """A new metric, None where the config has no evaluator. Raises InputError, see build_metric."""
         section = self.config.get("evaluator")
-        if section is None:
-            return None
-        if METRICS.get(section["type"]) is None:
-            known = METRICS.module_dict
-            raise InputError(f'unknown evaluator type "{section["type"]}"; {nearest(section["type"], known)}')
-        try:
-            metric = METRICS.build(dict(section))
-        except (TypeError, ValueError, KeyError) as error:
-            raise InputError(f"evaluator {section['type']} cannot be built from its config: {error}") from error
-        if not isinstance(metric, Metric):
-            raise InputError(f"evaluator {section['type']}: not a metric of the zoo; derive it from zoo.metrics.Metric")
-        return metric
+        return None if section is None else build_metric(section.to_dict())
 
 
 def plan_evaluation(config: Config, work_dir: str | Path, *, limit: int | None, gate_split: bool) -> Plan:
@@ -66,10 +47,35 @@ def plan_evaluation(config: Config, work_dir: str | Path, *, limit: int | None, 
     dataset = Numbered(build_dataset(section, task), limit)
     if not len(dataset):
         raise InputError(f"data set {section['type']} of {config.filename}: no images; correct its paths")
+    _check_sizes(dataset)
     place = Path(work_dir) / task.name / Path(config.filename).stem / FOLDER
     plan = Plan(config, task, dataset, section, place)
-    plan.metric()
+    _check_truth(plan)
     return plan
+
+
+def _check_sizes(dataset: Numbered) -> None:
+    """Raises InputError with all images that no model takes; known from the files' headers, before one is read."""
+    faults = Faults(type(dataset.dataset).__name__)
+    for picture in dataset.dataset.pictures[: len(dataset)]:
+        if min(picture.size) < MIN_SIDE:
+            height, width = picture.size
+            faults.add(picture.path, f"got {width}x{height} pixels, expected {MIN_SIDE} or more on each side")
+    faults.raise_any()
+
+
+def _check_truth(plan: Plan) -> None:
+    """Whether the first item has what the metric asks for; the gates are read, too."""
+    merged_gates(plan.config.get("gates"))
+    metric = plan.metric()
+    if metric is None:
+        return
+    missing = ", ".join(key for key in metric.truth if key not in plan.dataset[0])
+    if missing:
+        raise InputError(
+            f"config {plan.config.filename}: evaluator {plan.config.evaluator['type']} needs {missing}, which "
+            f"dataset {plan.section['type']} does not have; give this task's evaluator, and a data set with its truth"
+        )
 
 
 def make_gate_split(config: Config, progress: Progress | None = None) -> None:

@@ -9,6 +9,7 @@ import torch
 from mmengine.dist import broadcast_object_list, is_main_process
 from torch import distributed
 
+from pipeline.device import check_device, check_torch_device
 from zoo.errors import InputError, ZooportError
 
 LAUNCHERS = ("none", "pytorch")
@@ -24,7 +25,11 @@ def processes(launcher: str, device: str) -> Iterator[str]:
     """
     if launcher not in LAUNCHERS:
         raise InputError(f'--launcher "{launcher}": expected one of {", ".join(LAUNCHERS)}')
+    check_device(device)
     if launcher == "none":
+        if "TORCHELASTIC_RUN_ID" in os.environ and os.environ.get("WORLD_SIZE", "1") != "1":
+            raise InputError("started by torchrun, but without --launcher pytorch; add it")
+        check_torch_device(device)
         yield device
         return
     missing = [name for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR") if name not in os.environ]
@@ -35,11 +40,18 @@ def processes(launcher: str, device: str) -> Iterator[str]:
         )
     on_gpu = device.startswith("cuda")
     if on_gpu:
+        if device != "cuda":
+            raise InputError(f"--device {device}: torchrun gives each process a device of its own; give --device cuda")
         device = f"cuda:{os.environ['LOCAL_RANK']}"
+        check_torch_device(device)
         torch.cuda.set_device(device)
     distributed.init_process_group("nccl" if on_gpu else "gloo")
     try:
         yield device
+    except RuntimeError as error:
+        if not isinstance(error, distributed.DistError) and "gloo" not in str(error):
+            raise
+        raise ZooportError("another process has stopped; its own message says why") from error
     finally:
         distributed.destroy_process_group()
 
@@ -61,16 +73,14 @@ def is_first() -> bool:
 
 
 def by_the_first(work: Callable[[], Value]) -> Value:
-    """Let the first process do some work, and give its value to all; a ZooportError of it is raised in all."""
+    """Let the first process do some work, and give its value to all; a user's error of it is raised in all."""
     outcome: list[Any] = [None, None]
     if is_first():
         try:
             outcome = [work(), None]
-        except ZooportError as error:
-            if not distributed.is_initialized():
-                raise
-            outcome = [None, (error.exit_code, str(error))]
-            broadcast_object_list(outcome)
+        except (ZooportError, OSError) as error:
+            if distributed.is_initialized():
+                broadcast_object_list([None, (getattr(error, "exit_code", InputError.exit_code), str(error))])
             raise
     broadcast_object_list(outcome)
     value, fault = outcome

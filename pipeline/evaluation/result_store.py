@@ -6,8 +6,10 @@ was at.
 
 import io
 import json
+import re
 import sqlite3
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -25,6 +27,11 @@ create table if not exists results
     (number integer primary key, image text not null, seconds real not null, kind text not null, arrays blob not null);
 """
 PATIENCE = 60.0  # seconds that a process waits for another one's write
+
+
+def as_file_name(name: str) -> str:
+    """The name of a model, fit for files and folders."""
+    return re.sub(r"[^\w.-]+", "_", name)
 
 
 class ResultStore:
@@ -82,7 +89,7 @@ class ResultStore:
         try:
             with np.load(io.BytesIO(row[1]), allow_pickle=False) as arrays:
                 result: Result = KINDS[row[0]](**arrays)
-        except (ValueError, TypeError, OSError, zipfile.BadZipFile):
+        except (ValueError, TypeError, OSError, zipfile.BadZipFile, zlib.error):
             return None  # of an older zooport
         return result
 

@@ -1,8 +1,7 @@
 """What all models of one evaluation share: the plan, and how it is run."""
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +12,44 @@ from pipeline.evaluation.hooks import DrawingHook, Progress, ProgressHook
 from pipeline.evaluation.leg import Judged, judge
 from pipeline.evaluation.plan import Plan
 from pipeline.evaluation.processes import by_the_first, is_first
-from pipeline.evaluation.result_store import ResultStore
+from pipeline.evaluation.result_store import ResultStore, as_file_name
+from pipeline.steps import Progress as Steps
 from zoo.errors import InputError
 
 
 @dataclass(frozen=True)
 class Session:
-    """``resume``: take up what an earlier run has left. ``show_dir``: for drawn results, a folder for each model."""
+    """``device``: where PyTorch runs; ``provider``: where deployments do, None for what their manifests say.
+
+    ``resume``: take up what an earlier run has left. ``show_dir``: for drawn results, a folder for each model.
+    """
 
     plan: Plan
-    batch_size: int = 1
-    resume: bool = False
-    show_dir: Path | None = None
-    launcher: str = "none"
-    progress: Progress | None = None
+    device: str
+    provider: str | None
+    batch_size: int
+    resume: bool
+    show_dir: Path | None
+    launcher: str
+    progress: Progress | None
+    steps: Steps | None
+
+    def tell(self, step: str) -> None:
+        """What begins now, for those who watch; of several processes the first one tells."""
+        if self.steps is not None and is_first():
+            self.steps(step)
 
     def judged(self, name: str, model: ImageModel, made_from: Mapping[str, Any]) -> Judged:
         """The model on all images. ``made_from``: what its results depend on, beside the images."""
-        file_name = re.sub(r"[^\w.-]+", "_", name)
+        file_name = as_file_name(name)
         store = self.plan.place / f"{file_name}.sqlite"
-        resumed = by_the_first(lambda: ResultStore.prepare(store, made_from, resume=self.resume))
+        by_the_first(lambda: ResultStore.prepare(store, made_from, resume=self.resume))
         hooks: list[Hook] = []
         if self.progress is not None and is_first():
-            hooks.append(ProgressHook(self.progress, name, len(self.plan.dataset)))
+            hooks.append(ProgressHook(self.progress, self.tell, name, len(self.plan.dataset)))
         if self.show_dir is not None:
             hooks.append(DrawingHook(_made(self.show_dir / file_name), self.plan.task))
-        judged = judge(
+        return judge(
             name,
             model,
             self.plan.dataset,
@@ -48,7 +59,6 @@ class Session:
             hooks=hooks,
             launcher=self.launcher,
         )
-        return replace(judged, resumed=min(resumed, len(self.plan.dataset)))
 
 
 def _made(folder: Path) -> Path:

@@ -1,8 +1,8 @@
 """Running a matrix: cells one after another or a few at once, each result on the disk as soon as it is known."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -19,6 +19,7 @@ from pipeline.regression.report import write_reports
 from pipeline.regression.result import Result, result_file
 from pipeline.regression.state import State
 from pipeline.regression.versions import versions
+from pipeline.writable import writable
 from zoo.errors import InputError
 
 Progress = Callable[[Cell, Result | None, int], None]
@@ -49,7 +50,7 @@ def run_matrix(
         raise InputError(f"--jobs {jobs}: expected 1 or more")
     commands = Commands(tools.resolve(), matrix.limit, matrix.gate_split)
     with ExitStack() as held:
-        with _as_input_error(work_dir):
+        with writable(work_dir):
             work_dir.mkdir(parents=True, exist_ok=True)
             held.enter_context(locked(work_dir))
             found_versions = versions()
@@ -123,15 +124,3 @@ def _ended(
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise
-
-
-@contextmanager
-def _as_input_error(work_dir: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        where = error.filename or work_dir
-        raise InputError(
-            f"{work_dir}: cannot be written ({where}: {error.strerror}); make it writable and free room there, or "
-            "give another --work-dir"
-        ) from error

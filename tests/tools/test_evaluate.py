@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -12,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+import pytest
 from onnx import numpy_helper
 from safetensors.torch import load_file, save_file
 
+from pipeline.evaluation.result_store import ResultStore
 from tests.tools.tiny import Run, Tiny
 from zoo.manifest import Manifest, file_record
 
@@ -147,6 +151,57 @@ def test_two_processes_give_exactly_the_figures_of_one(voc: Tiny, evaluate: Eval
     assert run.returncode == 0, run.stderr
     assert figures(json.loads(file.read_text())) == figures(whole), "7 images: an uneven split"
     assert run.stdout.count("7 images of VOCSegmentation") == 1, "the first process reports"
+
+
+def test_two_processes_without_a_metric(voc: Tiny) -> None:
+    config = voc.config.read_text().replace("evaluator =", "_evaluator =")
+    voc.config.write_text(config)
+    torchrun = ("-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
+    run = in_a_process(voc, "--launcher", "pytorch", "--backend", "pytorch", launcher=torchrun)
+    assert run.returncode == 0, run.stderr
+    assert "7 images of VOCSegmentation" in run.stdout
+
+
+def test_two_deployments_of_one_name(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
+    assert deploy(voc.arguments()).code == 0
+    folders = [shutil.copytree(voc.place, voc.folder / name) for name in ("pytorch", "a b", "other/a_b")]
+    found = measured(evaluate, voc, *(part for folder in folders for part in ("--deployment", folder)))
+    assert [row["name"] for row in found["rows"]] == ["pytorch", "pytorch (2)", "a b", "a_b (2)"]
+    kept = sorted(path.name for path in voc.work_dir.glob("*/*/evaluation/*.sqlite"))
+    assert kept == ["a_b.sqlite", "a_b_2_.sqlite", "pytorch.sqlite", "pytorch_2_.sqlite"]
+
+
+def test_an_image_that_changed_is_run_again(voc: Tiny, evaluate: Evaluate) -> None:
+    measured(evaluate, voc, "--backend", "pytorch")
+    image = voc.folder / "voc/JPEGImages/3.jpg"
+    image.write_bytes(image.read_bytes() + b"more")
+    assert measured(evaluate, voc, "--backend", "pytorch", "--resume")["rows"][0]["images_resumed"] == 6
+
+
+def test_a_full_disk_is_one_line(voc: Tiny, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(ResultStore, "put", full)
+    run = evaluate(voc.arguments("--backend", "pytorch"))
+    assert run.code == 2
+    assert re.search(r"evaluation: cannot be written \(.*: database or disk is full\); make it writable", run.err)
+
+
+def test_an_interruption_says_how_to_go_on(voc: Tiny, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ResultStore, "put", interrupt)
+    run = evaluate(voc.arguments("--backend", "pytorch"))
+    assert (run.code, run.err) == (130, "interrupted; go on with --resume\n")
+
+
+def test_an_environment_with_a_rank_does_not_silence_it(
+    voc: Tiny, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    assert measured(evaluate, voc, "--backend", "pytorch")["rows"]
 
 
 def test_a_missed_gate_is_exit_3_with_all_figures(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:

@@ -1,5 +1,6 @@
 """Metrics that judge a model on a data set: points 0..100, or dB. Importing this package registers them."""
 
+from zoo.metrics.building import build_metric
 from zoo.metrics.coco_box_ap import CocoBoxAP
 from zoo.metrics.coco_keypoint_ap import CocoKeypointAP
 from zoo.metrics.coco_mask_ap import CocoMaskAP
@@ -8,4 +9,4 @@ from zoo.metrics.mean_iou import MeanIoU
 from zoo.metrics.metric import Metric
 from zoo.metrics.voc_map import VOCmAP
 
-__all__ = ["CocoBoxAP", "CocoKeypointAP", "CocoMaskAP", "ImageQuality", "MeanIoU", "Metric", "VOCmAP"]
+__all__ = ["CocoBoxAP", "CocoKeypointAP", "CocoMaskAP", "ImageQuality", "MeanIoU", "Metric", "VOCmAP", "build_metric"]

@@ -18,6 +18,7 @@ class CocoBoxAP(CocoAP):
     """
 
     main: ClassVar[str] = "box_AP"
+    truth: ClassVar[tuple[str, ...]] = ("boxes", "labels")
     shape: ClassVar[str] = "bbox"
     stats: ClassVar[tuple[str, ...]] = (
         *("box_AP", "box_AP50", "box_AP75"),

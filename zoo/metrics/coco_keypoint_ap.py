@@ -31,6 +31,7 @@ class CocoKeypointAP(CocoAP):
     """
 
     main: ClassVar[str] = "keypoint_AP"
+    truth: ClassVar[tuple[str, ...]] = ("keypoints", "boxes", "labels")
     shape: ClassVar[str] = "keypoints"
     stats: ClassVar[tuple[str, ...]] = (
         *("keypoint_AP", "keypoint_AP50", "keypoint_AP75"),

@@ -21,6 +21,7 @@ class CocoMaskAP(CocoAP):
     """
 
     main: ClassVar[str] = "mask_AP"
+    truth: ClassVar[tuple[str, ...]] = ("masks", "labels")
     shape: ClassVar[str] = "segm"
     stats: ClassVar[tuple[str, ...]] = (
         *("mask_AP", "mask_AP50", "mask_AP75"),

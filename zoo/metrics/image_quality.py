@@ -36,6 +36,7 @@ class ImageQuality(Metric):
 
     default_prefix = "restoration"
     main: ClassVar[str] = "PSNR"
+    truth: ClassVar[tuple[str, ...]] = ("target",)
     unit: ClassVar[str] = "dB"
 
     def __init__(self, crop_border: int = 0, channel: str = "y", **options: Any) -> None:

@@ -28,9 +28,12 @@ class MeanIoU(Metric):
 
     default_prefix = "segmentation"
     main: ClassVar[str] = "mIoU"
+    truth: ClassVar[tuple[str, ...]] = ("label_map",)
 
     def __init__(self, num_classes: int, ignore_label: int = 255, **options: Any) -> None:
         super().__init__(**options)
+        if num_classes < 1:
+            raise InputError(f"MeanIoU: got num_classes {num_classes}, expected 1 or more")
         self.num_classes = num_classes
         self.ignore_label = ignore_label
 

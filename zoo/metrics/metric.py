@@ -23,6 +23,8 @@ class Metric(BaseMetric):  # type: ignore[misc]  # mmengine is untyped
 
     main: ClassVar[str]
     """The name of the figure that gates look at, for example "box_AP"."""
+    truth: ClassVar[tuple[str, ...]]
+    """The keys that an item must have for this metric."""
     unit: ClassVar[str] = "points"
     """Of the main figure: "points", 0..100, or "dB". All other figures are in points."""
 

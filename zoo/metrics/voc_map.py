@@ -47,6 +47,7 @@ class VOCmAP(Metric):
 
     default_prefix = "voc"
     main: ClassVar[str] = "mAP"
+    truth: ClassVar[tuple[str, ...]] = ("boxes", "labels")
 
     def __init__(self, iou: float = 0.5, form: str = "area", **options: Any) -> None:
         super().__init__(**options)

@@ -12,8 +12,8 @@ from torch import nn
 from zoo.config import load_config
 from zoo.contract import contract_module
 from zoo.datasets.building import build_dataset
+from zoo.metrics import build_metric
 from zoo.preprocess import Preprocess
-from zoo.registry import METRICS
 from zoo.tasks import build_task
 from zoo.training.training_run import config_name
 
@@ -42,7 +42,7 @@ def score_all(
 
 def main_metric(config: Config) -> str:
     """The name of the figure that the config is judged by."""
-    name: str = METRICS.build(config.evaluator).main_key
+    name: str = build_metric(config.evaluator).main_key
     return name
 
 
@@ -55,7 +55,7 @@ def score(
     """
     task = build_task(config.task)
     dataset = build_dataset(config.dataset, task)
-    metric = METRICS.build(config.evaluator)
+    metric = build_metric(config.evaluator)
     preprocess = Preprocess.from_dict(config.preprocess)
     module = contract_module(model, task, "final", config.get("export", {}).get("forward", {}))
     names = [spec.name for spec in task.outputs("final")]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.evaluation.bootstrap import draws, paired_interval
+from pipeline.evaluation.bootstrap import PairedBootstrap, draws
 from zoo.metrics import MeanIoU
 from zoo.structures import SegmentationResult
 
@@ -21,17 +21,19 @@ def entries(metric: MeanIoU, right: list[int], pixels: int = 100) -> list[object
 def test_equal_models_do_not_differ() -> None:
     metric = MeanIoU(2)
     same = entries(metric, [10, 50, 90, 30])
-    assert paired_interval(metric, same, same) == (0.0, 0.0)
+    assert PairedBootstrap(metric, same).interval(same) == (0.0, 0.0)
 
 
 def test_images_that_are_hard_for_both_do_not_widen_it() -> None:
     metric = MeanIoU(2)
     rng = np.random.default_rng(0)
     right = rng.integers(10, 98, 60).tolist()
-    low, high = paired_interval(metric, entries(metric, right), entries(metric, [count - 2 for count in right]))
+    low, high = PairedBootstrap(metric, entries(metric, right)).interval(
+        entries(metric, [count - 2 for count in right])
+    )
     assert low < high < 0, "two pixels of each image are wrong: worse for certain"
     other = rng.permutation(right).tolist()
-    wide = paired_interval(metric, entries(metric, right), entries(metric, [count - 2 for count in other]))
+    wide = PairedBootstrap(metric, entries(metric, right)).interval(entries(metric, [count - 2 for count in other]))
     assert wide[1] - wide[0] > 10 * (high - low)
 
 
@@ -41,7 +43,7 @@ def test_it_is_as_wide_as_theory_says() -> None:
     rng = np.random.default_rng(1)
     lost = rng.integers(0, 5, 200)
     reference, candidate = entries(metric, [90] * 200), entries(metric, (90 - lost).tolist())
-    low, high = paired_interval(metric, reference, candidate)
+    low, high = PairedBootstrap(metric, reference).interval(candidate)
     slope = 2 / (2 - 0.9) ** 2  # of IoU = a / (2 - a)
     assert high - low == pytest.approx(2 * 1.96 * slope * lost.std() / np.sqrt(200), rel=0.15)
     point = metric.figures(candidate)["mIoU"] - metric.figures(reference)["mIoU"]

@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
+import torch
+from mmengine.registry import DefaultScope
 
 from pipeline import evaluate
 from pipeline.evaluation.plan import plan_evaluation
 from zoo.config import load_config
-from zoo.errors import InputError
+from zoo.errors import BackendUnavailableError, InputError
 
 CONFIG = Path(__file__).resolve().parents[3] / "configs/segmentation/fcn_r18_digits.py"
 
@@ -33,7 +37,16 @@ def test_the_shipped_config(tmp_path: Path) -> None:
     [
         ({"limit": 0}, "--limit 0: expected 1 or more images"),
         ({"evaluator": {"type": "MeanIOU"}}, 'unknown evaluator type "MeanIOU"; nearest: "MeanIoU"'),
-        ({"evaluator": {"type": "MeanIoU", "classes": 3}}, "evaluator MeanIoU cannot be built from its config"),
+        (
+            {"evaluator": {"type": "MeanIoU", "num_classes": "4", "classes": 3}},
+            'argument "num_classes": got \'4\', expected int; unknown argument "classes"; nearest: "num_classes"',
+        ),
+        ({"evaluator": {"type": "MeanIoU", "num_classes": 0}}, "MeanIoU: got num_classes 0, expected 1 or more"),
+        (
+            {"evaluator": {"type": "CocoBoxAP"}},
+            "CocoBoxAP needs boxes, labels, which dataset DigitsSegmentat",
+        ),
+        ({"gates": {"metric": {"point": 1}}}, 'unknown gate "metric.point"; nearest: "points"'),
         ({"dataset": {"type": "DigitSegmentation"}}, 'unknown dataset type "DigitSegmentation"; nearest: "DigitsSegm'),
         ({"dataset": {"type": "ImageFolder", "root": "nowhere"}}, "nowhere"),
     ],
@@ -47,6 +60,9 @@ def test_faults(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     ("options", "message"),
     [
         ({"backends": ["onnxruntim"]}, 'unknown backend "onnxruntim"; nearest: "onnxruntime"'),
+        ({"precision": "fp12"}, 'unknown precision "fp12"; nearest: "fp'),
+        ({"precision": "fp16", "backends": ["pytorch"]}, "--precision fp16: no backend to deploy for"),
+        ({"device": "gpu"}, 'device "gpu": expected cpu, cuda or cuda:N'),
         ({"batch_size": 0}, "--batch-size 0: expected 1 or more"),
         ({"deployments": ["no/such/folder"]}, "--deployment no/such/folder: no such folder"),
         ({"gate_split": True, "config": "bare"}, 'no "gate_dataset" to evaluate on'),
@@ -59,3 +75,21 @@ def test_faults_of_the_call(tmp_path: Path, options: dict[str, Any], message: st
     with pytest.raises(InputError, match=message):
         evaluate(config, work_dir=tmp_path, **options)
     assert not list(tmp_path.iterdir()), "nothing was deployed"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_a_device_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(BackendUnavailableError, match="device cuda: PyTorch finds 0 CUDA devices here"):
+        evaluate(CONFIG, ["pytorch"], work_dir=tmp_path, device="cuda")
+
+
+def test_images_that_are_too_small_are_named_before_one_is_run(tmp_path: Path) -> None:
+    for name, side in (("a", 64), ("b", 31), ("c", 8)):
+        cv2.imwrite(str(tmp_path / f"{name}.png"), np.zeros((40, side, 3), np.uint8))
+    with pytest.raises(InputError, match=r"2 faults: .*b.png: got 31x40 pixels, expected 32 or.*c.png: got 8x40"):
+        planned(tmp_path, dataset={"type": "ImageFolder", "root": str(tmp_path)})
+
+
+def test_a_program_that_uses_mmengine_for_itself(tmp_path: Path) -> None:
+    with DefaultScope.overwrite_default_scope("mmengine"):
+        assert planned(tmp_path).metric().main_key == "segmentation/mIoU"

@@ -1,0 +1,22 @@
+"""A folder that a run writes into: what the system refuses there is the user's to mend, in one line."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from zoo.errors import InputError
+
+
+@contextmanager
+def writable(folder: Path) -> Iterator[None]:
+    """Errors of the file system, and of SQLite files in it, become an InputError that names the folder."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        where = getattr(error, "filename", None) or folder
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"{folder}: cannot be written ({where}: {reason}); make it writable and free room there, or give another "
+            "--work-dir"
+        ) from error
