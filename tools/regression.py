@@ -41,8 +41,8 @@ def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="regression.py", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("matrix", metavar="MATRIX.yaml", help="a file as those under configs/regression/")
-    flags.add_argument("--resume", action="store_true", help="keep the results that an earlier run has left")
-    flags.add_argument("--rerun-failed", action="store_true", help="keep those of them that are green")
+    flags.add_argument("--resume", action="store_true", help="keep the results of an earlier run, red ones too")
+    flags.add_argument("--rerun-failed", action="store_true", help="keep the green ones of them alone")
     flags.add_argument("--jobs", type=int, default=1, metavar="N", help="cells at once (default: 1)")
     flags.add_argument("--work-dir", metavar="D", help="default: work_dirs/regression/<name of the matrix>")
     flags.add_shared()

@@ -16,19 +16,22 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
     """Gives the result for each item of a batch: the one in the store, or what the model finds in the image now.
 
     Items are those of a data set with their place in it under "number" and the state of their file under "state".
+    ``earlier``: the images that an earlier run has left results for.
     """
 
-    def __init__(self, model: ImageModel, store: ResultStore) -> None:
+    def __init__(self, model: ImageModel, store: ResultStore, earlier: frozenset[int]) -> None:
         super().__init__()
         self.image_model = model
         self.store = store
-        self.reused = 0  # images whose result was in the store
+        self.earlier = earlier
+        self.reused: set[int] = set()  # the images of an earlier run whose result was good enough
 
     def test_step(self, data: Sequence[dict[str, Any]]) -> list[Result]:
         """The results, in the order of the items. Raises InputError that names the image's file."""
         found = [self.store.get(item["number"], item["state"]) for item in data]
         left = [item for item, result in zip(data, found, strict=True) if result is None]
-        self.reused += len(data) - len(left)
+        done = {item["number"] for item in data} - {item["number"] for item in left}
+        self.reused |= done & self.earlier
         begin = time.perf_counter()
         results = self._run(left)
         seconds = (time.perf_counter() - begin) / max(1, len(left))

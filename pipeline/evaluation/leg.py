@@ -51,12 +51,15 @@ def judge(
     dataset: Numbered,
     metric: Metric | None,
     store_file: Path,
+    earlier: frozenset[int],
     *,
     batch_size: int,
     hooks: Sequence[Hook],
     launcher: str,
 ) -> Judged:
     """The metric's figures for one model; every image's result goes through the store in ``store_file``.
+
+    ``earlier``: the images that an earlier run has left results for.
 
     Several processes each take every n-th image (mmengine's DefaultSampler); mmengine puts the metric's entries into
     the data set's order again and drops those that fill up an uneven last round.
@@ -66,7 +69,7 @@ def judge(
     # a Runner sets mmengine's default scope for the whole process, and would leave it so
     scope = DefaultScope.overwrite_default_scope(SCOPE)
     with ResultStore(store_file) as store, TemporaryDirectory() as logs, scope:
-        evaluated = EvaluatedModel(model, store)
+        evaluated = EvaluatedModel(model, store, earlier)
         runner = TestRunner(
             model=evaluated,
             work_dir=logs,  # mmengine insists on one
@@ -88,7 +91,7 @@ def judge(
                 runner.logger.removeHandler(handler)
                 handler.close()
         barrier()  # the other processes have written, too
-        resumed = sum(all_gather_object(evaluated.reused))
+        resumed = len(set().union(*all_gather_object(evaluated.reused)))
         seconds = store.seconds(range(len(dataset)))
     per_image = [] if metric is None else metric.per_image
-    return Judged(figures, per_image, seconds, min(resumed, len(dataset)))
+    return Judged(figures, per_image, seconds, resumed)

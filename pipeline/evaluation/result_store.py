@@ -44,8 +44,8 @@ class ResultStore:
         self._file.execute("pragma journal_mode = wal")
 
     @classmethod
-    def prepare(cls, path: Path, made_from: Mapping[str, Any], *, resume: bool) -> int:
-        """Make the file, or keep it where ``resume`` says so and it has results of the same model; their number.
+    def prepare(cls, path: Path, made_from: Mapping[str, Any], *, resume: bool) -> frozenset[int]:
+        """Make the file, or keep it where ``resume`` says so and it has results of the same model; their numbers.
 
         ``made_from``: what the results depend on, but for the images themselves.
         """
@@ -55,14 +55,14 @@ class ResultStore:
             try:
                 with cls(path) as kept:
                     if kept.made_from() == wanted:
-                        return kept.count()
+                        return kept.numbers()
             except sqlite3.DatabaseError as error:
                 raise InputError(f"--resume: {path} cannot be read ({error}); run without --resume") from error
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
         with cls(path) as new:
             new.begin(wanted)
-        return 0
+        return frozenset()
 
     def begin(self, made_from: str) -> None:
         """Make the tables of a new file."""
@@ -75,9 +75,9 @@ class ResultStore:
         row = self._file.execute("select made_from from run").fetchone() if known else None
         return None if row is None else str(row[0])
 
-    def count(self) -> int:
-        """How many images have a result."""
-        return int(self._file.execute("select count(*) from results").fetchone()[0])
+    def numbers(self) -> frozenset[int]:
+        """The images that have a result."""
+        return frozenset(row[0] for row in self._file.execute("select number from results"))
 
     def get(self, number: int, image: str) -> Result | None:
         """The result for an image in its state ``image``; None where there is none, or the image has changed."""

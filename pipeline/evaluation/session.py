@@ -43,7 +43,7 @@ class Session:
         """The model on all images. ``made_from``: what its results depend on, beside the images."""
         file_name = as_file_name(name)
         store = self.plan.place / f"{file_name}.sqlite"
-        by_the_first(lambda: ResultStore.prepare(store, made_from, resume=self.resume))
+        earlier = by_the_first(lambda: ResultStore.prepare(store, made_from, resume=self.resume))
         hooks: list[Hook] = []
         if self.progress is not None and is_first():
             hooks.append(ProgressHook(self.progress, self.tell, name, len(self.plan.dataset)))
@@ -55,6 +55,7 @@ class Session:
             self.plan.dataset,
             self.plan.metric(),
             store,
+            earlier,
             batch_size=self.batch_size,
             hooks=hooks,
             launcher=self.launcher,

@@ -149,7 +149,9 @@ def test_two_processes_give_exactly_the_figures_of_one(voc: Tiny, evaluate: Eval
     torchrun = ("-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
     run = in_a_process(voc, "--launcher", "pytorch", "--json", str(file), launcher=torchrun)
     assert run.returncode == 0, run.stderr
-    assert figures(json.loads(file.read_text())) == figures(whole), "7 images: an uneven split"
+    found = json.loads(file.read_text())
+    assert figures(found) == figures(whole), "7 images: an uneven split"
+    assert [row["images_resumed"] for row in found["rows"]] == [0, 0], "the image that fills up the split is none"
     assert run.stdout.count("7 images of VOCSegmentation") == 1, "the first process reports"
 
 
