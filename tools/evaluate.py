@@ -124,9 +124,10 @@ def print_table(console: "Console", found: "Evaluation") -> None:
 
     console.print(f"{found.config} on {found.images} images of {found.dataset}", soft_wrap=True, highlight=False)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    columns = ("model", found.metric or "metric", "difference", "95 % of it", "gate", "ms p50", "ms p90", "verdict")
+    metric = (found.metric or "metric").rpartition("/")[2].replace("_", " ")
+    columns = ("model", metric, "difference", "95 % of it", "gate", "ms p50 / p90", "verdict")
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number in (0, len(columns) - 1) else "right")
+        table.add_column(column, justify="left" if number in (0, len(columns) - 1) else "right", no_wrap=True)
     for row in found.rows:
         table.add_row(*_cells(row, found.metric))
     console.print(table)
@@ -149,8 +150,7 @@ def _cells(row: "Row", metric: str | None) -> tuple[str, ...]:
         "" if row.difference is None else f"{row.difference:+.3f}",
         "" if row.interval is None else f"{row.interval[0]:+.3f} to {row.interval[1]:+.3f}",
         "" if row.gate is None else f"{row.gate:g}",
-        f"{latency['p50']:.1f}",
-        f"{latency['p90']:.1f}",
+        f"{latency['p50']:.1f} / {latency['p90']:.1f}",
         row.verdict,
     )
 
