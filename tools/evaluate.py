@@ -123,9 +123,9 @@ def print_table(console: "Console", found: "Evaluation") -> None:
     from rich.table import Table
 
     console.print(f"{found.config} on {found.images} images of {found.dataset}", soft_wrap=True, highlight=False)
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     metric = (found.metric or "metric").rpartition("/")[2].replace("_", " ")
-    columns = ("model", metric, "difference", "95 % of it", "gate", "ms p50 / p90", "verdict")
+    columns = ("model", metric, "diff", "95 % interval", "gate", "ms p50 / p90", "verdict")
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number in (0, len(columns) - 1) else "right", no_wrap=True)
     for row in found.rows:
@@ -140,15 +140,18 @@ def print_table(console: "Console", found: "Evaluation") -> None:
             more.add_row(name, *(f"{row.figures[name]:.2f}" for row in found.rows))
         console.print(more)
     console.print("ms: of one image, from its pixels to its result", highlight=False)
+    for row in found.rows:
+        if row.images_resumed:
+            console.print(f"{row.name}: {row.images_resumed} images by an earlier run", highlight=False)
 
 
 def _cells(row: "Row", metric: str | None) -> tuple[str, ...]:
     latency = row.latency_ms
     return (
-        row.name + (f" ({row.images_resumed} resumed)" if row.images_resumed else ""),
+        row.name,
         "" if metric is None else f"{row.figures[metric]:.2f}",
         "" if row.difference is None else f"{row.difference:+.3f}",
-        "" if row.interval is None else f"{row.interval[0]:+.3f} to {row.interval[1]:+.3f}",
+        "" if row.interval is None else f"{row.interval[0]:+.2f} to {row.interval[1]:+.2f}",
         "" if row.gate is None else f"{row.gate:g}",
         f"{latency['p50']:.1f} / {latency['p90']:.1f}",
         row.verdict,
