@@ -107,7 +107,8 @@ def compare_calls(folder: Path, image: NDArray[np.uint8], rounds: int) -> Compar
 
 def require_equal(folder: Path, ours: Result, theirs: tuple[NDArray[Any], ...]) -> None:
     """Both pipelines must do the same work, or the comparison means nothing."""
-    arrays = (ours.boxes, ours.scores, ours.labels) if isinstance(ours, DetectionResult) else (ours.label_map,)
+    names = ("boxes", "scores", "labels") if isinstance(ours, DetectionResult) else ("label_map",)
+    arrays = [np.asarray(getattr(ours, name)) for name in names]
     if not all(np.array_equal(one, other) for one, other in zip(arrays, theirs, strict=True)):
         raise GateError(f"{folder}: the hand-written pipeline gives another result; the two do not do the same steps")
 
