@@ -19,7 +19,8 @@ EXAMPLES = """examples:
   python tools/list_models.py
   python tools/list_models.py --task semantic-segmentation --name 'fcn*' --json zoo.json
 
-parameters in millions, GFLOPs of one image (a multiply-add is two); metrics in points, on each config's data set"""
+parameters in millions, GFLOPs of one image (a multiply-add is two); metrics in points (PSNR in dB), on each config's
+data set"""
 PLAIN_WIDTH = 160  # of what is printed into a file or a pipe: a row has a line or two
 NUMBERS = ("parameters (M)", "GFLOPs", "input")
 
@@ -36,13 +37,22 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Print the table, and give the same as data."""
-    cards = chosen(options)
-    show(cards)
-    return {"models": [card.to_dict() for card in cards]}
+    cards, faults = chosen(options)
+    if cards:
+        show(cards)
+    content = {"models": [card.to_dict() for card in cards]}
+    if faults:
+        error = InputError("; ".join(faults))
+        error.data = content  # type: ignore[attr-defined]  # run_tool writes it
+        raise error
+    return content
 
 
-def chosen(options: argparse.Namespace) -> list["Card"]:
-    """The cards of the models that the flags ask for. Raises InputError where there are none, or no such task."""
+def chosen(options: argparse.Namespace) -> tuple[list["Card"], list[str]]:
+    """The cards of the models that the flags ask for, and what is wrong with configs that cannot be read.
+
+    Raises InputError where there are neither, or no such task.
+    """
     from zoo.cards import read_card
     from zoo.listing import list_models
     from zoo.tasks import TASKS
@@ -57,14 +67,23 @@ def chosen(options: argparse.Namespace) -> list["Card"]:
         raise InputError(
             f'--name "{options.name}": no such model; {nearest(options.name, [Path(p).stem for p in paths])}'
         )
-    cards = [card for card in map(read_card, named) if options.task in (None, card.task)]
-    if not cards:
-        raise InputError(f"none of {len(named)} models is of task {options.task}; leave out --task or --name")
-    return cards
+    cards: list[Card] = []
+    faults = []
+    for path in named:
+        try:
+            cards.append(read_card(path))
+        except InputError as error:
+            faults.append(str(error))
+    found = [card for card in cards if options.task in (None, card.task)]
+    if not found and not faults:
+        tasks = ", ".join(sorted({card.task for card in cards}))
+        raise InputError(f"none of {len(named)} models is of task {options.task}; there is {tasks}")
+    return found, faults
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a name is like a pattern; one without * ? [ may stand anywhere in the name."""
+    """Whether a name is like a pattern, in whatever case; one without * ? [ may stand anywhere in the name."""
+    name, pattern = name.lower(), pattern.lower()
     return fnmatchcase(name, pattern if any(sign in pattern for sign in "*?[") else f"*{pattern}*")
 
 

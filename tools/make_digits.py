@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,8 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
-    """Writes the split. Raises InputError where the folder cannot be written."""
-    from zoo.datasets.digits_cache import ensure_split, split_folder
-    from zoo.datasets.digits_contact_sheet import draw_contact_sheet
-    from zoo.datasets.digits_split import SPLIT_SIZES, write_split
+    """Writes the split, and the contact sheet. Raises InputError where one cannot be written."""
+    from zoo.datasets.digits.cache import ensure_split, split_folder
 
     split, count = options.split, options.count
     if count is not None and options.out is None:
@@ -44,21 +43,38 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     if count is not None and count < 1:
         raise InputError(f"--count {count}: expected 1 or more")
     folder = split_folder(split, options.out)
-    try:
-        if options.out is None:
-            ensure_split(split, lambda done, total: show_progress(split, done, total))
-        else:
-            total = SPLIT_SIZES[split] if count is None else count
-            for index in write_split(split, folder, total):
-                show_progress(split, index + 1, total)
-        if options.contact_sheet is not None:
-            draw_contact_sheet(split, options.out, options.contact_sheet)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error.strerror}; give another --out") from error
+    if options.out is None:
+        ensure_split(split, partial(show_progress, split))
+    else:
+        write(split, folder, count)
+    if options.contact_sheet is not None:
+        draw(split, options.out, options.contact_sheet)
     images = sum(1 for _ in (folder / "images").iterdir())
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     print(f"{folder}: {images} images, {size} bytes")
     return {"folder": str(folder), "images": images, "bytes": size}
+
+
+def write(split: str, folder: Path, count: int | None) -> None:
+    """The split into a folder, in the place of an earlier one."""
+    from zoo.datasets.digits.split import SPLIT_SIZES
+    from zoo.datasets.digits.whole_split import check_replaceable, replace_split
+
+    check_replaceable(folder)
+    try:
+        replace_split(split, folder, SPLIT_SIZES[split] if count is None else count, partial(show_progress, split))
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}; give another --out") from error
+
+
+def draw(split: str, root: Path | None, path: Path) -> None:
+    """The contact sheet."""
+    from zoo.datasets.digits.contact_sheet import draw_contact_sheet
+
+    try:
+        draw_contact_sheet(split, root, path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}; give another --contact-sheet") from error
 
 
 def show_progress(split: str, done: int, total: int) -> None:

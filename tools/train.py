@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from zoo.training import CheckpointCard, Recipe, Reproduction, TrainingRun
-    from zoo.training.checkpoint_card import Figures
+    from zoo.training.checkpoint_card import Datasets, Figures
 
 EXAMPLES = """examples:
   python tools/train.py configs/segmentation/fcn_r18_digits.py --publish
@@ -74,35 +74,51 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
     from zoo.build import build_model
     from zoo.config import load_config
-    from zoo.training import CheckpointCard, Recipe, check_publishable, check_whole, load_trained, reproduction
+    from zoo.training import CheckpointCard, Recipe, check_publishable, check_unchanged, reproduction, scored_on
 
     logging.disable(logging.NOTSET)  # the log of a training is its progress
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     torch.set_num_threads(options.threads)
     config = load_config(options.config)
     recipe = Recipe.from_config(config, options.config, iterations=options.iters, seed=options.seed)
-    if options.publish or options.reproduce:  # before the long work: can it be kept?
+    datasets = scored_on(options.config, recipe.also)  # before the long work: can it be scored, and kept?
+    if options.publish or options.reproduce:
         file = published_file(config)
         check_publishable(file)
+    card = published = None
     if options.reproduce:
         card, published = CheckpointCard.read(file.with_suffix(".json")), build_model(config)
-    if options.checkpoint is None:
-        model, training = trained(config, recipe, options)
-    else:
-        model, training = load_trained(config, options.checkpoint)
+        check_unchanged(card, recipe)
+    model, training = finished(config, recipe, options, card)
     recipe = replace(recipe, seed=training.seed)
-    training = replace(training, remark=options.remark or training.remark)
-    if options.reproduce:
-        check_whole(training, recipe)
     figures = scored(options.config, recipe, model)
     content: dict[str, Any] = {"training": training.to_dict(), "figures": figures}
     if options.publish:
-        return content | publish_weights(file, recipe, training, model, figures)
-    if options.reproduce:
+        return content | publish_weights(file, recipe, training, model, figures, datasets)
+    if card is not None and published is not None:
         again = reproduction(training, model, figures, scored(options.config, recipe, published))
         return content | compare(config, file, card, again)
     show(figures)
     return content
+
+
+def finished(
+    config: "Config", recipe: "Recipe", options: argparse.Namespace, card: "CheckpointCard | None"
+) -> tuple["nn.Module", "TrainingRun"]:
+    """The model to score, trained or loaded, and its run, which is what it is to be taken for. Raises InputError."""
+    from zoo.training import UNTOLD, check_proof, check_recipe, config_name, load_trained
+
+    if options.checkpoint is None:
+        model, training = trained(config, recipe, options)
+    else:
+        model, training = load_trained(config, options.checkpoint)
+        if options.publish or options.reproduce:
+            check_recipe(training, config_name(options.config), recipe)
+        if training.recipe is None:
+            print(f"{options.checkpoint}: {UNTOLD}")
+    if card is not None:
+        check_proof(training, recipe, card)
+    return model, replace(training, remark=options.remark or training.remark)
 
 
 def published_file(config: "Config") -> Path:
@@ -118,7 +134,7 @@ def trained(config: "Config", recipe: "Recipe", options: argparse.Namespace) -> 
     from zoo.training import TrainingRun, last_checkpoint, read_run, train, write_curves
 
     work_dir = options.work_dir or Path("work_dirs") / "train" / options.config.stem
-    run = TrainingRun.beginning(options.config, seed=recipe.seed, amp=options.amp)
+    run = TrainingRun.beginning(options.config, recipe, amp=options.amp)
     resume = last_checkpoint(work_dir) if options.resume else None
     if resume is not None:
         run = run.after(read_run(resume), seed=options.seed)
@@ -164,14 +180,19 @@ def show(figures: "Figures") -> None:
 
 
 def publish_weights(
-    file: Path, recipe: "Recipe", training: "TrainingRun", model: "nn.Module", figures: "Figures"
+    file: Path,
+    recipe: "Recipe",
+    training: "TrainingRun",
+    model: "nn.Module",
+    figures: "Figures",
+    datasets: "Datasets",
 ) -> dict[str, Any]:
     """Weights, card and page; where they are, as data."""
     from zoo.training import half_precision_file, new_card, publish
 
     show(figures)
     weights = half_precision_file(model)
-    card = publish(new_card(file.name, weights, model, figures, recipe, training), file.parent, weights)
+    card = publish(new_card(file.name, weights, model, figures, datasets, recipe, training), file.parent, weights)
     print(f"{file} ({len(weights)} bytes), card {card} and {card.with_suffix('.md').name}")
     return {"checkpoint": str(file), "card": str(card)}
 

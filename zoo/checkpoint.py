@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.error import URLError
+from urllib.parse import unquote, urlsplit
 
 import torch
 from safetensors import SafetensorError
@@ -20,6 +21,7 @@ from zoo.torch_file import read_torch_file, unreadable
 TORCHVISION_SCHEME = "torchvision://"
 HTTPS_SCHEME = "https://"
 SHOWN = 3  # names of tensors in an error message
+NAMED_BY = 16  # digits of its hash before the name of a download: many are called model.safetensors
 NESTED_KEYS = ("state_dict", "model")  # where training frameworks keep the weights in a larger dictionary
 WRAPPERS = ("module.", "model.")  # what they put before all names, outermost first: distributed training, the trainer
 
@@ -30,10 +32,22 @@ def load_checkpoint(model: nn.Module, source: str | Path, *, folder: Path | None
     `source`: a path (relative ones against `folder`), ``https://...#sha256=<64 hex digits>`` or
     ``torchvision://<WeightsEnum>.<NAME>``. Half-precision weights are widened to the model's dtype. What a training
     wrapped the model in ("module.", "model." before every name) is taken off, so mmengine's checkpoints load, too.
-    Raises InputError: no such file, a wrong hash, pickled code, a corrupt file, or weights of another model.
+    Raises InputError: no such file, a wrong hash, pickled code, a corrupt file, weights of another model, or a value
+    that is not finite.
     """
     state = _unwrapped(_state_dict(str(source), folder), model)
-    _check_fits(model, state, str(source))
+    load_state(model, state, f"checkpoint {source}")
+
+
+def load_state(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None:
+    """Load a state dict into a model that it fits; `what` names it in messages. Raises InputError as load_checkpoint.
+
+    Batch norm's counters may be missing.
+    """
+    _check_fits(model, state, what)
+    for name, tensor in state.items():  # after the shapes: a file can give a small storage a giant shape
+        if tensor.is_floating_point() and not tensor.float().isfinite().all():
+            raise InputError(f'{what}: tensor "{name}" has values that are not finite; from a training that diverged?')
     model.load_state_dict({**model.state_dict(), **state})
 
 
@@ -42,14 +56,15 @@ def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:
         return _torchvision_state_dict(source)
     if source.startswith(HTTPS_SCHEME):
         address, digest = _address_and_hash(source)
-        return _read(_downloaded(address, digest))
+        return read_state(_downloaded(address, digest, f"{digest[:NAMED_BY]}-{_file_name(address)}"))
     path = Path(source) if folder is None else folder / source
     if not path.is_file():
         raise InputError(f"checkpoint {path}: no such file")
-    return _read(path)
+    return read_state(path)
 
 
-def _read(path: Path) -> Mapping[str, Tensor]:
+def read_state(path: Path) -> Mapping[str, Tensor]:
+    """The state dict in a file: dense tensors by name. Raises InputError: no such file, or something else in it."""
     if path.suffix == ".safetensors":
         try:
             return load_file(path)
@@ -59,9 +74,30 @@ def _read(path: Path) -> Mapping[str, Tensor]:
     for key in NESTED_KEYS:
         if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
             content = content[key]
-    if not isinstance(content, Mapping) or not all(isinstance(value, Tensor) for value in content.values()):
+    if not isinstance(content, Mapping):
         raise InputError(f"checkpoint {path}: expected a state dict of tensors, got {type(content).__name__}")
+    for name, tensor in content.items():
+        if not isinstance(name, str) or not isinstance(tensor, Tensor):
+            raise InputError(
+                f"checkpoint {path}: expected a state dict, tensors by their names, got {type(tensor).__name__} as "
+                f"{name!r}; save model.state_dict()"
+            )
+        if kind := _unusual(tensor):
+            raise InputError(
+                f'checkpoint {path}: tensor "{name}" is {kind}, expected a plain one; save the state of the plain model'
+            )
     return content
+
+
+def _unusual(tensor: Tensor) -> str | None:
+    """What a tensor is where it does not simply hold its values."""
+    if tensor.is_meta:
+        return "on the meta device, without values"
+    if tensor.is_quantized:
+        return "quantised"
+    if tensor.layout != torch.strided or tensor.is_nested:
+        return "nested" if tensor.is_nested else "sparse"
+    return "complex" if tensor.is_complex() else None
 
 
 def _unwrapped(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:
@@ -82,9 +118,17 @@ def _address_and_hash(url: str) -> tuple[str, str]:
     return address, match[1]
 
 
-def _downloaded(address: str, expected: str) -> Path:
-    """The file in torch's download folder, fetched where it is not there; `expected`: how its sha256 begins."""
-    path = Path(torch.hub.get_dir()) / "checkpoints" / Path(address).name
+def _file_name(address: str) -> str:
+    """How the file of an address is called, without what is asked of the server behind it (?download=true)."""
+    name = Path(unquote(urlsplit(address).path)).name
+    if not name:
+        raise InputError(f"checkpoint {address}: the address names no file; expected https://.../<name>.safetensors")
+    return name
+
+
+def _downloaded(address: str, expected: str, name: str) -> Path:
+    """The file `name` in torch's download folder, fetched where it is not there; `expected`: how its sha256 begins."""
+    path = Path(torch.hub.get_dir()) / "checkpoints" / name
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -111,10 +155,10 @@ def _torchvision_state_dict(source: str) -> Mapping[str, Tensor]:
     prefix = re.search(r"-([0-9a-f]{8,})\.", Path(weights.url).name)
     if prefix is None:
         raise InputError(f"checkpoint {source}: {weights.url} names no hash; download it and give its path")
-    return _read(_downloaded(weights.url, prefix[1]))
+    return read_state(_downloaded(weights.url, prefix[1], Path(weights.url).name))  # as torch.hub calls it
 
 
-def _check_fits(model: nn.Module, state: Mapping[str, Tensor], source: str) -> None:
+def _check_fits(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None:
     own = model.state_dict()
     # batch norm's counter is a training statistic that no inference reads; some files leave it out
     missing = [key for key in own if key not in state and not key.endswith("num_batches_tracked")]
@@ -125,13 +169,13 @@ def _check_fits(model: nn.Module, state: Mapping[str, Tensor], source: str) -> N
         if key in state and state[key].shape != own[key].shape
     ]
     faults = [
-        f"{len(keys)} {what} ({', '.join(keys[:SHOWN])}{', ...' if len(keys) > SHOWN else ''})"
-        for what, keys in (("missing", missing), ("unknown", unexpected), ("of another shape", shapes))
+        f"{len(keys)} {fault} ({', '.join(keys[:SHOWN])}{', ...' if len(keys) > SHOWN else ''})"
+        for fault, keys in (("missing", missing), ("unknown", unexpected), ("of another shape", shapes))
         if keys
     ]
     if faults:
         raise InputError(
-            f"checkpoint {source} is not of this model: of {len(own)} tensors "
+            f"{what} is not of this model: of {len(own)} tensors "
             + ", ".join(faults)
             + "; give the checkpoint that was trained with this config"
         )

@@ -3,6 +3,7 @@
 import pickle
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_STORED, ZipFile
 
 import torch
 
@@ -17,6 +18,7 @@ class Inert:
     def __setstate__(self, _state: object) -> None: ...
 
 
+ARCHIVE = b"PK\x03\x04"  # how what torch.load takes for one begins
 # What mmengine's Runner pickles besides tensors and plain containers: the history of its log. A stand-in is let in for
 # them, not the types: getattr would open a door, and numpy trusts the bytes that it restores an array from.
 RUNNER_TYPES = (
@@ -34,10 +36,12 @@ RUNNER_TYPES = (
 def read_torch_file(path: Path) -> Any:
     """The content of a checkpoint, its tensors on the CPU; the history of mmengine's Runner is left out.
 
-    Raises InputError: no such file, a file that is cut off, or objects that could run code.
+    Raises InputError: no such file, a file that is cut off, one that unpacks to more than its size, or objects that
+    could run code.
     """
     if not path.is_file():
         raise InputError(f"checkpoint {path}: no such file")
+    _check_archive(path)
     try:
         with torch.serialization.safe_globals([(Inert, name) for name in RUNNER_TYPES]):
             return torch.load(path, map_location="cpu", weights_only=True)
@@ -50,6 +54,27 @@ def read_torch_file(path: Path) -> Any:
         ) from error
     except Exception as error:  # whatever the bytes of a broken file make torch's reader stumble over
         raise unreadable(path, error) from error
+
+
+def _check_archive(path: Path) -> None:
+    """Raises InputError where the archive of torch.save is compressed, or declares more bytes than the file has.
+
+    torch.save does neither; torch.load would unpack it, so that a small file could fill the memory.
+    """
+    with path.open("rb") as file:
+        if file.read(len(ARCHIVE)) != ARCHIVE:
+            return
+    try:
+        with ZipFile(path) as archive:
+            members = archive.infolist()
+    except Exception as error:  # as below
+        raise unreadable(path, error) from error
+    declared, size = sum(member.file_size for member in members), path.stat().st_size
+    if declared > size or any(member.compress_type != ZIP_STORED for member in members):
+        raise InputError(
+            f"checkpoint {path} was not loaded: its archive is compressed, or declares more than it has ({declared} "
+            f"bytes in a file of {size}); save it with torch.save"
+        )
 
 
 def _is_pickle(path: Path) -> bool:

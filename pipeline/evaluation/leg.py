@@ -46,7 +46,6 @@ class TestRunner(Runner):  # type: ignore[misc]  # mmengine is untyped
 
 
 def judge(
-    name: str,
     model: ImageModel,
     dataset: Numbered,
     metric: Metric | None,
@@ -82,7 +81,7 @@ def judge(
             custom_hooks=list(hooks),
             launcher=launcher,
             default_scope=SCOPE,
-            experiment_name=name,
+            experiment_name=Path(logs).name,  # mmengine adds the second, which two evaluations can share
         )
         try:
             figures: dict[str, float] = runner.test()

@@ -12,8 +12,8 @@ from pipeline.evaluation.hooks import Progress
 from pipeline.evaluation.numbered import Numbered
 from pipeline.parity.gates import merged_gates
 from zoo.datasets.building import build_dataset
-from zoo.datasets.digits_cache import ensure_split
-from zoo.datasets.faults import Faults
+from zoo.datasets.digits.cache import ensure_split
+from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
 from zoo.metrics import Metric, build_metric
 from zoo.preprocess import MIN_SIDE

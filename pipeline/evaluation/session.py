@@ -50,7 +50,6 @@ class Session:
         if self.show_dir is not None:
             hooks.append(DrawingHook(_made(self.show_dir / file_name), self.plan.task))
         return judge(
-            name,
             model,
             self.plan.dataset,
             self.plan.metric(),

@@ -17,7 +17,7 @@ from pipeline.publish import publication
 
 PUBLISHER = Path(__file__).parent / "publish_on_command.py"
 RANDOM_KILLS = 300
-LONGEST = 0.03  # seconds, about three publications
+PUBLICATIONS = 3  # of a run that is killed, at most
 
 
 class Publisher:
@@ -101,12 +101,16 @@ def test_killed_at_every_file_operation(publisher: Publisher, tmp_path: Path, mo
 
 @pytest.mark.parametrize("mode", ["exchange", "aside"])
 def test_killed_at_random_moments(publisher: Publisher, tmp_path: Path, mode: str) -> None:
-    place = tmp_path / "place"
+    place = tmp_path / "killed" / "place"
     chance = random.Random(0)
+    begin = time.perf_counter()
+    publisher.start(tmp_path / "undisturbed" / "place", 1, mode, 0)
+    assert publisher.answer() == "done"
+    longest = PUBLICATIONS * (time.perf_counter() - begin)
     last = 0
     for round_ in range(RANDOM_KILLS // 2):
         pid = publisher.start(place, round_ * 1000 + 1, mode, -1)
-        time.sleep(chance.random() * LONGEST)
+        time.sleep(chance.random() * longest)
         os.kill(pid, signal.SIGKILL)
         assert publisher.answer() == "done"
         found = version_at(place)

@@ -12,7 +12,7 @@ import torch
 
 from backends import load
 from pipeline import deploying, export_step
-from tests.tools.tiny import Run, Tiny
+from tests.tools.tiny import PICTURES, Run, Tiny
 from zoo.preprocess import Geometry, Preprocess
 
 Deploy = Callable[[Sequence[str]], Run]
@@ -85,13 +85,13 @@ def test_swapped_colours(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyP
 def test_another_preprocessing(
     deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
-    tiny.write('dataset = dict(type="DigitsSegmentation")\ngates = dict(pipeline=dict(pixels=1.0))\n')
+    tiny.write(PICTURES + "gates = dict(pipeline=dict(pixels=1.0))\n")
     change_manifest(monkeypatch, **change)
     check_missed(deploy(tiny.arguments()), tiny, "input: largest error")
 
 
 def test_the_end_to_end_comparison_alone(deploy: Deploy, tiny: Tiny) -> None:
-    tiny.write('dataset = dict(type="DigitsSegmentation")\ngates = dict(pipeline=dict(pixels=1e-9))\n')
+    tiny.write(PICTURES + "gates = dict(pipeline=dict(pixels=1e-9))\n")
     check_missed(deploy(tiny.arguments()), tiny, "end to end: ")
     assert deploy(tiny.arguments("--allow-parity-failure")).code == 0
     failures = json.loads((tiny.place / "parity.json").read_text(encoding="utf-8"))["failures"]

@@ -94,6 +94,8 @@ def test_what_is_stale_is_marked(tool: ModuleType, zoo: TinyZoo, capsys: pytest.
         (["--name", "o"], ["boxes", "one", "two"]),
         (["--name", "o*"], ["one"]),
         (["--name", "?wo"], ["two"]),
+        (["--name", "TWO"], ["two"]),
+        (["--name", "ONE*"], ["one"]),
         (["--name", "o", "--task", "detection"], ["boxes"]),
     ],
 )
@@ -119,7 +121,10 @@ def test_data_has_all_that_is_on_the_card(tool: ModuleType, zoo: TinyZoo) -> Non
     [
         (["--task", "detektion"], '--task: unknown task "detektion"; nearest: "detection"'),
         (["--name", "three"], '--name "three": no such model; nearest: "two"'),
-        (["--name", "one", "--task", "detection"], "none of 1 models is of task detection; leave out --task or --name"),
+        (
+            ["--name", "one", "--task", "detection"],
+            "none of 1 models is of task detection; there is semantic-segmentation",
+        ),
         (["--configs", "elsewhere"], "--configs elsewhere: no configs in there; give a folder that has some"),
     ],
 )
@@ -130,3 +135,18 @@ def test_what_is_not_there(
     err = capsys.readouterr().err
     assert err.startswith(f"error: {words}")
     assert err.count("\n") == 1
+
+
+def test_a_broken_config_does_not_hide_the_others(
+    tool: ModuleType, zoo: TinyZoo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zoo.one.write_text("model = 3\n", encoding="utf-8")
+    data = zoo.root / "out.json"
+    assert tool.main(["--json", str(data)]) == 2
+    out, err = capsys.readouterr()
+    assert [line.split()[0] for line in out.splitlines() if "a tiny model" in line] == ["boxes", "two"]
+    assert err.startswith("error: config configs/one.py: ")
+    assert err.count("\n") == 1
+    content = json.loads(data.read_text(encoding="utf-8"))
+    assert (content["exit_code"], [model["name"] for model in content["models"]]) == (2, ["boxes", "two"])
+    assert tool.main(["--name", "two"]) == 0

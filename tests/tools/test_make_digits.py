@@ -1,5 +1,6 @@
 """tools/make_digits.py: into a folder, or into the cache."""
 
+import errno
 import importlib
 import json
 import sys
@@ -9,7 +10,8 @@ from types import ModuleType
 import cv2
 import pytest
 
-from zoo.datasets import DigitsDetection, digits_split
+from zoo.datasets import DigitsDetection, DigitsSegmentation
+from zoo.datasets.digits import split as digits_split
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
@@ -70,4 +72,95 @@ def test_a_cache_that_cannot_be_written(
 ) -> None:
     (tmp_path / "cache").write_text("a file", encoding="utf-8")
     assert tool.main(["gate"]) == 2
-    assert "cannot be written: Not a directory; give another --out" in capsys.readouterr().err
+    assert "cannot be written: Not a directory; set XDG_CACHE_HOME to a folder that can" in capsys.readouterr().err
+
+
+def contents(folder: Path) -> dict[str, int]:
+    """The files below a folder, and when each was written."""
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_smaller_set_takes_the_place_of_a_larger(tool: ModuleType, tmp_path: Path) -> None:
+    for count, images in ((None, 3), (1, 1)):
+        more = [] if count is None else ["--count", str(count)]
+        assert tool.main(["gate", "--out", str(tmp_path), *more]) == 0
+        assert len(DigitsDetection("gate", tmp_path)) == len(DigitsSegmentation("gate", tmp_path)) == images
+        assert len(contents(tmp_path)) == 2 * images + 1
+    assert [path.name for path in tmp_path.iterdir()] == ["gate"]
+
+
+@pytest.mark.parametrize("name", ["gate/images/000099.jpg", "gate/notes.txt", "gate/label_maps/000000.jpg"])
+def test_files_of_others_are_never_lost(
+    tool: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert tool.main(["gate", "--out", str(tmp_path), "--count", "1"]) == 0
+    (tmp_path / name).write_bytes(b"mine")
+    before = contents(tmp_path)
+    assert tool.main(["gate", "--out", str(tmp_path), "--count", "1"]) == 2
+    words = (
+        f"gate holds {name.removeprefix('gate/')}, which is not of a whole split of the digits and would be lost; re"
+    )
+    assert words in capsys.readouterr().err
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[[", '{"info": {"description": "COCO 2017"}, "images": []}'])
+def test_another_data_set_is_never_lost(
+    tool: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    (tmp_path / "gate").mkdir()
+    (tmp_path / "gate" / "annotations.json").write_text(text, encoding="utf-8")
+    assert tool.main(["gate", "--out", str(tmp_path), "--count", "1"]) == 2
+    assert "gate holds annotations.json, which is not of a whole split of the digits" in capsys.readouterr().err
+    assert (tmp_path / "gate" / "annotations.json").read_text(encoding="utf-8") == text
+
+
+def test_a_file_in_the_place_of_the_folder(
+    tool: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gate").write_bytes(b"mine")
+    for out in (tmp_path, tmp_path / "gate"):
+        assert tool.main(["gate", "--out", str(out), "--count", "1"]) == 2
+        words = f"error: {tmp_path}/gate: this is a file, expected a folder; give another --out\n"
+        assert capsys.readouterr().err == words
+    assert (tmp_path / "gate").read_bytes() == b"mine"
+
+
+def test_a_folder_that_cannot_be_written(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert tool.main(["gate", "--out", str(tmp_path), "--count", "1"]) == 2
+    assert f"{tmp_path}/gate cannot be written: No space left on device; give another --out" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_run_leaves_the_earlier_set(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tool.main(["gate", "--out", str(tmp_path), "--count", "1"]) == 0
+    before = contents(tmp_path)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tool, "show_progress", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        tool.write("gate", tmp_path / "gate", 2)
+    assert contents(tmp_path) == before
+
+
+def test_a_contact_sheet_that_cannot_be_written(
+    tool: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, words in (
+        ("images.jpg", "Is a directory"),
+        ("sheet.jpeg2", 'OpenCV cannot encode 1280x128 pixels as ".jpeg2'),
+    ):
+        arguments = ["gate", "--out", str(tmp_path), "--count", "1", "--contact-sheet", str(tmp_path / name)]
+        (tmp_path / "images.jpg").mkdir(exist_ok=True)
+        assert tool.main(arguments) == 2
+        assert f"{name} cannot be written: {words}" in capsys.readouterr().err

@@ -99,7 +99,7 @@ def test_the_given_ones_are_measured(
     change(zoo)
     assert tool.main([str(zoo.root / "configs" / "two.py")]) == 0
     assert measured == ["configs/two.py"]
-    assert "configs/one.py or its checkpoint has changed" in capsys.readouterr().out
+    assert "configs/one.py, its checkpoint or its data has changed" in capsys.readouterr().out
     assert "mIoU (stale)" in zoo.readme.read_text(encoding="utf-8")
 
 
@@ -112,7 +112,7 @@ def test_check_says_what_is_stale_and_writes_nothing(
     assert tool.main(["--check", "--json", str(data)]) == 3
     err = capsys.readouterr().err
     assert err.startswith(
-        "error: configs/one.py or its checkpoint has changed since it was measured; run python tools/"
+        "error: configs/one.py, its checkpoint or its data has changed since it was measured; run python tools/"
     )
     assert err.count("\n") == 1
     content = json.loads(data.read_text(encoding="utf-8"))

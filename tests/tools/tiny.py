@@ -10,6 +10,7 @@ from torch import Tensor, nn
 SIZE = (64, 96)
 CLASSES = ["dark", "red", "green", "blue"]
 
+PICTURES = 'dataset = dict(type="ImageFolder", root="zoo/data/digits/val/images")\n'  # without truth
 CONFIG = """
 model = dict(type="TinySegmentor")
 checkpoint = "tiny.safetensors"

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from tests.zoo.tiny_zoo import BASE, CONFIG, MEASURED, TinyZoo
 from zoo import list_models
 from zoo.cards import BackendFigures, Measured, fingerprint, measured_file, pages, problems, read_card, table
+from zoo.cards.fingerprint import DIGITS
 from zoo.cards.pages import BEGIN, END
 from zoo.config import load_config
+from zoo.datasets import DIGITS_ROOT
 from zoo.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -118,6 +120,21 @@ class TestFingerprint:
             found.add(fingerprint(load_config(zoo.one)))
         assert len(found) == 2
 
+    @pytest.mark.parametrize("kind", ["DigitsDetection", "DigitsSegmentation"])
+    def test_follows_the_annotations_of_the_digits(self, kind: str, zoo: TinyZoo) -> None:
+        annotations = zoo.root / "data" / "gate" / "annotations.json"
+        annotations.parent.mkdir(parents=True)
+        dataset = f'dataset = dict(_delete_=True, type="{kind}", split="gate", root="{zoo.root}/data")'
+        zoo.one.write_text(f"{CONFIG}\n{dataset}\n", encoding="utf-8")
+        found = {fingerprint(load_config(zoo.one))}
+        for text in ("{}", "[]"):
+            annotations.write_text(text, encoding="utf-8")
+            found.add(fingerprint(load_config(zoo.one)))
+        assert len(found) == 3
+
+    def test_knows_where_the_shipped_digits_lie(self) -> None:
+        assert DIGITS == DIGITS_ROOT
+
     def test_a_config_of_more_than_plain_data_is_refused(self, zoo: TinyZoo) -> None:
         zoo.one.write_text(f"{CONFIG}\nmodel['act'] = {{1, 2}}", encoding="utf-8")
         with pytest.raises(InputError, match=r"one.py: .*set.*; a config holds plain data alone"):
@@ -134,7 +151,7 @@ class TestProblems:
         one, two = zoo.cards()
         assert (two.state, two.problem) == ("measured", None)
         assert one.problem is not None
-        assert one.problem.startswith(f"{zoo.one} ")
+        assert re.match(rf"{re.escape(str(zoo.one))}[ ,]", one.problem)
         assert "\n" not in one.problem
         assert one.problem in zoo.problems()
         return f"{one.state}: {one.problem}"

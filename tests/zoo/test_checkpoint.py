@@ -145,6 +145,51 @@ def test_something_else_than_tensors(tmp_path: Path) -> None:
         load_checkpoint(model(), tmp_path / "w.pth")
 
 
+@pytest.mark.filterwarnings("ignore:Validating sparse tensor invariants:UserWarning")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({1: torch.zeros(1)}, "tensors by their names, got Tensor as 1"),
+        ({"a": 3}, "tensors by their names, got int as 'a'"),
+        ({"a": torch.eye(2).to_sparse()}, 'tensor "a" is sparse, expected a plain one'),
+        ({"a": torch.zeros(2, device="meta")}, 'tensor "a" is on the meta device, without values'),
+        ({"a": torch.zeros(2, dtype=torch.complex64)}, 'tensor "a" is complex'),
+    ],
+)
+def test_tensors_that_are_not_plain(content: object, message: str, tmp_path: Path) -> None:
+    torch.save(content, tmp_path / "w.pth")
+    with pytest.raises(InputError, match=f"w.pth: .*{message}"):
+        load_checkpoint(model(), tmp_path / "w.pth")
+
+
+@pytest.mark.filterwarnings("ignore")  # torch is about to drop them
+def test_quantised_tensors(tmp_path: Path) -> None:
+    torch.save({"a": torch.quantize_per_tensor(torch.zeros(2), 0.1, 0, torch.qint8)}, tmp_path / "w.pth")
+    with pytest.raises(InputError, match='tensor "a" is quantised'):
+        load_checkpoint(model(), tmp_path / "w.pth")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("half", [False, True])
+def test_values_that_are_not_finite_are_refused(half: bool, value: float, tmp_path: Path) -> None:
+    state = model().state_dict()
+    state["1.running_var"][2] = value
+    save_file(
+        {k: v.half() if half and v.is_floating_point() else v for k, v in state.items()}, tmp_path / "w.safetensors"
+    )
+    loaded = model(seed=2)
+    with pytest.raises(InputError, match='w.safetensors: tensor "1.running_var" has values that are not finite'):
+        load_checkpoint(loaded, tmp_path / "w.safetensors")
+    assert same(loaded, model(seed=2))
+
+
+def test_a_giant_shape_on_a_small_storage_is_refused_by_its_shape(tmp_path: Path) -> None:
+    state = model().state_dict()
+    torch.save({**state, "0.bias": torch.zeros(1).expand(2**45)}, tmp_path / "w.pth")
+    with pytest.raises(InputError, match=r"1 of another shape \(0.bias \[35184372088832\] for \[4\]"):
+        load_checkpoint(model(), tmp_path / "w.pth")
+
+
 def test_weights_of_another_model_are_told_apart(tmp_path: Path) -> None:
     save_file({**model(8).state_dict(), "extra": torch.zeros(1)}, tmp_path / "w.safetensors")
     with pytest.raises(
@@ -157,16 +202,30 @@ def test_weights_of_another_model_are_told_apart(tmp_path: Path) -> None:
         load_checkpoint(model(4), tmp_path / "w.pth")
 
 
-def test_an_address_takes_the_file_that_was_downloaded_before(hub: Path) -> None:
-    save_file(model(seed=1).state_dict(), hub / "w.safetensors")
-    digest = hashlib.sha256((hub / "w.safetensors").read_bytes()).hexdigest()
-    loaded = model(seed=2)
-    load_checkpoint(loaded, f"https://example.invalid/models/w.safetensors#sha256={digest}")
-    assert same(loaded, model(seed=1))
+@pytest.mark.parametrize("asked", ["", "?download=true"])
+def test_an_address_takes_the_file_that_was_downloaded_before(asked: str, hub: Path) -> None:
+    for seed in (1, 2):  # two files of one name
+        digest = downloaded(model(seed=seed), hub)
+        loaded = model(seed=3)
+        load_checkpoint(loaded, f"https://example.invalid/{seed}/w.safetensors{asked}#sha256={digest}")
+        assert same(loaded, model(seed=seed))
+
+
+def downloaded(source: nn.Module, hub: Path) -> str:
+    """Puts a model's weights where a download of "w.safetensors" lies; their sha256."""
+    save_file(source.state_dict(), hub / "made")
+    digest = hashlib.sha256((hub / "made").read_bytes()).hexdigest()
+    (hub / "made").rename(hub / f"{digest[:16]}-w.safetensors")
+    return digest
+
+
+def test_an_address_without_a_file() -> None:
+    with pytest.raises(InputError, match="the address names no file; expected https"):
+        load_checkpoint(model(), f"https://example.invalid/?download=true#sha256={'0' * 64}")
 
 
 def test_an_address_whose_file_has_another_hash(hub: Path) -> None:
-    save_file(model().state_dict(), hub / "w.safetensors")
+    save_file(model().state_dict(), hub / f"{'0' * 16}-w.safetensors")
     with pytest.raises(InputError, match=r"sha256 is [0-9a-f]{64}, expected 0{64}; delete the file"):
         load_checkpoint(model(), f"https://example.invalid/w.safetensors#sha256={'0' * 64}")
 

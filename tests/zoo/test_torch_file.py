@@ -1,12 +1,13 @@
 """What mmengine's Runner writes is read; what could run code is not."""
 
 import builtins
+import copy
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
@@ -120,3 +121,45 @@ def test_each_allowed_name_is_one_that_pickle_writes() -> None:
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.pth: no such file"):
         read_torch_file(tmp_path / "none.pth")
+
+
+def test_a_compressed_archive_is_refused(tmp_path: Path) -> None:
+    """Ten megabytes of zeros in a few kilobytes; torch alone would unpack them."""
+    torch.save({"x": torch.zeros(10_000_000, dtype=torch.uint8)}, tmp_path / "plain.pth")
+    with ZipFile(tmp_path / "plain.pth") as plain, ZipFile(tmp_path / "w.pth", "w", ZIP_DEFLATED) as made:
+        for name in plain.namelist():
+            made.writestr(name, plain.read(name))
+    assert (tmp_path / "w.pth").stat().st_size < 100_000
+    assert torch.load(tmp_path / "w.pth", weights_only=True)["x"].numel() == 10_000_000
+    with pytest.raises(InputError, match=r"w\.pth was not loaded: its archive is compressed.*save it with torch\.save"):
+        read_torch_file(tmp_path / "w.pth")
+
+
+def test_an_archive_that_declares_more_than_it_has_is_refused(tmp_path: Path) -> None:
+    """Members that share their bytes, each as long as the file."""
+    torch.save({"x": torch.zeros(1000)}, tmp_path / "w.pth")
+    with ZipFile(tmp_path / "w.pth", "a") as archive:
+        largest = max(archive.infolist(), key=lambda member: member.file_size)
+        for number in range(10):
+            copied = copy.copy(largest)
+            copied.filename = f"archive/data/{number + 9}"
+            archive.filelist.append(copied)
+        archive._didModify = True  # type: ignore[attr-defined]  # writes the directory again
+    with pytest.raises(InputError, match=r"declares more than it has \(\d+ bytes in a file of \d+\)"):
+        read_torch_file(tmp_path / "w.pth")
+
+
+def test_older_files_that_are_no_archive_are_read(tmp_path: Path) -> None:
+    torch.save({"x": torch.ones(3)}, tmp_path / "w.pth", _use_new_zipfile_serialization=False)
+    assert torch.equal(read_torch_file(tmp_path / "w.pth")["x"], torch.ones(3))
+
+
+def test_a_compressed_archive_is_refused_whatever_its_size(tmp_path: Path) -> None:
+    torch.save({"x": torch.randint(256, (5000,), dtype=torch.uint8)}, tmp_path / "plain.pth")
+    with ZipFile(tmp_path / "plain.pth") as plain, ZipFile(tmp_path / "w.pth", "w") as made:
+        for name in plain.namelist():
+            made.writestr(name, plain.read(name), ZIP_DEFLATED if name.endswith("/0") else None)
+    with ZipFile(tmp_path / "w.pth") as made:
+        assert sum(member.file_size for member in made.infolist()) < (tmp_path / "w.pth").stat().st_size
+    with pytest.raises(InputError, match="its archive is compressed"):
+        read_torch_file(tmp_path / "w.pth")

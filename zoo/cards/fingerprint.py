@@ -2,23 +2,30 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mmengine.config import Config
 
 from zoo.errors import InputError
 
+DIGITS = Path(__file__).resolve().parents[1] / "data" / "digits"  # zoo.datasets, which knows it, too, needs torch
 SECTIONS = ("model", "task", "preprocess", "dataset", "evaluator", "export")
 
 
 def fingerprint(config: Config) -> str:
-    """sha256 over the config's SECTIONS, its bases included, and the checkpoint's content; 64 hex digits.
+    """sha256 over the config's SECTIONS, its bases included, and what checkpoint and annotations hold; 64 hex digits.
+
+    Annotations are those of the digits alone, which lie here; other data sets are known by their names.
 
     Raises InputError where the checkpoint is missing, or a section holds what JSON cannot.
     """
     resolved = config.to_dict()
     content = {name: resolved[name] for name in SECTIONS if name in resolved}
     content["checkpoint"] = checkpoint_sha256(config) or config.get("checkpoint")
+    if (truth := _annotations(resolved.get("dataset", {}))) is not None:
+        content["annotations"] = hashlib.sha256(truth.read_bytes()).hexdigest()
     try:
         text = json.dumps(content, sort_keys=True)
     except TypeError as error:
@@ -38,3 +45,11 @@ def checkpoint_sha256(config: Config) -> str | None:
     if not path.is_file():
         raise InputError(f"config {config.filename}: checkpoint {path}: no such file")
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _annotations(dataset: Mapping[str, Any]) -> Path | None:
+    """The annotation file of a split of the digits; None for other data sets, and where it is not there."""
+    if not str(dataset.get("type")).startswith("Digits"):
+        return None
+    path = Path(dataset.get("root") or DIGITS) / str(dataset.get("split", "val")) / "annotations.json"
+    return path if path.is_file() else None

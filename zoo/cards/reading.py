@@ -27,7 +27,7 @@ def read_card(path: str | Path, folder: Path = MEASURED) -> Card:
     measured, problem = _measured(config, measured_file(path, folder))
     section = config.get("card")
     if section is None:
-        problem = "has no card; add card=dict(what=..., paper=..., licence=...) to it, then run " + UPDATE
+        problem = " has no card; add card=dict(what=..., paper=..., licence=...) to it, then run " + UPDATE
         section = {}
     resolved = config.to_dict()
     return Card(
@@ -40,7 +40,7 @@ def read_card(path: str | Path, folder: Path = MEASURED) -> Card:
         dataset=resolved.get("dataset", {}),
         recipe=resolved.get("train", {}),
         measured=measured,
-        problem=None if problem is None else f"{path} {problem}",
+        problem=None if problem is None else f"{path}{problem}",
     )
 
 
@@ -48,15 +48,15 @@ def _measured(config: Config, file: Path) -> tuple[Measured | None, str | None]:
     """The measured part, and what is wrong with it."""
     again = f"run {UPDATE} {config.filename}"
     if not file.is_file():
-        return None, f"was not measured; {again}"
+        return None, f" was not measured; {again}"
     try:
         measured = Measured.from_dict(json.loads(file.read_text(encoding="utf-8")))
     except (KeyError, TypeError, ValueError) as error:
-        return None, f"was measured, but {file} cannot be read ({type(error).__name__}: {error}); {again}"
+        return None, f" was measured, but {file} cannot be read ({type(error).__name__}: {error}); {again}"
     try:
         current = fingerprint(config)
     except InputError as error:
-        return measured, f"cannot be compared with what was measured: {error}"
+        return measured, f" cannot be compared with what was measured: {error}"
     if current != measured.fingerprint:
-        return measured, f"or its checkpoint has changed since it was measured; {again}"
+        return measured, f", its checkpoint or its data has changed since it was measured; {again}"
     return measured, None

@@ -1,18 +1,18 @@
 """Data sets, as the zoo's tasks read them. Importing this package registers them."""
 
-from zoo.datasets.ade20k import ADE20K
 from zoo.datasets.building import build_dataset
-from zoo.datasets.cityscapes import Cityscapes
-from zoo.datasets.coco_detection import CocoDetection
-from zoo.datasets.coco_instances import CocoInstances
-from zoo.datasets.coco_keypoints import CocoKeypoints
-from zoo.datasets.digits import DigitsDetection, DigitsInstances, DigitsSegmentation
-from zoo.datasets.digits_cache import DIGITS_ROOT
-from zoo.datasets.digits_training import DigitsTraining
+from zoo.datasets.coco.detection import CocoDetection
+from zoo.datasets.coco.instances import CocoInstances
+from zoo.datasets.coco.keypoints import CocoKeypoints
+from zoo.datasets.digits.cache import DIGITS_ROOT
+from zoo.datasets.digits.on_disk import DigitsDetection, DigitsInstances, DigitsSegmentation
+from zoo.datasets.digits.training import DigitsTraining
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.image_folder import ImageFolder
-from zoo.datasets.voc_detection import VOCDetection
-from zoo.datasets.voc_segmentation import VOCSegmentation
+from zoo.datasets.label_maps.ade20k import ADE20K
+from zoo.datasets.label_maps.cityscapes import Cityscapes
+from zoo.datasets.voc.detection import VOCDetection
+from zoo.datasets.voc.segmentation import VOCSegmentation
 
 __all__ = [
     "ADE20K",

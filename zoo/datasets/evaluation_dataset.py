@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from torch.utils.data import Dataset
 
-from zoo.datasets.faults import Faults
-from zoo.datasets.image_files import read_image
+from zoo.datasets.files.faults import Faults
+from zoo.datasets.files.image_files import read_image
 from zoo.tasks import ClassInfo
 
 
@@ -26,8 +26,9 @@ class EvaluationDataset(Dataset[dict[str, Any]], ABC):
     An item is {"image": uint8 [h, w, 3] BGR, "image_id": int, "path": str} and the truth, as each subclass says, in the
     image's own pixels and with the model's own class ids: indices into `classes`.
 
-    All that can be known without decoding an image is checked at construction. Raises InputError with all faults in
-    one message, each with its file and line. Reading an item raises InputError for what decoding alone can show.
+    All that can be known without decoding an image is checked at construction, the values of label maps included.
+    Raises InputError with all faults in one message, each with its file and line. Reading an item raises InputError for
+    what decoding its image alone can show.
     """
 
     upright: ClassVar[bool] = False
@@ -47,7 +48,7 @@ class EvaluationDataset(Dataset[dict[str, Any]], ABC):
         return self.picture(index) | self._truth(index)
 
     def picture(self, index: int) -> dict[str, Any]:
-        """An item without its truth, for those that only look at the images: it needs no classes that fit."""
+        """An item without its truth, for those that only look at the images."""
         picture = self.pictures[index]
         image = read_image(picture.path, None if self.upright else picture.size)
         return {"image": image, "image_id": picture.image_id, "path": str(picture.path)}

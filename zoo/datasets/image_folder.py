@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.datasets.evaluation_dataset import EvaluationDataset, Picture
-from zoo.datasets.faults import Faults
-from zoo.datasets.image_files import check_header
+from zoo.datasets.files.faults import Faults
+from zoo.datasets.files.image_files import check_header
 from zoo.errors import InputError
 from zoo.registry import DATASETS
 from zoo.tasks import ClassInfo

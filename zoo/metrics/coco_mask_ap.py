@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pycocotools import mask as run_lengths
 
+from zoo.datasets.coco.runs import runs_fault
 from zoo.errors import InputError
 from zoo.metrics.coco_ap import CocoAP, Columns
 from zoo.registry import METRICS
@@ -16,8 +17,8 @@ class CocoMaskAP(CocoAP):
     """AP by the IoU of masks (see CocoAP for the rest).
 
     Items and results have masks of the original image's size: bool [n, h, w], or a list of n of COCO's run-length
-    codes, {"size": [h, w], "counts": ...}. Without "areas", an object's area is that of its mask. Gives "coco/mask_AP",
-    "coco/mask_AP50" and so on.
+    codes, {"size": [h, w], "counts": ...}. Without "areas", an
+    object's area is that of its mask. Gives "coco/mask_AP", "coco/mask_AP50" and so on.
     """
 
     main: ClassVar[str] = "mask_AP"
@@ -29,23 +30,30 @@ class CocoMaskAP(CocoAP):
     )
 
     def truth_shapes(self, item: Mapping[str, Any]) -> Columns:
-        """The masks. Raises InputError where one is not of the image's size."""
+        """The masks. Raises InputError as `found_shapes`."""
         columns = self.found_shapes(item, item)
         return columns | ({"area": np.asarray(item["areas"]).tolist()} if "areas" in item else {})
 
     def found_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:
-        """The masks. Raises InputError where one is not of the image's size."""
-        codes = [_code(mask) for mask in self.field(result, "masks")]
+        """The masks. Raises InputError where one is not of the image's size, or its run lengths do not fill it."""
         size = list(self.field(item, "image").shape[:2])
-        for code in codes:
-            if list(code["size"]) != size:  # COCOeval would find no overlap, and say nothing
-                raise InputError(f"mask: got {list(code['size'])}, expected the image's {size} (height, width)")
+        codes = [_code(mask, size) for mask in self.field(result, "masks")]
         return {"segmentation": codes, "area": [float(run_lengths.area(code)) for code in codes]}
 
 
-def _code(mask: Any) -> dict[str, Any]:
-    """COCO's compressed run-length code of a mask [h, w], or of a code whose counts may be a list."""
-    if isinstance(mask, Mapping):
-        is_list = isinstance(mask["counts"], list)
-        return dict(run_lengths.frPyObjects(dict(mask), *mask["size"]) if is_list else mask)
-    return dict(run_lengths.encode(np.asfortranarray(mask, np.uint8)))
+def _code(mask: Any, size: list[int]) -> dict[str, Any]:
+    """COCO's compressed run-length code of a mask [h, w], or of a code whose counts may be a list.
+
+    Raises InputError for one that is not of this (height, width), whose IoU COCOeval would take to be 0, and for run
+    lengths that do not fill it, on which COCOeval would hang.
+    """
+    is_code = isinstance(mask, Mapping)
+    got = list(mask.get("size", ()) if is_code else np.shape(mask))
+    if got != size:
+        raise InputError(f"mask: got {got}, expected the image's {size} (height, width)")
+    if not is_code:
+        return dict(run_lengths.encode(np.asfortranarray(mask, np.uint8)))
+    counts = mask.get("counts")
+    if fault := runs_fault(counts, size[0] * size[1]):
+        raise InputError(f"mask: {fault}")
+    return dict(run_lengths.frPyObjects(dict(mask), *size) if isinstance(counts, list) else mask)

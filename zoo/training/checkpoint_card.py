@@ -11,6 +11,7 @@ from zoo.errors import InputError
 from zoo.training.training_run import TrainingRun
 
 Figures = Mapping[str, Mapping[str, float | None]]  # config -> metric -> points 0..100 (or dB); None: nothing to judge
+Datasets = Mapping[str, Mapping[str, Any]]  # config -> its data set's section, and "images", how many it has
 LICENCE = "Apache-2.0, as the rest of zooport; the training pictures' own licences are in zoo/data/digits/README.md"
 
 
@@ -31,8 +32,8 @@ class Reproduction(TrainingRun):
 class CheckpointCard:
     """Lies beside the weights as <name>.json; <name>.md is rendered from it.
 
-    `file`: the name of the weights' file. `figures`: of the rounded weights, in eager PyTorch. `recipe`: the fields of
-    Recipe. `training`: the run that made them.
+    `file`: the name of the weights' file. `figures`: of the rounded weights, in eager PyTorch, on `datasets`. `recipe`:
+    the fields of Recipe. `training`: the run that made them.
     """
 
     file: str
@@ -41,6 +42,7 @@ class CheckpointCard:
     parameters: int
     licence: str
     figures: Figures
+    datasets: Datasets
     recipe: Mapping[str, Any]
     training: TrainingRun
     reproduced: tuple[Reproduction, ...] = ()

@@ -1,11 +1,17 @@
 """The card of published weights as a page to read."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from zoo.training.checkpoint_card import CheckpointCard, Figures
 from zoo.training.training_run import TrainingRun
+
+UNTOLD = (
+    "its checkpoint is older than the record of recipes: that this one made it is known from the config alone, and "
+    "whether it was resumed is not known"
+)
 
 
 def checkpoint_page(card: CheckpointCard) -> str:
@@ -28,10 +34,14 @@ def _weights(card: CheckpointCard) -> Iterator[str]:
 def _figures(card: CheckpointCard) -> Iterator[str]:
     yield "## Figures"
     yield ""
-    yield "On the shipped `val` split of the digits (64 images), in points 0..100, measured in eager PyTorch with these"
-    yield "weights (rounded to fp16, computed in fp32) and each config's own preprocessing."
+    yield "In points 0..100 (PSNR in dB), measured in eager PyTorch with these weights (rounded to fp16, computed in"
+    yield "fp32) and each config's own preprocessing and data set:"
     yield ""
-    yield "| config | metric | points |"
+    for config, dataset in card.datasets.items():
+        more = ", ".join(f"{key} {value}" for key, value in dataset.items() if key not in ("type", "images"))
+        yield f"- `{config}`: {dataset['images']} images of {dataset['type']}{more and f' ({more})'}"
+    yield ""
+    yield "| config | metric | figure |"
     yield "|---|---|---|"
     for config, metric, value in _rows(card.figures):
         yield f"| `{config}` | {metric} | {_points(value)} |"
@@ -51,14 +61,16 @@ def _making(card: CheckpointCard) -> Iterator[str]:
     yield f"- seed {run.seed}; {run.iterations} of {recipe['iterations']} iterations"
     yield f"- {_effort(run)}"
     yield f"- optimizer: {json.dumps(recipe['optimizer'])}"
-    yield f"- schedule: {recipe['warmup']} iterations of warm-up, then a half cosine to 0 at {recipe['iterations']}"
+    yield f"- schedule: {_schedule(recipe)}"
     yield f"- batch: {recipe['batch_size']} tensors of {recipe['crop'][0]}x{recipe['crop'][1]} (height x width)"
     yield f"- scale: letterbox to {height}x{width}, times {recipe['scale'][0]} to {recipe['scale'][1]}"
     backbone = recipe["backbone"]
-    yield f"- start: {'random weights' if backbone is None else f'the backbone of `{Path(backbone).name}`'}"
+    yield f"- start: {'random weights' if backbone is None else f'the backbone of `{Path(backbone).name}`{_hash(run)}'}"
     if recipe["pretrain"]:
         yield f"- pre-training: the backbone, as a classifier of single digits: {json.dumps(recipe['pretrain'])}"
     yield f"- {_versions(run)}; weights vary with both"
+    if run.recipe is None:
+        yield f"- {UNTOLD}"
     yield ""
 
 
@@ -67,14 +79,16 @@ def _reproductions(card: CheckpointCard) -> Iterator[str]:
         return
     yield "## Made again"
     yield ""
-    yield "From scratch, by the same recipe, and scored as above. The difference is to the published weights, scored in"
-    yield "the same process."
+    yield "By the same recipe, with the seed that is told, and scored as above. The difference is to the published"
+    yield "weights, scored in the same process."
     yield ""
     for number, run in enumerate(card.reproduced, 1):
         made = "the published weights, to the bit" if run.sha256 == card.sha256 else "other weights"
         yield f"{number}. seed {run.seed}, {run.iterations} iterations, {_effort(run)}, {_versions(run)}: {made}"
+        if run.recipe is None:
+            yield f"   ({UNTOLD})"
     yield ""
-    yield "| run | config | metric | points | difference |"
+    yield "| run | config | metric | figure | difference |"
     yield "|---|---|---|---|---|"
     for number, run in enumerate(card.reproduced, 1):
         for config, metric, value in _rows(run.figures):
@@ -86,7 +100,21 @@ def _reproductions(card: CheckpointCard) -> Iterator[str]:
 def _effort(run: TrainingRun) -> str:
     where = f"{run.threads} CPU cores" if run.device == "cpu" else run.device
     amp = ", mixed precision" if run.amp else ""
-    return f"{run.minutes:.0f} minutes on {where}{amp}" + (f", {run.remark}" if run.remark else "")
+    resumed = f", resumed {run.resumed} times" if (run.resumed or 0) > 1 else ", resumed once" if run.resumed else ""
+    return f"{run.minutes:.0f} minutes on {where}{amp}{resumed}" + (f", {run.remark}" if run.remark else "")
+
+
+def _schedule(recipe: Mapping[str, Any]) -> str:
+    """As zoo.training.optimization makes it."""
+    warmup, iterations = recipe["warmup"], recipe["iterations"]
+    if iterations <= warmup:
+        return "a constant rate"
+    rising = f"{warmup} iterations of warm-up, then " if warmup else ""
+    return f"{rising}a half cosine to 0 at {iterations}"
+
+
+def _hash(run: TrainingRun) -> str:
+    return "" if run.backbone_sha256 is None else f" (sha256 `{run.backbone_sha256}`)"
 
 
 def _versions(run: TrainingRun) -> str:

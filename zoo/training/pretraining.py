@@ -3,15 +3,16 @@
 import logging
 import math
 
-import cv2
 import torch
 import torch.nn.functional as F
 from mmengine.device import get_device
 from torch import nn
 from torch.utils.data import DataLoader
 
-from zoo.datasets.digits_patches import NUM_CLASSES, DigitPatches
+from zoo.datasets.digits.patches import NUM_CLASSES, DigitPatches
 from zoo.models.resnet import ResNet18
+from zoo.training.opencv_threads import one_opencv_thread
+from zoo.training.recipe import Pretraining
 
 LOG_INTERVAL = 50
 WARMUP = 50
@@ -19,26 +20,25 @@ WEIGHT_DECAY = 0.02
 logger = logging.getLogger(__name__)
 
 
-def pretrain(
-    backbone: nn.Module, *, iterations: int, batch_size: int, side: int, lr: float, num_scenes: int, seed: int
-) -> None:
-    """Trains a ResNet18 of the zoo in place, as a classifier of patches of `side` pixels (AdamW, warm-up and cosine).
+@one_opencv_thread()
+def pretrain(backbone: ResNet18, plan: Pretraining, *, num_scenes: int, seed: int) -> None:
+    """Trains a backbone in place, as a classifier of patches of digits (AdamW, warm-up and cosine).
 
     It is trained on mmengine's device, at the default strides, without dilation, which costs a quarter; the weights
     have the same shapes.
     """
     torch.manual_seed(seed)
-    plain = ResNet18(backbone.conv1.out_channels)  # type: ignore[union-attr, arg-type]  # a ResNet18
+    plain = ResNet18(backbone.conv1.out_channels)
     plain.load_state_dict(backbone.state_dict())
     classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(plain.out_channels[-1], NUM_CLASSES))
     device = get_device()
     both = nn.ModuleList([plain, classifier]).to(memory_format=torch.channels_last).to(device).train()
-    optimizer = torch.optim.AdamW(both.parameters(), lr=lr, weight_decay=WEIGHT_DECAY)
+    optimizer = torch.optim.AdamW(both.parameters(), lr=plan.lr, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / WARMUP, 0.5 + 0.5 * math.cos(math.pi * step / iterations))
+        optimizer, lambda step: min((step + 1) / WARMUP, 0.5 + 0.5 * math.cos(math.pi * step / plan.iterations))
     )
-    patches = DigitPatches(iterations * batch_size, side, num_scenes, seed)
-    loader = DataLoader(patches, batch_size, num_workers=1, worker_init_fn=_one_thread, prefetch_factor=4)
+    patches = DigitPatches(plan.iterations * plan.batch_size, plan.side, num_scenes, seed)
+    loader = DataLoader(patches, plan.batch_size, num_workers=1, prefetch_factor=4)
     right = 0
     for step, (images, digits) in enumerate(loader, 1):
         images, digits = images.to(device), digits.to(device)  # noqa: PLW2901 - the batch, where the model is
@@ -51,11 +51,7 @@ def pretrain(
         schedule.step()
         right += int((logits.argmax(dim=1) == digits).sum())
         if step % LOG_INTERVAL == 0:
-            accuracy = 100 * right / (LOG_INTERVAL * batch_size)
-            logger.info("pre-training %d/%d: loss %.3f, accuracy %.1f", step, iterations, loss.item(), accuracy)
+            accuracy = 100 * right / (LOG_INTERVAL * plan.batch_size)
+            logger.info("pre-training %d/%d: loss %.3f, accuracy %.1f", step, plan.iterations, loss.item(), accuracy)
             right = 0
     backbone.load_state_dict(plain.state_dict())
-
-
-def _one_thread(_worker: int) -> None:
-    cv2.setNumThreads(1)

@@ -9,30 +9,25 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 
-import safetensors.torch
 from torch import nn
 
 from zoo.errors import InputError
-from zoo.training.checkpoint_card import LICENCE, CheckpointCard, Figures
+from zoo.training.checkpoint_card import LICENCE, CheckpointCard, Datasets, Figures
 from zoo.training.checkpoint_page import checkpoint_page
 from zoo.training.recipe import Recipe
 from zoo.training.training_run import TrainingRun
 
 
-def half_precision_file(model: nn.Module) -> bytes:
-    """What is published of a model: safetensors of its state dict, floating point as fp16."""
-    state = {
-        name: (tensor.half() if tensor.is_floating_point() else tensor).contiguous()
-        for name, tensor in model.state_dict().items()
-    }
-    return safetensors.torch.save(state)
-
-
 def new_card(
-    name: str, weights: bytes, model: nn.Module, figures: Figures, recipe: Recipe, run: TrainingRun
+    name: str,
+    weights: bytes,
+    model: nn.Module,
+    figures: Figures,
+    datasets: Datasets,
+    recipe: Recipe,
+    run: TrainingRun,
 ) -> CheckpointCard:
     """The card of weights that `half_precision_file` gave, to be written as the file `name`."""
     return CheckpointCard(
@@ -42,7 +37,8 @@ def new_card(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         licence=LICENCE,
         figures=figures,
-        recipe=asdict(recipe),
+        datasets=datasets,
+        recipe=recipe.to_dict(),
         training=run,
     )
 

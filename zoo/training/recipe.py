@@ -1,12 +1,29 @@
 """The `train` section of a config."""
 
-from dataclasses import dataclass, field, fields
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from mmengine.config import Config
 
-from zoo.errors import InputError, nearest
+from zoo.arguments import wrong_arguments
+from zoo.errors import InputError
+from zoo.preprocess import Preprocess
+from zoo.training.recipe_values import pretraining_values, recipe_values
+
+SIZE = "size"  # what a recipe takes from the preprocessing
+
+
+@dataclass(frozen=True)
+class Pretraining:
+    """How a backbone is trained first, as a classifier of patches of `side` pixels."""
+
+    iterations: int
+    batch_size: int
+    side: int
+    lr: float
 
 
 @dataclass(frozen=True)
@@ -32,16 +49,16 @@ class Recipe:
     warmup: int = 100
     max_grad_norm: float = 10.0
     backbone: str | None = None
-    pretrain: dict[str, Any] | None = None
+    pretrain: Pretraining | None = None
     also: tuple[str, ...] = field(default_factory=tuple)
 
     @classmethod
     def from_config(cls, config: Config, path: Path, *, iterations: int | None = None, seed: int | None = None) -> Self:
         """The recipe of a loaded config at `path`, with other iterations and another seed where they are given.
 
-        Raises InputError where it has none, or an unknown key.
+        Raises InputError where it has none, or with all that is wrong in it.
         """
-        section = dict(config.get("train", {}))
+        section = config.to_dict().get("train", {})
         if "config" in section:
             raise InputError(
                 f"config {path} uses the checkpoint of another one; run python tools/train.py "
@@ -49,13 +66,35 @@ class Recipe:
             )
         if not section:
             raise InputError(f"config {path} has no recipe; give it a train=dict(iterations=..., batch_size=..., ...)")
-        known = [entry.name for entry in fields(cls) if entry.name != "size"]
-        for key in section:
-            if key not in known:
-                raise InputError(f'config {path}: unknown key train."{key}"; {nearest(key, known)}')
-        for key in ("iterations", "batch_size", "optimizer"):
-            if key not in section:
-                raise InputError(f'config {path}: key train."{key}" is missing')
-        size = tuple(config.preprocess["size"])
-        given = {key: value for key, value in (("iterations", iterations), ("seed", seed)) if value is not None}
-        return cls(**{"crop": size, **section, **given, "size": size})
+        size = Preprocess.from_dict(config.preprocess).size
+        if size is None:
+            raise InputError(f"config {path}: training needs tensors of one size; give preprocess a size")
+        values = {"crop": size, **section}
+        given = {key: value for key, value in values.items() if key != "pretrain"}
+        faults = [*wrong_arguments(cls, given, (SIZE, "pretrain")), *recipe_values(given)]
+        pretrain = section.get("pretrain")
+        if isinstance(pretrain, dict):
+            found = [*wrong_arguments(Pretraining, pretrain), *pretraining_values(pretrain)]
+            faults += [f"pretrain: {fault}" for fault in found]
+        elif pretrain is not None:
+            faults.append(f'argument "pretrain": got {pretrain!r}, expected dict(iterations, batch_size, side, lr)')
+        if faults:
+            raise InputError(f"config {path}: train: {'; '.join(faults)}")
+        pairs = {key: tuple(values[key]) for key in ("crop", "scale", "also") if key in values}
+        asked = {key: value for key, value in (("iterations", iterations), ("seed", seed)) if value is not None}
+        first = None if pretrain is None else Pretraining(**pretrain)
+        return cls(**{**given, **pairs, **asked, "size": size, "pretrain": first})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types, as cards and checkpoints keep it."""
+        content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return content
+
+
+def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Words for the keys in which two recipes, as to_dict gives them, differ, but for the seed; else empty."""
+    return ", ".join(
+        f"{'preprocess' if key == SIZE else 'train'}.{key} was {before.get(key)!r} and is {now.get(key)!r}"
+        for key in dict.fromkeys((*before, *now))
+        if key != "seed" and before.get(key) != now.get(key)
+    )

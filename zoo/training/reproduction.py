@@ -5,9 +5,9 @@ import hashlib
 from torch import nn
 
 from zoo.errors import GateError, InputError
-from zoo.training.checkpoint_card import Figures, Reproduction, differences
-from zoo.training.publishing import half_precision_file
-from zoo.training.recipe import Recipe
+from zoo.training.checkpoint_card import CheckpointCard, Figures, Reproduction, differences
+from zoo.training.half_precision import half_precision_file
+from zoo.training.recipe import Recipe, changed
 from zoo.training.training_run import TrainingRun
 
 WITHIN = 3.0  # points (or dB) of the main figure, either way
@@ -19,12 +19,43 @@ def reproduction(run: TrainingRun, model: nn.Module, figures: Figures, published
     return Reproduction(**run.to_dict(), sha256=digest, figures=figures, differences=differences(figures, published))
 
 
-def check_whole(run: TrainingRun, recipe: Recipe) -> None:
-    """Raises InputError where the run has not done all that the recipe says: such weights prove nothing."""
+def check_unchanged(card: CheckpointCard, recipe: Recipe) -> None:
+    """Raises InputError where the config's recipe is not that of the published weights: there is nothing to prove."""
+    if difference := changed(card.recipe, recipe.to_dict()):
+        raise InputError(
+            f"--reproduce: the recipe has changed since {card.file} was published: {difference}; put it back, or train "
+            "with --publish"
+        )
+
+
+def check_recipe(run: TrainingRun, config: str, recipe: Recipe) -> None:
+    """Raises InputError where a checkpoint's run is not of this config (its name) and recipe.
+
+    Of a checkpoint that was written before they kept their recipes, its config alone can be held to it.
+    """
+    if run.config != config:
+        raise InputError(f"this checkpoint was trained by {run.config}, not by {config}; give that config")
+    if run.recipe is not None and (difference := changed(run.recipe, recipe.to_dict())):
+        raise InputError(
+            f"this checkpoint was trained by another recipe: {difference}; put the config's train section as it was, "
+            "or train anew"
+        )
+
+
+def check_proof(run: TrainingRun, recipe: Recipe, card: CheckpointCard) -> None:
+    """Raises InputError where a run proves nothing of a card: it is the card's own, or not all that the recipe says."""
+    if run.is_of(card.training):
+        raise InputError(f"--reproduce: this is the training that {card.file} was published from; train it again")
     if run.iterations != recipe.iterations:
         raise InputError(
             f"--reproduce: this checkpoint was written after {run.iterations} iterations, the recipe has "
             f"{recipe.iterations}; give the last one of the training, or go on with --resume"
+        )
+    ours, theirs = run.backbone_sha256, card.training.backbone_sha256
+    if None not in (ours, theirs) and ours != theirs:
+        raise InputError(
+            f"--reproduce: this training began from another file of train.backbone, sha256 {ours}, than the published "
+            f"one, {theirs}; train with --publish"
         )
 
 

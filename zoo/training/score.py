@@ -12,19 +12,31 @@ from torch import nn
 from zoo.config import load_config
 from zoo.contract import contract_module
 from zoo.datasets.building import build_dataset
+from zoo.errors import InputError
 from zoo.metrics import build_metric
 from zoo.preprocess import Preprocess
 from zoo.tasks import build_task
+from zoo.training.checkpoint_card import Datasets
 from zoo.training.training_run import config_name
 
 BATCH_SIZE = 8
 Progress = Callable[[int, int], None]
 
 
-def round_to_half(model: nn.Module) -> None:
-    """Rounds weights and buffers, in place, to what a half-precision checkpoint keeps of them."""
-    state = model.state_dict()
-    model.load_state_dict({k: v.half().to(v.dtype) if v.is_floating_point() else v for k, v in state.items()})
+def scored_on(path: Path, also: Iterable[str]) -> Datasets:
+    """The data sets that `score_all` scores on, by config: each config's section, and how many "images" it has.
+
+    They are read and checked for that. Raises InputError for what is wrong with a config, its data set or evaluator.
+    """
+    found = {}
+    for other in (path, *(path.parent / name for name in also)):
+        config = load_config(other)
+        if "dataset" not in config or "evaluator" not in config:
+            raise InputError(f"config {other} cannot be scored: it needs dataset=dict(...) and evaluator=dict(...)")
+        images = len(build_dataset(config.dataset, build_task(config.task)))
+        build_metric(config.evaluator)
+        found[config_name(other)] = {**config.to_dict()["dataset"], "images": images}
+    return found
 
 
 def score_all(
@@ -49,7 +61,7 @@ def main_metric(config: Config) -> str:
 def score(
     config: Config, model: nn.Module, *, limit: int | None = None, progress: Progress | None = None
 ) -> dict[str, float]:
-    """The evaluator's figures, in points 0..100, of the model on the config's data set, with its preprocessing.
+    """The evaluator's figures, in points 0..100 or dB, of the model on the config's data set, with its preprocessing.
 
     `limit`: the first images alone. `progress` is told (images done, images in all).
     """

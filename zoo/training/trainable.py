@@ -13,7 +13,7 @@ DETECTOR_PARTS = ("backbone", "rpn.head", "roi_heads.box_predictor")  # what giv
 
 
 class Trainable(BaseModel):  # type: ignore[misc]  # mmengine is untyped
-    """Wraps a model so that a batch of `zoo.datasets.digits_training.collate` gives its dictionary of losses."""
+    """Wraps a model so that a batch of `zoo.datasets.digits.training.collate` gives its dictionary of losses."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()

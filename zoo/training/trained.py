@@ -7,33 +7,35 @@ from typing import Any
 from mmengine.config import Config
 from torch import nn
 
-from zoo.checkpoint import load_checkpoint
+from zoo.arguments import wrong_arguments
+from zoo.build import build_model
 from zoo.errors import InputError
-from zoo.registry import MODELS
 from zoo.torch_file import read_torch_file
 from zoo.training.training_run import TrainingRun
 
 RUN_KEY = "training"  # in the checkpoint's "meta"
+MEND = "give a .pth that tools/train.py wrote"
 
 
 def load_trained(config: Config, checkpoint: Path) -> tuple[nn.Module, TrainingRun]:
     """The config's model with the weights of a checkpoint of `train`, and its run. Raises InputError."""
     run = read_run(checkpoint)
-    model: nn.Module = MODELS.build(config.model)
-    load_checkpoint(model, checkpoint)
-    return model, run
+    return build_model(config, checkpoint), run
 
 
 def read_run(checkpoint: Path) -> TrainingRun:
     """The run that wrote a checkpoint, up to there. Raises InputError where it is not of tools/train.py."""
     content: Any = read_torch_file(checkpoint)
     meta = content.get("meta") if isinstance(content, Mapping) else None
-    try:
-        return TrainingRun(**meta[RUN_KEY])  # type: ignore[index]  # what is not there is a TypeError, too
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"checkpoint {checkpoint} does not tell of its training; give a .pth that tools/train.py wrote"
-        ) from error
+    facts = meta.get(RUN_KEY) if isinstance(meta, Mapping) else None
+    if not isinstance(facts, Mapping):
+        raise InputError(f"checkpoint {checkpoint} does not tell of its training; {MEND}")
+    faults = list(wrong_arguments(TrainingRun, {str(key): value for key, value in facts.items()}))
+    if not isinstance(facts.get("recipe"), Mapping | None):
+        faults.append("its recipe is no mapping")
+    if faults:
+        raise InputError(f"checkpoint {checkpoint} tells of another training than ours: {'; '.join(faults)}; {MEND}")
+    return TrainingRun(**facts)
 
 
 def last_checkpoint(work_dir: Path) -> Path:

@@ -1,7 +1,9 @@
 """What is known of one training: kept in its checkpoints, and told on the card."""
 
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,6 +11,7 @@ import torch
 from mmengine.device import get_device
 
 from zoo.errors import InputError
+from zoo.training.recipe import Recipe, changed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,7 +21,9 @@ class TrainingRun:
     """`config`: as a reader in the repository would type it. `minutes`: by the clock, pre-training included.
 
     `iterations`: done so far. `threads`: of the CPU. `device`: "cpu", or the name of the GPU. `remark`: words for the
-    card, about what the figures do not tell.
+    card, about what the figures do not tell. `recipe`: the fields of Recipe. `backbone_sha256`: of the file that it
+    started from. `began`: when, ISO 8601, UTC; tells runs apart. `resumed`: how often it went on after a stop. These
+    are None for checkpoints that were written before they kept them.
     """
 
     config: str
@@ -31,14 +36,18 @@ class TrainingRun:
     torch: str
     python: str
     remark: str | None = None
+    recipe: Mapping[str, Any] | None = None
+    backbone_sha256: str | None = None
+    began: str | None = None
+    resumed: int | None = None
 
     @classmethod
-    def beginning(cls, config: Path, *, seed: int, amp: bool, remark: str | None = None) -> Self:
+    def beginning(cls, config: Path, recipe: Recipe, *, amp: bool) -> Self:
         """A run in this process, on the device that mmengine takes."""
         on_gpu = get_device() == "cuda"
         return cls(
             config=config_name(config),
-            seed=seed,
+            seed=recipe.seed,
             iterations=0,
             minutes=0.0,
             threads=torch.get_num_threads(),
@@ -46,7 +55,9 @@ class TrainingRun:
             amp=amp,
             torch=torch.__version__.split("+")[0],
             python=platform.python_version(),
-            remark=remark,
+            recipe=recipe.to_dict(),
+            began=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            resumed=0,
         )
 
     def after(self, before: "TrainingRun", seed: int | None) -> Self:
@@ -56,7 +67,26 @@ class TrainingRun:
         """
         if seed not in (None, before.seed):
             raise InputError(f"--resume --seed {seed}: this training began with seed {before.seed}; leave out --seed")
-        return replace(self, seed=before.seed, amp=before.amp, iterations=before.iterations, minutes=before.minutes)
+        if self.amp and not before.amp:
+            raise InputError("--resume --amp: this training began without it; leave out --amp, or train anew")
+        if before.recipe is None or self.recipe is None:
+            raise InputError(
+                "--resume: this checkpoint does not tell its recipe, for it was written before checkpoints did; train "
+                "anew without --resume"
+            )
+        if difference := changed(before.recipe, self.recipe):
+            raise InputError(
+                f"--resume: the recipe has changed since this training began: {difference}; put it back (--iters sets "
+                "the iterations), or train anew without --resume"
+            )
+        kept = ("seed", "amp", "iterations", "minutes", "recipe", "backbone_sha256", "began")
+        return replace(self, **{name: getattr(before, name) for name in kept}, resumed=(before.resumed or 0) + 1)
+
+    def is_of(self, other: "TrainingRun") -> bool:
+        """Whether both are the same training, whatever was remarked on it later."""
+        if self.began is not None or other.began is not None:
+            return self.began == other.began
+        return replace(self, remark=None).to_dict() == replace(other, remark=None).to_dict()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as the constructor takes them; minutes to one decimal."""

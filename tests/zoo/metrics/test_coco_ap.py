@@ -190,6 +190,18 @@ def test_a_mask_of_another_size_is_refused() -> None:
         CocoMaskAP().process([item], [result])
 
 
+@pytest.mark.parametrize("side", ["truth", "result"])
+@pytest.mark.parametrize("counts", [[31_999], "Y1", b"Y1", "Ya!", [32_001, -1], None])
+def test_run_lengths_that_do_not_fill_the_image_are_refused(counts: Any, side: str) -> None:
+    whole, broken = ({"size": list(SIZE), "counts": runs} for runs in ([0, SIZE[0] * SIZE[1]], counts))
+    item = {"image": np.zeros((*SIZE, 3), np.uint8), "image_id": 0, "labels": [0]}
+    masks = {"truth": whole, "result": whole} | {side: broken}
+    with pytest.raises(InputError, match=r"mask: .*(run lengths|counts)"):  # COCOeval would never come to an end
+        CocoMaskAP().process(
+            [item | {"masks": [masks["truth"]]}], [{"labels": [0], "scores": [0.5], "masks": [masks["result"]]}]
+        )
+
+
 def test_another_number_of_keypoints_is_refused() -> None:
     item, result = detection_scenes(np.random.default_rng(0), 1)[0]
     with pytest.raises(InputError, match=r"keypoints: got \[\d+, 5, 3\], expected \[n, 17, 3\]; give the evaluator as"):

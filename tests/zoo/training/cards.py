@@ -39,6 +39,8 @@ def facts() -> dict[str, Any]:
         "amp": False,
         "torch": "2.15.0",
         "python": "3.11.7",
+        "recipe": RECIPE,
+        "began": "2026-01-02T03:04:05.678+00:00",
     }
 
 
@@ -55,6 +57,7 @@ def card(weights: bytes = b"weights", **fields: Any) -> CheckpointCard:
         "parameters": 7,
         "licence": "Apache-2.0",
         "figures": {CONFIG: {"segmentation/mIoU": 59.5, "segmentation/mAcc": None}},
+        "datasets": {CONFIG: {"type": "DigitsSegmentation", "split": "gate", "images": 512}},
         "recipe": RECIPE,
         "training": run(),
     }

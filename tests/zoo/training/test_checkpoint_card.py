@@ -92,6 +92,8 @@ class TestPage:
             "seed 0; 4 of 4 iterations",
             "12 minutes on 2 CPU cores\n",
             "start: random weights",
+            f"- `{CONFIG}`: 512 images of DigitsSegmentation (split gate)\n",
+            "schedule: 1 iterations of warm-up, then a half cosine to 0 at 4\n",
             "torch 2.15.0, Python 3.11.7",
             f"| 1 | `{CONFIG}` | segmentation/mIoU | 60.00 | -0.50 |",
             f"| 2 | `{CONFIG}` | segmentation/mIoU | 60.00 | +0.50 |",
@@ -103,6 +105,26 @@ class TestPage:
     def test_it_says_where_and_how_it_was_trained(self) -> None:
         page = checkpoint_page(card(training=run(device="NVIDIA H100", amp=True, remark="alone")))
         assert "12 minutes on NVIDIA H100, mixed precision, alone\n" in page
+
+    def test_it_says_from_which_backbone_and_that_it_was_resumed(self) -> None:
+        training = run(backbone_sha256="ab" * 32, resumed=1)
+        page = checkpoint_page(card(training=training, recipe={**card().recipe, "backbone": "../x/y.safetensors"}))
+        assert f"start: the backbone of `y.safetensors` (sha256 `{'ab' * 32}`)\n" in page
+        assert "2 CPU cores, resumed once\n" in page
+        twice = checkpoint_page(card(reproduced=(replace(again(), resumed=2),)))
+        assert "1. seed 0, 4 iterations, 12 minutes on 2 CPU cores, resumed 2 times, " in twice
+
+    @pytest.mark.parametrize(
+        ("warmup", "words"), [(0, "a half cosine to 0 at 4"), (4, "a constant rate"), (9, "a constant rate")]
+    )
+    def test_it_says_how_the_rate_went(self, warmup: int, words: str) -> None:
+        assert f"- schedule: {words}\n" in checkpoint_page(card(recipe={**card().recipe, "warmup": warmup}))
+
+    def test_it_says_where_the_recipe_is_not_on_record(self) -> None:
+        words = "its checkpoint is older than the record of recipes"
+        assert words not in checkpoint_page(card(reproduced=(again(),)))
+        assert words in checkpoint_page(card(training=run(recipe=None)))
+        assert words in checkpoint_page(card(reproduced=(replace(again(), recipe=None),)))
 
     def test_without_reproductions_there_is_no_table_of_them(self) -> None:
         assert "Made again" not in checkpoint_page(card())

@@ -51,6 +51,12 @@ def test_the_wrapper_of_a_device(device: str, amp: bool, kind: object, monkeypat
     assert optim_wrapper(amp=amp)["type"] == kind
 
 
+def test_float16_needs_its_losses_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its gradients vanish below 6e-8, where the others have the range of float32."""
+    monkeypatch.setattr(mixed_precision, "get_device", lambda: "cuda")
+    assert optim_wrapper(amp=True) == {"type": "AmpOptimWrapper", "dtype": "float16", "loss_scale": "dynamic"}
+
+
 def test_a_device_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixed_precision, "get_device", lambda: "mps")
     with pytest.raises(InputError, match="--amp: mmengine trains on mps here, which has no mixed precision"):
@@ -68,3 +74,5 @@ def test_the_wrapper_of_cuda_can_be_built() -> None:
         loss = layer(torch.ones(2, 4, device="cuda")).float().square().mean()
     wrapper.update_params(loss)
     assert layer.seen == torch.float16
+    assert wrapper.loss_scaler.is_enabled()
+    assert wrapper.loss_scaler.get_scale() > 1

@@ -14,7 +14,7 @@ from torch import nn
 
 from tests.zoo.training.cards import again, card, is_consistent, published
 from zoo.errors import InputError
-from zoo.training import CheckpointCard, check_publishable, half_precision_file, publish
+from zoo.training import CheckpointCard, check_publishable, half_precision_file, publish, round_to_half
 from zoo.training.publishing import settle
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,6 +53,16 @@ def test_half_precision() -> None:
         name: torch.float16 if tensor.is_floating_point() else tensor.dtype
         for name, tensor in model.state_dict().items()
     }
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e5])
+@pytest.mark.parametrize("name", ["0.weight", "1.running_var"])
+def test_what_is_not_finite_in_half_precision_is_refused(name: str, value: float) -> None:
+    model = nn.Sequential(nn.Conv2d(1, 1, 1), nn.BatchNorm2d(1))
+    model.state_dict()[name].view(-1)[0] = value
+    for refuse in (half_precision_file, round_to_half):
+        with pytest.raises(InputError, match=f'training has diverged: tensor "{name}" is not finite in half precision'):
+            refuse(model)
 
 
 def test_killed_at_any_file_operation(tmp_path: Path) -> None:

@@ -7,9 +7,18 @@ import torch
 from mmengine.config import Config
 from torch import nn
 
-from tests.zoo.training.cards import CONFIG, again, run
+from tests.zoo.training.cards import CONFIG, again, card, run
 from zoo.errors import GateError, InputError
-from zoo.training import Recipe, check_figures, check_whole, half_precision_file, main_metric, reproduction
+from zoo.training import (
+    Recipe,
+    check_figures,
+    check_proof,
+    check_recipe,
+    check_unchanged,
+    half_precision_file,
+    main_metric,
+    reproduction,
+)
 
 METRIC = "segmentation/mIoU"
 RECIPE = Recipe(iterations=4, batch_size=1, optimizer={}, crop=(64, 64), size=(64, 64))
@@ -38,9 +47,38 @@ def test_nothing_to_judge_proves_nothing() -> None:
 
 
 def test_only_a_whole_run_counts() -> None:
-    check_whole(run(iterations=4), RECIPE)
+    check_proof(run(iterations=4, began="later"), RECIPE, card())
     with pytest.raises(InputError, match="written after 3 iterations, the recipe has 4; give the last one"):
-        check_whole(run(iterations=3), RECIPE)
+        check_proof(run(iterations=3, began="later"), RECIPE, card())
+
+
+def test_the_published_training_is_no_proof_of_itself() -> None:
+    with pytest.raises(InputError, match="--reproduce: this is the training that x.safetensors was published from"):
+        check_proof(run(remark="again", minutes=99.0), RECIPE, card())
+
+
+def test_another_backbone_is_no_proof() -> None:
+    published = card(training=run(backbone_sha256="a" * 64))
+    check_proof(run(began="later", backbone_sha256="a" * 64), RECIPE, published)
+    check_proof(run(began="later"), RECIPE, published)  # an older checkpoint, which does not tell
+    with pytest.raises(InputError, match=f"another file of train.backbone, sha256 {'b' * 64}, than the published one"):
+        check_proof(run(began="later", backbone_sha256="b" * 64), RECIPE, published)
+
+
+def test_a_run_is_held_to_config_and_recipe() -> None:
+    told = RECIPE.to_dict()
+    check_recipe(run(recipe=told), CONFIG, replace(RECIPE, seed=7))
+    check_recipe(run(recipe=None), CONFIG, RECIPE)
+    with pytest.raises(InputError, match=f"was trained by {CONFIG}, not by configs/y.py; give that config"):
+        check_recipe(run(recipe=told), "configs/y.py", RECIPE)
+    with pytest.raises(InputError, match=r"by another recipe: train\.max_grad_norm was 10\.0 and is 1\.0; put"):
+        check_recipe(run(recipe=told), CONFIG, replace(RECIPE, max_grad_norm=1.0))
+
+
+def test_a_recipe_that_has_changed_since_it_was_published() -> None:
+    check_unchanged(card(recipe=RECIPE.to_dict()), replace(RECIPE, seed=7))
+    with pytest.raises(InputError, match=r"since x\.safetensors was published: train\.warmup was 100 and is 3; put it"):
+        check_unchanged(card(recipe=RECIPE.to_dict()), replace(RECIPE, warmup=3))
 
 
 def test_what_is_recorded() -> None:

@@ -9,9 +9,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
 
-from tests.zoo.training.tiny_recipe import ROOT, constant, publish_model, save_trained, write_tiny
-from zoo.training import CheckpointCard, checkpoint_page
+from tests.zoo.training.cards import facts
+from tests.zoo.training.tiny_recipe import IMAGES, ROOT, constant, publish_model, run_of, save_trained, write_tiny
+from zoo.config import load_config
+from zoo.training import CheckpointCard, Recipe, checkpoint_page
 
 Train = Callable[..., tuple[int, str, str]]
 FCN = "configs/segmentation/fcn_r18_digits.py"
@@ -122,15 +125,59 @@ class TestReproduce:
         content = json.loads(data.read_text(encoding="utf-8"))
         assert (content["exit_code"], content["reproduction"]) == (3, recorded.to_dict())
 
-    def test_half_a_training_is_refused(self, train: Train, tmp_path: Path) -> None:
-        config = write_tiny(tmp_path)
-        card = publish_model(config, constant(config, 0))
+    def refused(self, train: Train, config: Path, trained: Path, message: str) -> None:
+        """With exit code 2, and without a trace on the card."""
+        card = config.parent / "weights/tiny.json"
         before = card.read_bytes()
-        trained = save_trained(config, constant(config, 0), iterations=1)
         code, _, err = train(config, "--reproduce", "--checkpoint", trained)
         assert code == 2
-        assert "written after 1 iterations, the recipe has 2" in err
+        assert message in err
+        assert err.count("\n") == 1
         assert card.read_bytes() == before
+
+    def test_the_published_training_itself_is_refused(self, train: Train, tmp_path: Path) -> None:
+        config = write_tiny(tmp_path)
+        trained = save_trained(config, constant(config, 0))
+        assert train(config, "--publish", "--checkpoint", trained, "--remark", "first")[0] == 0
+        self.refused(train, config, trained, "this is the training that tiny.safetensors was published from")
+
+    def test_another_recipe_is_refused(self, train: Train, tmp_path: Path) -> None:
+        config = write_tiny(tmp_path)
+        publish_model(config, constant(config, 0))
+        told = {**Recipe.from_config(load_config(config), config).to_dict(), "num_scenes": 5}
+        trained = save_trained(config, constant(config, 0), recipe=told)
+        self.refused(train, config, trained, "by another recipe: train.num_scenes was 5 and is 2")
+
+    def test_another_config_is_refused(self, train: Train, tmp_path: Path) -> None:
+        config = write_tiny(tmp_path)
+        publish_model(config, constant(config, 0))
+        trained = save_trained(config, constant(config, 0), recipe=None, config="configs/y.py")
+        self.refused(train, config, trained, f"was trained by configs/y.py, not by {config}")
+
+    def test_a_config_that_changed_is_refused(self, train: Train, tmp_path: Path) -> None:
+        config = write_tiny(tmp_path)
+        publish_model(config, constant(config, 0))
+        trained = save_trained(config, constant(config, 0), recipe=None)
+        text = config.read_text(encoding="utf-8")
+        config.write_text(text.replace("num_scenes=2", "num_scenes=3"), encoding="utf-8")
+        self.refused(train, config, trained, "tiny.safetensors was published: train.num_scenes was 2 and is 3; put it")
+
+    def test_an_older_checkpoint_is_recorded_as_one(self, train: Train, tmp_path: Path) -> None:
+        config = write_tiny(tmp_path)
+        card = publish_model(config, constant(config, 0))
+        trained = save_trained(config, constant(config, 0), recipe=None, began=None)
+        code, out, _ = train(config, "--reproduce", "--checkpoint", trained)
+        assert code == 0
+        assert f"{trained}: its checkpoint is older than the record of recipes" in out
+        (recorded,) = CheckpointCard.read(card).reproduced
+        assert recorded.recipe is None
+        assert "older than the record of recipes" in card.with_suffix(".md").read_text(encoding="utf-8")
+
+    def test_half_a_training_is_refused(self, train: Train, tmp_path: Path) -> None:
+        config = write_tiny(tmp_path)
+        publish_model(config, constant(config, 0))
+        trained = save_trained(config, constant(config, 0), iterations=1)
+        self.refused(train, config, trained, "written after 1 iterations, the recipe has 2")
 
 
 def test_publish_a_checkpoint(train: Train, tmp_path: Path) -> None:
@@ -142,3 +189,68 @@ def test_publish_a_checkpoint(train: Train, tmp_path: Path) -> None:
     card = CheckpointCard.read(tmp_path / "weights/tiny.json")
     assert (card.training.seed, card.recipe["seed"], card.training.iterations) == (3, 3, 1)
     assert card.reproduced == ()
+    assert card.datasets == {config.as_posix(): {**load_config(config).to_dict()["dataset"], "images": IMAGES}}
+
+
+def test_publishing_a_checkpoint_of_another_recipe_is_refused(train: Train, tmp_path: Path) -> None:
+    config = write_tiny(tmp_path)
+    told = {**Recipe.from_config(load_config(config), config).to_dict(), "max_grad_norm": 1.0}
+    code, _, err = train(config, "--publish", "--checkpoint", save_trained(config, constant(config, 0), recipe=told))
+    assert code == 2
+    assert "by another recipe: train.max_grad_norm was 1.0 and is 10.0" in err
+    assert not (tmp_path / "weights/tiny.json").exists()
+
+
+def test_a_training_that_diverged_does_not_replace_good_weights(
+    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = write_tiny(tmp_path)
+    publish_model(config, constant(config, 0))
+    before = {path: path.read_bytes() for path in (tmp_path / "weights").iterdir()}
+    diverged = constant(config, 0)
+    diverged.get_parameter("decode_head.conv_seg.weight").data[0] = float("nan")
+    monkeypatch.setattr("zoo.training.train", lambda *_, **__: (diverged, run_of(config)))
+    code, _, err = train(config, "--publish", "--work-dir", tmp_path / "work")
+    assert code == 2
+    assert 'the training has diverged: tensor "decode_head.conv_seg.weight" is not finite' in err
+    assert {path: path.read_bytes() for path in (tmp_path / "weights").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('dataset = dict(root="', 'dataset = dict(root="none', 'digits split "val": no none'),
+        ("size=(64, 80)", '_delete_=True, resize="keep"', "training needs tensors of one size; give preprocess a size"),
+        ("warmup=1", 'warmup="1"', """train: argument "warmup": got '1', expected int"""),
+        ("side=32", "sides=32", 'train: pretrain: unknown argument "sides"; nearest: "side"'),
+        ("model = dict(", 'model = dict(type="EncoderDecodr", ', 'unknown model type "EncoderDecodr"; nearest: "Enc'),
+    ],
+)
+def test_faults_of_a_config_are_one_line(old: str, new: str, message: str, train: Train, tmp_path: Path) -> None:
+    config = write_tiny(tmp_path)
+    text = config.read_text(encoding="utf-8")
+    assert old in text
+    config.write_text(text.replace(old, new, 1), encoding="utf-8")
+    checkpoint = tmp_path / "x.pth"
+    torch.save({"state_dict": {}, "meta": {"training": facts()}}, checkpoint)
+    code, out, err = train(config, "--checkpoint", checkpoint)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_bad_data_is_found_before_training(train: Train, tmp_path: Path) -> None:
+    config = write_tiny(tmp_path)
+    (tmp_path / "data/val/annotations.json").unlink()
+    code, _, err = train(config, "--work-dir", tmp_path / "work")
+    assert code == 2
+    assert err.startswith('error: digits split "val": no ')
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_work_dir_that_cannot_be_written_is_found_before_training(train: Train, tmp_path: Path) -> None:
+    config = write_tiny(tmp_path)
+    (tmp_path / "file").touch()
+    code, _, err = train(config, "--work-dir", tmp_path / "file/work")
+    assert code == 2
+    assert err == f"error: {tmp_path}/file/work cannot be written: Not a directory; give another --work-dir\n"

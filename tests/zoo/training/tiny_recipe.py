@@ -11,7 +11,17 @@ from torch import nn
 
 from zoo.build import build_model
 from zoo.config import load_config
-from zoo.training import Recipe, TrainingRun, half_precision_file, new_card, publish, round_to_half, rounded, score_all
+from zoo.training import (
+    Recipe,
+    TrainingRun,
+    half_precision_file,
+    new_card,
+    publish,
+    round_to_half,
+    rounded,
+    score_all,
+    scored_on,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 TINY = """
@@ -76,15 +86,16 @@ def publish_model(config: Path, model: nn.Module) -> Path:
     figures = rounded(score_all(config, recipe.also, model))
     weights = half_precision_file(model)
     file = (config.parent / loaded.checkpoint).resolve()
-    return publish(new_card(file.name, weights, model, figures, recipe, run), file.parent, weights)
+    datasets = scored_on(config, recipe.also)
+    return publish(new_card(file.name, weights, model, figures, datasets, recipe, run), file.parent, weights)
 
 
 def run_of(config: Path, iterations: int = 2) -> TrainingRun:
-    beginning = TrainingRun.beginning(config, seed=0, amp=False)
+    beginning = TrainingRun.beginning(config, Recipe.from_config(load_config(config), config), amp=False)
     return TrainingRun(**{**beginning.to_dict(), "iterations": iterations})
 
 
-def save_trained(config: Path, model: nn.Module, **run: Any) -> Path:
+def save_trained(config: Path, model: nn.Module, /, **run: Any) -> Path:
     """A checkpoint as tools/train.py leaves it."""
     path = config.parent / "iter_2.pth"
     state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}

@@ -1,0 +1,1 @@
+"""COCO's layout: one JSON file of boxes, masks and keypoints."""

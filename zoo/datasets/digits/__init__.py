@@ -1,0 +1,1 @@
+"""The digits: how they are made, where they lie, and how they are read."""

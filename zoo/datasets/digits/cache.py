@@ -1,0 +1,92 @@
+"""Where the splits of the digits lie: `val` is shipped, the others are made once into the user's cache."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from zoo.datasets.digits.scene import SPLITS, VERSION
+from zoo.errors import InputError, nearest
+
+DIGITS_ROOT = Path(__file__).resolve().parents[2] / "data" / "digits"
+SHIPPED = "val"
+ANNOTATIONS = "annotations.json"  # written last: a folder that has it is whole
+
+
+def cache_root() -> Path:
+    """$XDG_CACHE_HOME/zooport/digits-<version>, or the same in ~/.cache; a relative $XDG_CACHE_HOME does not count.
+
+    Raises InputError where there is no home, or a relative one.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():
+        base = _home() / ".cache"
+    return base / "zooport" / f"digits-{VERSION}"
+
+
+def _home() -> Path:
+    named = os.environ.get("HOME")
+    try:
+        home = Path.home() if named is None else Path(named)
+    except RuntimeError:  # this user has none
+        home = Path()
+    if not home.is_absolute():
+        got = "no home folder" if named is None else f'HOME="{named}"'
+        raise InputError(f"no folder for the cache: got {got}; set XDG_CACHE_HOME to an absolute path")
+    return home
+
+
+def split_folder(split: str, root: str | Path | None = None) -> Path:
+    """The folder of a split: in `root`, or where it is shipped or cached. It need not be there.
+
+    Raises InputError for a name that no split has, where there is no `root`.
+    """
+    if root is not None:
+        return Path(root) / split
+    if split not in SPLITS:
+        raise InputError(f'unknown split "{split}" of digits; {nearest(split, SPLITS)}')
+    return (DIGITS_ROOT if split == SHIPPED else cache_root()) / split
+
+
+def existing_split(split: str, root: str | Path | None = None) -> Path:
+    """The folder of a split that has been made. Raises InputError that says how to make one that has not."""
+    folder = split_folder(split, root)
+    path = folder / ANNOTATIONS
+    if not path.is_file():
+        out = "" if root is None else f" --out {folder.parent}"
+        raise InputError(f'digits split "{split}": no {path}; make it with python tools/make_digits.py {split}{out}')
+    return folder
+
+
+def ensure_split(split: str, progress: Callable[[int, int], None] | None = None) -> Path:
+    """The folder of a split, made first where it is not there. `progress` is told (images done, images in all).
+
+    A killed run leaves nothing that looks whole; a second process waits for the first and takes what that has made.
+    Needs the extra "train" where it must be made. Raises InputError for an unknown split, and where the cache cannot
+    be written.
+    """
+    folder = split_folder(split)
+    try:
+        if not (folder / ANNOTATIONS).is_file():
+            _make(split, folder, progress)
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be written: {error.strerror}; set XDG_CACHE_HOME to a folder that can, or make the split "
+            f"elsewhere with python tools/make_digits.py {split} --out DIR and give the data set root=DIR"
+        ) from error
+    return folder
+
+
+def _make(split: str, folder: Path, progress: Callable[[int, int], None] | None) -> None:
+    from zoo.datasets.digits.split import SPLIT_SIZES
+    from zoo.datasets.digits.whole_split import replace_split, unfinished
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f".{split}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel releases it when its holder dies, however it does
+        if (folder / ANNOTATIONS).is_file():
+            return
+        for left_over in unfinished(folder):  # of killed runs: we hold the lock
+            shutil.rmtree(left_over)
+        replace_split(split, folder, SPLIT_SIZES[split], progress)

@@ -1,0 +1,63 @@
+"""Putting a split in its place whole, and never in the place of anything else."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from zoo.datasets.digits.split import write_split
+from zoo.errors import InputError
+
+
+def replace_split(split: str, folder: Path, count: int, progress: Callable[[int, int], None] | None = None) -> None:
+    """Writes images 0 to count - 1 of a split, and puts them in the place of whatever `folder` is.
+
+    It is written beside its place and renamed into it, so that a killed run leaves the place as it was. `progress` is
+    told (images done, images in all). Raises OSError where that cannot be written.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=_prefix(folder), dir=folder.parent) as temporary:
+        made = Path(temporary) / "made"
+        for index in write_split(split, made, count):
+            if progress is not None:
+                progress(index + 1, count)
+        if folder.exists():
+            folder.rename(Path(temporary) / "earlier")
+        made.rename(folder)
+
+
+def unfinished(folder: Path) -> Iterator[Path]:
+    """What killed runs have left beside a split's folder, and running ones still write."""
+    return folder.parent.glob(f"{_prefix(folder)}*")
+
+
+def check_replaceable(folder: Path) -> None:
+    """Raises InputError where `folder` holds anything but a whole split of the digits: it would be lost."""
+    for path in (folder, *folder.parents):
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path}: this is a file, expected a folder; give another --out")
+    ours = _files(folder)
+    for path in folder.rglob("*"):
+        if path not in ours and (path.is_symlink() or not path.is_dir()):
+            raise InputError(
+                f"{folder} holds {path.relative_to(folder)}, which is not of a whole split of the digits and would be "
+                "lost; remove it, or give another --out"
+            )
+
+
+def _files(folder: Path) -> set[Path]:
+    """The files of the split that `write_split` has written to a folder; none where it has not."""
+    annotations = folder / "annotations.json"
+    try:
+        document = json.loads(annotations.read_text(encoding="utf-8"))
+        if not document["info"]["description"].startswith("zooport digits"):
+            return set()
+        stems = [Path(record["file_name"]).stem for record in document["images"]]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return set()
+    kinds = (("images", "jpg"), ("label_maps", "png"))
+    return {annotations, *(folder / kind / f"{stem}.{suffix}" for stem in stems for kind, suffix in kinds)}
+
+
+def _prefix(folder: Path) -> str:
+    return f".{folder.name}-"

@@ -1,0 +1,1 @@
+"""What data sets read and write, whatever their layout, and the faults that they find in it."""

@@ -1,0 +1,34 @@
+"""The lists of images of PASCAL VOC."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from zoo.datasets.files.faults import Faults
+
+
+class SplitEntry(NamedTuple):
+    """One image of a split: its name without folder and suffix, and the line of the list that names it."""
+
+    name: str
+    line: int
+
+
+def read_split(path: Path, faults: Faults) -> list[SplitEntry]:
+    """The images that `path`, a file of ImageSets, lists: the first word of each line that is not empty."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        faults.missing(path, "file")
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        faults.add(path, f"cannot be read ({error})")
+        return []
+    found: dict[str, SplitEntry] = {}
+    for number, line in enumerate(lines, 1):
+        for name in line.split()[:1]:
+            if name in found:
+                faults.add(path, f'image "{name}" is listed twice, first in line {found[name].line}', number)
+            found.setdefault(name, SplitEntry(name, number))
+    if not found and not len(faults):
+        faults.add(path, "no images, expected the name of one in each line")
+    return list(found.values())
