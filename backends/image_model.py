@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Self, TypeGuard, overload
+from typing import Any, Self, TypeGuard, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from zoo.target import AxisRange
 from zoo.tasks import Task
 
 IMAGES = "images"
+IMAGE_SIZES = "image_sizes"
 STACK_DIMS = 4
 
 Image = NDArray[np.uint8]
@@ -112,7 +113,11 @@ class ImageModel:
 
     def _run_batch(self, images: Sequence[Image]) -> list[Result]:
         tensor, geometries = self._tensor(images, max(len(images), self._batch.min))
-        return self.task.results(self.runner.run({IMAGES: tensor}), geometries)
+        arrays: dict[str, NDArray[Any]] = {IMAGES: tensor}
+        if any(spec.name == IMAGE_SIZES for spec in self.runner.inputs):
+            sizes = np.array([geometry.resized_size for geometry in geometries], np.int64)
+            arrays[IMAGE_SIZES] = np.pad(sizes, ((0, len(tensor) - len(sizes)), (0, 0)), mode="edge")
+        return self.task.results(self.runner.run(arrays), geometries)
 
     def _tensor(self, images: Sequence[Image], count: int) -> tuple[NDArray[np.float32], list[Geometry]]:
         """The batch of `count` slots, those past the last image filled with the last image."""

@@ -1,13 +1,18 @@
 """What the benchmark scripts share: the machine in words, interleaved rounds, and the page that a table goes into."""
 
+import hashlib
+import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from pipeline.machine import processor, threads
 
+ROOT = Path(__file__).resolve().parents[1]
+STAMP = "made with"
 PAUSE = 0.1  # seconds; ONNX Runtime's threads spin for 50 ms after a run, and would take a core from the next one
 
 
@@ -43,3 +48,26 @@ def write_page(path: Path, title: str, intro: str, command: str, table: str) -> 
     """A generated Markdown page: what it shows, the command that made it, the table."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"# {title}\n\n{intro}\n\nMade by `{command}`; do not edit.\n\n{table}\n", encoding="utf-8")
+
+
+def state_of(path: Path, *packages: str) -> dict[str, Any]:
+    """What an interrupted run has kept of its cells, with these very versions and sources; else a new state."""
+    stamp = machine(*packages) + "; sources " + _sources()
+    state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return state if state.get(STAMP) == stamp else {STAMP: stamp}
+
+
+def keep(state: Mapping[str, Any], path: Path) -> None:
+    """Writes the cells done so far."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+
+
+def _sources() -> str:
+    """A hash over what decides a cell: the packages, configs and weights."""
+    digest = hashlib.sha256()
+    for folder in ("zoo", "rewriters", "backends", "pipeline", "configs"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".safetensors"):
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -9,8 +9,6 @@ The script may be interrupted: cells are kept in --state and done once.
 """
 
 import argparse
-import hashlib
-import json
 import sys
 import tempfile
 import warnings
@@ -20,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
-from measured import machine, write_page
+from measured import STAMP, keep, machine, state_of, write_page
 
 from pipeline.deploying import make_deployment
 from zoo import Target, list_models
@@ -31,7 +29,6 @@ from zoo.target import AxisRange
 VAL = ROOT / "zoo/data/digits/val/images"
 IMAGES = 8
 SECOND_SIZE = {(256, 320): (320, 416), (384, 480): (352, 427)}  # the last one is odd, and no stride divides it
-STAMP = "made with"
 BATCHES = {
     "1": AxisRange.fixed(1),
     "2": AxisRange.fixed(2),
@@ -47,14 +44,13 @@ def main() -> int:
     parser.add_argument("--page", type=Path)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    state = _state(args.state)
+    state = state_of(args.state, "torch", "torchvision", "onnxruntime")
     for path in list_models(ROOT / "configs"):
         for target, cell in _targets(path):
             key = " | ".join(cell)
             if key not in state:
                 state[key] = _cell(path, target)
-                args.state.parent.mkdir(parents=True, exist_ok=True)
-                args.state.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+                keep(state, args.state)
                 print(f"{key}: {state[key]['verdict']}", flush=True)
     head = "| model | exporter | size | batch | verdict | cases | worst error, part of its gate | nodes |"
     cells = {key: value for key, value in state.items() if key != STAMP}
@@ -70,23 +66,6 @@ def main() -> int:
         )
         write_page(args.page, "Pass matrix", intro, "benchmarks/parity_matrix.py", table)
     return 0 if all(value["verdict"] == "passed" for value in cells.values()) else 3
-
-
-def _state(path: Path) -> dict[str, Any]:
-    """The cells that an interrupted run has done with these very versions and sources; else none."""
-    stamp = machine("torch", "torchvision", "onnxruntime") + "; sources " + _sources()
-    state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return state if state.get(STAMP) == stamp else {STAMP: stamp}
-
-
-def _sources() -> str:
-    """A hash over what decides a cell: the packages, configs and weights."""
-    digest = hashlib.sha256()
-    for folder in ("zoo", "rewriters", "backends", "pipeline", "configs"):
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".safetensors"):
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _targets(path: str) -> list[tuple[Target, tuple[str, str, str, str]]]:

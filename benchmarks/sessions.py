@@ -25,11 +25,11 @@ def plain_export(module: nn.Module, image: Tensor) -> bytes:
     return stream.getvalue()
 
 
-def open_session(content: bytes) -> ort.InferenceSession:
-    """A session on as many threads as this process has CPUs, silent."""
+def open_session(content: bytes, threads: int | None = None) -> ort.InferenceSession:
+    """A session on as many threads, by default as many as this process has CPUs, silent."""
     options = ort.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = len(os.sched_getaffinity(0))
+    options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
     return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 

@@ -23,12 +23,13 @@ EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch
 def export_step(job: Job, model: nn.Module, reference: ReferenceRun, folder: Path) -> ExportRecord:
     """Write model.onnx into the folder. Raises ExportError, and InputError for a call that export_onnx refuses."""
     target = job.target
+    contract = contract_module(model, job.task, target.level, job.forward)
     return export_onnx(
-        contract_module(model, job.task, target.level, job.forward),
+        contract,
         target,
         folder / ONNX_FILE,
         example={"images": _example(job, reference)},
-        output_specs=output_specs(level_outputs(job.task, target.level), target, reference.graph),
+        output_specs=output_specs(level_outputs(contract, job.task, target.level), target, reference.graph),
         required_rewriters=job.config.get("export", {}).get("rewriters", ()),
         metadata=onnx_metadata(job),
     )

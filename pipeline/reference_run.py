@@ -14,6 +14,7 @@ from pipeline.parity.graph_inputs import graph_inputs
 from pipeline.parity.graph_parity import GraphReference, graph_references
 from pipeline.parity.reference_result import ReferenceResult, reference_result
 from zoo.errors import InputError
+from zoo.tasks import Detection
 
 LOGITS_DIMS = 4  # [N, C, H, W]
 
@@ -56,7 +57,7 @@ def _forward_options(job: Job, model: nn.Module) -> Iterator[None]:
         raise InputError(f"{where}: {type(model).__name__}.forward {error}; correct export.forward") from error
 
     def check(_module: nn.Module, _args: object, output: object) -> None:
-        detects = job.task.name == "detection"
+        detects = isinstance(job.task, Detection)
         if isinstance(output, list) if detects else isinstance(output, Tensor) and output.ndim == LOGITS_DIMS:
             return
         got = f"a tensor {list(output.shape)}" if isinstance(output, Tensor) else f"a {type(output).__name__}"

@@ -21,12 +21,12 @@ from rewriters.engine.overrides import check_overrides
 from rewriters.engine.rewriting import EXPORT_LOCK, Session, rewriting
 from rewriters.export_record import ExportRecord, Fired, peak_memory
 from rewriters.graph import finish
-from rewriters.ops.operator import dynamo_translations, torchscript_translations
+from rewriters.ops.operator import dynamo_nodes, torchscript_nodes
 from zoo.errors import ExportError, InputError, ZooportError, nearest
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
 
-IMAGE_AXES = {0: "batch", 2: "height", 3: "width"}
+INPUT_AXES = {"images": {0: "batch", 2: "height", 3: "width"}, "image_sizes": {0: "batch"}}
 
 
 def export_onnx(
@@ -42,9 +42,10 @@ def export_onnx(
     """Write `module`, in eval mode, as an ONNX file for `target`.
 
     `example`: the graph's inputs by name, in the order of the module's forward: real pictures, float32 [N, 3, H, W];
-    two or more where the batch axis is dynamic. `output_specs`: names, dtypes and known sizes of what forward gives;
-    strings are named dynamic axes. `required_rewriters`: names, or {"name": ..., option: value}; one that does not act
-    is an error. `metadata` goes into the file's metadata_props.
+    two or more where the batch axis is dynamic; then `image_sizes` int64 [N, 2] where the target has it.
+    `output_specs`: names, dtypes and known sizes of what forward gives; strings are named dynamic axes.
+    `required_rewriters`: names, or {"name": ..., option: value}; one that does not act is an error. `metadata` goes
+    into the file's metadata_props.
 
     The file is byte-identical at equal versions. It is written whole or not at all, and only after it was checked:
     see `rewriters.checks`. Raises InputError for a wrong call, ExportError where the model cannot be exported rightly.
@@ -92,6 +93,11 @@ def _check_call(module: nn.Module, target: Target, example: Mapping[str, Tensor]
         raise InputError(f"export_onnx: {training} is in training mode; call module.eval() first")
     if not example:
         raise InputError("export_onnx: `example` is empty; give at least one input")
+    if target.image_sizes != ("image_sizes" in example):
+        raise InputError(
+            f"export_onnx: the example has the inputs {', '.join(example)}, and the target image_sizes="
+            f"{target.image_sizes}; give the input image_sizes int64 [N, 2] just where the target has it"
+        )
     for name, tensor in example.items():
         if target.batch.dynamic and target.exporter == "dynamo" and tensor.shape[0] < 2:  # noqa: PLR2004
             raise InputError(
@@ -148,12 +154,17 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {line}"
 
 
+def _dynamic_axes(name: str, target: Target) -> dict[int, str]:
+    """Which axes of an input vary. An input of another name is shaped as the images are."""
+    axes = INPUT_AXES.get(name, INPUT_AXES["images"])
+    return {index: axis for index, axis in axes.items() if axis in target.dynamic_axes}
+
+
 def _torchscript(
     module: nn.Module, target: Target, example: Mapping[str, Tensor], output_names: list[str]
 ) -> onnx.ModelProto:
     stream = BytesIO()
-    axes = {index: axis for index, axis in IMAGE_AXES.items() if axis in target.dynamic_axes}
-    with torchscript_translations():
+    with torchscript_nodes():
         torch.onnx.export(
             module,
             tuple(example.values()),
@@ -162,7 +173,7 @@ def _torchscript(
             opset_version=target.opset,
             input_names=list(example),
             output_names=output_names,
-            dynamic_axes=dict.fromkeys(example, axes) if axes else None,
+            dynamic_axes={name: _dynamic_axes(name, target) for name in example} if target.dynamic_axes else None,
         )
     return onnx.load_model_from_string(stream.getvalue())
 
@@ -171,10 +182,10 @@ def _dynamo(
     module: nn.Module, target: Target, example: Mapping[str, Tensor], output_names: list[str]
 ) -> onnx.ModelProto:
     dims = {
-        index: torch.export.Dim(axis, min=getattr(target, axis).min, max=getattr(target, axis).max)
-        for index, axis in IMAGE_AXES.items()
-        if axis in target.dynamic_axes
+        axis: torch.export.Dim(axis, min=getattr(target, axis).min, max=getattr(target, axis).max)
+        for axis in target.dynamic_axes
     }
+    shapes = tuple({index: dims[axis] for index, axis in _dynamic_axes(name, target).items()} for name in example)
     program = torch.onnx.export(
         module,
         tuple(example.values()),
@@ -182,8 +193,8 @@ def _dynamo(
         opset_version=target.opset,
         input_names=list(example),
         output_names=output_names,
-        dynamic_shapes=tuple(dims for _ in example) if dims else None,
-        custom_translation_table=dynamo_translations(),
+        dynamic_shapes=shapes if dims else None,
+        custom_translation_table=dynamo_nodes(),
         verbose=False,
     )
     if program is None:

@@ -101,7 +101,9 @@ def show(cards: Sequence["Card"]) -> None:
     shown = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     backends = heads[heads.index("metric") + 1 :]
     for head in heads:
-        shown.add_column(head, justify="right" if head in (*NUMBERS, *backends) else "left", overflow="fold")
+        whole = head == heads[0] and not console.is_terminal  # names can be searched for in a file
+        right = head in (*NUMBERS, *backends)
+        shown.add_column(head, justify="right" if right else "left", overflow="fold", no_wrap=whole)
     for row in rows:
         shown.add_row(*row)
     console.print(shown, markup=False)

@@ -30,7 +30,12 @@ LOAD = "load PyTorch"
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="update_zoo.py", description=__doc__, epilog=EXAMPLES)
-    flags.add_argument("configs", nargs="*", metavar="CONFIG", help="what to measure; default: all that is stale")
+    flags.add_argument(
+        "configs",
+        nargs="*",
+        metavar="CONFIG",
+        help="what to measure; default: all that is stale; weights that are not shipped only here",
+    )
     flags.add_argument("--check", action="store_true", help="measure and write nothing: say what is stale")
     flags.add_shared()
     return flags

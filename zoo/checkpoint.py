@@ -6,8 +6,8 @@ Files are never unpickled with code: safetensors, or torch.load(weights_only=Tru
 import hashlib
 import re
 from collections.abc import Mapping
+from http.client import HTTPException
 from pathlib import Path
-from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
 
 import torch
@@ -20,6 +20,7 @@ from zoo.torch_file import read_torch_file, unreadable
 
 TORCHVISION_SCHEME = "torchvision://"
 HTTPS_SCHEME = "https://"
+COUNTER = "num_batches_tracked"  # of batch norm: a training statistic that no inference reads
 SHOWN = 3  # names of tensors in an error message
 NAMED_BY = 16  # digits of its hash before the name of a download: many are called model.safetensors
 NESTED_KEYS = ("state_dict", "model")  # where training frameworks keep the weights in a larger dictionary
@@ -42,13 +43,15 @@ def load_checkpoint(model: nn.Module, source: str | Path, *, folder: Path | None
 def load_state(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None:
     """Load a state dict into a model that it fits; `what` names it in messages. Raises InputError as load_checkpoint.
 
-    Batch norm's counters may be missing.
+    Batch norm's counters may be missing, or there where the model has none (torchvision's FrozenBatchNorm2d).
     """
-    _check_fits(model, state, what)
+    own = model.state_dict()
+    state = {name: tensor for name, tensor in state.items() if name in own or not name.endswith(COUNTER)}
+    _check_fits(own, state, what)
     for name, tensor in state.items():  # after the shapes: a file can give a small storage a giant shape
         if tensor.is_floating_point() and not tensor.float().isfinite().all():
             raise InputError(f'{what}: tensor "{name}" has values that are not finite; from a training that diverged?')
-    model.load_state_dict({**model.state_dict(), **state})
+    model.load_state_dict({**own, **state})
 
 
 def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:
@@ -127,14 +130,20 @@ def _file_name(address: str) -> str:
 
 
 def _downloaded(address: str, expected: str, name: str) -> Path:
-    """The file `name` in torch's download folder, fetched where it is not there; `expected`: how its sha256 begins."""
+    """The file `name` in torch's download folder, fetched where it is not there; `expected`: how its sha256 begins.
+
+    torch.hub writes beside the place, checks the hash and moves the file there: nothing half-written is left.
+    """
     path = Path(torch.hub.get_dir()) / "checkpoints" / name
     if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             torch.hub.download_url_to_file(address, str(path), hash_prefix=expected, progress=False)
-        except (RuntimeError, URLError, OSError) as error:
-            raise InputError(f"checkpoint {address} cannot be downloaded: {error}") from error
+        except (RuntimeError, HTTPException, OSError) as error:  # a wrong hash; broken off; no network, or no room
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise InputError(
+                f"checkpoint {address} cannot be downloaded: {reason}; without a network, put the file at {path}"
+            ) from error
     with path.open("rb") as stream:
         got = hashlib.file_digest(stream, "sha256").hexdigest()
     if not got.startswith(expected):
@@ -158,10 +167,8 @@ def _torchvision_state_dict(source: str) -> Mapping[str, Tensor]:
     return read_state(_downloaded(weights.url, prefix[1], Path(weights.url).name))  # as torch.hub calls it
 
 
-def _check_fits(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None:
-    own = model.state_dict()
-    # batch norm's counter is a training statistic that no inference reads; some files leave it out
-    missing = [key for key in own if key not in state and not key.endswith("num_batches_tracked")]
+def _check_fits(own: Mapping[str, Tensor], state: Mapping[str, Tensor], what: str) -> None:
+    missing = [key for key in own if key not in state and not key.endswith(COUNTER)]
     unexpected = [key for key in state if key not in own]
     shapes = [
         f"{key} {list(state[key].shape)} for {list(own[key].shape)}"

@@ -62,9 +62,14 @@ class Geometry(NamedTuple):
     resized_size: tuple[int, int]
     tensor_size: tuple[int, int]
 
-    def boxes_to_image(self, boxes: Array) -> NDArray[np.float32]:
-        """Boxes x1 y1 x2 y2 [n, 4] from the tensor's pixels to the image's, clipped to the image. A new array."""
-        moved = boxes.astype(np.float32) * self._image_per_tensor()
+    def boxes_to_image(self, boxes: Array, *, clip: bool = True) -> NDArray[np.float32]:
+        """Boxes x1 y1 x2 y2 [n, 4] from the tensor's pixels to the image's, clipped to the image. A new array.
+
+        Without `clip` a box may reach past the image, where the tensor was padded.
+        """
+        moved: NDArray[np.float32] = boxes.astype(np.float32) * self._image_per_tensor()
+        if not clip:
+            return moved
         height, width = self.image_size
         bounds = np.array((width, height, width, height), np.float32)
         clipped: NDArray[np.float32] = np.minimum(np.maximum(moved, np.float32(0), out=moved), bounds, out=moved)
@@ -73,6 +78,11 @@ class Geometry(NamedTuple):
     def boxes_to_tensor(self, boxes: Array) -> NDArray[np.float32]:
         """Boxes x1 y1 x2 y2 [n, 4] from the image's pixels to the tensor's. A new array, not clipped."""
         moved: NDArray[np.float32] = boxes.astype(np.float32) / self._image_per_tensor()
+        return moved
+
+    def points_to_image(self, points: Array) -> NDArray[np.float32]:
+        """Points [..., 2] (x, y) from the tensor's pixels to the image's. A new array, not clipped."""
+        moved: NDArray[np.float32] = points.astype(np.float32) * self._image_per_tensor()[:2]
         return moved
 
     def label_map_to_image(self, label_map: Array) -> Array:

@@ -50,7 +50,8 @@ class AxisRange:
 class Target:
     """What a model is deployed for. Frozen and hashable.
 
-    ``batch``, ``height`` and ``width`` are the axes of the input ``images`` float32 [N, 3, H, W].
+    ``batch``, ``height`` and ``width`` are the axes of the input ``images`` float32 [N, 3, H, W]. ``image_sizes``:
+    whether the graph has a second input ``image_sizes`` int64 [N, 2] (h, w), where the images of a padded batch end.
     Raises InputError where a field has an unknown value, naming the nearest known ones.
     """
 
@@ -63,6 +64,7 @@ class Target:
     opset: int = 20
     level: str = "final"
     device: str = "cpu"
+    image_sizes: bool = False
 
     def __post_init__(self) -> None:
         for name, known in (

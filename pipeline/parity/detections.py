@@ -5,12 +5,16 @@ failure, unless the model's own thresholds explain it (see borderline.py).
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from pipeline.parity.borderline import Unpaired, explain
 from pipeline.parity.decision_rule import DecisionRule
+from pipeline.parity.describe import describe
+from pipeline.parity.keypoints import compare_keypoints
+from pipeline.parity.masks import compare_masks
 from pipeline.parity.overlap import box_iou
 from pipeline.parity.records import Borderline, Findings
 from pipeline.parity.tensors import figure
@@ -32,12 +36,13 @@ def compare_detections(
 ) -> Findings:
     """Compare the detections of PyTorch and of a backend; boxes of both in pixels of one frame.
 
-    ``gates``: "boxes" (pixels, each side), "scores", "nms_iou". Findings.matched counts the pairs within the gates.
+    ``gates``: "boxes" (pixels, each side), "scores", "nms_iou"; those of masks.py and keypoints.py where they have
+    some. Findings.matched counts the pairs whose boxes and scores are within the gates.
     ``excuse``: a reason that explains a few differences: at most gates["excused"] of the detections, or one, are then
     borderline. Where there are more, it explains none.
     """
     for side, who in ((reference, "PyTorch"), (candidate, "the backend")):
-        if not (np.isfinite(side.boxes).all() and np.isfinite(side.scores).all()):
+        if not all(np.isfinite(getattr(side, field.name)).all() for field in fields(side)):
             return Findings(failures=(f"NaN or infinity in the detections of {who}",))
     pairs = pair_detections(reference, candidate, gates)
     good = [pair for pair in pairs if _within(reference, candidate, *pair, gates)]
@@ -47,7 +52,10 @@ def compare_detections(
         Unpaired("the backend", candidate, _others(len(candidate), [c for _, c in good])),
     )
     borderline, left = explain(*sides, gates, rule)
-    failures = _failures(reference, candidate, apart, left)
+    mask_figures, wrong_masks = compare_masks(reference, candidate, good, gates)
+    point_figures, moved, wrong_points = compare_keypoints(reference, candidate, good, gates)
+    borderline += moved
+    failures = _failures(reference, candidate, apart, left) + wrong_masks + wrong_points
     if excuse is not None and len(failures) <= _excusable(reference, candidate, gates):
         borderline += tuple(Borderline(failure, excuse) for failure in failures)
         failures, left = [], ([], [])
@@ -57,6 +65,8 @@ def compare_detections(
         figures=(
             figure("boxes", reference.boxes[rows], candidate.boxes[columns], unit="px", gate=gates["boxes"]),
             figure("scores", reference.scores[rows], candidate.scores[columns], gate=gates["scores"]),
+            *mask_figures,
+            *point_figures,
         ),
         matched=len(good),
         borderline=borderline,
@@ -113,9 +123,3 @@ def _failures(
     failures += [f"the backend misses {describe(reference, r)}" for r in missing]
     failures += [f"PyTorch does not have {describe(candidate, c)}" for c in extra]
     return failures
-
-
-def describe(side: DetectionResult, index: int) -> str:
-    """Words for one detection."""
-    box = ", ".join(f"{value:.1f}" for value in side.boxes[index])
-    return f"label {side.labels[index]}, score {side.scores[index]:.4f}, box [{box}]"

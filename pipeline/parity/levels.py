@@ -12,13 +12,14 @@ from pipeline.parity.label_maps import compare_label_maps
 from pipeline.parity.records import Findings
 from pipeline.parity.rows import RowGate, compare_rows
 from pipeline.parity.tensors import compare_tensor, shape_problem, value_range
-from zoo.structures import DetectionResult
+from zoo.structures import DetectionResult, InstanceSegmentationResult, KeypointResult
+from zoo.tasks import TASKS, Detection
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
 
 PROPOSALS = "proposals"
-DETECTION_TENSORS = ("num_dets", "boxes", "scores", "labels")
+SHAPES: Mapping[str, type[DetectionResult]] = {"masks": InstanceSegmentationResult, "keypoints": KeypointResult}
 
 
 def compare_outputs(
@@ -38,9 +39,10 @@ def compare_outputs(
     if missing or unknown:
         names = ", ".join(sorted(missing | unknown))
         return Findings(failures=(f"outputs {names}: only {'PyTorch' if missing else 'the backend'} has them",))
-    if task == "detection" and level == "final":
+    detects = issubclass(TASKS[task], Detection)
+    if detects and level == "final":
         return _slots(reference, candidate, gates, rule)
-    if task == "detection" and (level == "decoded" or PROPOSALS in reference):
+    if detects and (level == "decoded" or PROPOSALS in reference):
         return compare_rows(reference, candidate, {name: _row_gate(name, reference[name], gates) for name in reference})
     if level == "final" and "label_map" in reference:
         if logits is None:
@@ -63,7 +65,7 @@ def _row_gate(name: str, reference: Array, gates: Mapping[str, float]) -> RowGat
 
 def _slots(reference: Arrays, candidate: Arrays, gates: Mapping[str, float], rule: DecisionRule) -> Findings:
     """The padded detections of a batch: empty slots first, then the sets of each image."""
-    problems = [shape_problem(name, reference[name], candidate[name]) for name in DETECTION_TENSORS]
+    problems = [shape_problem(name, reference[name], candidate[name]) for name in reference]
     failures = tuple(problem for problem in problems if problem)
     for side, who in ((reference, "PyTorch"), (candidate, "the backend")):
         failures += tuple(f"{who}, {problem}" for problem in slot_problems(side))
@@ -76,15 +78,15 @@ def _slots(reference: Arrays, candidate: Arrays, gates: Mapping[str, float], rul
 
 
 def slot_problems(outputs: Arrays) -> list[str]:
-    """What is wrong with the padding of `num_dets` [N], `boxes` [N, K, 4], `scores` [N, K], `labels` [N, K]."""
+    """What is wrong with the padding of `num_dets` [N], `boxes` [N, K, 4], `scores` [N, K], `labels` [N, K] ..."""
     problems = []
     slots = outputs["scores"].shape[1]
     for index, count in enumerate(outputs["num_dets"].tolist()):
         if not 0 <= count <= slots:
             problems.append(f"image {index}: num_dets is {count}, expected 0 to {slots}")
             continue
-        empty = {name: outputs[name][index, count:] for name in ("boxes", "scores", "labels")}
-        if np.any(empty["boxes"] != 0) or np.any(empty["scores"] != 0) or np.any(empty["labels"] != -1):
+        fillings = {name: -1 if name == "labels" else 0 for name in outputs if name != "num_dets"}
+        if any(np.any(outputs[name][index, count:] != filling) for name, filling in fillings.items()):
             problems.append(f"image {index}: slots past num_dets = {count} hold values, expected zeros and label -1")
         if np.any(outputs["labels"][index, :count] < 0):
             problems.append(f"image {index}: a label below 0 among the first num_dets = {count} slots")
@@ -93,4 +95,5 @@ def slot_problems(outputs: Arrays) -> list[str]:
 
 def _detections(outputs: Arrays, index: int) -> DetectionResult:
     count = int(outputs["num_dets"][index])
-    return DetectionResult(*(outputs[name][index, :count] for name in ("boxes", "scores", "labels")))
+    kind = next((kind for name, kind in SHAPES.items() if name in outputs), DetectionResult)
+    return kind(**{name: tensor[index, :count] for name, tensor in outputs.items() if name != "num_dets"})

@@ -28,7 +28,7 @@ from pipeline.parity.records import Case, Figure, Findings
 from pipeline.parity.reference_input import ReferenceInput
 from pipeline.parity.reference_result import EagerResult, ReferenceResult, nearest_pixels
 from pipeline.parity.tensors import figure, gate_failure, shape_problem
-from zoo.structures import DetectionResult, Result, SegmentationResult
+from zoo.structures import DetectionResult, KeypointResult, Result, SegmentationResult
 
 GREY_LEVELS = 255.0  # in the tensor's 0..1
 EXPLAINED = "PyTorch moves likewise when its input is rounded as the deployment's is"
@@ -80,7 +80,7 @@ def compare_results(
     ``excuse``: see compare_detections.
     """
     ours = expected.result
-    if isinstance(ours, DetectionResult) and isinstance(result, DetectionResult):
+    if isinstance(ours, DetectionResult) and isinstance(result, DetectionResult) and type(ours) is type(result):
         return compare_detections(in_tensor(ours, placed), in_tensor(result, placed), gates, rule, excuse)
     if isinstance(ours, SegmentationResult) and isinstance(result, SegmentationResult) and expected.logits is not None:
         return _compare_maps(ours.label_map, expected.logits, placed, result.label_map, gates)
@@ -96,9 +96,12 @@ def _named(findings: Findings, what: str) -> Findings:
 
 
 def in_tensor(result: DetectionResult, placed: ReferenceInput) -> DetectionResult:
-    """Boxes of the image as boxes in pixels of the graph's input."""
+    """Boxes and keypoints of the image in pixels of the graph's input."""
     y, x = placed.tensor_per_image
-    return DetectionResult(result.boxes * np.array((x, y, x, y), np.float32), result.scores, result.labels)
+    moved = replace(result, boxes=result.boxes * np.array((x, y, x, y), np.float32))
+    if isinstance(moved, KeypointResult):
+        return replace(moved, keypoints=moved.keypoints * np.array((x, y, 1), np.float32))
+    return moved
 
 
 def _compare_maps(

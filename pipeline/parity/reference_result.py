@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pipeline.parity.reference_input import ReferenceInput, reference_input
+from zoo.contract.instance_segmentation import head_masks
+from zoo.contract.segmentation import model_logits
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
-from zoo.structures import DetectionResult, Result, SegmentationResult
-from zoo.tasks import Task
+from zoo.structures import DetectionResult, InstanceSegmentationResult, KeypointResult, Result, SegmentationResult
+from zoo.tasks import Detection, InstanceSegmentation, KeypointDetection, Task
 
 BYTE_CLASSES = 256
 
@@ -74,23 +76,48 @@ def _run(
 ) -> EagerResult:
     array: NDArray[np.float32] = tensor[0].numpy()
     with torch.inference_mode():
-        if task.name == "detection":
+        if isinstance(task, InstanceSegmentation):
+            with head_masks(model) as masks:
+                found = model([tensor[0]], **forward)[0]
+            return EagerResult(array, _instances(found, masks[0], placed))
+        if isinstance(task, Detection):
             found = model([tensor[0]], **forward)[0]
-            return EagerResult(array, _detections(found, placed))
+            detections = _detections(found, placed)
+            keypoints = _keypoints(found, detections, placed) if isinstance(task, KeypointDetection) else detections
+            return EagerResult(array, keypoints)
         if task.name == "semantic-segmentation":
-            logits: NDArray[np.float32] = model(tensor, **forward)[0].numpy()
+            logits: NDArray[np.float32] = model_logits(model(tensor, **forward))[0].numpy()
             return EagerResult(array, SegmentationResult(_label_map(logits, placed)), logits)
     raise InputError(f'task "{task.name}": the pipeline comparison has no PyTorch path for it')
 
 
 def _detections(found: Mapping[str, Tensor], placed: ReferenceInput) -> DetectionResult:
     """torchvision's dictionary of one image, boxes moved to the image and clipped to it."""
-    y, x = placed.tensor_per_image
     height, width = placed.image
-    boxes = found["boxes"] / torch.tensor((x, y, x, y))
+    boxes = _in_image(found["boxes"], placed)
     boxes[:, 0::2].clamp_(0, width)
     boxes[:, 1::2].clamp_(0, height)
     return DetectionResult(boxes.numpy(), found["scores"].numpy(), found["labels"].numpy())
+
+
+def _instances(found: Mapping[str, Tensor], masks: Tensor, placed: ReferenceInput) -> InstanceSegmentationResult:
+    """With the masks [n, 28, 28] before they were pasted; their boxes are not clipped, as they are their frames."""
+    boxes = _in_image(found["boxes"], placed)
+    return InstanceSegmentationResult(boxes.numpy(), found["scores"].numpy(), found["labels"].numpy(), masks.numpy())
+
+
+def _keypoints(found: Mapping[str, Tensor], detections: DetectionResult, placed: ReferenceInput) -> KeypointResult:
+    """With torchvision's keypoints x, y and their scores."""
+    y, x = placed.tensor_per_image
+    places = found["keypoints"][..., :2] / torch.tensor((x, y))
+    points = torch.cat([places, found["keypoints_scores"][..., None]], dim=-1)
+    return KeypointResult(detections.boxes, detections.scores, detections.labels, points.numpy())
+
+
+def _in_image(boxes: Tensor, placed: ReferenceInput) -> Tensor:
+    """Boxes [n, 4] of the tensor as boxes of the image."""
+    y, x = placed.tensor_per_image
+    return boxes / torch.tensor((x, y, x, y))
 
 
 def _label_map(logits: NDArray[np.float32], placed: ReferenceInput) -> NDArray[Any]:

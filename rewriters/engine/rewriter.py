@@ -58,7 +58,8 @@ class Limits:
 class Rewriter:
     """A replacement for one function or method, with the reason.
 
-    `replacement(original, *args, **kwargs)` takes the original callable first, then what the caller gave. `options`
+    `replacement(original, *args, **kwargs)` takes the original callable first, then what the caller gave; it returns
+    NotImplemented for a call that is not its case, and the original runs then. `options`
     names the keyword-only parameters that a config may set. `bypasses` names methods of the target class that the
     replacement no longer calls: a subclass that overrides one would be ignored, so that is an error.
     """

@@ -100,8 +100,11 @@ def _dispatcher(rewriter: Rewriter, original: Callable[..., Any], session: Sessi
     def dispatch(*args: Any, **kwargs: Any) -> Any:
         if not session.acts():
             return original(*args, **kwargs)
+        result = rewriter.replacement(original, *args, **kwargs, **session.options.get(rewriter.name, {}))
+        if result is NotImplemented:  # a call that is not the rewriter's case
+            return original(*args, **kwargs)
         session.hits[rewriter.name] += 1
-        return rewriter.replacement(original, *args, **kwargs, **session.options.get(rewriter.name, {}))
+        return result
 
     setattr(dispatch, _ORIGINAL, original)
     # torchvision compiles some callers of what we patch (script_if_tracing); the compiler must see the original

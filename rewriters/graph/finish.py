@@ -6,7 +6,9 @@ import onnx
 
 from rewriters.graph.constant_scales import constant_scales
 from rewriters.graph.declare_shapes import declare_shapes
+from rewriters.graph.drop_row_shapes import drop_row_shapes
 from rewriters.graph.drop_unused import drop_unused
+from rewriters.graph.expand_operators import expand_operators
 from rewriters.graph.strip_traces import strip_traces
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
@@ -17,6 +19,8 @@ def finish(
 ) -> onnx.ModelProto:
     """A model ready to be checked; `model` is changed in place."""
     strip_traces(model)
+    expand_operators(model, target)
+    drop_row_shapes(model)
     declare_shapes(model, target, output_specs)
     if constant_scales(model):
         drop_unused(model)

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from rewriters.engine.constants import as_ints
+from rewriters.engine.fixed_size import has_fixed_size
 from rewriters.engine.rewriter import rewrites
-from rewriters.engine.rewriting import active_target
 
 
 @rewrites(
@@ -31,6 +31,6 @@ def interpolate_static(
     **options: Any,
 ) -> Tensor:
     """As torch.nn.functional.interpolate."""
-    if size is not None and not {"height", "width"} & set(active_target().dynamic_axes):
+    if size is not None and has_fixed_size():
         size = as_ints(size) if isinstance(size, (tuple, list)) else as_ints([size])[0]
     return original(input, size, *args, **options)

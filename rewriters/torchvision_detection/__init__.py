@@ -7,18 +7,28 @@ is a box of zeros, with label -1 where it has a label.
 
 from rewriters.torchvision_detection import (
     anchor_generator,
+    fcos,
     generalized_rcnn,
     multi_scale_roi_align,
     region_proposal_network,
+    retina_net,
     roi_heads,
+    roi_heads_branches,
+    sized_batch,
+    ssd,
     transform,
 )
 
 __all__ = [
     "anchor_generator",
+    "fcos",
     "generalized_rcnn",
     "multi_scale_roi_align",
     "region_proposal_network",
+    "retina_net",
     "roi_heads",
+    "roi_heads_branches",
+    "sized_batch",
+    "ssd",
     "transform",
 ]

@@ -22,8 +22,13 @@ from rewriters.torchvision_detection.versions import WRITTEN_FOR
 )
 def forward_constant(
     original: Callable[..., Any], self: AnchorGenerator, image_list: ImageList, feature_maps: list[Tensor]
-) -> list[Tensor]:
-    """-> [anchors float32 [A, 4]], x1 y1 x2 y2 in pixels of the padded image; the same for every image."""
+) -> Any:
+    """-> [anchors float32 [A, 4]], x1 y1 x2 y2 in pixels of the padded image; the same for every image.
+
+    Where the graph computes the image size, torchvision's own arithmetic is traced.
+    """
+    if isinstance(image_list.image_sizes[0], Tensor):
+        return NotImplemented
     tensor_size = static_size(image_list.tensors)
     feature_sizes = [static_size(feature) for feature in feature_maps]
     anchors: list[Tensor] = untraced(

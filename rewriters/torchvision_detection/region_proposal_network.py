@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 from torchvision.models.detection.image_list import ImageList
 from torchvision.models.detection.rpn import RegionProposalNetwork
-from torchvision.ops import clip_boxes_to_image
 
-from rewriters.engine.constants import static_size
+from rewriters.engine.constants import as_ints
 from rewriters.engine.rewriter import rewrites
 from rewriters.ops.nms_keep import nms_keep
-from rewriters.torchvision_detection.padded import at_least, gather_rows, without
+from rewriters.torchvision_detection.image_size import ImageSize, clip_boxes, map_size
+from rewriters.torchvision_detection.padded import at_least, emptied, gather_rows, top_rows, without
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
 
 
@@ -39,11 +39,11 @@ def forward_padded(
     maps = list(features.values())
     objectness, deltas = self.head(maps)
     (anchors,) = self.anchor_generator(images, maps)
-    (image_size,) = images.image_sizes
+    image_size: ImageSize = images.image_sizes[0]
     boxes, scores = [], []
     first = 0
     for level_objectness, level_deltas in zip(objectness, deltas, strict=True):
-        height, width = static_size(level_objectness)
+        height, width = map_size(level_objectness, image_size)
         count = level_objectness.shape[1] * height * width
         level_boxes, level_scores = _level_proposals(
             self, level_objectness, level_deltas, anchors[first : first + count], image_size
@@ -52,23 +52,24 @@ def forward_padded(
         scores.append(level_scores)
         first += count
     all_scores = torch.cat(scores, dim=1)
-    best, index = all_scores.topk(min(self.post_nms_top_n(), all_scores.shape[1]), dim=1)
-    return [gather_rows(torch.cat(boxes, dim=1), index) * (best >= 0).unsqueeze(-1)], {}
+    best, index = top_rows(all_scores, self.post_nms_top_n(), fixed=True)
+    return [emptied(gather_rows(torch.cat(boxes, dim=1), index), best >= 0)], {}
 
 
 def _level_proposals(
-    rpn: Any, objectness: Tensor, deltas: Tensor, anchors: Tensor, image_size: tuple[int, int]
+    rpn: Any, objectness: Tensor, deltas: Tensor, anchors: Tensor, image_size: ImageSize
 ) -> tuple[Tensor, Tensor]:
     """objectness [N, A, H, W], deltas [N, A * 4, H, W], anchors [H * W * A, 4] -> boxes [N, k, 4], scores [N, k]."""
     per_location = objectness.shape[1]
-    height, width = static_size(objectness)
+    height, width = map_size(objectness, image_size)
     logits = objectness.permute(0, 2, 3, 1).reshape(-1, height * width * per_location)
     codes = deltas.reshape(-1, per_location, 4, height, width).permute(0, 3, 4, 1, 2)
     codes = codes.reshape(-1, height * width * per_location, 4)
-    top = min(rpn.pre_nms_top_n(), height * width * per_location)
-    logits, index = logits.topk(top, dim=1)
+    fixed = not isinstance(image_size, Tensor)
+    logits, index = top_rows(logits, rpn.pre_nms_top_n(), fixed=fixed)
     decoded = rpn.box_coder.decode_single(gather_rows(codes, index).reshape(-1, 4), anchors[index.reshape(-1)])
-    boxes = clip_boxes_to_image(decoded.reshape(-1, top, 4), image_size)
+    boxes = clip_boxes(decoded.reshape(-1, *as_ints(index.shape[1:]), 4), image_size)
     scores = logits.sigmoid()
-    scores = without(scores, at_least(boxes, rpn.min_size) & (scores >= rpn.score_thresh))
+    valid = at_least(boxes, rpn.min_size) & (scores >= rpn.score_thresh)
+    scores = without(scores, valid if fixed else valid & (logits > -torch.inf))
     return boxes, without(scores, nms_keep(boxes, scores, rpn.nms_thresh))

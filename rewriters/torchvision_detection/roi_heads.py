@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 from torchvision.models.detection.roi_heads import RoIHeads
-from torchvision.ops import clip_boxes_to_image
 
 from rewriters.engine.rewriter import rewrites
 from rewriters.ops.nms_keep import nms_keep
-from rewriters.torchvision_detection.padded import at_least, gather_rows, without
+from rewriters.torchvision_detection.image_size import ImageSize, clip_boxes
+from rewriters.torchvision_detection.padded import at_least, emptied, gather_rows, without
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
 
 MIN_BOX_SIZE = 1e-2  # pixels; torchvision's own constant in postprocess_detections
@@ -32,7 +32,7 @@ def postprocess_detections_padded(
     class_logits: Tensor,
     box_regression: Tensor,
     proposals: list[Tensor],
-    image_shapes: list[tuple[int, int]],
+    image_shapes: list[ImageSize],
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """class_logits [N * P, C], box_regression [N * P, C * 4], [proposals [N, P, 4]], one image size (h, w) ->
     [boxes [N, K, 4]], [scores [N, K]], [labels [N, K]], best first; empty slots hold zeros and label -1.
@@ -40,7 +40,7 @@ def postprocess_detections_padded(
     (rois,), (image_size,) = proposals, image_shapes
     slots, classes = rois.shape[1], class_logits.shape[-1]
     boxes = self.box_coder.decode_single(box_regression, rois.reshape(-1, 4)).reshape(-1, slots, classes, 4)
-    boxes = clip_boxes_to_image(boxes, image_size)[:, :, 1:]
+    boxes = clip_boxes(boxes, image_size)[:, :, 1:]
     scores = class_logits.softmax(dim=-1).reshape(-1, slots, classes)[..., 1:]
     valid = (scores > self.score_thresh) & at_least(boxes, MIN_BOX_SIZE)
     valid = valid & (rois[..., 2] > rois[..., 0]).unsqueeze(-1)
@@ -51,4 +51,4 @@ def postprocess_detections_padded(
     best, index = scores.topk(min(self.detections_per_img, (classes - 1) * slots), dim=1)
     used = best >= 0
     labels = torch.where(used, index // slots + 1, torch.full_like(index, -1))
-    return [gather_rows(boxes, index) * used.unsqueeze(-1)], [best * used], [labels]
+    return [emptied(gather_rows(boxes, index), used)], [best * used], [labels]

@@ -1,4 +1,4 @@
-"""GeneralizedRCNNTransform: resize and pad a whole batch by sizes that are known, and scale boxes back."""
+"""GeneralizedRCNNTransform: resize and pad a whole batch, and scale boxes back."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +10,14 @@ from torchvision.models.detection.image_list import ImageList
 from torchvision.models.detection.transform import GeneralizedRCNNTransform
 
 from rewriters.engine.constants import static_size, untraced
-from rewriters.engine.fixed_size import require_fixed_size
+from rewriters.engine.fixed_size import has_fixed_size
 from rewriters.engine.rewriter import rewrites
+from rewriters.torchvision_detection.image_size import ImageSize
+from rewriters.torchvision_detection.resize_each import resize_each
+from rewriters.torchvision_detection.run_time_resize import resize_at_run_time
+from rewriters.torchvision_detection.sized_batch import SizedBatch
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
+from zoo.contract.given_frame import size_tensor
 
 
 @rewrites(
@@ -23,15 +28,28 @@ from rewriters.torchvision_detection.versions import WRITTEN_FOR
     bypasses=("batch_images",),
 )
 def forward_batch(
-    original: Callable[..., Any], self: GeneralizedRCNNTransform, images: list[Tensor], targets: None = None
+    original: Callable[..., Any], self: GeneralizedRCNNTransform, images: list[Any], targets: None = None
 ) -> tuple[ImageList, None]:
-    """[images [N, 3, H, W]] -> normalised, resized, padded to a multiple of size_divisible; one size for all."""
-    require_fixed_size("torchvision's R-CNN transform")
-    batch = self.normalize(images[0])
-    size = static_size(batch)
-    resized = untraced(lambda: static_size(self.resize(torch.zeros(3, *size))[0]))
-    if resized != size:
+    """[images [N, 3, H, W], or a SizedBatch] -> normalised, resized, padded to a multiple of size_divisible.
+
+    The only image size of the list is an ImageSize: a tensor where the graph computes the sizes.
+    """
+    (given,) = images
+    if isinstance(given, SizedBatch):
+        batch, image_size = resize_each(self, given)
+        return ImageList(batch, [image_size]), None
+    batch = self.normalize(given)
+    if has_fixed_size():
+        size = static_size(batch)
+        resized = untraced(lambda: static_size(self.resize(torch.zeros(3, *size))[0]))
+        if resized != size:
+            batch = F.interpolate(batch, size=resized, mode="bilinear", align_corners=False)
+    elif self.fixed_size is not None:
+        resized = (self.fixed_size[1], self.fixed_size[0])
         batch = F.interpolate(batch, size=resized, mode="bilinear", align_corners=False)
+    else:
+        batch, image_size = resize_at_run_time(self, batch)
+        return ImageList(batch, [image_size]), None
     bottom, right = (-side % self.size_divisible for side in resized)
     if bottom or right:
         batch = F.pad(batch, (0, right, 0, bottom))
@@ -48,14 +66,24 @@ def postprocess_batch(
     original: Callable[..., Any],
     self: GeneralizedRCNNTransform,
     result: list[dict[str, Tensor]],
-    image_shapes: list[tuple[int, int]],
+    image_shapes: list[ImageSize],
     original_image_sizes: list[Any],
 ) -> list[dict[str, Tensor]]:
-    """Boxes of the resized image -> boxes of the image given to the model, at the ratio of their sizes."""
+    """Boxes and keypoints of the resized image -> of the image given to the model, at the ratio of their sizes.
+
+    Masks stay what they are inside their boxes.
+    """
     (detections,), (resized,), (size,) = result, image_shapes, original_image_sizes
-    size = int(size[0]), int(size[1])
-    if size == resized:
-        return result
-    ratio_h, ratio_w = (torch.tensor(float(s)) / torch.tensor(float(r)) for s, r in zip(size, resized, strict=True))
-    scale = torch.stack([ratio_w, ratio_h, ratio_w, ratio_h])
-    return [{**detections, "boxes": detections["boxes"] * scale}]
+    if has_fixed_size():
+        size = int(size[0]), int(size[1])
+        if size == resized:
+            return result
+        ratio_h, ratio_w = (torch.tensor(float(s)) / torch.tensor(float(r)) for s, r in zip(size, resized, strict=True))
+    else:
+        ratios = size_tensor(*size).float() / (resized if isinstance(resized, Tensor) else torch.tensor([resized]))
+        ratio_h, ratio_w = ratios.unsqueeze(1).unbind(-1)
+    scaled = {"boxes": detections["boxes"] * torch.stack([ratio_w, ratio_h, ratio_w, ratio_h], dim=-1)}
+    if "keypoints" in detections:
+        ratio = torch.stack([ratio_w, ratio_h, torch.ones_like(ratio_w)], dim=-1)
+        scaled["keypoints"] = detections["keypoints"] * ratio.unsqueeze(-2)
+    return [{**detections, **scaled}]

@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime as ort
 import torch
 from torch import nn
-from torchvision.models.detection import FasterRCNN
+from torchvision.models.detection import FasterRCNN, KeypointRCNN, MaskRCNN
 
 from rewriters import ExportRecord, export_onnx
 from rewriters.engine import rewriter as registry
@@ -22,6 +22,7 @@ from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
 
 CLASSES = 4
+POINTS = 5
 
 
 def fixed_target(height: int, width: int, **changes: Any) -> Target:
@@ -30,6 +31,24 @@ def fixed_target(height: int, width: int, **changes: Any) -> Target:
 
 def small_faster_rcnn(seed: int = 0, **options: Any) -> FasterRCNN:
     """torchvision's FasterRCNN with random weights, calibrated so that it proposes and finds things."""
+    model: FasterRCNN = _small_rcnn("FasterRCNN", seed, **options)
+    return model
+
+
+def small_mask_rcnn(seed: int = 0, **options: Any) -> MaskRCNN:
+    """The same with a mask branch."""
+    model: MaskRCNN = _small_rcnn("MaskRCNN", seed, mask_channels=(8, 8), **options)
+    return model
+
+
+def small_keypoint_rcnn(seed: int = 4, **options: Any) -> KeypointRCNN:
+    """The same with a keypoint branch, whose heatmaps have clear peaks."""
+    model: KeypointRCNN = _small_rcnn("KeypointRCNN", seed, num_keypoints=POINTS, keypoint_channels=(8, 8), **options)
+    nn.init.normal_(model.roi_heads.keypoint_predictor.kps_score_lowres.weight, std=0.5)
+    return model
+
+
+def _small_rcnn(kind: str, seed: int, **options: Any) -> Any:
     torch.manual_seed(seed)
     settings: dict[str, Any] = {
         "min_size": 64,
@@ -39,9 +58,9 @@ def small_faster_rcnn(seed: int = 0, **options: Any) -> FasterRCNN:
         "box_score_thresh": 0.3,
         "box_detections_per_img": 20,
     }
-    model: FasterRCNN = MODELS.build(
+    model = MODELS.build(
         {
-            "type": "FasterRCNN",
+            "type": kind,
             "num_classes": CLASSES,
             "backbone": {"base_channels": 4, "out_channels": 16},
             "anchor_sizes": (8, 16, 32, 64, 128),
@@ -91,18 +110,32 @@ def calibrate(model: nn.Module) -> None:
 
 
 def contract(model: nn.Module, level: str = "final") -> Contract:
-    kind = "Detection" if isinstance(model, FasterRCNN) else "SemanticSegmentation"
+    kinds = {
+        FasterRCNN: "Detection",
+        MaskRCNN: "InstanceSegmentation",
+        KeypointRCNN: "KeypointDetection",
+        EncoderDecoder: "SemanticSegmentation",
+    }
+    kind = kinds[type(model)]
     classes = [{"name": str(i), "category_id": i} for i in range(CLASSES)]
     return contract_module(model, build_task({"type": kind, "classes": classes}), level, {})
 
 
-def detection_specs(slots: int) -> list[TensorSpec]:
+def detection_specs(slots: int, batch: int | str = "batch") -> list[TensorSpec]:
     return [
-        TensorSpec("num_dets", "int64", ("batch",)),
-        TensorSpec("boxes", "float32", ("batch", slots, 4)),
-        TensorSpec("scores", "float32", ("batch", slots)),
-        TensorSpec("labels", "int64", ("batch", slots)),
+        TensorSpec("num_dets", "int64", (batch,)),
+        TensorSpec("boxes", "float32", (batch, slots, 4)),
+        TensorSpec("scores", "float32", (batch, slots)),
+        TensorSpec("labels", "int64", (batch, slots)),
     ]
+
+
+def instance_specs(slots: int, batch: int | str = "batch") -> list[TensorSpec]:
+    return [*detection_specs(slots, batch), TensorSpec("masks", "float32", (batch, slots, 28, 28))]
+
+
+def keypoint_specs(slots: int, batch: int | str = "batch") -> list[TensorSpec]:
+    return [*detection_specs(slots, batch), TensorSpec("keypoints", "float32", (batch, slots, POINTS, 3))]
 
 
 def export(module: nn.Module, target: Target, path: Path, specs: list[TensorSpec], **options: Any) -> ExportRecord:

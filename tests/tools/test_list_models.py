@@ -77,6 +77,14 @@ def test_a_row_has_the_figures_of_each_backend(
     assert [line.split()[0] for line in problems] == ["configs/boxes.py", "configs/one.py"]
 
 
+def test_weights_that_are_not_shipped(tool: ModuleType, zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
+    measured_file(zoo.one, zoo.folder).unlink()
+    zoo.one.write_text(CONFIG.replace("weights.safetensors", "torchvision://A.B"), encoding="utf-8")
+    assert tool.main(["--name", "one"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert lines[-1] == "one semantic-segmentation a tiny model - - - not measured here"
+
+
 def test_what_is_stale_is_marked(tool: ModuleType, zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
     zoo.one.write_text(CONFIG.replace("(64, 96)", "(96, 64)"), encoding="utf-8")
     assert tool.main(["--name", "one"]) == 0

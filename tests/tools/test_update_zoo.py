@@ -86,6 +86,20 @@ def test_what_is_stale_is_measured_and_shown(tool: ModuleType, zoo: TinyZoo, mea
     assert "a small model" in zoo.readme.read_text(encoding="utf-8")
 
 
+def test_weights_that_are_not_shipped_are_measured_on_request_alone(
+    tool: ModuleType, zoo: TinyZoo, measured: list[str]
+) -> None:
+    measured_file(zoo.one, zoo.folder).unlink()
+    zoo.one.write_text(CONFIG.replace("weights.safetensors", "torchvision://A.B"), encoding="utf-8")
+    assert tool.main([]) == 0
+    assert not measured
+    assert "were not measured here, 1, stand there" in zoo.readme.read_text(encoding="utf-8")
+    assert tool.main(["--check"]) == 0
+    assert tool.main(["configs/one.py"]) == 0
+    assert measured == ["configs/one.py"]
+    assert "not measured here" not in zoo.readme.read_text(encoding="utf-8")
+
+
 def test_a_page_alone_needs_no_measuring(tool: ModuleType, zoo: TinyZoo, measured: list[str]) -> None:
     text = zoo.readme.read_text(encoding="utf-8")
     zoo.readme.write_text(text.replace("75.60", "80.00"), encoding="utf-8")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.zoo.tiny_zoo import BASE, CONFIG, MEASURED, TinyZoo
 from zoo import list_models
 from zoo.cards import BackendFigures, Measured, fingerprint, measured_file, pages, problems, read_card, table
-from zoo.cards.fingerprint import DIGITS
+from zoo.cards.fingerprint import DIGITS, is_address
 from zoo.cards.pages import BEGIN, END
 from zoo.config import load_config
 from zoo.datasets import DIGITS_ROOT
@@ -50,8 +50,9 @@ def zoo(tmp_path: Path) -> TinyZoo:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: Path(path).stem)
 class TestShipped:
     def test_is_measured_as_it_is_now(self, path: str) -> None:
-        problem = read_card(path).problem
-        assert problem is None, problem
+        card = read_card(path)
+        assert card.problem is None, card.problem
+        assert card.state == ("not measured here" if is_address(card.checkpoint) else "measured")
 
     def test_says_what_it_is(self, path: str) -> None:
         card = read_card(path)
@@ -171,6 +172,25 @@ class TestProblems:
     def test_what_was_not_measured(self, zoo: TinyZoo) -> None:
         measured_file(zoo.one, zoo.folder).unlink()
         assert re.search(rf"not measured: .* was not measured; {UPDATE} .*one.py", self.found(zoo))
+
+    def test_weights_that_are_not_shipped_need_no_measurement(self, zoo: TinyZoo) -> None:
+        measured_file(zoo.one, zoo.folder).unlink()
+        zoo.one.write_text(CONFIG.replace("weights.safetensors", "torchvision://A.B"), encoding="utf-8")
+        one, two = zoo.cards()
+        assert (one.state, one.problem, two.state) == ("not measured here", None, "measured")
+        zoo.write_pages()
+        assert zoo.problems() == []
+        assert "one.py" not in zoo.readme.read_text(encoding="utf-8")
+        docs = zoo.docs.read_text(encoding="utf-8")
+        assert "| - | - | - | not measured here | - | - |" in docs
+        assert "**Not measured here.**" in docs
+        assert "- checkpoint: `torchvision://A.B`" in docs
+
+    def test_weights_that_are_not_shipped_are_judged_where_they_were_measured(self, zoo: TinyZoo) -> None:
+        zoo.one.write_text(CONFIG.replace("weights.safetensors", "torchvision://A.B"), encoding="utf-8")
+        assert zoo.cards()[0].state == "stale"
+        zoo.write_measured(zoo.one)
+        assert zoo.cards()[0].state == "measured"
 
     @pytest.mark.parametrize(
         "content", ["{", "[]", "{}", json.dumps(MEASURED.to_dict() | {"rows": [{}]}), '{"rows": 3}']

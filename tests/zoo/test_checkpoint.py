@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 from torchvision import models
+from torchvision.ops.misc import FrozenBatchNorm2d
 
 from zoo.checkpoint import load_checkpoint
 from zoo.errors import InputError
@@ -91,6 +92,15 @@ def test_a_missing_batch_counter_is_forgiven(tmp_path: Path) -> None:
     state = {key: value for key, value in model().state_dict().items() if not key.endswith("num_batches_tracked")}
     torch.save(state, tmp_path / "w.pth")
     load_checkpoint(model(seed=2), tmp_path / "w.pth")
+
+
+def test_a_batch_counter_of_frozen_batch_norm_is_forgiven(tmp_path: Path) -> None:
+    """torchvision's FrozenBatchNorm2d drops it, too."""
+    source = model(seed=1)
+    torch.save(source.state_dict(), tmp_path / "w.pth")
+    loaded = nn.Sequential(nn.Conv2d(3, 4, 3), FrozenBatchNorm2d(4))
+    load_checkpoint(loaded, tmp_path / "w.pth")
+    assert same(loaded, source)
 
 
 def test_pickled_code_is_refused_and_not_run(tmp_path: Path) -> None:

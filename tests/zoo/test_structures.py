@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zoo.errors import InputError
-from zoo.structures import DetectionResult, SegmentationResult
+from zoo.structures import DetectionResult, KeypointResult, SegmentationResult
 
 
 def three() -> DetectionResult:
@@ -40,6 +40,15 @@ def test_some_of_the_detections() -> None:
     assert len(result[:0]) == 0
 
 
+def test_a_result_with_more_is_not_equal_to_one_without() -> None:
+    bare = three()
+    points = KeypointResult(bare.boxes, bare.scores, bare.labels, np.zeros((3, 5, 3)))
+    assert points != bare
+    assert bare != points
+    assert points[1:] == KeypointResult(bare.boxes[1:], bare.scores[1:], bare.labels[1:], np.zeros((2, 5, 3)))
+    assert points[1:] != KeypointResult(bare.boxes[1:], bare.scores[1:], bare.labels[1:], np.ones((2, 5, 3)))
+
+
 def test_equality_is_by_value() -> None:
     assert three() == three()
     assert three() != three()[:2]
@@ -54,6 +63,8 @@ def test_equality_is_by_value() -> None:
 def test_wrong_shapes() -> None:
     with pytest.raises(InputError, match=r"got boxes \[2, 4\], scores \[3\], labels \[3\]; expected \[n, 4\]"):
         DetectionResult(np.zeros((2, 4)), np.zeros(3), np.zeros(3))
+    with pytest.raises(InputError, match=r"got keypoints \[3, 5\], expected \[3, P, 3\]"):
+        KeypointResult(np.zeros((3, 4)), np.zeros(3), np.zeros(3), np.zeros((3, 5)))
     with pytest.raises(InputError, match=r"got float32 \[4, 4\], expected uint8 or int32 \[h, w\]"):
         SegmentationResult(np.zeros((4, 4), np.float32))
     with pytest.raises(InputError, match=r"got uint8 \[1, 4, 4\]"):

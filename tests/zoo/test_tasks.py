@@ -7,8 +7,16 @@ import pytest
 
 from zoo.errors import InputError
 from zoo.preprocess import Geometry
-from zoo.structures import DetectionResult, SegmentationResult
-from zoo.tasks import TASKS, ClassInfo, Detection, SemanticSegmentation, build_task
+from zoo.structures import DetectionResult, InstanceSegmentationResult, KeypointResult, SegmentationResult
+from zoo.tasks import (
+    TASKS,
+    ClassInfo,
+    Detection,
+    InstanceSegmentation,
+    KeypointDetection,
+    SemanticSegmentation,
+    build_task,
+)
 from zoo.tasks.drawing import color
 
 CLASSES = [{"name": "background", "category_id": None}, {"name": "zero", "category_id": 1}]
@@ -26,8 +34,8 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
     ):
         assert isinstance(task, Detection)
         assert task.classes == (ClassInfo("background", None), ClassInfo("zero", 1))
-    assert list(TASKS) == ["detection", "semantic-segmentation"]
-    assert (Detection.metric, SemanticSegmentation.metric) == ("CocoBoxAP", "MeanIoU")
+    assert list(TASKS) == ["detection", "instance-segmentation", "keypoint-detection", "semantic-segmentation"]
+    assert [task.metric for task in TASKS.values()] == ["CocoBoxAP", "CocoMaskAP", "CocoKeypointAP", "MeanIoU"]
 
 
 @pytest.mark.parametrize(
@@ -59,6 +67,11 @@ def test_the_output_contract() -> None:
     assert shown(segmentation.outputs()) == ["label_map uint8 [N, H, W]"]
     assert shown(segmentation.outputs("decoded")) == ["logits float32 [N, 2, H, W]"]
     assert detection.outputs("raw") == segmentation.outputs("raw") == ()
+    instances, keypoints = InstanceSegmentation(CLASSES), KeypointDetection(CLASSES)
+    assert instances.outputs()[:4] == keypoints.outputs()[:4] == detection.outputs()
+    assert shown(instances.outputs()[4:]) == ["masks float32 [N, K, 28, 28]"]
+    assert shown(keypoints.outputs()[4:]) == ["keypoints float32 [N, K, P, 3]"]
+    assert instances.outputs("decoded") == detection.outputs("decoded")
     many = SemanticSegmentation([{"name": str(index), "category_id": index} for index in range(257)])
     assert shown(many.outputs()) == ["label_map int32 [N, H, W]"]
     assert shown(SemanticSegmentation(many.classes[:256]).outputs()) == ["label_map uint8 [N, H, W]"]
@@ -66,20 +79,51 @@ def test_the_output_contract() -> None:
         detection.outputs("finale")
 
 
-def test_detections_in_the_images_coordinates() -> None:
-    outputs = {
+GEOMETRIES = [Geometry((100, 200), (32, 64), (64, 64)), Geometry((64, 64), (64, 64), (64, 64))]
+
+
+def padded() -> dict[str, np.ndarray]:
+    """A batch of three, the last of which is filling; two detections in the first, none in the second."""
+    return {
         "num_dets": np.array([2, 0, 1]),
         "boxes": np.array([[[0, 0, 10, 10], [5, 5, 64, 64], [9, 9, 9, 9]]] * 3, np.float32),
         "scores": np.array([[0.9, 0.8, 0.7]] * 3, np.float32),
         "labels": np.array([[1, 1, 1]] * 3),
+        "masks": np.full((3, 3, 28, 28), 0.9, np.float32),
+        "keypoints": np.array([[[[8, 16, -3], [64, 32, 5]]] * 3] * 3, np.float32),
     }
-    geometries = [Geometry((100, 200), (32, 64), (64, 64)), Geometry((64, 64), (64, 64), (64, 64))]
-    first, second = Detection(CLASSES).results(outputs, geometries)
+
+
+def test_detections_in_the_images_coordinates() -> None:
+    outputs = padded()
+    first, second = Detection(CLASSES).results(outputs, GEOMETRIES)
     assert isinstance(first, DetectionResult)
     np.testing.assert_allclose(first.boxes, [[0, 0, 31.25, 31.25], [15.625, 15.625, 200, 100]])
     assert len(second) == 0
     outputs["scores"][:] = 0
     assert first.scores.tolist() == pytest.approx([0.9, 0.8])
+
+
+def test_the_box_of_a_mask_is_not_cut_off_at_the_image() -> None:
+    """The mask fills the whole box; a smaller box would squeeze it."""
+    outputs = padded()
+    first, second = InstanceSegmentation(CLASSES).results(outputs, GEOMETRIES)
+    assert isinstance(first, InstanceSegmentationResult)
+    np.testing.assert_allclose(first.boxes, [[0, 0, 31.25, 31.25], [15.625, 15.625, 200, 200]])
+    assert len(second) == 0
+    outputs["masks"][:] = 0
+    assert first.masks.shape == (2, 28, 28)
+    assert first.image_masks(100, 200)[1, 90, 150]
+
+
+def test_keypoints_in_the_images_coordinates() -> None:
+    outputs = padded()
+    first, second = KeypointDetection(CLASSES).results(outputs, GEOMETRIES)
+    assert isinstance(first, KeypointResult)
+    np.testing.assert_allclose(first.boxes[1], [15.625, 15.625, 200, 100])
+    np.testing.assert_allclose(first.keypoints, [[[25, 50, -3], [200, 100, 5]]] * 2)
+    assert isinstance(second, KeypointResult)
+    assert second.keypoints.shape == (0, 2, 3)
 
 
 def test_label_maps_in_the_images_size() -> None:
@@ -114,6 +158,31 @@ def test_drawn_detections() -> None:
     np.testing.assert_array_equal(task.draw(IMAGE, result[:0]), IMAGE)
 
 
+def test_drawn_instances() -> None:
+    task = InstanceSegmentation(CLASSES)
+    before = IMAGE.copy()
+    masks = np.stack([np.tri(28, dtype=np.float32), np.zeros((28, 28), np.float32)])
+    result = InstanceSegmentationResult(
+        np.array([[5, 25, 40, 58], [50, 20, 80, 55.0]]), np.array([0.9, 0.4]), np.array([1, 7]), masks
+    )
+    drawn = task.draw(IMAGE, result)
+    changed = (drawn != IMAGE).any(axis=2)
+    assert changed[50, 10]
+    assert not changed[30, 35], "the mask is zero above its diagonal"
+    assert not changed[40, 65], "an empty mask leaves the inside of its box"
+    np.testing.assert_array_equal(drawn, task.draw(IMAGE, result))
+    np.testing.assert_array_equal(IMAGE, before)
+
+
+def test_drawn_keypoints() -> None:
+    task = KeypointDetection(CLASSES)
+    points = np.array([[[20, 40, 1.0], [500, 500, 1.0]]])
+    result = KeypointResult(np.array([[5, 25, 40, 58.0]]), np.array([0.9]), np.array([1]), points)
+    drawn = task.draw(IMAGE, result)
+    assert drawn[40, 20].tolist() == list(color(0))
+    np.testing.assert_array_equal(drawn, task.draw(IMAGE, result))
+
+
 def test_drawn_label_maps() -> None:
     task = SemanticSegmentation(CLASSES)
     label_map = np.zeros((60, 90), np.uint8)
@@ -128,8 +197,10 @@ def test_results_of_another_task_are_not_drawn() -> None:
     segmented = SegmentationResult(np.zeros((60, 90), np.uint8))
     with pytest.raises(InputError, match="detection cannot draw a SegmentationResult"):
         Detection(CLASSES).draw(IMAGE, segmented)
-    with pytest.raises(InputError, match="semantic-segmentation cannot draw a DetectionResult"):
-        SemanticSegmentation(CLASSES).draw(IMAGE, DetectionResult(np.zeros((0, 4)), np.zeros(0), np.zeros(0)))
+    boxes = DetectionResult(np.zeros((0, 4)), np.zeros(0), np.zeros(0))
+    for task in (SemanticSegmentation(CLASSES), InstanceSegmentation(CLASSES), KeypointDetection(CLASSES)):
+        with pytest.raises(InputError, match=f"{task.name} cannot draw a DetectionResult"):
+            task.draw(IMAGE, boxes)
 
 
 def test_colors_are_fixed_and_unlike() -> None:

@@ -17,18 +17,32 @@ from zoo.training import CheckpointCard, Recipe, check_figures, checkpoint_page,
 
 CONFIGS = {
     "configs/detection/faster-rcnn_r18-fpn_digits.py": ("coco/box_AP", 60),
+    "configs/detection/fcos_r18-fpn_digits.py": ("coco/box_AP", 55),
+    "configs/detection/keypoint-rcnn_r18-fpn_digits.py": ("coco/keypoint_AP", 55),
+    "configs/detection/mask-rcnn_r18-fpn_digits.py": ("coco/mask_AP", 50),
+    "configs/detection/retinanet_r18-fpn_digits.py": ("coco/box_AP", 55),
+    "configs/detection/ssdlite_r18-fpn_digits.py": ("coco/box_AP", 55),
     "configs/segmentation/fcn_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/fcn_r18-slide_digits.py": ("segmentation/mIoU", 70),
 }
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = sorted((ROOT / "zoo" / "weights").glob("*.safetensors"))
-MAX_BYTES = 6_000_000
+MAX_BYTES = {  # of each shipment
+    ("faster-rcnn", "fcn"): 6_000_000,
+    ("fcos", "mask-rcnn", "retinanet", "ssdlite"): 7_000_000,
+    ("keypoint-rcnn",): 2_000_000,
+}
 LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
 # The first LIMIT images, in points. Made by the scoring code with the shipped weights, for each config C:
 #   python -c 'from zoo import build_model; from zoo.config import load_config; from zoo.training import score
 #   C = "configs/..."; print(score(load_config(C), build_model(C), limit=8))'
 GOLDEN = {
     "configs/detection/faster-rcnn_r18-fpn_digits.py": 77.10,
+    "configs/detection/fcos_r18-fpn_digits.py": 76.61,
+    "configs/detection/keypoint-rcnn_r18-fpn_digits.py": 70.32,
+    "configs/detection/mask-rcnn_r18-fpn_digits.py": 69.94,
+    "configs/detection/retinanet_r18-fpn_digits.py": 62.29,
+    "configs/detection/ssdlite_r18-fpn_digits.py": 75.86,
     "configs/segmentation/fcn_r18_digits.py": 78.65,
     "configs/segmentation/fcn_r18-slide_digits.py": 80.25,
 }
@@ -37,8 +51,10 @@ CARD_WITHIN = 0.2  # points, on all images
 
 
 def test_together_they_are_small() -> None:
-    assert [file.stem for file in WEIGHTS] == ["faster-rcnn_r18-fpn_digits", "fcn_r18_digits"]
-    assert sum(file.stat().st_size for file in WEIGHTS) < MAX_BYTES
+    sizes = {file.stem.split("_r18")[0]: file.stat().st_size for file in WEIGHTS}
+    assert sorted(sizes) == sorted(name for names in MAX_BYTES for name in names)
+    for names, most in MAX_BYTES.items():
+        assert sum(sizes[name] for name in names) < most
 
 
 @pytest.mark.parametrize("file", WEIGHTS, ids=lambda file: file.stem)
@@ -107,6 +123,12 @@ def test_all_images_score_what_the_card_says(config: str) -> None:
 @pytest.mark.parametrize("config", CONFIGS)
 def test_the_card_gives_a_figure_above_the_gate(config: str) -> None:
     assert on_the_card(config) >= CONFIGS[config][1]
+
+
+def test_the_boxes_of_masks_and_keypoints_are_good_as_well() -> None:
+    for stem in ("mask-rcnn_r18-fpn_digits", "keypoint-rcnn_r18-fpn_digits"):
+        (figures,) = card_of(ROOT / f"zoo/weights/{stem}.safetensors").figures.values()
+        assert (figures["coco/box_AP"] or 0) >= 55
 
 
 def test_the_detector_is_not_resized_again() -> None:

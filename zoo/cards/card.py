@@ -13,8 +13,9 @@ class Card:
     """What a config says of itself, and what was measured of it.
 
     `what`, `paper` and `licence` are empty where the config has no card. `dataset` and `recipe` are its sections
-    `dataset` and `train`. `measured` is kept where it is stale. `problem`: one line that says why the card is not what
-    it should be, and how to mend it; None where all is well.
+    `dataset` and `train`. `measured` is kept where it is stale; None, also where all is well: nobody measured weights
+    that are not shipped. `problem`: one line that says why the card is not what it should be, and how to mend it; None
+    where all is well.
     """
 
     config: str
@@ -35,11 +36,11 @@ class Card:
 
     @property
     def state(self) -> str:
-        """One of "measured", "stale", "not measured" and "no card"."""
+        """One of "measured", "stale", "not measured", "not measured here" and "no card"."""
         if not self.what:
             return "no card"
         if self.measured is None:
-            return "not measured"
+            return "not measured here" if self.problem is None else "not measured"
         return "measured" if self.problem is None else "stale"
 
     def to_dict(self) -> dict[str, Any]:

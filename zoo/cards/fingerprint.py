@@ -39,12 +39,17 @@ def checkpoint_sha256(config: Config) -> str | None:
     Raises InputError where there is no such file.
     """
     source = config.get("checkpoint")
-    if source is None or "://" in source:
+    if source is None or is_address(source):
         return (source or "").partition("#sha256=")[2] or None
     path = Path(config.filename).parent / source
     if not path.is_file():
         raise InputError(f"config {config.filename}: checkpoint {path}: no such file")
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def is_address(checkpoint: str | None) -> bool:
+    """Whether a config's checkpoint is to be downloaded (https://, torchvision://): its weights are not shipped."""
+    return checkpoint is not None and "://" in checkpoint
 
 
 def _annotations(dataset: Mapping[str, Any]) -> Path | None:

@@ -16,6 +16,7 @@ CAPTION = (
     "Metrics in points (PSNR in dB), measured on each config's own data set; GFLOPs of one image, counted by torch",
     "(a multiply-add is two).",
 )
+ELSEWHERE = "not measured here"
 MORE = "The [cards](docs/zoo.md) have all figures, recipes and hashes."
 
 
@@ -25,7 +26,10 @@ def pages(cards: Sequence[Card], root: Path = Path()) -> dict[Path, str]:
     Raises InputError where a page is missing, or one of its two markers.
     """
     readme, docs = root / "README.md", root / "docs" / "zoo.md"
-    short = [*_markdown(cards, lambda card: f"[{card.name}]({link(card.config, readme)})"), "", *CAPTION, MORE]
+    here = [card for card in cards if card.state != ELSEWHERE]
+    short = [*_markdown(here, lambda card: f"[{card.name}]({link(card.config, readme)})"), "", *CAPTION, MORE]
+    if others := len(cards) - len(here):
+        short.append(f"Configs whose weights lie elsewhere and were not measured here, {others}, stand there as well.")
     long = [*_markdown(cards, lambda card: f"[{card.name}](#{card.name})"), "", *CAPTION]
     for card in cards:
         long += ["", *section(card, lambda path: link(path, docs))]

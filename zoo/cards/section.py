@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.cards.card import Card
+from zoo.cards.fingerprint import is_address
 from zoo.cards.measured_card import BackendFigures, Measured
 from zoo.cards.table import figure_words, metric_words, size_words
 
@@ -16,7 +17,7 @@ def section(card: Card, link: Link) -> list[str]:
     """The lines of Markdown: all that is on the card. `link` gives the address of a path as the page writes it."""
     config = Path(card.config)
     lines = [f"## {card.name}", "", card.what]
-    if card.problem:
+    if card.problem or card.measured is None:
         lines += ["", f"**{card.state.capitalize()}.**"]
     lines += ["", f"- config: [`{config.name}`]({link(config)}), task {card.task}"]
     if card.paper:
@@ -29,7 +30,7 @@ def section(card: Card, link: Link) -> list[str]:
 
 def _checkpoint(card: Card, link: Link) -> list[str]:
     lines = []
-    if card.checkpoint is not None and "://" in card.checkpoint:
+    if is_address(card.checkpoint):
         lines.append(f"- checkpoint: `{card.checkpoint}`")
     elif card.checkpoint is not None:
         weights = Path(card.config).parent / card.checkpoint

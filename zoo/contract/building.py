@@ -7,20 +7,31 @@ from torch import nn
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
 from zoo.contract.contract import Contract
+from zoo.contract.dense import DENSE_DETECTORS, DenseDecoded, DenseRaw
 from zoo.contract.detection import DetectionFinal
+from zoo.contract.instance_segmentation import InstanceSegmentationFinal
+from zoo.contract.keypoint_detection import KeypointDetectionFinal
 from zoo.contract.segmentation import SegmentationDecoded, SegmentationFinal, SegmentationRaw
 from zoo.contract.two_stage import TwoStageDecoded, TwoStageRaw
 from zoo.errors import InputError
-from zoo.tasks import Task
+from zoo.tasks import Detection, Task
 
 CONTRACTS: dict[tuple[str, str], type[Contract]] = {
     ("detection", "final"): DetectionFinal,
     ("detection", "decoded"): TwoStageDecoded,
     ("detection", "raw"): TwoStageRaw,
+    ("instance-segmentation", "final"): InstanceSegmentationFinal,
+    ("instance-segmentation", "decoded"): TwoStageDecoded,
+    ("instance-segmentation", "raw"): TwoStageRaw,
+    ("keypoint-detection", "final"): KeypointDetectionFinal,
+    ("keypoint-detection", "decoded"): TwoStageDecoded,
+    ("keypoint-detection", "raw"): TwoStageRaw,
     ("semantic-segmentation", "final"): SegmentationFinal,
     ("semantic-segmentation", "decoded"): SegmentationDecoded,
     ("semantic-segmentation", "raw"): SegmentationRaw,
 }
+
+DENSE_CONTRACTS: dict[str, type[Contract]] = {"final": DetectionFinal, "decoded": DenseDecoded, "raw": DenseRaw}
 
 
 def contract_module(model: nn.Module, task: Task, level: str, forward: Mapping[str, Any]) -> Contract:
@@ -28,6 +39,9 @@ def contract_module(model: nn.Module, task: Task, level: str, forward: Mapping[s
 
     Raises InputError where the model's family has no such contract.
     """
-    if task.name == "detection" and not isinstance(model, GeneralizedRCNN):
-        raise InputError(f"model {type(model).__name__}: expected a torchvision R-CNN for task {task.name}")
+    if task.name == "detection" and isinstance(model, DENSE_DETECTORS):
+        return DENSE_CONTRACTS[level](model, forward)
+    if isinstance(task, Detection) and not isinstance(model, GeneralizedRCNN):
+        others = " or " + ", ".join(kind.__name__ for kind in DENSE_DETECTORS) if task.name == "detection" else ""
+        raise InputError(f"model {type(model).__name__}: expected a torchvision R-CNN{others} for task {task.name}")
     return CONTRACTS[task.name, level](model, forward)

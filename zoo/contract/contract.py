@@ -5,11 +5,14 @@ from typing import Any
 
 from torch import nn
 
+from zoo.tasks import Task
+from zoo.tensor_spec import TensorSpec
+
 
 class Contract(nn.Module):
     """A model with the keyword arguments of its forward; subclasses give the contract's tensors of one level.
 
-    forward: images float32 [N, 3, H, W], RGB, 0..1 -> a tuple of tensors in the order of `task.outputs(level)`.
+    forward: images float32 [N, 3, H, W], RGB, 0..1 -> a tuple of tensors in the order of `outputs`.
     """
 
     num_slots: int | None = None
@@ -19,3 +22,10 @@ class Contract(nn.Module):
         self.model = model
         self.forward_options = dict(forward)
         self.eval()  # a fresh module is in training mode, and the torchscript exporter would leave the model in it
+
+    def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:
+        """The tensors of forward, in order: the task's own contract where the model's family has no other.
+
+        Of level "raw" names and dtypes alone, shape (); empty where the task leaves them to its caller.
+        """
+        return task.outputs(level)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from torch import Tensor
-from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
+from torch import Tensor, nn
 
 from zoo.contract.contract import Contract
 from zoo.contract.padding import batched
+from zoo.contract.valid_regions import valid_regions
 
 EMPTY_LABEL = -1
 
@@ -15,15 +15,22 @@ EMPTY_LABEL = -1
 class DetectionFinal(Contract):
     """-> num_dets int64 [N], boxes float32 [N, K, 4], scores float32 [N, K], labels int64 [N, K].
 
-    Boxes in pixels of the tensor given; unused slots hold zeros, and label -1.
+    Boxes in pixels of the tensor given; unused slots hold zeros, and label -1. `image_sizes` int64 [N, 2]: where the
+    images of a padded batch end, (h, w) with 1 <= h <= H and 1 <= w <= W; the detections are those that the model
+    makes of the list of images without their padding.
     """
 
-    def __init__(self, model: GeneralizedRCNN, forward: Mapping[str, Any]) -> None:
+    def __init__(self, model: nn.Module, forward: Mapping[str, Any]) -> None:
         super().__init__(model, forward)
-        self.num_slots: int = model.roi_heads.detections_per_img
+        decider: Any = getattr(model, "roi_heads", model)  # two-stage detectors decide there, dense ones themselves
+        self.num_slots: int = decider.detections_per_img
 
-    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        detections: list[dict[str, Tensor]] = self.model(images, **self.forward_options)
+    def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
+        given = images if image_sizes is None else valid_regions(images, image_sizes)
+        return self.tensors(self.model(given, **self.forward_options))
+
+    def tensors(self, detections: list[dict[str, Tensor]]) -> tuple[Tensor, ...]:
+        """The contract's tensors from torchvision's dictionaries."""
         boxes = batched([entry["boxes"] for entry in detections], self.num_slots, rank=3)
         scores = batched([entry["scores"] for entry in detections], self.num_slots, rank=2)
         labels = batched([entry["labels"] for entry in detections], self.num_slots, rank=2, fill=EMPTY_LABEL)

@@ -1,6 +1,6 @@
-"""Segmentors at every level."""
+"""Segmentors at every level: in the manner of mmseg (EncoderDecoder), and torchvision's FCN, DeepLabV3 and LRASPP."""
 
-from typing import cast
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -9,31 +9,42 @@ from zoo.contract.contract import Contract
 from zoo.errors import InputError
 from zoo.tasks.semantic_segmentation import BYTE_CLASSES
 
+OUT = "out"  # torchvision's name of the logits; "aux" beside it is for training
+HEADS = ("decode_head", "classifier")  # as mmseg and torchvision call what makes the logits
+
+
+def model_logits(found: Tensor | Mapping[str, Tensor]) -> Tensor:
+    """The logits [N, C, H, W] in what a segmentor gives: themselves, or torchvision's {"out": ...}. InputError."""
+    if isinstance(found, Tensor):
+        return found
+    if not isinstance(found, Mapping) or OUT not in found:
+        got = f"a mapping with {', '.join(map(str, found))}" if isinstance(found, Mapping) else type(found).__name__
+        raise InputError(f'semantic-segmentation: the model gives {got}, expected logits or {{"{OUT}": logits}}')
+    return found[OUT]
+
 
 class SegmentationDecoded(Contract):
     """-> logits float32 [N, C, H, W] at the input's size."""
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        logits: Tensor = self.model(images, **self.forward_options)
-        return (logits,)
+        return (model_logits(self.model(images, **self.forward_options)),)
 
 
 class SegmentationFinal(Contract):
     """-> label_map uint8 [N, H, W] (int32 above 256 classes); of equal logits the lowest label."""
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        logits: Tensor = self.model(images, **self.forward_options)
+        logits = model_logits(self.model(images, **self.forward_options))
         dtype = torch.uint8 if logits.shape[1] <= BYTE_CLASSES else torch.int32
         return (logits.argmax(dim=1).to(dtype),)
 
 
 class SegmentationRaw(Contract):
-    """-> logits float32 [N, C, h, w] of the decode head, at its own resolution."""
+    """-> logits float32 [N, C, h, w] of the head, at its own resolution."""
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         seen: list[Tensor] = []
-        head = cast("nn.Module", self.model.decode_head)
-        hook = head.register_forward_hook(lambda _module, _args, output: seen.append(output))
+        hook = self._head().register_forward_hook(lambda _module, _args, output: seen.append(output))
         try:
             self.model(images, **self.forward_options)
         finally:
@@ -44,3 +55,9 @@ class SegmentationRaw(Contract):
                 "use level decoded"
             )
         return (seen[0],)
+
+    def _head(self) -> nn.Module:
+        heads = [head for name in HEADS if isinstance(head := getattr(self.model, name, None), nn.Module)]
+        if not heads:
+            raise InputError(f"level raw: {type(self.model).__name__} has no {' or '.join(HEADS)}; use level decoded")
+        return heads[0]

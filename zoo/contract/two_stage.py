@@ -6,11 +6,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
-from torchvision.ops import clip_boxes_to_image
 
 from zoo.contract.contract import Contract
+from zoo.contract.given_frame import in_given_frame, size_tensor
 from zoo.contract.padding import batched
-from zoo.errors import InputError
+from zoo.contract.valid_regions import valid_regions
 
 
 class TwoStageRaw(Contract):
@@ -23,10 +23,10 @@ class TwoStageRaw(Contract):
         super().__init__(model, forward)
         self.num_slots: int = model.rpn.post_nms_top_n()
 
-    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        return self.raw(images)[:3]
+    def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
+        return self.raw(images, image_sizes)[:3]
 
-    def raw(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor, list[tuple[int, int]]]:
+    def raw(self, images: Tensor, image_sizes: Tensor | None) -> tuple[Tensor, Tensor, Tensor, list[Any]]:
         """The level's tensors, and the (h, w) of each resized image."""
         model = cast("GeneralizedRCNN", self.model)
         seen: dict[str, Any] = {}
@@ -39,7 +39,8 @@ class TwoStageRaw(Contract):
             )
         ]
         try:
-            model(images, **self.forward_options)
+            given: Any = images if image_sizes is None else valid_regions(images, image_sizes)
+            model(given, **self.forward_options)
         finally:
             for hook in hooks:
                 hook.remove()
@@ -58,16 +59,13 @@ class TwoStageDecoded(TwoStageRaw):
     Boxes in pixels of the tensor given, as at level final.
     """
 
-    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        proposals, logits, regression, image_sizes = self.raw(images)
+    def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
+        proposals, logits, regression, resized = self.raw(images, image_sizes)
         coder = cast("GeneralizedRCNN", self.model).roi_heads.box_coder
         boxes = coder.decode_single(regression.flatten(0, 1), proposals.flatten(0, 1))
         boxes = boxes.reshape(*proposals.shape[:2], -1, 4)
-        if len(set(image_sizes)) > 1:
-            raise InputError("level decoded needs images of one size in a batch")
-        height, width = image_sizes[0]
-        back = torch.tensor([images.shape[-1] / width, images.shape[-2] / height]).repeat(2)
-        return clip_boxes_to_image(boxes, (height, width)) * back, logits.softmax(dim=-1)
+        given = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes
+        return in_given_frame(boxes, resized, given), logits.softmax(dim=-1)
 
 
 def _split_like(proposals: Sequence[Tensor], tensor: Tensor) -> list[Tensor]:

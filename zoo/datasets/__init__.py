@@ -5,7 +5,7 @@ from zoo.datasets.coco.detection import CocoDetection
 from zoo.datasets.coco.instances import CocoInstances
 from zoo.datasets.coco.keypoints import CocoKeypoints
 from zoo.datasets.digits.cache import DIGITS_ROOT
-from zoo.datasets.digits.on_disk import DigitsDetection, DigitsInstances, DigitsSegmentation
+from zoo.datasets.digits.on_disk import DigitsDetection, DigitsInstances, DigitsKeypoints, DigitsSegmentation
 from zoo.datasets.digits.training import DigitsTraining
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.image_folder import ImageFolder
@@ -23,6 +23,7 @@ __all__ = [
     "CocoKeypoints",
     "DigitsDetection",
     "DigitsInstances",
+    "DigitsKeypoints",
     "DigitsSegmentation",
     "DigitsTraining",
     "EvaluationDataset",

@@ -21,6 +21,9 @@ from zoo.metrics.ranking import Ranking, interpolated, mean_average_precision
 
 logger = logging.getLogger(__name__)
 
+BOX = "bbox"  # as COCOeval calls this shape
+BOX_STATS = ("box_AP", "box_AP50", "box_AP75")
+
 Columns = dict[str, list[Any]]
 """Fields of COCO's annotations, each with a value for every object of an image."""
 
@@ -40,6 +43,8 @@ class CocoAP(Metric):
     Source: pycocotools' COCOeval (Lin et al., Microsoft COCO, 2014; https://cocodataset.org/#detection-eval): 101-point
     interpolation; of each image the detections with the best scores alone (100 of a class; 20 with keypoints); objects
     that are `iscrowd` neither count nor punish; small is an area below 32x32 pixels, large one above 96x96.
+
+    Where items and results have boxes, the AP of these stands beside that of other shapes: "coco/box_AP" and so on.
 
     Items have "image_id", "labels" int64 [n] and optionally "iscrowd" [n] and "areas" [n] in pixels; results have
     `scores` [n] and `labels` [n]. Labels are the model's own ids. As in COCOeval, equal scores of different images
@@ -73,18 +78,24 @@ class CocoAP(Metric):
 
     def figures(self, entries: Sequence[CocoImage]) -> dict[str, float]:
         """COCOeval's own stats."""
+        figures = self._stats(entries, self.shape, self.stats)
+        if self.shape != BOX and all(BOX in image.truth and BOX in image.found for image in entries):
+            figures |= self._stats(entries, BOX, BOX_STATS)
+        return figures
+
+    def _stats(self, entries: Sequence[CocoImage], shape: str, names: Sequence[str]) -> dict[str, float]:
         with _quiet():
-            evaluation = self.evaluation(entries)
+            evaluation = self.evaluation(entries, shape)
             evaluation.evaluate()
             evaluation.accumulate()
             evaluation.summarize()
-        points = [100 * float(value) if value >= 0 else float("nan") for value in evaluation.stats[: len(self.stats)]]
-        return dict(zip(self.stats, points, strict=True))
+        points = [100 * float(value) if value >= 0 else float("nan") for value in evaluation.stats[: len(names)]]
+        return dict(zip(names, points, strict=True))
 
     def resampled(self, per_image: Sequence[CocoImage], counts: NDArray[np.int64]) -> NDArray[np.float64]:
         """One run of COCOeval's matching, then weighted sums for each draw (see Metric)."""
         with _quiet():
-            evaluation = self.evaluation(per_image)
+            evaluation = self.evaluation(per_image, self.shape)
             evaluation.params.areaRng, evaluation.params.areaRngLbl = evaluation.params.areaRng[:1], ["all"]
             evaluation.evaluate()
         params, size = evaluation.params, len(per_image)
@@ -95,13 +106,21 @@ class CocoAP(Metric):
         in_order = counts[:, _by_image_id(per_image)]
         return 100 * mean_average_precision(rankings, in_order, interpolated(params.recThrs))
 
-    def evaluation(self, entries: Sequence[CocoImage]) -> COCOeval:
-        """COCOeval, ready to run, on images numbered by their ids' order: one that is there twice is two images."""
+    def evaluation(self, entries: Sequence[CocoImage], shape: str) -> COCOeval:
+        """COCOeval of a shape, ready to run, on images numbered by their ids' order: one that is there twice is two."""
         ordered = [entries[place] for place in _by_image_id(entries)]
         truth = _annotations([image.truth for image in ordered])
         found = _annotations([image.found for image in ordered])
         labels = sorted({record["category_id"] for record in (*truth, *found)})
-        return COCOeval(_coco(len(ordered), labels, truth), _coco(len(ordered), labels, found), self.shape)
+        return COCOeval(_coco(len(ordered), labels, truth), _coco(len(ordered), labels, found), shape)
+
+
+def boxes_of(record: Any, size: tuple[int, int] | None = None) -> Columns:
+    """The column of an item's or a result's boxes, where it has some; clipped to an image of `size` (height, width)."""
+    boxes = record.get("boxes") if isinstance(record, Mapping) else getattr(record, "boxes", None)
+    if boxes is None:
+        return {}
+    return {BOX: xywh(boxes if size is None else np.clip(boxes, 0, [*size[::-1]] * 2))}
 
 
 def xywh(boxes: ArrayLike) -> list[list[float]]:

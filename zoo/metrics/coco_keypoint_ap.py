@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pycocotools.cocoeval import COCOeval
 
 from zoo.errors import InputError
-from zoo.metrics.coco_ap import CocoAP, CocoImage, Columns, xywh
+from zoo.metrics.coco_ap import CocoAP, CocoImage, Columns, boxes_of, xywh
 from zoo.registry import METRICS
 
 # How far people place the same point apart, as a share of the object's size: nose, eyes, ears, shoulders, elbows,
@@ -58,11 +58,12 @@ class CocoKeypointAP(CocoAP):
         """The keypoints; the area is that of the box around them. Raises InputError for another number of points."""
         points = self._points(result)
         sides = np.ptp(points[:, :, :2], axis=1)
-        return {"keypoints": points.reshape(-1, 3 * len(self.sigmas)).tolist(), "area": sides.prod(axis=1).tolist()}
+        columns = {"keypoints": points.reshape(-1, 3 * len(self.sigmas)).tolist(), "area": sides.prod(axis=1).tolist()}
+        return columns | boxes_of(result)
 
-    def evaluation(self, entries: Sequence[CocoImage]) -> COCOeval:
+    def evaluation(self, entries: Sequence[CocoImage], shape: str) -> COCOeval:
         """With these sigmas."""
-        evaluation = super().evaluation(entries)
+        evaluation = super().evaluation(entries, shape)
         evaluation.params.kpt_oks_sigmas = self.sigmas
         return evaluation
 

@@ -1,8 +1,10 @@
 """What a model found in one image: immutable results with numpy arrays, in the coordinates of that image."""
 
 from zoo.structures.detection_result import DetectionResult
+from zoo.structures.instance_segmentation_result import InstanceSegmentationResult
+from zoo.structures.keypoint_result import KeypointResult
 from zoo.structures.segmentation_result import SegmentationResult
 
-Result = DetectionResult | SegmentationResult
+Result = DetectionResult | InstanceSegmentationResult | KeypointResult | SegmentationResult
 
-__all__ = ["DetectionResult", "Result", "SegmentationResult"]
+__all__ = ["DetectionResult", "InstanceSegmentationResult", "KeypointResult", "Result", "SegmentationResult"]

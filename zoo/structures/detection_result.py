@@ -1,6 +1,6 @@
 """The objects found in one image."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -25,8 +25,9 @@ class DetectionResult:
     labels: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        for name, dtype in (("boxes", np.float32), ("scores", np.float32), ("labels", np.int64)):
-            object.__setattr__(self, name, frozen_array(getattr(self, name), dtype))
+        for field in fields(self):
+            dtype = np.int64 if field.name == "labels" else np.float32
+            object.__setattr__(self, field.name, frozen_array(getattr(self, field.name), dtype))
         count = len(self.scores)
         if self.boxes.shape != (count, BOX_SIDES) or self.scores.shape != (count,) or self.labels.shape != (count,):
             raise InputError(
@@ -39,11 +40,11 @@ class DetectionResult:
 
     def __getitem__(self, index: slice | NDArray[Any]) -> Self:
         """Some of the detections: a slice, a boolean mask [n] or indices, for example `result[result.scores > 0.5]`."""
-        return type(self)(self.boxes[index], self.scores[index], self.labels[index])
+        return type(self)(**{field.name: getattr(self, field.name)[index] for field in fields(self)})
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, DetectionResult):
+        if not isinstance(other, DetectionResult) or type(self) is not type(other):
             return NotImplemented
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ("boxes", "scores", "labels"))
+        return all(np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
 
     __hash__ = None  # type: ignore[assignment]  # arrays have no hash

@@ -5,10 +5,14 @@ from typing import Any
 
 from zoo.errors import InputError, nearest
 from zoo.tasks.detection import Detection
+from zoo.tasks.instance_segmentation import InstanceSegmentation
+from zoo.tasks.keypoint_detection import KeypointDetection
 from zoo.tasks.semantic_segmentation import SemanticSegmentation
 from zoo.tasks.task import Task
 
-TASKS: Mapping[str, type[Task]] = {task.name: task for task in (Detection, SemanticSegmentation)}
+TASKS: Mapping[str, type[Task]] = {
+    task.name: task for task in (Detection, InstanceSegmentation, KeypointDetection, SemanticSegmentation)
+}
 
 
 def build_task(fields: Mapping[str, Any]) -> Task:

@@ -35,6 +35,11 @@ def draw_box(canvas: NDArray[Any], box: NDArray[Any], text: str, ink: Color) -> 
     draw_text(canvas, text, (x1, y1), ink)
 
 
+def draw_dot(canvas: NDArray[Any], place: tuple[float, float], ink: Color) -> None:
+    """A filled dot around `place` (x, y)."""
+    cv2.circle(canvas, (round(place[0]), round(place[1])), _thickness(canvas) + 1, ink, cv2.FILLED, cv2.LINE_AA)
+
+
 def draw_text(canvas: NDArray[Any], text: str, place: tuple[int, int], paper: Color, *, centered: bool = False) -> None:
     """Text on a filled tag, standing on `place` (x, y) or centred there, moved inside the picture."""
     height, width = canvas.shape[:2]

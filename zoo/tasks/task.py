@@ -39,7 +39,8 @@ class Task(ABC):
         """The contract: the tensors that every graph of this task gives at a level, in order.
 
         Axes that the graph decides are named: N batch, H W the input's height and width, K maximum detections, P
-        proposals. Empty for level "raw": the head's own tensors, under its own names. InputError for another level.
+        proposals or keypoints. Empty for level "raw": the head's own tensors, under its own names. InputError for
+        another level.
         """
         if level not in LEVELS:
             raise InputError(f'unknown output level "{level}"; {nearest(str(level), LEVELS)}')

@@ -3,56 +3,44 @@
 keep = ScatterND(false[B, M], NonMaxSuppression(boxes, scores[B, 1, M])[:, (0, 2)], true)
 """
 
-from typing import Any
-
 import numpy as np
-import torch
-from onnxscript import opset18 as op
+import onnx
 
-from rewriters.ops.operator import constant_value, onnx_tensor
+from rewriters.ops.graph_builder import GraphBuilder
+from rewriters.ops.nms_keep.threshold import float32_threshold
 
 EMPTY_BELOW = -0.5  # empty slots score -1, all others 0 or more
 ALL_BOXES = int(np.iinfo(np.int64).max)
 
 
-def dynamo(boxes: Any, scores: Any, iou_threshold: float) -> Any:
-    """Translation for the dynamo exporter."""
+def translate(b: GraphBuilder, boxes: str, scores: str, *, iou_threshold: float) -> str:
+    """-> keep bool [B, M]."""
+    return scattered(b, boxes, b.Unsqueeze(scores, b.constant([1])), b.Shape(scores), iou_threshold)
 
-    def constant(value: Any, dtype: Any) -> Any:
-        return op.Constant(value=onnx_tensor(value, dtype))
 
-    selected: Any = op.NonMaxSuppression(
-        boxes,
-        op.Unsqueeze(scores, constant([1], np.int64)),
-        constant([ALL_BOXES], np.int64),
-        constant([iou_threshold], np.float32),
-        constant([EMPTY_BELOW], np.float32),
+def scattered(b: GraphBuilder, boxes: str, by_class: str, shape: str, iou_threshold: float) -> str:
+    """boxes [B, M, 4], scores by_class [B, C, M], `shape` of the result -> keep bool [B, M], of any class.
+
+    The operator takes two opposite corners in any order; torchvision takes x2 < x1 or y2 < y1 as a box without an
+    overlap, so these become boxes without an area.
+    """
+    low, high = b.Split(boxes, b.constant([2, 2]), outputs=2, axis=2)
+    selected = b.NonMaxSuppression(
+        b.Concat(low, b.Max(low, high), axis=2),
+        by_class,
+        b.constant([ALL_BOXES]),
+        b.constant([float32_threshold(iou_threshold)], np.float32),
+        b.constant([EMPTY_BELOW], np.float32),
     )
-    index: Any = op.Gather(selected, constant([0, 2], np.int64), axis=1)
-    nothing: Any = op.ConstantOfShape(op.Shape(scores), value=onnx_tensor([False], np.bool_))
-    count: Any = op.Gather(op.Shape(selected), constant([0], np.int64))
-    return op.ScatterND(nothing, index, op.ConstantOfShape(count, value=onnx_tensor([True], np.bool_)))
-
-
-def torchscript(g: Any, boxes: Any, scores: Any, iou_threshold: Any) -> Any:
-    """Translation for the torchscript exporter: the same operators."""
-
-    def constant(value: torch.Tensor) -> Any:
-        return g.op("Constant", value_t=value)
-
-    threshold = constant_value(iou_threshold, "f", "iou_threshold")
-    selected = g.op(
-        "NonMaxSuppression",
-        boxes,
-        g.op("Unsqueeze", scores, constant(torch.tensor([1]))),
-        constant(torch.tensor([ALL_BOXES])),
-        constant(torch.tensor([threshold], dtype=torch.float32)),
-        constant(torch.tensor([EMPTY_BELOW], dtype=torch.float32)),
+    index = b.Gather(selected, b.constant([0, 2]), axis=1)
+    count = b.Shape(selected, end=1)
+    keep: str = b.ScatterND(
+        b.ConstantOfShape(shape, value=_one_bool(value=False)),
+        index,
+        b.ConstantOfShape(count, value=_one_bool(value=True)),
     )
-    index = g.op("Gather", selected, constant(torch.tensor([0, 2])), axis_i=1)
-    nothing = g.op("ConstantOfShape", g.op("Shape", scores), value_t=torch.tensor([False]))
-    count = g.op("Gather", g.op("Shape", selected), constant(torch.tensor([0])))
-    updates = g.op("ConstantOfShape", count, value_t=torch.tensor([True]))
-    keep = g.op("ScatterND", nothing, index, updates)
-    keep.setType(scores.type().with_dtype(torch.bool))  # without it later operators lose dtype and rank
     return keep
+
+
+def _one_bool(*, value: bool) -> onnx.TensorProto:
+    return onnx.numpy_helper.from_array(np.array([value]))

@@ -114,6 +114,12 @@ class TestPatching:
         finally:
             del sys.modules["zooport_test_home"], sys.modules["zooport_test_late"]
 
+    def test_a_call_that_is_not_its_case_gets_the_original_and_counts_nothing(self) -> None:
+        rewrites(Base, "value", **DECLARED)(lambda _original, _self: NotImplemented)
+        with rewriting(TARGET, eager=True) as session:
+            assert Base().value() == 1
+        assert not session.hits
+
 
 @pytest.mark.usefixtures("registry_of_its_own")
 class TestGate:

@@ -1,8 +1,10 @@
-"""zooport::multi_level_roi_align against torchvision's MultiScaleRoIAlign."""
+"""zooport::multi_level_roi_align against torchvision's MultiScaleRoIAlign, in every form and by both exporters."""
 
+import functools
 from collections import OrderedDict
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 import pytest
 import torch
@@ -12,7 +14,7 @@ from torch import Tensor, nn
 from torchvision.ops import MultiScaleRoIAlign
 
 from rewriters.ops.multi_level_roi_align import multi_level_roi_align
-from rewriters.ops.operator import dynamo_translations, torchscript_translations
+from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, session_of
 
 # one axis of two inputs has one name, which is what we mean
 pytestmark = pytest.mark.filterwarnings("ignore:# The axis name:UserWarning")
@@ -40,32 +42,24 @@ class Pool(nn.Module):
         return multi_level_roi_align([a, b, c], rois, levels, SCALES, SIZE, SAMPLING)
 
 
-@pytest.fixture(scope="module", params=["torchscript", "dynamo"])
-def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ort.InferenceSession:
-    path = tmp_path_factory.mktemp("pool") / "pool.onnx"
-    example = (*features(0), *rois_and_levels(6, 0))
-    names = {
-        "input_names": ["a", "b", "c", "rois", "levels"],
-        "output_names": ["pooled"],
-        "opset_version": 18,
-    }
-    if request.param == "torchscript":
-        axes = {"rois": {0: "r"}, "levels": {0: "r"}}
-        with torchscript_translations():
-            torch.onnx.export(Pool().eval(), example, path, dynamo=False, dynamic_axes=axes, **names)
-    else:
-        r = torch.export.Dim("r")
-        program = torch.onnx.export(
-            Pool().eval(),
-            example,
-            dynamo=True,
-            dynamic_shapes=({}, {}, {}, {0: r}, {0: r}),
-            custom_translation_table=dynamo_translations(),
-            verbose=False,
-            **names,
-        )
-        program.save(path)
-    return ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+def pool_model(form: tuple[str, str]) -> onnx.ModelProto:
+    axes: dict[str, dict[int, str]] = {"a": {}, "b": {}, "c": {}, "rois": {0: "r"}, "levels": {0: "r"}}
+    return exported(Pool(), (*features(0), *rois_and_levels(6, 0)), axes, ["pooled"], form)
+
+
+model_of = functools.cache(pool_model)
+
+
+@pytest.fixture(scope="module", params=FORMS, ids="-".join)
+def session(request: pytest.FixtureRequest) -> ort.InferenceSession:
+    return session_of(model_of(request.param))
+
+
+def pooled(session: ort.InferenceSession, maps: list[Tensor], rois: Tensor, levels: Tensor) -> np.ndarray:
+    feed = dict(zip(("a", "b", "c", "rois", "levels"), (*maps, rois, levels), strict=True))
+    (result,) = session.run(None, {name: tensor.numpy() for name, tensor in feed.items()})
+    array: np.ndarray = result
+    return array
 
 
 @settings(max_examples=30, deadline=None)
@@ -86,20 +80,44 @@ def test_eager_equals_torchvisions_pooler(count: int, seed: int) -> None:
 def test_onnxruntime_equals_eager(session: ort.InferenceSession, count: int, seed: int) -> None:
     maps = features(seed)
     rois, levels = rois_and_levels(count, seed)
-    feed = dict(zip(("a", "b", "c", "rois", "levels"), (*maps, rois, levels), strict=True))
-    (pooled,) = session.run(None, {name: tensor.numpy() for name, tensor in feed.items()})
     expected = multi_level_roi_align(maps, rois, levels, SCALES, SIZE, SAMPLING)
-    np.testing.assert_allclose(pooled, expected.numpy(), atol=2e-6)
+    np.testing.assert_allclose(pooled(session, maps, rois, levels), expected.numpy(), atol=2e-6)
 
 
 def test_a_level_may_have_no_boxes(session: ort.InferenceSession) -> None:
     maps = features(1)
     rois, _ = rois_and_levels(5, 1)
     levels = torch.full((5,), 2)
-    feed = dict(zip(("a", "b", "c", "rois", "levels"), (*maps, rois, levels), strict=True))
-    (pooled,) = session.run(None, {name: tensor.numpy() for name, tensor in feed.items()})
     expected = multi_level_roi_align(maps, rois, levels, SCALES, SIZE, SAMPLING)
-    np.testing.assert_allclose(pooled, expected.numpy(), atol=2e-6)
+    np.testing.assert_allclose(pooled(session, maps, rois, levels), expected.numpy(), atol=2e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_boxes_beyond_the_edges_and_without_an_area(session: ort.InferenceSession, seed: int) -> None:
+    maps = features(seed)
+    rois, levels = rois_and_levels(12, seed)
+    rois[:4, 1:] = rois[:4, 1:] * 2 - 60
+    rois[4:8, 3:] = rois[4:8, 1:3]
+    rois[8:, 1:] = rois[8:, [3, 4, 1, 2]]
+    expected = multi_level_roi_align(maps, rois, levels, SCALES, SIZE, SAMPLING)
+    np.testing.assert_allclose(pooled(session, maps, rois, levels), expected.numpy(), atol=2e-6)
+
+
+def test_a_box_that_is_not_a_number_is_zeros_in_tensorrts_form() -> None:
+    """And no index beyond the maps, which ONNX Runtime refuses to read."""
+    maps, (rois, levels) = features(1), rois_and_levels(3, 1)
+    rois[1, 1:] = torch.nan
+    levels[1] = torch.iinfo(torch.int64).min  # what the level of such a box becomes
+    found = pooled(session_of(model_of(("torchscript", "tensorrt-rtx"))), maps, rois, levels)
+    assert not found[1].any()
+    assert found[0].all()
+    assert found[2].all()
+
+
+@pytest.mark.parametrize("form", FORMS, ids="-".join)
+def test_tensorrts_form_has_no_operator_that_it_cannot_build(form: tuple[str, str]) -> None:
+    assert bool(NOT_FOR_TENSORRT & set(operators(model_of(form).graph))) == (form[1] == "onnxruntime")
 
 
 def test_the_fake_implementation_agrees() -> None:

@@ -21,7 +21,6 @@ from tests.rewriters.small_models import (
 )
 from zoo.contract import Contract
 from zoo.errors import ExportError
-from zoo.target import AxisRange
 
 ANCHORS = "torchvision.AnchorGenerator.forward"  # for torchscript alone
 REWRITERS = (
@@ -125,14 +124,6 @@ def test_the_record_names_every_rewriter_and_the_batch_axis(exported: tuple[Path
     assert record.outputs[1].shape == ("batch", 20, 4)
     assert record.seconds > 0
     assert record.peak_memory > 2**20
-
-
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
-def test_dynamic_height_is_refused_with_the_way_out(exporter: str, tmp_path: Path) -> None:
-    target = fixed_target(64, 96, exporter=exporter).with_(height=AxisRange(64, 64, 128))
-    with pytest.raises(ExportError, match="needs a fixed height and width, and the target has a dynamic height"):
-        export(contract(small_faster_rcnn()), target, tmp_path / "model.onnx", detection_specs(20))
-    assert not list(tmp_path.iterdir())
 
 
 # Rule 6. Seen with torch 2.15 and torchvision 0.29: without the rewriter, dynamo refuses the model.

@@ -17,6 +17,7 @@ from tests.zoo.metrics.scenes import CLASSES, KEYPOINTS, SIZE, Pairs, detection_
 from zoo.errors import InputError
 from zoo.metrics import CocoBoxAP, CocoKeypointAP, CocoMaskAP
 from zoo.metrics.coco_ap import CocoAP
+from zoo.structures import InstanceSegmentationResult
 
 SIGMAS = tuple(np.linspace(0.03, 0.09, KEYPOINTS).tolist())
 METRICS: dict[str, Callable[[], CocoAP]] = {
@@ -24,6 +25,7 @@ METRICS: dict[str, Callable[[], CocoAP]] = {
     "segm": CocoMaskAP,
     "keypoints": lambda: CocoKeypointAP(sigmas=SIGMAS),
 }
+BOX_FIGURES = ["box_AP", "box_AP50", "box_AP75"]
 FIGURES = {
     "bbox": ["box_AP", "box_AP50", "box_AP75", "box_AP_small", "box_AP_medium", "box_AP_large"],
     "segm": ["mask_AP", "mask_AP50", "mask_AP75", "mask_AP_small", "mask_AP_medium", "mask_AP_large"],
@@ -75,7 +77,11 @@ def official(pairs: Pairs, shape: str) -> dict[str, float]:
         evaluation.accumulate()
         evaluation.summarize()
     points = [100 * value if value >= 0 else np.nan for value in evaluation.stats]
-    return dict(zip([f"coco/{name}" for name in FIGURES[shape]], points, strict=False))
+    figures = dict(zip([f"coco/{name}" for name in FIGURES[shape]], points, strict=False))
+    if shape != "bbox":  # the boxes are judged, too
+        boxes = official(pairs, "bbox")
+        figures |= {f"coco/{name}": boxes[f"coco/{name}"] for name in BOX_FIGURES}
+    return figures
 
 
 @pytest.mark.parametrize("shape", METRICS)
@@ -213,3 +219,18 @@ def test_another_number_of_keypoints_is_refused() -> None:
 def test_the_default_sigmas_are_cocos() -> None:
     evaluation = COCOeval(iouType="keypoints")
     np.testing.assert_allclose(CocoKeypointAP().sigmas, evaluation.params.kpt_oks_sigmas)
+
+
+def test_masks_inside_boxes_are_judged_as_they_are_pasted() -> None:
+    rng = np.random.default_rng(4)
+    pairs = detection_scenes(rng, 6)
+    inside = []
+    for item, result in pairs:
+        masks = (rng.random((len(result["boxes"]), 28, 28)) < 0.9).astype(np.float32)
+        found = InstanceSegmentationResult(result["boxes"], result["scores"], result["labels"], masks)
+        result["masks"] = found.image_masks(*SIZE)
+        result["boxes"] = np.clip(result["boxes"], 0, [*SIZE[::-1]] * 2)  # as frames of masks they may reach past it
+        inside.append((item, found))
+    figures = processed(CocoMaskAP(), inside)
+    assert figures == pytest.approx(processed(CocoMaskAP(), pairs), nan_ok=True)
+    assert figures["coco/mask_AP"] > 1

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from tests.zoo.training.tiny_recipe import ROOT
 from zoo.build import build_model
 from zoo.config import load_config
-from zoo.training.trainable import Trainable
+from zoo.training.trainable import Trainable, memory_format
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +67,23 @@ def test_without_autocast_the_losses_are_the_models_own(detector: nn.Module) -> 
         torch.manual_seed(0)
         found.append({name: float(loss.detach()) for name, loss in call().items()})
     assert found[0] == pytest.approx(found[1], rel=1e-4)
+
+
+@pytest.mark.parametrize("amp", [False, True])
+@pytest.mark.parametrize("name", ["fcos", "keypoint-rcnn", "mask-rcnn", "retinanet", "ssdlite"])
+def test_every_detector_gives_losses_that_mmengine_sums_up(name: str, amp: bool) -> None:
+    config = load_config(ROOT / f"configs/detection/{name}_r18-fpn_digits.py")
+    model = build_model(config, weights=False).train().to(memory_format=memory_format(2))
+    mask = torch.zeros(1, 256, 320, dtype=torch.uint8)
+    mask[:, 20:90, 258:300] = 1
+    corners = torch.tensor([[[260.0, 22, 2], [298, 25, 2], [295, 88, 2], [262, 84, 0]]])
+    targets = [{**TARGETS[0], "masks": mask, "keypoints": corners}]
+    trainable = Trainable(model)
+    with torch.autocast("cpu", torch.bfloat16, enabled=amp):
+        losses = trainable(torch.rand(2, 3, 256, 320), torch.zeros(2), targets * 2)
+    assert all("loss" in key for key in losses)
+    total, _ = trainable.parse_losses(losses)
+    total.backward()
+    missing = [key for key, parameter in model.named_parameters() if parameter.grad is None]
+    assert not missing
+    assert total.isfinite()

@@ -1,5 +1,8 @@
 """COCO's run lengths of a mask, checked before pycocotools has them: it hangs on runs that do not fill their image."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +28,21 @@ def runs_fault(counts: object, pixels: int) -> str | None:
         return "expected run lengths that are whole numbers, 0 or more"
     total = sum(runs)
     return None if total == pixels else f"the run lengths add up to {total}, expected {pixels} pixels"
+
+
+def mask_of(code: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """A mask in COCO's compressed run lengths, {"size": [h, w], "counts": str or bytes}, that are good: bool [h, w].
+
+    pycocotools' own decode warns under numpy 2.
+    """
+    counts = code["counts"]
+    runs = _unpacked(counts.encode() if isinstance(counts, str) else counts)
+    if runs is None:
+        raise ValueError(runs_fault(counts, 0))
+    height, width = code["size"]
+    columns = np.repeat(np.arange(len(runs)) % 2 == 1, runs)  # the first run is of what is not there
+    mask: NDArray[np.bool_] = columns.reshape(width, height).T
+    return mask
 
 
 def _unpacked(code: bytes) -> NDArray[np.int64] | None:

@@ -5,10 +5,15 @@ Reads the shipped `val` and whatever `tools/make_digits.py` has written; needs n
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from zoo.datasets.coco.detection import CocoDetection
 from zoo.datasets.coco.instances import CocoInstances
+from zoo.datasets.coco.runs import mask_of
 from zoo.datasets.digits.cache import ANNOTATIONS, existing_split
+from zoo.datasets.digits.corners import CORNERS, corner_points
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.folder_files import files_by_name
 from zoo.datasets.label_maps.label_map_dataset import LabelMapDataset, Pair, paired
@@ -45,6 +50,19 @@ class DigitsInstances(CocoInstances):
     ) -> None:
         folder = existing_split(split, root)
         super().__init__(folder / "images", folder / ANNOTATIONS, classes=classes)
+
+
+@DATASETS.register_module()
+class DigitsKeypoints(DigitsInstances):
+    """A split's boxes, and "keypoints" float32 [n, 4, 3], the corners of the visible strokes; `root` as above.
+
+    They are computed from the masks, see `corner_points`.
+    """
+
+    def _truth(self, index: int) -> dict[str, Any]:
+        truth = super()._truth(index)
+        corners = [corner_points(mask_of(mask)) for mask in truth.pop("masks")]
+        return truth | {"keypoints": np.asarray(corners, np.float32).reshape(-1, len(CORNERS), 3)}
 
 
 @DATASETS.register_module()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from pycocotools import mask as coco_mask
 
-from zoo.datasets.coco.runs import runs_fault
+from zoo.datasets.coco.runs import mask_of, runs_fault
 
 ALPHABET = "".join(map(chr, range(48, 112)))
 
@@ -41,6 +41,7 @@ def test_what_pycocotools_has_written_is_good(mask: np.ndarray, times: int) -> N
         assert runs_fault(given_counts, tall.size + 1) == (
             f"the run lengths add up to {tall.size}, expected {tall.size + 1} pixels"
         )
+        assert np.array_equal(mask_of({"size": tall.shape, "counts": given_counts}), tall)
 
 
 @given(st.text(ALPHABET, max_size=12))

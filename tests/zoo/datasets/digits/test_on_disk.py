@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 from pycocotools import mask as coco_mask
 
-from zoo.datasets import DIGITS_ROOT, DigitsDetection, DigitsInstances, DigitsSegmentation, DigitsTraining
+from zoo.datasets import (
+    DIGITS_ROOT,
+    DigitsDetection,
+    DigitsInstances,
+    DigitsKeypoints,
+    DigitsSegmentation,
+    DigitsTraining,
+)
+from zoo.datasets.coco.runs import mask_of
 from zoo.datasets.digits.contact_sheet import CELL, COLUMNS, draw_contact_sheet
+from zoo.datasets.digits.corners import corner_points
 from zoo.datasets.digits.split import write_split
 from zoo.datasets.digits.training import collate
 from zoo.errors import InputError
@@ -112,6 +121,48 @@ def test_training_samples_keep_boxes_on_their_strokes() -> None:
                 assert max(gaps) <= 4
                 whole += 1
     assert whole >= 10
+
+
+def test_training_samples_have_masks_and_corners_where_they_are_asked_for() -> None:
+    options = {"size": (256, 320), "crop": (128, 160), "scale": (0.8, 1.3), "num_scenes": 4, "seed": 3}
+    plain, dataset = DigitsTraining(8, **options), DigitsTraining(8, **options, details=("masks", "keypoints"))
+    hidden = 0
+    for index in range(8):
+        sample = dataset[index]
+        assert all(sample[key].equal(value) for key, value in plain[index].items())
+        count = len(sample["labels"])
+        assert sample["masks"].shape == (count, 128, 160)
+        assert sample["keypoints"].shape == (count, 4, 3)
+        for mask, points, box, label in zip(
+            *(sample[key].numpy() for key in ("masks", "keypoints", "boxes", "labels")), strict=True
+        ):
+            assert (sample["label_map"].numpy()[mask > 0] == label).all()
+            inside = ((points[:, :2] >= 0) & (points[:, :2] < (160, 128))).all(axis=1)
+            assert (points[:, 2] == 2 * inside).all()
+            hidden += (~inside).sum()
+            if inside.all():
+                ys, xs = np.nonzero(mask)
+                np.testing.assert_allclose([xs.min(), ys.min(), xs.max() + 1, ys.max() + 1], box, atol=4)
+                np.testing.assert_allclose(points[:, :2], corner_points(mask > 0)[:, :2], atol=6)
+    assert hidden
+    assert set(collate([dataset[0]])["targets"][0]) == {"boxes", "labels", "masks", "keypoints"}
+
+
+def test_keypoints_are_the_corners_of_the_strokes() -> None:
+    mask = np.zeros((6, 8), bool)
+    mask[1, 2] = mask[2, 6] = mask[4, 1] = mask[5, 5] = mask[3, 3] = True
+    assert corner_points(mask).tolist() == [[2.5, 1.5, 2], [6.5, 2.5, 2], [5.5, 5.5, 2], [1.5, 4.5, 2]]
+    assert corner_points(np.ones((2, 3), bool)).tolist() == [[0.5, 0.5, 2], [2.5, 0.5, 2], [2.5, 1.5, 2], [0.5, 1.5, 2]]
+    masks, points = DigitsInstances(), DigitsKeypoints()
+    for index in (0, 5):
+        item, truth = points[index], masks[index]
+        assert "masks" not in item
+        assert item["keypoints"].shape == (len(truth["masks"]), 4, 3)
+        x1, y1, x2, y2 = item["boxes"].T[:, :, None]
+        x, y = item["keypoints"][:, :, 0], item["keypoints"][:, :, 1]
+        assert ((x1 < x) & (x < x2) & (y1 < y) & (y < y2)).all()
+        for mask, corners in zip(truth["masks"], item["keypoints"].astype(int), strict=True):
+            assert mask_of(mask)[corners[:, 1], corners[:, 0]].all()
 
 
 def test_training_samples_are_seeded_and_collate() -> None:

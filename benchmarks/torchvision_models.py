@@ -1,0 +1,57 @@
+"""torchvision's twelve detectors, whole, with calibrated random weights, for the benchmark scripts."""
+
+from pathlib import Path
+from typing import Any
+
+import cv2
+import torch
+from torch import Tensor
+
+from zoo.calibration import calibrate
+from zoo.registry import MODELS
+from zoo.tasks import Task, build_task
+
+VAL = Path(__file__).resolve().parents[1] / "zoo/data/digits/val/images"
+# By torchvision's name: the task, and options that leave some tens of detections, not hundreds near a threshold.
+ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "fasterrcnn_resnet50_fpn": ("Detection", {"box_score_thresh": 0.3}),
+    "fasterrcnn_resnet50_fpn_v2": ("Detection", {"box_score_thresh": 0.3}),
+    "fasterrcnn_mobilenet_v3_large_fpn": ("Detection", {"box_score_thresh": 0.3}),
+    "fasterrcnn_mobilenet_v3_large_320_fpn": ("Detection", {"box_score_thresh": 0.3}),
+    "maskrcnn_resnet50_fpn": ("InstanceSegmentation", {"box_score_thresh": 0.3}),
+    "maskrcnn_resnet50_fpn_v2": ("InstanceSegmentation", {"box_score_thresh": 0.3}),
+    "keypointrcnn_resnet50_fpn": ("KeypointDetection", {"box_score_thresh": 0.3}),
+    "retinanet_resnet50_fpn": ("Detection", {}),
+    "retinanet_resnet50_fpn_v2": ("Detection", {}),
+    "fcos_resnet50_fpn": ("Detection", {}),
+    "ssd300_vgg16": ("Detection", {"score_thresh": 0.5}),
+    "ssdlite320_mobilenet_v3_large": ("Detection", {"score_thresh": 0.5}),
+}
+CLASSES = {"KeypointDetection": 2}  # torchvision's: a person, or not
+COCO_CLASSES = 91
+
+
+def pictures(count: int, size: tuple[int, int]) -> Tensor:
+    """The first validation pictures, over and over, stretched to (height, width): float32 [count, 3, H, W], RGB."""
+    paths = sorted(VAL.glob("*.jpg"))[:4]
+    stretched = [cv2.resize(cv2.imread(str(paths[i % 4])), size[::-1])[..., ::-1].copy() for i in range(count)]
+    return torch.stack([torch.from_numpy(image).permute(2, 0, 1).float() / 255 for image in stretched])
+
+
+def calibrated(architecture: str, size: tuple[int, int]) -> Any:
+    """In eval mode; torchvision's own resize keeps pictures of `size` as they are, but for SSD's fixed one."""
+    torch.manual_seed(0)
+    kind, options = ARCHITECTURES[architecture]
+    section = {"type": "TorchvisionDetector", "architecture": architecture}
+    if not architecture.startswith("ssd"):
+        options = {**options, "min_size": min(size), "max_size": max(size)}
+    model = MODELS.build({**section, "num_classes": CLASSES.get(kind, COCO_CLASSES), **options})
+    calibrate(model, list(pictures(4, size)))
+    return model
+
+
+def task_of(architecture: str) -> Task:
+    """With as many classes as the architecture has here; their names are numbers."""
+    kind, _ = ARCHITECTURES[architecture]
+    classes = [{"name": str(label), "category_id": label} for label in range(CLASSES.get(kind, COCO_CLASSES))]
+    return build_task({"type": kind, "classes": classes})

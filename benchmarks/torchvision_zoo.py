@@ -1,0 +1,261 @@
+"""torchvision's whole detectors: what an export of ours costs, and how fast it runs beside the alternatives.
+
+For each architecture, with calibrated random weights on shipped pictures: export time, peak memory, nodes and file size
+by both exporters; then the latency of our graph (dynamo), of torch's plain torchscript export of the unpatched model,
+of eager PyTorch and of torch.compile, interleaved, at 320 and 800 px, batch 1 and 4, with 1 and 2 threads. Each
+architecture, size and number of threads is a process of its own; a cell that fails says why.
+
+    python benchmarks/torchvision_zoo.py --page docs/measured/torchvision_zoo.md
+
+The script may be interrupted: cells are kept in --state and done once. Exit code 3 where a target is missed.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import onnx
+import torch
+from measured import interleaved, keep, machine, ratio, state_of, write_page
+from sessions import open_session, plain_export, session_run
+from torch import Tensor, nn
+from torchvision_models import ARCHITECTURES, calibrated, pictures, task_of
+
+from pipeline.output_specs import output_specs
+from pipeline.parity.graph_inputs import GraphInput
+from pipeline.parity.graph_parity import graph_references
+from rewriters import export_onnx
+from zoo.contract import contract_module
+from zoo.target import AxisRange, Target
+
+SIZES = {"320": (256, 320), "800": (608, 800)}
+BATCHES = (1, 4)
+THREADS = (1, 2)
+ROUNDS = {("320", 1): 15, ("320", 4): 7, ("800", 1): 7, ("800", 4): 3}
+EXPORTERS = ("dynamo", "torchscript")
+LIMIT = 1800  # seconds of a cell
+OF_EAGER = 0.95
+# Of the plain export's latency, at batch 1 with 2 threads, by size.
+OF_PLAIN: Mapping[str, Mapping[str, float]] = {
+    "fasterrcnn_resnet50_fpn": {"320": 0.60, "800": 0.85},
+    "fasterrcnn_resnet50_fpn_v2": {"320": 0.60, "800": 0.85},
+    "fasterrcnn_mobilenet_v3_large_fpn": {"320": 0.80, "800": 0.80},
+    "fasterrcnn_mobilenet_v3_large_320_fpn": {"320": 0.80, "800": 0.80},
+    "maskrcnn_resnet50_fpn": {"320": 0.70, "800": 0.70},
+    "maskrcnn_resnet50_fpn_v2": {"320": 0.70, "800": 0.70},
+    "keypointrcnn_resnet50_fpn": {},
+    "retinanet_resnet50_fpn": {"320": 1.03, "800": 1.03},
+    "retinanet_resnet50_fpn_v2": {"320": 1.03, "800": 1.03},
+    "fcos_resnet50_fpn": {"320": 1.03, "800": 1.03},
+    "ssd300_vgg16": {"320": 0.80, "800": 0.80},
+    "ssdlite320_mobilenet_v3_large": {"320": 0.80, "800": 0.80},
+}
+
+
+class Images(nn.Module):
+    """torchvision's detector as a plain export takes it: the batch as a list."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        """images [N, 3, H, W] -> what the model gives for each image, one tensor after another."""
+        return tuple(tensor for found in self.model(list(images)) for tensor in found.values())
+
+
+def main() -> int:
+    """Print the tables; 3 where a target was missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("architectures", nargs="*", help="default: all")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--threads", nargs="+", type=int, choices=THREADS, default=list(THREADS))
+    parser.add_argument("--batches", nargs="+", type=int, choices=BATCHES, default=list(BATCHES))
+    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out: it takes minutes a cell")
+    parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/torchvision_zoo.json")
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--cell", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.cell:
+        warnings.simplefilter("ignore")
+        print(json.dumps(_cell(*args.cell.split(), args.batches, compiled=not args.no_compile)))
+        return 0
+    state = state_of(args.state, "torch", "torchvision", "onnxruntime")
+    for architecture in args.architectures or ARCHITECTURES:
+        for size in args.sizes:
+            for threads in args.threads:
+                key = f"{architecture} {size} {threads}"
+                if key not in state:
+                    state[key] = _in_a_process(key, threads, sys.argv[1:])
+                    keep(state, args.state)
+                    print(f"{key}: {state[key].get('failed', 'done')}", flush=True)
+    cells = {key: cell for key, cell in state.items() if isinstance(cell, dict)}
+    exports, latencies, held = _exports(cells), *_latencies(cells)
+    print(f"{exports}\n\n{latencies}")
+    if args.page:
+        intro = (
+            "torchvision's complete detectors with calibrated random weights, at level final with a dynamic batch, on "
+            "shipped pictures. Latency: medians of interleaved rounds; ours is the dynamo export in ONNX Runtime, "
+            "plain is torch.onnx.export(dynamo=False) of the unpatched model in ONNX Runtime.\n\n"
+            + machine("torch", "torchvision", "onnxruntime")
+        )
+        picture = args.page.with_suffix(".png")
+        _plot(cells, picture)
+        table = f"## Exports\n\n{exports}\n\n## Latency\n\n![of the plain export]({picture.name})\n\n{latencies}"
+        write_page(args.page, "torchvision's zoo, measured", intro, "benchmarks/torchvision_zoo.py", table)
+    return 0 if held else 3
+
+
+def _in_a_process(key: str, threads: int, flags: list[str]) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--cell", key, *(flag for flag in flags if flag == "--no-compile")]
+    if "--batches" in flags:
+        start = flags.index("--batches") + 1
+        stop = next((i for i in range(start, len(flags)) if not flags[i].isdigit()), len(flags))
+        command += ["--batches", *flags[start:stop]]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONWARNINGS": "ignore"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=environment)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"took more than {LIMIT} s"}
+    if done.returncode:
+        return {"failed": (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]}
+    content: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return content
+
+
+def _cell(architecture: str, size: str, threads: str, batches: list[int], *, compiled: bool) -> dict[str, Any]:
+    count = int(threads)
+    torch.set_num_threads(count)
+    height, width = SIZES[size]
+    model = calibrated(architecture, (height, width))
+    cell: dict[str, Any] = {"exports": {}, "latency": {}}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        for exporter in reversed(EXPORTERS):  # the file of dynamo stays
+            cell["exports"][exporter] = _export(model, architecture, exporter, (height, width), path)
+        ours = path.read_bytes()
+    module = Images(model).eval()
+    for batch in batches:
+        images = pictures(batch, (height, width))
+        begin = time.perf_counter()
+        plain = plain_export(module, images)
+        cell["exports"][f"plain, batch {batch}"] = _file(plain, time.perf_counter() - begin)
+        feed = {"images": images.numpy()}
+        runs: dict[str, Callable[[], Any]] = {
+            "ours": session_run(open_session(ours, count), feed),
+            "plain": session_run(open_session(plain, count), feed),
+            "eager": _inference(module, images),
+        }
+        if compiled:
+            runs["compile"] = _inference(torch.compile(module), images)
+        seconds = interleaved(runs, ROUNDS[size, batch], warm_up=1)
+        cell["latency"][str(batch)] = {
+            "ms": {name: 1e3 * statistics.median(values) for name, values in seconds.items()},
+            "of": {name: ratio(seconds, "ours", name) for name in runs if name != "ours"},
+        }
+    return cell
+
+
+def _export(model: Any, architecture: str, exporter: str, size: tuple[int, int], path: Path) -> dict[str, Any]:
+    task = task_of(architecture)
+    contract = contract_module(model, task, "final", {})
+    references = graph_references(model, task, "final", {}, [GraphInput((), pictures(2, size).numpy())])
+    target = Target(
+        batch=AxisRange(1, 2, 8), height=AxisRange.fixed(size[0]), width=AxisRange.fixed(size[1]), exporter=exporter
+    )
+    specs = output_specs(contract.outputs(task, "final"), target, references)
+    record = export_onnx(contract, target, path, example={"images": pictures(2, size)}, output_specs=specs)
+    memory = {"peak_memory": record.peak_memory}
+    return {**_file(path.read_bytes(), record.seconds), **memory, "nodes": record.nodes}
+
+
+def _file(content: bytes, seconds: float) -> dict[str, Any]:
+    nodes = len(onnx.load_model_from_string(content).graph.node)
+    return {"seconds": seconds, "bytes": len(content), "nodes": nodes}
+
+
+def _inference(module: Any, images: Tensor) -> Callable[[], Any]:
+    def run() -> object:
+        with torch.inference_mode():
+            return module(images)
+
+    return run
+
+
+def _exports(cells: Mapping[str, Any]) -> str:
+    lines = ["| architecture | px | exporter | s | of plain | peak MiB | nodes | file MiB |", "|---" * 8 + "|"]
+    for key, cell in cells.items():
+        architecture, size, threads = key.split()
+        if "failed" in cell or threads != str(THREADS[-1]):
+            continue
+        plain = cell["exports"]["plain, batch 1"]["seconds"]
+        for name, export in cell["exports"].items():
+            peak = f"{export['peak_memory'] / 2**20:.0f}" if "peak_memory" in export else ""
+            lines.append(
+                f"| {architecture} | {size} | {name} | {export['seconds']:.1f} | {export['seconds'] / plain:.1f} "
+                f"| {peak} | {export['nodes']} | {export['bytes'] / 2**20:.1f} |"
+            )
+    return "\n".join(lines)
+
+
+def _latencies(cells: Mapping[str, Any]) -> tuple[str, bool]:
+    head = "| architecture | px | batch | threads | ours ms | of plain | of eager | of torch.compile | held |"
+    lines, held = [head, "|---" * 9 + "|"], True
+    for key, cell in cells.items():
+        architecture, size, threads = key.split()
+        if "failed" in cell:
+            lines.append(f"| {architecture} | {size} | | {threads} | {cell['failed']} | | | | NO |")
+            held = False
+            continue
+        for batch, latency in cell["latency"].items():
+            of, word = latency["of"], ""
+            if batch == "1" and threads == "2":
+                good = of["plain"] <= OF_PLAIN[architecture].get(size, float("inf")) and of["eager"] < OF_EAGER
+                word, held = "yes" if good else "NO", held and good
+            compiled = f"{of['compile']:.2f}" if "compile" in of else "not run"
+            lines.append(
+                f"| {architecture} | {size} | {batch} | {threads} | {latency['ms']['ours']:.1f} | {of['plain']:.2f} "
+                f"| {of['eager']:.2f} | {compiled} | {word} |"
+            )
+    return "\n".join(lines), held
+
+
+def _plot(cells: Mapping[str, Any], path: Path) -> None:
+    """Ours as a part of the plain export and of eager, at batch 1 with 2 threads."""
+    rows = [
+        (key.split()[0], key.split()[1], cell["latency"]["1"]["of"])
+        for key, cell in cells.items()
+        if "failed" not in cell and key.endswith(" 2") and "1" in cell["latency"]
+    ]
+    figure, axes = plt.subplots(figsize=(9, 1 + 0.3 * len(rows)), layout="constrained")
+    places = range(len(rows))
+    axes.barh([place - 0.2 for place in places], [of["plain"] for *_, of in rows], 0.4, label="of the plain export")
+    axes.barh([place + 0.2 for place in places], [of["eager"] for *_, of in rows], 0.4, label="of eager PyTorch")
+    axes.set_yticks(list(places), [f"{architecture}, {size} px" for architecture, size, _ in rows])
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.invert_yaxis()
+    axes.set_xlabel("latency of our graph, batch 1, 2 threads (below 1: ours is faster)")
+    axes.legend()
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+"""torchvision's maskrcnn_resnet50_fpn_v2, trained on COCO."""
+
+_base_ = [
+    "../_base_/coco_instances.py",
+    "../_base_/torchvision_rcnn_branches.py",
+    "../_base_/torchvision_weights.py",
+]
+
+card = dict(
+    what="torchvision's MaskRCNN on a ResNet-50 feature pyramid, second version",
+    paper="Benchmarking Detection Transfer Learning with Vision Transformers, Li et al., 2021, https://arxiv.org/abs/2111.11429",
+)
+
+model = dict(type="TorchvisionDetector", architecture="maskrcnn_resnet50_fpn_v2", num_classes=91)
+checkpoint = "torchvision://MaskRCNN_ResNet50_FPN_V2_Weights.COCO_V1"

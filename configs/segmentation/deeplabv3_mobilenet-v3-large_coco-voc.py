@@ -1,0 +1,15 @@
+"""torchvision's deeplabv3_mobilenet_v3_large, trained on the images of COCO with VOC's classes."""
+
+_base_ = [
+    "../_base_/voc_segmentation.py",
+    "../_base_/torchvision_segmentor.py",
+    "../_base_/torchvision_weights.py",
+]
+
+card = dict(
+    what="torchvision's DeepLabV3 on a dilated MobileNetV3-Large",
+    paper="Rethinking Atrous Convolution for Semantic Image Segmentation, Chen et al., 2017, https://arxiv.org/abs/1706.05587",
+)
+
+model = dict(type="TorchvisionSegmentor", architecture="deeplabv3_mobilenet_v3_large", num_classes=21, aux_loss=True)
+checkpoint = "torchvision://DeepLabV3_MobileNet_V3_Large_Weights.COCO_WITH_VOC_LABELS_V1"

@@ -1,0 +1,15 @@
+"""torchvision's deeplabv3_resnet50, trained on the images of COCO with VOC's classes."""
+
+_base_ = [
+    "../_base_/voc_segmentation.py",
+    "../_base_/torchvision_segmentor.py",
+    "../_base_/torchvision_weights.py",
+]
+
+card = dict(
+    what="torchvision's DeepLabV3 on a dilated ResNet-50",
+    paper="Rethinking Atrous Convolution for Semantic Image Segmentation, Chen et al., 2017, https://arxiv.org/abs/1706.05587",
+)
+
+model = dict(type="TorchvisionSegmentor", architecture="deeplabv3_resnet50", num_classes=21, aux_loss=True)
+checkpoint = "torchvision://DeepLabV3_ResNet50_Weights.COCO_WITH_VOC_LABELS_V1"

@@ -1,0 +1,54 @@
+"""FCOS: the batch is one entry, and a fixed number of detections is kept for each image."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchvision.models.detection import FCOS
+
+from rewriters.engine.rewriter import rewrites
+from rewriters.torchvision_detection.dense import class_aware_detections, level_candidates
+from rewriters.torchvision_detection.image_size import ImageSize
+from rewriters.torchvision_detection.versions import WRITTEN_FOR
+
+
+@rewrites(
+    FCOS,
+    "forward",
+    reason="loops over the images, which freezes the batch size: torchscript writes one input for each image",
+    written_for=WRITTEN_FOR,
+)
+def forward_batch(original: Callable[..., Any], self: FCOS, images: Tensor, **options: Any) -> Any:
+    """images float32 [N, 3, H, W] -> [{"boxes" [N, K, 4], "scores" [N, K], "labels" [N, K]}], padded."""
+    return original(self, [images], **options)
+
+
+@rewrites(
+    FCOS,
+    "postprocess_detections",
+    reason="keeps a data-dependent number of boxes for each image, which dynamo refuses and which freezes the batch "
+    "size under torchscript",
+    written_for=WRITTEN_FOR,
+)
+def postprocess_detections_padded(
+    original: Callable[..., Any],
+    self: FCOS,
+    head_outputs: dict[str, list[Tensor]],
+    anchors: list[list[Tensor]],
+    image_shapes: list[ImageSize],
+) -> list[dict[str, Tensor]]:
+    """{"cls_logits": [[N, A, C]], "bbox_regression": [[N, A, 4]], "bbox_ctrness": [[N, A, 1]]} by level,
+    [[anchors [A, 4]]], one image size -> [{"boxes" [N, K, 4], "scores" [N, K], "labels" [N, K]}], best first; empty
+    slots hold zeros and label -1.
+    """
+    (level_anchors,), (image_size,) = anchors, image_shapes
+    scores = [
+        torch.sqrt(logits.sigmoid() * centerness.sigmoid())
+        for logits, centerness in zip(head_outputs["cls_logits"], head_outputs["bbox_ctrness"], strict=True)
+    ]
+    fixed = not isinstance(image_size, Tensor)
+    boxes, best, labels = level_candidates(
+        scores, head_outputs["bbox_regression"], level_anchors, self.box_coder.decode, self.topk_candidates, fixed=fixed
+    )
+    return class_aware_detections(boxes, best, labels, image_size, scores[0].shape[-1], self)

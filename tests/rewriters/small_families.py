@@ -1,0 +1,83 @@
+"""A small model of every family of torchvision's detectors, and its comparison by the project's own gates."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pipeline.parity.decision_rule import decision_rule
+from pipeline.parity.gates import merged_gates
+from pipeline.parity.levels import compare_outputs
+from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
+from tests.rewriters.small_models import (
+    contract,
+    detection_specs,
+    instance_specs,
+    keypoint_specs,
+    small_faster_rcnn,
+    small_keypoint_rcnn,
+    small_mask_rcnn,
+)
+from zoo.contract import Contract
+from zoo.target import AxisRange, Target
+from zoo.tensor_spec import TensorSpec
+
+RCNNS: dict[str, tuple[Callable[..., Any], str, list[TensorSpec]]] = {
+    "faster_rcnn": (small_faster_rcnn, "detection", detection_specs(20)),
+    "mask_rcnn": (small_mask_rcnn, "instance-segmentation", instance_specs(20)),
+    # with fewer boxes: heatmaps of boxes a tenth of a pixel high turn the rounding of a resize into a jump
+    "keypoint_rcnn": (
+        functools.partial(small_keypoint_rcnn, box_score_thresh=0.5),
+        "keypoint-detection",
+        keypoint_specs(20),
+    ),
+}
+DENSE = ("retina_net", "fcos", "ssd")
+FAMILIES = (*RCNNS, *DENSE)
+DYNAMIC = Target(height=AxisRange(32, 64, 200), width=AxisRange(32, 96, 200))
+
+
+@functools.cache
+def small(family: str) -> Any:
+    """A model that has seen an image: MultiScaleRoIAlign takes the scales of its levels from the first."""
+    model: Any = RCNNS[family][0]() if family in RCNNS else small_detector(family)
+    with torch.no_grad():
+        model(list(pictures(1, 64, 96)))
+    return model
+
+
+def contract_of(model: Any, family: str, level: str = "final") -> Contract:
+    return contract(model, level) if family in RCNNS else dense_contract(model, level)
+
+
+def specs_of(family: str) -> Any:
+    return RCNNS[family][2] if family in RCNNS else detection_specs(SLOTS)
+
+
+def task_of(family: str) -> str:
+    return RCNNS[family][1] if family in RCNNS else "detection"
+
+
+def pictures(count: int, height: int, width: int, seed: int = 0) -> Tensor:
+    return torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
+
+
+def outputs(module: Contract, *inputs: Tensor) -> tuple[Tensor, ...]:
+    with torch.no_grad():
+        found: tuple[Tensor, ...] = module(*inputs)
+    return found
+
+
+def same_findings(family: str, model: Any, expected: tuple[Tensor, ...], found: list[np.ndarray]) -> int:
+    """Fails where the project's gates would; gives the number of detections."""
+    names = [spec.name for spec in specs_of(family)]
+    want = dict(zip(names, [tensor.numpy() for tensor in expected], strict=True))
+    got = dict(zip(names, found, strict=True))
+    gates = merged_gates()["graph"]
+    findings = compare_outputs(task_of(family), "final", want, got, gates, decision_rule(model))
+    assert not findings.failures
+    assert len(findings.borderline) <= max(1, 0.02 * want["num_dets"].sum())
+    return int(want["num_dets"].sum())

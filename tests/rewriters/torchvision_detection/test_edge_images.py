@@ -1,0 +1,155 @@
+"""What nobody trains on: empty, uniform and crowded pictures, equal scores, NaN. In ONNX Runtime against unpatched."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from pipeline.parity.decision_rule import decision_rule
+from pipeline.parity.gates import merged_gates
+from pipeline.parity.levels import compare_outputs, slot_problems
+from tests.rewriters.small_dense_models import SMALL, dense_contract, small_detector
+from tests.rewriters.small_models import (
+    contract,
+    detection_specs,
+    export,
+    fixed_target,
+    instance_specs,
+    keypoint_specs,
+    run,
+    small_faster_rcnn,
+    small_keypoint_rcnn,
+    small_mask_rcnn,
+)
+from zoo.contract import Contract
+
+HEIGHT, WIDTH = 64, 96
+TWO_STAGE = {
+    "faster_rcnn": (partial(small_faster_rcnn, seed=2), detection_specs, "detection"),
+    "mask_rcnn": (small_mask_rcnn, instance_specs, "instance-segmentation"),
+    "keypoint_rcnn": (small_keypoint_rcnn, keypoint_specs, "keypoint-detection"),
+}
+FAMILIES = (*TWO_STAGE, *SMALL)
+
+
+class Family:
+    """A small detector, its contract, and its graph."""
+
+    def __init__(self, name: str, folder: Path, *, scores_alike: bool = False) -> None:
+        two_stage = name in TWO_STAGE
+        make, specs, self.task = TWO_STAGE[name] if two_stage else (None, detection_specs, "detection")
+        self.model: Any = make() if make is not None else small_detector(name)
+        if scores_alike:
+            alike(self.model)
+        self.module: Contract = contract(self.model) if two_stage else dense_contract(self.model)
+        self.path = folder / f"{name}.onnx"
+        slots = specs(self.module.num_slots or 0)
+        self.names = [spec.name for spec in slots]
+        export(self.module, fixed_target(HEIGHT, WIDTH, exporter="torchscript"), self.path, slots)
+
+    def both(self, images: Tensor) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """PyTorch's and ONNX Runtime's outputs."""
+        with torch.no_grad():
+            expected = [tensor.numpy() for tensor in self.module(images)]
+        return dict(zip(self.names, expected, strict=True)), dict(zip(self.names, run(self.path, images), strict=True))
+
+    def check(self, images: Tensor) -> dict[str, np.ndarray]:
+        """The outputs, which are equal as sets."""
+        expected, found = self.both(images)
+        gates, rule = merged_gates()["graph"], decision_rule(self.model)
+        findings = compare_outputs(self.task, "final", expected, found, gates, rule)
+        assert not findings.failures
+        return found
+
+
+def alike(model: Any) -> None:
+    """All classes of all anchors and proposals score the same."""
+    deciding = [model.rpn.head.cls_logits, model.roi_heads.box_predictor.cls_score] if hasattr(model, "rpn") else []
+    deciding += [
+        layer
+        for name, layer in model.named_modules()
+        if ("classification_head" in name or "ctrness" in name) and isinstance(layer, nn.Conv2d)
+    ]
+    for layer in deciding:
+        nn.init.zeros_(layer.weight)
+        if layer.bias is not None:
+            nn.init.zeros_(layer.bias)
+    decider = getattr(model, "roi_heads", model)
+    decider.score_thresh = 0.1  # below what a quarter of the classes get each
+
+
+@contextmanager
+def lowest_index_first() -> Iterator[None]:
+    """torch's top-k and sort with the rule that graphs have for equal values; torch itself has none."""
+    own_topk, own_sort = torch.Tensor.topk, torch.Tensor.sort
+
+    def topk(self: Tensor, k: int, dim: int = -1, **_: Any) -> Any:
+        values, index = own_sort(self, stable=True, descending=True, dim=dim)
+        return values.narrow(dim, 0, k), index.narrow(dim, 0, k)
+
+    def sort(self: Tensor, dim: int = -1, descending: bool = False, **_: Any) -> Any:
+        return own_sort(self, stable=True, dim=dim, descending=descending)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.Tensor, "topk", topk)
+        patch.setattr(torch, "topk", topk)
+        patch.setattr(torch.Tensor, "sort", sort)
+        yield
+    assert torch.Tensor.topk is own_topk
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Family:
+    return Family(request.param, tmp_path_factory.mktemp("edge"))
+
+
+def crowd() -> Tensor:
+    """300 squares on a grid, each of its own colour."""
+    generator = torch.Generator().manual_seed(3)
+    image = torch.zeros(1, 3, HEIGHT, WIDTH)
+    for number in range(300):
+        y, x = 4 * (number // 24) + 2, 4 * (number % 24)
+        image[0, :, y : y + 3, x : x + 3] = torch.rand(3, 1, 1, generator=generator)
+    return image
+
+
+@pytest.mark.parametrize("grey", [0.0, 0.5, 1.0])
+def test_an_empty_or_uniform_image(family: Family, grey: float) -> None:
+    family.check(torch.full((1, 3, HEIGHT, WIDTH), grey))
+    family.check(torch.cat([torch.full((1, 3, HEIGHT, WIDTH), grey), crowd()]))
+
+
+def test_an_image_with_300_objects(family: Family) -> None:
+    assert family.check(crowd())["num_dets"][0] > 0
+
+
+def test_nan_is_no_crash_and_no_parity(family: Family) -> None:
+    """Slots hold what the contract says or NaN; the picture beside it in the batch is as it always is."""
+    good = crowd()
+    broken = good.clone()
+    broken[0, 1, 20:30, 40:50] = torch.nan
+    found = dict(zip(family.names, run(family.path, torch.cat([broken, good])), strict=True))
+    alone = family.check(good)
+    for name, tensor in found.items():
+        np.testing.assert_allclose(tensor[1], alone[name][0], atol=1e-3)
+    assert not slot_problems({name: np.nan_to_num(tensor) for name, tensor in found.items()})
+    expected, found = family.both(torch.full((1, 3, HEIGHT, WIDTH), torch.nan))
+    if np.isnan(expected["boxes"]).any() or np.isnan(found["boxes"]).any():
+        gates, rule = merged_gates()["graph"], decision_rule(family.model)
+        assert compare_outputs(family.task, "final", expected, found, gates, rule).failures
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_equal_scores_take_the_lowest_index(name: str, tmp_path: Path) -> None:
+    family = Family(name, tmp_path, scores_alike=True)
+    with lowest_index_first():
+        found = family.check(crowd())
+    assert found["num_dets"][0] > 0
+    scores = found["scores"][0, : found["num_dets"][0]]
+    assert np.ptp(scores) < 1e-6

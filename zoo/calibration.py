@@ -1,0 +1,100 @@
+"""Random weights with which torchvision's detectors find things: for proofs and measurements without a checkpoint.
+
+Fresh weights give features that vanish or explode and scores that are all alike, so that a comparison of two graphs
+compares nothing. Here batch norms learn the statistics of some pictures, and the layers that decide are scaled until
+their outputs spread.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from zoo.errors import InputError
+
+# Layers that decide, by the beginning of their name, and the mean and standard deviation of what they give; in the
+# order in which they depend on one another. `head` is a dense detector's, and of FCOS' boxes the ReLU comes after.
+SPREAD: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "GeneralizedRCNN": {
+        "rpn.head.cls_logits": (0.0, 2.0),
+        "rpn.head.bbox_pred": (0.0, 0.3),
+        "roi_heads.box_predictor.cls_score": (0.0, 2.0),
+        "roi_heads.box_predictor.bbox_pred": (0.0, 1.0),
+        "roi_heads.mask_predictor.mask_fcn_logits": (0.0, 2.0),
+        "roi_heads.keypoint_predictor.kps_score_lowres": (0.0, 3.0),
+    },
+    "RetinaNet": {
+        "head.classification_head.cls_logits": (-5.0, 1.5),
+        "head.regression_head.bbox_reg": (0.0, 0.3),
+    },
+    "FCOS": {
+        "head.classification_head.cls_logits": (-3.0, 1.5),
+        "head.regression_head.bbox_reg": (2.0, 1.0),
+        "head.regression_head.bbox_ctrness": (0.0, 1.0),
+    },
+    "SSD": {
+        "head.classification_head": (0.0, 2.0),
+        "head.regression_head": (0.0, 1.0),
+    },
+}
+PASSES = 10  # over the pictures, for the running statistics
+
+
+def calibrate(model: Any, images: Sequence[Tensor]) -> None:
+    """Changes the weights of one of torchvision's detectors in place, on pictures float32 [3, H, W], RGB, 0..1.
+
+    The model is in eval mode afterwards. Raises InputError for another kind of model.
+    """
+    kinds = [kind.__name__ for kind in type(model).__mro__ if kind.__name__ in SPREAD]
+    if not kinds:
+        raise InputError(f"model {type(model).__name__}: expected one of torchvision's detectors to calibrate")
+    with torch.no_grad():
+        _learn_statistics(model, images)
+        model.eval()
+        for start, (mean, std) in SPREAD[kinds[0]].items():
+            if layers := _deciding(model, start):
+                _spread(layers, mean, std, lambda: model(list(images)))
+
+
+def _learn_statistics(model: Any, images: Sequence[Tensor]) -> None:
+    """Running statistics of every batch norm as the plain average over the passes."""
+    norms = [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm2d)]
+    before = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.momentum = None
+    model.train()
+    batch = model.transform(list(images))[0].tensors
+    for _ in range(PASSES):
+        features = model.backbone(batch)
+        if hasattr(model, "head"):
+            model.head(list(features.values()))
+    for norm, momentum in zip(norms, before, strict=True):
+        norm.momentum = momentum
+
+
+def _deciding(model: nn.Module, start: str) -> list[Any]:
+    """Convolutions and linear layers with a bias whose name begins so: of each head the last ones."""
+    return [
+        layer
+        for name, layer in model.named_modules()
+        if name.startswith(start)
+        and isinstance(layer, nn.Conv2d | nn.ConvTranspose2d | nn.Linear)
+        and layer.bias is not None
+    ]
+
+
+def _spread(layers: Sequence[Any], mean: float, std: float, run: Callable[[], object]) -> None:
+    """Scale and shift layers so that what they give together has this mean and deviation."""
+    seen: list[Tensor] = []
+    hooks = [
+        layer.register_forward_hook(lambda _module, _args, output: seen.append(output.flatten())) for layer in layers
+    ]
+    run()
+    for hook in hooks:
+        hook.remove()
+    if not seen or not (values := torch.cat(seen)).numel():
+        return  # nothing came so far: no proposals, no detections
+    for layer in layers:
+        layer.weight *= std / values.std()
+        layer.bias.copy_((layer.bias - values.mean()) * std / values.std() + mean)

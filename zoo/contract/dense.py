@@ -1,0 +1,85 @@
+"""What torchvision's dense detectors (RetinaNet, FCOS, SSD) give before their thresholds, top-k and NMS."""
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torchvision.models.detection import FCOS, RetinaNet
+from torchvision.models.detection.ssd import SSD
+
+from zoo.contract.contract import Contract
+from zoo.contract.given_frame import in_given_frame, size_tensor
+from zoo.contract.valid_regions import valid_regions
+from zoo.tasks import Task
+from zoo.tensor_spec import TensorSpec
+
+DENSE_DETECTORS = (RetinaNet, FCOS, SSD)
+
+
+class DenseRaw(Contract):
+    """-> cls_logits float32 [N, M, C], bbox_regression float32 [N, M, 4], FCOS also bbox_ctrness float32 [N, M, 1].
+
+    M anchors of all levels, in torchvision's order; bbox_regression in the code of the model's own box coder.
+    """
+
+    def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:  # noqa: ARG002 - the model alone decides
+        return tuple(TensorSpec(name, "float32", ()) for name in self._names())
+
+    def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
+        head, _, _ = self.raw(images, image_sizes)
+        return tuple(head[name] for name in self._names())
+
+    def raw(self, images: Tensor, image_sizes: Tensor | None) -> tuple[dict[str, Tensor], Tensor, list[Any]]:
+        """The head's tensors by name, the anchors [M, 4] in pixels of the resized images, and their sizes (h, w)."""
+        model = cast("Any", self.model)
+        seen: dict[str, Any] = {}
+        hooks = [
+            module.register_forward_hook(lambda _module, _args, output, name=name: seen.update({name: output}))
+            for name, module in (
+                ("transform", model.transform),
+                ("head", model.head),
+                ("anchors", model.anchor_generator),
+            )
+        ]
+        try:
+            self.model(images if image_sizes is None else valid_regions(images, image_sizes), **self.forward_options)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return seen["head"], seen["anchors"][0], seen["transform"][0].image_sizes
+
+    def _names(self) -> tuple[str, ...]:
+        names = ("cls_logits", "bbox_regression")
+        return (*names, "bbox_ctrness") if isinstance(self.model, FCOS) else names
+
+
+class DenseDecoded(DenseRaw):
+    """-> boxes float32 [N, M, 4], scores float32 [N, M, C], as the model ranks them; before thresholds, top-k and NMS.
+
+    Boxes in pixels of the tensor given, as at level final.
+    """
+
+    def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:  # noqa: ARG002 - this class has one level
+        return (
+            TensorSpec("boxes", "float32", ("N", "M", 4)),
+            TensorSpec("scores", "float32", ("N", "M", len(task.classes))),
+        )
+
+    def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
+        head, anchors, sizes = self.raw(images, image_sizes)
+        codes = head["bbox_regression"]
+        coder = cast("Any", self.model).box_coder
+        decode = coder.decode if isinstance(self.model, FCOS) else coder.decode_single
+        boxes = decode(codes.reshape(-1, 4), anchors.expand_as(codes).reshape(-1, 4)).reshape(codes.shape)
+        given = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes
+        return in_given_frame(boxes, sizes, given), _scores(self.model, head)
+
+
+def _scores(model: nn.Module, head: dict[str, Tensor]) -> Tensor:
+    """[N, M, C], each family's own; SSD's first column is the background's."""
+    logits = head["cls_logits"]
+    if isinstance(model, SSD):
+        return logits.softmax(dim=-1)
+    if isinstance(model, FCOS):
+        return torch.sqrt(logits.sigmoid() * head["bbox_ctrness"].sigmoid())
+    return logits.sigmoid()

@@ -1,0 +1,46 @@
+"""Instances of torchvision's Mask R-CNN, at level final."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+from torch import Tensor, nn
+from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
+
+from zoo.contract.detection import DetectionFinal
+from zoo.contract.padding import batched
+from zoo.errors import InputError
+
+
+class InstanceSegmentationFinal(DetectionFinal):
+    """-> the outputs of DetectionFinal, and masks float32 [N, K, 28, 28]: probabilities in cells of the box.
+
+    Raises InputError for a model without masks.
+    """
+
+    def __init__(self, model: GeneralizedRCNN, forward: Mapping[str, Any]) -> None:
+        super().__init__(model, forward)
+        if not model.roi_heads.has_mask():
+            raise InputError(f"model {type(model).__name__} gives no masks, which instance-segmentation needs")
+
+    def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
+        with head_masks(self.model) as masks:
+            detections = super().forward(images, image_sizes)
+        return (*detections, batched(masks, self.num_slots, rank=4))
+
+
+@contextmanager
+def head_masks(model: nn.Module) -> Iterator[list[Tensor]]:
+    """Gathers masks as the RoI heads give them: probabilities [n, 28, 28] for each image, or [N, K, 28, 28] padded.
+
+    torchvision pastes them to the image afterwards, and keeps only that.
+    """
+    seen: list[Tensor] = []
+    heads = cast("GeneralizedRCNN", model).roi_heads
+    hook = heads.register_forward_hook(
+        lambda _module, _args, output: seen.extend(entry["masks"].squeeze(-3) for entry in output[0])
+    )
+    try:
+        yield seen
+    finally:
+        hook.remove()

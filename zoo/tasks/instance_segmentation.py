@@ -1,0 +1,53 @@
+"""Objects as boxes with masks."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from zoo.preprocess import Geometry
+from zoo.structures import InstanceSegmentationResult, Result
+from zoo.structures.instance_segmentation_result import MASK_SIDE
+from zoo.tasks.detection import Detection
+from zoo.tasks.task import Array
+from zoo.tensor_spec import TensorSpec
+
+OPACITY = 0.5
+
+
+class InstanceSegmentation(Detection):
+    """Detections with a mask each: probabilities in 28 x 28 cells of the box. Empty slots have masks of zeros."""
+
+    name: ClassVar[str] = "instance-segmentation"
+    metric: ClassVar[str] = "CocoMaskAP"
+
+    def draw(self, image: Array, result: Result) -> Array:
+        """Masks and boxes in the colour of their class, with name and score; the best lie on top."""
+        if not isinstance(result, InstanceSegmentationResult):
+            raise self._wrong_result(result)
+        from zoo.tasks.drawing import color  # most processes never draw
+
+        canvas = image.copy()
+        masks = result.image_masks(*image.shape[:2])
+        for mask, label in zip(masks[::-1], result.labels[::-1].tolist(), strict=True):
+            canvas[mask] = np.round(canvas[mask] * (1 - OPACITY) + np.array(color(label)) * OPACITY)
+        return super().draw(canvas, result)
+
+    def _outputs(self, level: str) -> tuple[TensorSpec, ...]:
+        masks = TensorSpec("masks", "float32", ("N", "K", MASK_SIDE, MASK_SIDE))
+        return (*super()._outputs(level), masks) if level == "final" else super()._outputs(level)
+
+    def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
+        return [
+            InstanceSegmentationResult(
+                geometry.boxes_to_image(boxes[:count], clip=False),  # the frame of the mask
+                scores[:count].copy(),
+                labels[:count].copy(),
+                masks[:count].copy(),
+            )
+            for count, boxes, scores, labels, masks, geometry in zip(
+                *(outputs[name] for name in ("num_dets", "boxes", "scores", "labels", "masks")),
+                geometries,
+                strict=False,
+            )
+        ]
