@@ -33,9 +33,10 @@ COCO_CLASSES = 91
 
 def pictures(count: int, size: tuple[int, int]) -> Tensor:
     """The first validation pictures, over and over, stretched to (height, width): float32 [count, 3, H, W], RGB."""
-    paths = sorted(VAL.glob("*.jpg"))[:4]
-    stretched = [cv2.resize(cv2.imread(str(paths[i % 4])), size[::-1])[..., ::-1].copy() for i in range(count)]
-    return torch.stack([torch.from_numpy(image).permute(2, 0, 1).float() / 255 for image in stretched])
+    found = [cv2.imread(str(path)) for path in sorted(VAL.glob("*.jpg"))[:4]]
+    stretched = [cv2.resize(image, size[::-1])[..., ::-1].copy() for image in found if image is not None]
+    tensors = [torch.from_numpy(image).permute(2, 0, 1).float() / 255 for image in stretched]
+    return torch.stack([tensors[number % len(tensors)] for number in range(count)])
 
 
 def calibrated(architecture: str, size: tuple[int, int]) -> Any:

@@ -95,7 +95,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.cell:
         warnings.simplefilter("ignore")
-        print(json.dumps(_cell(*args.cell.split(), args.batches, compiled=not args.no_compile)))
+        architecture, size, threads = args.cell.split()
+        print(json.dumps(_cell(architecture, size, int(threads), args.batches, compiled=not args.no_compile)))
         return 0
     state = state_of(args.state, "torch", "torchvision", "onnxruntime")
     for architecture in args.architectures or ARCHITECTURES:
@@ -140,9 +141,8 @@ def _in_a_process(key: str, threads: int, flags: list[str]) -> dict[str, Any]:
     return content
 
 
-def _cell(architecture: str, size: str, threads: str, batches: list[int], *, compiled: bool) -> dict[str, Any]:
-    count = int(threads)
-    torch.set_num_threads(count)
+def _cell(architecture: str, size: str, threads: int, batches: list[int], *, compiled: bool) -> dict[str, Any]:
+    torch.set_num_threads(threads)
     height, width = SIZES[size]
     model = calibrated(architecture, (height, width))
     cell: dict[str, Any] = {"exports": {}, "latency": {}}
@@ -159,8 +159,8 @@ def _cell(architecture: str, size: str, threads: str, batches: list[int], *, com
         cell["exports"][f"plain, batch {batch}"] = _file(plain, time.perf_counter() - begin)
         feed = {"images": images.numpy()}
         runs: dict[str, Callable[[], Any]] = {
-            "ours": session_run(open_session(ours, count), feed),
-            "plain": session_run(open_session(plain, count), feed),
+            "ours": session_run(open_session(ours, threads), feed),
+            "plain": session_run(open_session(plain, threads), feed),
             "eager": _inference(module, images),
         }
         if compiled:
