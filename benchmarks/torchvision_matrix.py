@@ -153,8 +153,8 @@ def _exported_and_compared(
         findings = compare_outputs(task.name, "final", reference.outputs, outputs, gates, rule)
         if findings.failures:
             raise AssertionError(f"{list(images.shape)}: {'; '.join(findings.failures)}")
-        if not reference.outputs["num_dets"].all():
-            raise AssertionError(f"{list(images.shape)}: nothing to compare in a picture")
+        if not reference.outputs["num_dets"].any():
+            raise AssertionError(f"{list(images.shape)}: PyTorch finds nothing, so there is nothing to compare")
         compared += int(reference.outputs["num_dets"].sum())
         borderline += len(findings.borderline)
     return compared, borderline

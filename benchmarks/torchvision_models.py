@@ -14,13 +14,13 @@ from zoo.tasks import Task, build_task
 VAL = Path(__file__).resolve().parents[1] / "zoo/data/digits/val/images"
 # By torchvision's name: the task, and options that leave some tens of detections, not hundreds near a threshold.
 ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
-    "fasterrcnn_resnet50_fpn": ("Detection", {"box_score_thresh": 0.3}),
-    "fasterrcnn_resnet50_fpn_v2": ("Detection", {"box_score_thresh": 0.3}),
-    "fasterrcnn_mobilenet_v3_large_fpn": ("Detection", {"box_score_thresh": 0.3}),
-    "fasterrcnn_mobilenet_v3_large_320_fpn": ("Detection", {"box_score_thresh": 0.3}),
-    "maskrcnn_resnet50_fpn": ("InstanceSegmentation", {"box_score_thresh": 0.3}),
-    "maskrcnn_resnet50_fpn_v2": ("InstanceSegmentation", {"box_score_thresh": 0.3}),
-    "keypointrcnn_resnet50_fpn": ("KeypointDetection", {"box_score_thresh": 0.3}),
+    "fasterrcnn_resnet50_fpn": ("Detection", {"box_score_thresh": 0.2}),
+    "fasterrcnn_resnet50_fpn_v2": ("Detection", {"box_score_thresh": 0.2}),
+    "fasterrcnn_mobilenet_v3_large_fpn": ("Detection", {"box_score_thresh": 0.2}),
+    "fasterrcnn_mobilenet_v3_large_320_fpn": ("Detection", {"box_score_thresh": 0.2}),
+    "maskrcnn_resnet50_fpn": ("InstanceSegmentation", {"box_score_thresh": 0.2}),
+    "maskrcnn_resnet50_fpn_v2": ("InstanceSegmentation", {"box_score_thresh": 0.2}),
+    "keypointrcnn_resnet50_fpn": ("KeypointDetection", {"box_score_thresh": 0.2}),
     "retinanet_resnet50_fpn": ("Detection", {}),
     "retinanet_resnet50_fpn_v2": ("Detection", {}),
     "fcos_resnet50_fpn": ("Detection", {}),
