@@ -24,9 +24,9 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 import numpy as np
 import torch
-from measured import interleaved, machine, ratio, write_page
+from measured import interleaved, machine, ratio, shipped_configs, write_page
 from mmengine.config import Config
-from sessions import open_session, plain_export, session_run
+from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor, nn
 
 from pipeline.deploy_target import target_preprocess
@@ -34,32 +34,20 @@ from pipeline.export_step import export_step
 from pipeline.job import plan_job
 from pipeline.parity.reference_input import reference_input
 from pipeline.reference_run import run_reference
-from zoo import build_model, list_models
+from zoo import build_model
 from zoo.config import load_config
 from zoo.contract import contract_module
+from zoo.tasks import Detection, Task
 
 LIMIT = 1.03
 PLAIN_LIMITS = {"faster-rcnn_r18-fpn_digits": 0.85, "fcn_r18-slide_digits": 0.85}
 EXPORTERS = ("dynamo", "torchscript")
 
 
-class OneImage(nn.Module):
-    """torchvision's detector as a plain export takes it: one image, a list of one."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, image: Tensor) -> tuple[Tensor, ...]:
-        """image [1, 3, H, W] -> boxes [n, 4], labels [n], scores [n]."""
-        (found,) = self.model([image[0]])
-        return found["boxes"], found["labels"], found["scores"]
-
-
 def main() -> int:
     """Print the table; 3 where a target was missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("configs", nargs="*", help="default: all of configs/")
+    parser.add_argument("configs", nargs="*", help="default: the shipped ones")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--page", type=Path, help="write the table into this Markdown page")
@@ -67,7 +55,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     rows = []
-    for path in args.configs or list_models(ROOT / "configs"):
+    for path in args.configs or shipped_configs():
         rows += _rows(load_config(path), args.rounds)
     head = "| model | exporter | ours ms | of plain export | of eager PyTorch | nodes ours / plain | held |"
     table = "\n".join([head, "|---|---|---|---|---|---|---|", *(_line(row) for row in rows)])
@@ -95,7 +83,7 @@ def _rows(config: Config, rounds: int) -> list[dict[str, Any]]:
     size = (job.target.height.opt, job.target.width.opt)
     image = reference_input(job.images[0].pixels, {**target_preprocess(config, job.target), "size": size}).tensor
     image = image.reshape(1, 3, *size)
-    plain = OneImage(model).eval() if job.task.name == "detection" else module
+    plain = PlainDetector(model).eval() if isinstance(job.task, Detection) else module
     files: dict[str, bytes] = {"plain": plain_export(plain, image)}
     with tempfile.TemporaryDirectory() as folder:
         for exporter in EXPORTERS:
@@ -107,7 +95,7 @@ def _rows(config: Config, rounds: int) -> list[dict[str, Any]]:
     for kind, content in files.items():
         runs[kind] = session_run(open_session(content), feed)
     runs["eager"] = _eager(plain, image)
-    _check_equal(job.task.name, runs)
+    _check_equal(job.task, runs)
     seconds = interleaved(runs, rounds)
     rows = []
     for exporter in EXPORTERS:
@@ -134,9 +122,9 @@ def _eager(module: nn.Module, image: Tensor) -> Callable[[], Any]:
     return run
 
 
-def _check_equal(task: str, runs: dict[str, Callable[[], Any]]) -> None:
+def _check_equal(task: Task, runs: dict[str, Callable[[], Any]]) -> None:
     """The three do the same work: as many detections, or the same label map."""
-    if task == "detection":
+    if isinstance(task, Detection):
         counts = {kind: int(np.asarray(runs[kind]()[0])[0]) for kind in EXPORTERS}
         counts |= {kind: len(runs[kind]()[0]) for kind in ("plain", "eager")}
         if len(set(counts.values())) != 1:

@@ -16,6 +16,11 @@ STAMP = "made with"
 PAUSE = 0.1  # seconds; ONNX Runtime's threads spin for 50 ms after a run, and would take a core from the next one
 
 
+def shipped_configs() -> list[str]:
+    """The configs whose weights are in the repository."""
+    return [str(path) for path in sorted((ROOT / "configs").rglob("*_digits.py")) if path.parent.name != "_base_"]
+
+
 def machine(*packages: str) -> str:
     """Processor, threads and versions, for the line above a table."""
     found = ", ".join(f"{package} {version(package)}" for package in packages)

@@ -1,4 +1,4 @@
-"""The pass matrix: every config, both exporters, static and dynamic batch, two image sizes; parity in each cell.
+"""The pass matrix: each shipped config, both exporters, static and dynamic batch, two image sizes; parity in each.
 
 Each cell is a whole deploy into a temporary folder on eight validation images: export, ONNX Runtime, both comparisons
 with the unpatched model. A dynamic batch is compared at 1, 2 and 5 in one cell.
@@ -18,10 +18,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
-from measured import STAMP, keep, machine, state_of, write_page
+from measured import STAMP, keep, machine, shipped_configs, state_of, write_page
 
 from pipeline.deploying import make_deployment
-from zoo import Target, list_models
+from zoo import Target
 from zoo.config import config_target, load_config
 from zoo.errors import ZooportError
 from zoo.target import AxisRange
@@ -45,7 +45,7 @@ def main() -> int:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     state = state_of(args.state, "torch", "torchvision", "onnxruntime")
-    for path in list_models(ROOT / "configs"):
+    for path in shipped_configs():
         for target, cell in _targets(path):
             key = " | ".join(cell)
             if key not in state:

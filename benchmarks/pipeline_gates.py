@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 import cv2
 import numpy as np
-from measured import machine, write_page
+from measured import machine, shipped_configs, write_page
 from numpy.typing import NDArray
 
 from backends import load
@@ -29,7 +29,7 @@ from pipeline.parity.detections import pair_detections
 from pipeline.parity.pipeline_parity import EXPLAINED, in_tensor, pipeline_case
 from pipeline.parity.records import Figure, Findings
 from pipeline.parity.reference_result import reference_result
-from zoo import build_model, list_models
+from zoo import build_model
 from zoo.structures import DetectionResult
 
 VAL = ROOT / "zoo/data/digits/val/images"
@@ -63,7 +63,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     pictures = list(_pictures())
     lines, notes, missed = [HEAD], [], 0
-    for path in list_models(ROOT / "configs"):
+    for path in shipped_configs():
         job = plan_job(path, None, (), args.work_dir)
         found, pairs = _compare(job, path, pictures)
         lines += [row.words(job.name) for row in _rows(found, pairs, job.gates["pipeline"])]

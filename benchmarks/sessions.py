@@ -8,6 +8,31 @@ from typing import Any
 import onnxruntime as ort
 import torch
 from torch import Tensor, nn
+from torchvision.models.detection import MaskRCNN
+
+from zoo.contract.instance_segmentation import head_masks
+
+
+class PlainDetector(nn.Module):
+    """torchvision's detector as a plain export takes it: the batch as a list.
+
+    Masks stay in their boxes, as in our graphs: what pastes them to the image is then no part of an exported graph.
+    Eager PyTorch pastes them all the same, for torchvision cannot do without.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        """images [N, 3, H, W] -> boxes [n, 4], labels [n], scores [n] and what else there is, image after image."""
+        if isinstance(self.model, MaskRCNN):
+            with head_masks(self.model) as masks:
+                found = self.model(list(images))
+            found = [{**detections, "masks": mask} for detections, mask in zip(found, masks, strict=True)]
+        else:
+            found = self.model(list(images))
+        return tuple(tensor for detections in found for tensor in detections.values())
 
 
 def plain_export(module: nn.Module, image: Tensor) -> bytes:

@@ -34,8 +34,8 @@ import matplotlib.pyplot as plt
 import onnx
 import torch
 from measured import interleaved, keep, machine, ratio, state_of, write_page
-from sessions import open_session, plain_export, session_run
-from torch import Tensor, nn
+from sessions import PlainDetector, open_session, plain_export, session_run
+from torch import Tensor
 from torchvision_models import ARCHITECTURES, calibrated, pictures, task_of
 
 from pipeline.output_specs import output_specs
@@ -69,18 +69,6 @@ OF_PLAIN: Mapping[str, Mapping[str, float]] = {
 }
 
 
-class Images(nn.Module):
-    """torchvision's detector as a plain export takes it: the batch as a list."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        """images [N, 3, H, W] -> what the model gives for each image, one tensor after another."""
-        return tuple(tensor for found in self.model(list(images)) for tensor in found.values())
-
-
 def main() -> int:
     """Print the tables; 3 where a target was missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -104,7 +92,7 @@ def main() -> int:
             for threads in args.threads:
                 key = f"{architecture} {size} {threads}"
                 if key not in state:
-                    state[key] = _in_a_process(key, threads, sys.argv[1:])
+                    state[key] = _in_a_process(key, threads, args.batches, compiled=not args.no_compile)
                     keep(state, args.state)
                     print(f"{key}: {state[key].get('failed', 'done')}", flush=True)
     cells = {key: cell for key, cell in state.items() if isinstance(cell, dict)}
@@ -124,12 +112,9 @@ def main() -> int:
     return 0 if held else 3
 
 
-def _in_a_process(key: str, threads: int, flags: list[str]) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--cell", key, *(flag for flag in flags if flag == "--no-compile")]
-    if "--batches" in flags:
-        start = flags.index("--batches") + 1
-        stop = next((i for i in range(start, len(flags)) if not flags[i].isdigit()), len(flags))
-        command += ["--batches", *flags[start:stop]]
+def _in_a_process(key: str, threads: int, batches: list[int], *, compiled: bool) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--cell", key, "--batches", *map(str, batches)]
+    command += [] if compiled else ["--no-compile"]
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONWARNINGS": "ignore"}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=environment)
@@ -151,7 +136,7 @@ def _cell(architecture: str, size: str, threads: int, batches: list[int], *, com
         for exporter in reversed(EXPORTERS):  # the file of dynamo stays
             cell["exports"][exporter] = _export(model, architecture, exporter, (height, width), path)
         ours = path.read_bytes()
-    module = Images(model).eval()
+    module = PlainDetector(model).eval()
     for batch in batches:
         images = pictures(batch, (height, width))
         begin = time.perf_counter()

@@ -11,7 +11,6 @@ from pipeline.describe import ONNX_FILE, onnx_metadata
 from pipeline.job import Job
 from pipeline.output_specs import output_specs
 from pipeline.parity.graph_inputs import stacked
-from pipeline.parity.graph_parity import level_outputs
 from pipeline.reference_run import ReferenceRun
 from rewriters import ExportRecord, export_onnx
 from zoo.contract import contract_module
@@ -29,7 +28,7 @@ def export_step(job: Job, model: nn.Module, reference: ReferenceRun, folder: Pat
         target,
         folder / ONNX_FILE,
         example={"images": _example(job, reference)},
-        output_specs=output_specs(level_outputs(contract, job.task, target.level), target, reference.graph),
+        output_specs=output_specs(contract.outputs(job.task, target.level), target, reference.graph),
         required_rewriters=job.config.get("export", {}).get("rewriters", ()),
         metadata=onnx_metadata(job),
     )

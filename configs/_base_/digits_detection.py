@@ -10,3 +10,4 @@ task = dict(
 dataset = dict(type="DigitsDetection", split="val")
 gate_dataset = dict(type="DigitsDetection", split="gate")
 evaluator = dict(type="CocoBoxAP")
+preprocess = dict(size=(256, 320), resize="letterbox", interpolation="bilinear", pad_value=114)

@@ -22,7 +22,6 @@ model = dict(
     detections_per_img=100,
 )
 checkpoint = "../../zoo/weights/fcos_r18-fpn_digits.safetensors"
-preprocess = dict(size=(256, 320), resize="letterbox", interpolation="bilinear", pad_value=114)
 train = dict(
     batch_size=8,
     iterations=900,

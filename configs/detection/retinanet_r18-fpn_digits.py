@@ -24,7 +24,6 @@ model = dict(
     detections_per_img=100,
 )
 checkpoint = "../../zoo/weights/retinanet_r18-fpn_digits.safetensors"
-preprocess = dict(size=(256, 320), resize="letterbox", interpolation="bilinear", pad_value=114)
 train = dict(
     batch_size=8,
     pretrain=dict(iterations=600, batch_size=128, side=64, lr=3e-3),

@@ -10,7 +10,8 @@ card = dict(
 
 # size is the width and height that preprocess makes: torchvision's own resize stays the identity.
 model = dict(
-    type="SSDLite",
+    type="SSD",
+    lite=True,
     num_classes=11,
     backbone=dict(base_channels=12, out_channels=64, first_stage=2),
     size=(320, 256),
@@ -22,7 +23,6 @@ model = dict(
     detections_per_img=100,
 )
 checkpoint = "../../zoo/weights/ssdlite_r18-fpn_digits.safetensors"
-preprocess = dict(size=(256, 320), resize="letterbox", interpolation="bilinear", pad_value=114)
 train = dict(
     batch_size=8,
     iterations=1200,

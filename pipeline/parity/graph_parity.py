@@ -17,7 +17,7 @@ from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.levels import compare_outputs
 from pipeline.parity.records import Case
-from zoo.contract import Contract, contract_module
+from zoo.contract import contract_module
 from zoo.contract.segmentation import model_logits
 from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
@@ -25,13 +25,6 @@ from zoo.tensor_spec import TensorSpec
 Array = NDArray[Any]
 
 IMAGES = TensorSpec("images", "float32", ("batch", 3, "height", "width"))
-# The head's own tensors, in the order in which zoo.contract gives them.
-RAW_OUTPUTS: Mapping[str, tuple[str, ...]] = {
-    "detection": ("proposals", "class_logits", "box_regression"),
-    "keypoint-detection": ("proposals", "class_logits", "box_regression"),
-    "instance-segmentation": ("proposals", "class_logits", "box_regression"),
-    "semantic-segmentation": ("logits",),
-}
 
 
 @dataclass(frozen=True)
@@ -43,17 +36,12 @@ class GraphReference:
     logits: Array | None = None
 
 
-def level_outputs(contract: Contract, task: Task, level: str) -> tuple[TensorSpec, ...]:
-    """The contract's outputs; for level "raw", where the contract leaves them open, by name alone (shape ())."""
-    return contract.outputs(task, level) or tuple(TensorSpec(name, "float32", ()) for name in RAW_OUTPUTS[task.name])
-
-
 def graph_references(
     model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], inputs: Iterable[GraphInput]
 ) -> list[GraphReference]:
     """Run the unpatched model in eager PyTorch on every case. InputError where it has no such level."""
     contract = contract_module(model, task, level, forward)
-    runner = PyTorchRunner(contract, (IMAGES,), level_outputs(contract, task, level))
+    runner = PyTorchRunner(contract, (IMAGES,), contract.outputs(task, level))
     references = []
     with _own_output(contract.model) as seen:
         for given in inputs:

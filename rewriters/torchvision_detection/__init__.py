@@ -7,8 +7,8 @@ is a box of zeros, with label -1 where it has a label.
 
 from rewriters.torchvision_detection import (
     anchor_generator,
+    batch_as_one_entry,
     fcos,
-    generalized_rcnn,
     multi_scale_roi_align,
     region_proposal_network,
     retina_net,
@@ -21,8 +21,8 @@ from rewriters.torchvision_detection import (
 
 __all__ = [
     "anchor_generator",
+    "batch_as_one_entry",
     "fcos",
-    "generalized_rcnn",
     "multi_scale_roi_align",
     "region_proposal_network",
     "retina_net",

@@ -1,4 +1,4 @@
-"""FCOS: the batch is one entry, and a fixed number of detections is kept for each image."""
+"""FCOS: a fixed number of detections is kept for each image."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,17 +11,6 @@ from rewriters.engine.rewriter import rewrites
 from rewriters.torchvision_detection.dense import class_aware_detections, level_candidates
 from rewriters.torchvision_detection.image_size import ImageSize
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
-
-
-@rewrites(
-    FCOS,
-    "forward",
-    reason="loops over the images, which freezes the batch size: torchscript writes one input for each image",
-    written_for=WRITTEN_FOR,
-)
-def forward_batch(original: Callable[..., Any], self: FCOS, images: Tensor, **options: Any) -> Any:
-    """images float32 [N, 3, H, W] -> [{"boxes" [N, K, 4], "scores" [N, K], "labels" [N, K]}], padded."""
-    return original(self, [images], **options)
 
 
 @rewrites(

@@ -77,5 +77,6 @@ def _keypoints(
     run = torch.cat([torch.ones_like(used[:1]), used[1:]])  # ONNX Runtime's Scan refuses to run over nothing
     rois = used_rows(with_image_index(boxes), run)
     maps = heads.keypoint_predictor(heads.keypoint_head(heads.keypoint_roi_pool(features, [rois], image_shapes)))
-    found: Tensor = to_slots(heatmap_keypoints(maps, rois[:, 1:]), run) * used[:, None, None]
+    slots: Tensor = to_slots(heatmap_keypoints(maps, rois[:, 1:]), run)
+    found = torch.where(used[:, None, None], slots, torch.zeros_like(slots))
     return found.reshape(-1, labels.shape[1], *found.shape[1:])

@@ -18,6 +18,7 @@ from rewriters.engine.fixed_size import require_fixed_size
 from rewriters.engine.rewriter import rewrites
 from rewriters.ops.nms_keep import nms_keep
 from rewriters.torchvision_detection.anchor_generator import forward_constant
+from rewriters.torchvision_detection.batch_as_one_entry import LOOPS, forward_batch
 from rewriters.torchvision_detection.dense import best_slots
 from rewriters.torchvision_detection.padded import gather_rows, without
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
@@ -26,17 +27,17 @@ from rewriters.torchvision_detection.versions import WRITTEN_FOR
 @rewrites(
     SSD,
     "forward",
-    reason="loops over the images, which freezes the batch size: torchscript writes one input for each image",
+    reason=LOOPS,
     written_for=WRITTEN_FOR,
 )
-def forward_batch(original: Callable[..., Any], self: SSD, images: Tensor, **options: Any) -> Any:
+def forward_of_fixed_size(original: Callable[..., Any], self: SSD, images: Tensor, **options: Any) -> Any:
     """images float32 [N, 3, H, W] -> [{"boxes" [N, K, 4], "scores" [N, K], "labels" [N, K]}], padded.
 
     Raises ExportError for a dynamic size and a transform of the user's own that does not resize to a fixed one.
     """
     if self.transform.fixed_size is None:
         require_fixed_size("an SSD whose transform has no fixed_size")
-    return original(self, [images], **options)
+    return forward_batch(original, self, images, **options)
 
 
 @rewrites(

@@ -16,6 +16,8 @@ class Contract(nn.Module):
     """
 
     num_slots: int | None = None
+    raw_names: tuple[str, ...] = ()
+    """The head's own tensors, float32, for level "raw", which the task leaves open."""
 
     def __init__(self, model: nn.Module, forward: Mapping[str, Any]) -> None:
         super().__init__()
@@ -26,6 +28,6 @@ class Contract(nn.Module):
     def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:
         """The tensors of forward, in order: the task's own contract where the model's family has no other.
 
-        Of level "raw" names and dtypes alone, shape (); empty where the task leaves them to its caller.
+        Of level "raw" names and dtypes alone, shape ().
         """
-        return task.outputs(level)
+        return task.outputs(level) or tuple(TensorSpec(name, "float32", ()) for name in self.raw_names)

@@ -1,5 +1,6 @@
 """What torchvision's dense detectors (RetinaNet, FCOS, SSD) give before their thresholds, top-k and NMS."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import torch
@@ -9,6 +10,7 @@ from torchvision.models.detection.ssd import SSD
 
 from zoo.contract.contract import Contract
 from zoo.contract.given_frame import in_given_frame, size_tensor
+from zoo.contract.module_outputs import module_outputs
 from zoo.contract.valid_regions import valid_regions
 from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
@@ -22,35 +24,23 @@ class DenseRaw(Contract):
     M anchors of all levels, in torchvision's order; bbox_regression in the code of the model's own box coder.
     """
 
-    def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:  # noqa: ARG002 - the model alone decides
-        return tuple(TensorSpec(name, "float32", ()) for name in self._names())
+    def __init__(self, model: nn.Module, forward: Mapping[str, Any]) -> None:
+        super().__init__(model, forward)
+        names = ("cls_logits", "bbox_regression")
+        self.raw_names = (*names, "bbox_ctrness") if isinstance(model, FCOS) else names
 
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
         head, _, _ = self.raw(images, image_sizes)
-        return tuple(head[name] for name in self._names())
+        return tuple(head[name] for name in self.raw_names)
 
     def raw(self, images: Tensor, image_sizes: Tensor | None) -> tuple[dict[str, Tensor], Tensor, list[Any]]:
         """The head's tensors by name, the anchors [M, 4] in pixels of the resized images, and their sizes (h, w)."""
         model = cast("Any", self.model)
-        seen: dict[str, Any] = {}
-        hooks = [
-            module.register_forward_hook(lambda _module, _args, output, name=name: seen.update({name: output}))
-            for name, module in (
-                ("transform", model.transform),
-                ("head", model.head),
-                ("anchors", model.anchor_generator),
-            )
-        ]
-        try:
-            self.model(images if image_sizes is None else valid_regions(images, image_sizes), **self.forward_options)
-        finally:
-            for hook in hooks:
-                hook.remove()
+        given = images if image_sizes is None else valid_regions(images, image_sizes)
+        parts = {"transform": model.transform, "head": model.head, "anchors": model.anchor_generator}
+        with module_outputs(parts) as seen:
+            self.model(given, **self.forward_options)
         return seen["head"], seen["anchors"][0], seen["transform"][0].image_sizes
-
-    def _names(self) -> tuple[str, ...]:
-        names = ("cls_logits", "bbox_regression")
-        return (*names, "bbox_ctrness") if isinstance(self.model, FCOS) else names
 
 
 class DenseDecoded(DenseRaw):

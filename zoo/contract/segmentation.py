@@ -42,6 +42,8 @@ class SegmentationFinal(Contract):
 class SegmentationRaw(Contract):
     """-> logits float32 [N, C, h, w] of the head, at its own resolution."""
 
+    raw_names: tuple[str, ...] = ("logits",)
+
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         seen: list[Tensor] = []
         hook = self._head().register_forward_hook(lambda _module, _args, output: seen.append(output))

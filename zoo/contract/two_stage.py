@@ -9,6 +9,7 @@ from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
 from zoo.contract.contract import Contract
 from zoo.contract.given_frame import in_given_frame, size_tensor
+from zoo.contract.module_outputs import module_outputs
 from zoo.contract.padding import batched
 from zoo.contract.valid_regions import valid_regions
 
@@ -18,6 +19,8 @@ class TwoStageRaw(Contract):
 
     Proposals in pixels of the detector's own resized image; unused slots hold zeros.
     """
+
+    raw_names: tuple[str, ...] = ("proposals", "class_logits", "box_regression")
 
     def __init__(self, model: GeneralizedRCNN, forward: Mapping[str, Any]) -> None:
         super().__init__(model, forward)
@@ -29,21 +32,10 @@ class TwoStageRaw(Contract):
     def raw(self, images: Tensor, image_sizes: Tensor | None) -> tuple[Tensor, Tensor, Tensor, list[Any]]:
         """The level's tensors, and the (h, w) of each resized image."""
         model = cast("GeneralizedRCNN", self.model)
-        seen: dict[str, Any] = {}
-        hooks = [
-            module.register_forward_hook(lambda _module, _args, output, name=name: seen.update({name: output}))
-            for name, module in (
-                ("transform", model.transform),
-                ("rpn", model.rpn),
-                ("predictor", model.roi_heads.box_predictor),
-            )
-        ]
-        try:
-            given: Any = images if image_sizes is None else valid_regions(images, image_sizes)
+        given: Any = images if image_sizes is None else valid_regions(images, image_sizes)
+        parts = {"transform": model.transform, "rpn": model.rpn, "predictor": model.roi_heads.box_predictor}
+        with module_outputs(parts) as seen:
             model(given, **self.forward_options)
-        finally:
-            for hook in hooks:
-                hook.remove()
         proposals: list[Tensor] = seen["rpn"][0]
         used = batched([torch.ones_like(entry[..., :1]) for entry in proposals], self.num_slots, rank=3)
         if len(proposals) == 1:  # one image, or the padded batch: its empty slots have no area

@@ -44,7 +44,7 @@ FAMILIES: dict[str, tuple[Callable[[], Contract], list[TensorSpec]]] = {
     "retina_net": (lambda: dense_contract(small_detector("retina_net")), detection_specs(SLOTS)),
     "fcos": (lambda: dense_contract(small_detector("fcos")), detection_specs(SLOTS)),
     "ssd": (lambda: dense_contract(small_detector("ssd")), detection_specs(SLOTS)),
-    "ssdlite": (lambda: dense_contract(small_detector("ssd", type="SSDLite")), detection_specs(SLOTS)),
+    "ssdlite": (lambda: dense_contract(small_detector("ssd", lite=True)), detection_specs(SLOTS)),
 }
 FORMS = [
     pytest.param((family, exporter), marks=[pytest.mark.slow] if exporter == "dynamo" else [])

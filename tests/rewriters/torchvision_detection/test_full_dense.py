@@ -11,25 +11,21 @@ from torch import Tensor, nn
 from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
-from tests.rewriters.small_dense_models import dense_contract, spread_out
+from tests.rewriters.small_dense_models import dense_contract
 from tests.rewriters.small_models import CLASSES, detection_specs, export, fixed_target, run
+from zoo.calibration import calibrate
 from zoo.registry import MODELS
 
 pytestmark = pytest.mark.slow
 
 HEIGHT, WIDTH = 128, 160
 RESIZE = {"min_size": HEIGHT, "max_size": WIDTH}
-SPREAD = {"cls_logits": (-5.0, 1.5), "bbox_regression": (0.0, 0.3)}
-# The builder's options, and the mean and spread of each of the head's outputs.
-ARCHITECTURES: dict[str, tuple[dict[str, Any], dict[str, tuple[float, float]]]] = {
-    "retinanet_resnet50_fpn": (RESIZE, SPREAD),
-    "retinanet_resnet50_fpn_v2": (RESIZE, SPREAD),
-    "fcos_resnet50_fpn": (RESIZE, {"cls_logits": (-3.0, 1.5), "bbox_regression": (2.0, 1.0), "bbox_ctrness": (0, 1)}),
-    "ssd300_vgg16": ({"score_thresh": 0.5}, {"cls_logits": (0.0, 1.5), "bbox_regression": (0.0, 1.0)}),
-    "ssdlite320_mobilenet_v3_large": (
-        {"score_thresh": 0.5},
-        {"cls_logits": (0.0, 1.5), "bbox_regression": (0.0, 1.0)},
-    ),
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "retinanet_resnet50_fpn": RESIZE,
+    "retinanet_resnet50_fpn_v2": RESIZE,
+    "fcos_resnet50_fpn": RESIZE,
+    "ssd300_vgg16": {"score_thresh": 0.5},
+    "ssdlite320_mobilenet_v3_large": {"score_thresh": 0.5},
 }
 
 
@@ -43,20 +39,9 @@ def pictures(count: int, seed: int) -> Tensor:
 
 def full_detector(architecture: str) -> Any:
     torch.manual_seed(0)
-    options, spread = ARCHITECTURES[architecture]
     section = {"type": "TorchvisionDetector", "architecture": architecture, "num_classes": CLASSES}
-    model: Any = MODELS.build({**section, **options})
-    with torch.no_grad():
-        model.train()
-        for layer in model.modules():
-            if isinstance(layer, nn.BatchNorm2d):
-                layer.momentum = None  # the plain average: SSDLite's own 0.03 would keep most of the initial 1
-        for _ in range(10):
-            features = model.backbone(model.transform(list(pictures(2, 3)))[0].tensors)
-            model.head(list(features.values()))
-        model.eval()
-        for output, (mean, std) in spread.items():
-            spread_out(model, output, mean, std, pictures(4, 4))
+    model: Any = MODELS.build({**section, **ARCHITECTURES[architecture]})
+    calibrate(model, list(pictures(4, 3)))
     return model
 
 
