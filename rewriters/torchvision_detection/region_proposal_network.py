@@ -1,10 +1,11 @@
 """RegionProposalNetwork.forward: a fixed number of proposals for each image.
 
-For each level: the best `pre_nms_top_n` anchors are chosen first, and only those are decoded; proposals that are too
+The best `pre_nms_top_n` anchors of each level are chosen first, and only those are decoded; proposals that are too
 small or score too low, and those that NMS drops, become empty slots; the best `post_nms_top_n` of all levels stay.
+The level axis joins the batch axis for NMS, so that boxes of two levels never meet.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -40,36 +41,43 @@ def forward_padded(
     objectness, deltas = self.head(maps)
     (anchors,) = self.anchor_generator(images, maps)
     image_size: ImageSize = images.image_sizes[0]
-    boxes, scores = [], []
-    first = 0
-    for level_objectness, level_deltas in zip(objectness, deltas, strict=True):
-        height, width = map_size(level_objectness, image_size)
-        count = level_objectness.shape[1] * height * width
-        level_boxes, level_scores = _level_proposals(
-            self, level_objectness, level_deltas, anchors[first : first + count], image_size
-        )
-        boxes.append(level_boxes)
-        scores.append(level_scores)
-        first += count
-    all_scores = torch.cat(scores, dim=1)
-    best, index = top_rows(all_scores, self.post_nms_top_n(), fixed=True)
-    return [emptied(gather_rows(torch.cat(boxes, dim=1), index), best >= 0)], {}
+    logits, codes = zip(*map(_of_anchors, objectness, deltas, [image_size] * len(maps)), strict=True)
+    ranks, index = _best_of_levels(logits, self.pre_nms_top_n(), fixed=not isinstance(image_size, Tensor))
+    levels, slots = as_ints(ranks.shape[1:])
+    decoded = self.box_coder.decode_single(
+        gather_rows(torch.cat(codes, dim=1), index).reshape(-1, 4), anchors[index.reshape(-1)]
+    )
+    boxes = clip_boxes(decoded.reshape(-1, levels * slots, 4), image_size).reshape(-1, slots, 4)
+    ranks = ranks.reshape(-1, slots)
+    scores = ranks.sigmoid()
+    valid = at_least(boxes, self.min_size) & (scores >= self.score_thresh) & (ranks > -torch.inf)
+    scores = without(scores, valid)
+    scores = without(scores, nms_keep(boxes, scores, self.nms_thresh)).reshape(-1, levels * slots)
+    best, index = top_rows(scores, self.post_nms_top_n(), fixed=True)
+    return [emptied(gather_rows(boxes.reshape(-1, levels * slots, 4), index), best >= 0)], {}
 
 
-def _level_proposals(
-    rpn: Any, objectness: Tensor, deltas: Tensor, anchors: Tensor, image_size: ImageSize
-) -> tuple[Tensor, Tensor]:
-    """objectness [N, A, H, W], deltas [N, A * 4, H, W], anchors [H * W * A, 4] -> boxes [N, k, 4], scores [N, k]."""
+def _of_anchors(objectness: Tensor, deltas: Tensor, image_size: ImageSize) -> tuple[Tensor, Tensor]:
+    """objectness [N, A, H, W], deltas [N, A * 4, H, W] -> logits [N, H * W * A], codes [N, H * W * A, 4]."""
     per_location = objectness.shape[1]
     height, width = map_size(objectness, image_size)
     logits = objectness.permute(0, 2, 3, 1).reshape(-1, height * width * per_location)
     codes = deltas.reshape(-1, per_location, 4, height, width).permute(0, 3, 4, 1, 2)
-    codes = codes.reshape(-1, height * width * per_location, 4)
-    fixed = not isinstance(image_size, Tensor)
-    logits, index = top_rows(logits, rpn.pre_nms_top_n(), fixed=fixed)
-    decoded = rpn.box_coder.decode_single(gather_rows(codes, index).reshape(-1, 4), anchors[index.reshape(-1)])
-    boxes = clip_boxes(decoded.reshape(-1, *as_ints(index.shape[1:]), 4), image_size)
-    scores = logits.sigmoid()
-    valid = at_least(boxes, rpn.min_size) & (scores >= rpn.score_thresh)
-    scores = without(scores, valid if fixed else valid & (logits > -torch.inf))
-    return boxes, without(scores, nms_keep(boxes, scores, rpn.nms_thresh))
+    return logits, codes.reshape(-1, height * width * per_location, 4)
+
+
+def _best_of_levels(logits: Sequence[Tensor], limit: int, *, fixed: bool) -> tuple[Tensor, Tensor]:
+    """The best `limit` anchors of each level: L x [N, A] -> ranks [N, L, k], index int64 [N, L * k] among all anchors.
+
+    A slot that a level does not fill has the rank minus infinity. `fixed`: whether the numbers of anchors are.
+    """
+    counts = [as_ints(level.shape[1:])[0] if fixed else level.shape[1] for level in logits]
+    slots = min(limit, max(counts)) if fixed else limit
+    ranks, index = [], []
+    first = 0
+    for level, count in zip(logits, counts, strict=True):
+        best, place = top_rows(level, slots, fixed=fixed and count >= slots)
+        ranks.append(best)
+        index.append(place + first)
+        first += count
+    return torch.stack(ranks, dim=1), torch.cat(index, dim=1)
