@@ -10,7 +10,7 @@ class Deployment(ImageModel):
     """A model in production. Made by `backends.load`; `manifest` says what it is."""
 
     def __init__(self, manifest: Manifest, runner: Runner) -> None:
-        task = build_task({"type": manifest.task, "classes": manifest.classes})
+        task = build_task({"type": manifest.task, "classes": manifest.classes, **manifest.task_options})
         super().__init__(manifest.name, task, manifest.preprocess, runner, manifest.output_level)
         self.manifest = manifest
 

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from backends.runner import Runner
 from zoo.errors import InputError
+from zoo.input_specs import IMAGE_SIZES, IMAGES
 from zoo.preprocess import CHANNELS, Geometry, Preprocess, check_image
 from zoo.structures import Result
 from zoo.target import AxisRange
 from zoo.tasks import Task
 
-IMAGES = "images"
-IMAGE_SIZES = "image_sizes"
 STACK_DIMS = 4
 
 Image = NDArray[np.uint8]
@@ -36,11 +35,12 @@ class ImageModel:
         self.runner = runner
         self.level = level
         specs = {spec.name: spec for spec in runner.inputs}
-        if IMAGES not in specs:
+        if IMAGES.name not in specs:
             raise InputError(
-                f'{name}: no input "{IMAGES}" among {", ".join(specs)}; use .runner.run with your own tensors'
+                f'{name}: no input "{IMAGES.name}" among {", ".join(specs)}; use .runner.run with your own tensors'
             )
-        batch = specs[IMAGES].shape[0]
+        self._has_sizes = IMAGE_SIZES.name in specs
+        batch = specs[IMAGES.name].shape[0]
         self._batch = runner.axes[batch] if isinstance(batch, str) else AxisRange.fixed(batch)
 
     @overload
@@ -53,14 +53,17 @@ class ImageModel:
         """The result for one image, uint8 [h, w, 3] BGR, or a list of results, in order, for an iterable of them.
 
         Images run in batches of the graph's range: as large as it allows, and a batch below its minimum is filled up
-        with its last image, whose extra results are dropped. An iterable is read one batch at a time; [] gives [].
-        A 4-D array is a stack of images. Raises InputError for an image that is not one (see zoo.preprocess), naming
-        its place, and where the output level is not "final".
+        with its last image, whose extra results are dropped. Where the graph takes image_sizes, only images that end at
+        the same place of their tensors share a batch: a detector would make it as large as its largest image, and the
+        others' results would change. An iterable is read one batch at a time; [] gives []. A 4-D array is a stack of
+        images. Raises InputError for an image that is not one (see zoo.preprocess), naming its place, and where the
+        output level is not "final".
         """
         if self.level != "final":
+            sizes = ', "image_sizes": numpy.array([place.resized_size for place in geometries])' * self._has_sizes
             raise InputError(
-                f'{self.name}: output level "{self.level}" has no results; use '
-                '.preprocess(images) and .runner.run({"images": array}), or deploy with --output-level final'
+                f'{self.name}: output level "{self.level}" has no results; use array, geometries = '
+                f'.preprocess(images) and .runner.run({{"images": array{sizes}}}), or deploy with --output-level final'
             )
         if _is_single(images):
             check_image(images)
@@ -97,26 +100,27 @@ class ImageModel:
         self.close()
 
     def _chunks(self, images: Iterable[Image]) -> Iterator[list[Image]]:
-        """Runs of images that fit one batch: no more than its maximum, and all of one tensor size."""
+        """Runs of images that fit one batch: no more than its maximum, and all placed alike in tensors of one size."""
         chunk: list[Image] = []
-        chunk_size: tuple[int, int] | None = None
+        chunk_sizes: tuple[tuple[int, int], ...] = ()
         for index, image in enumerate(images):
             check_image(image, f"image {index}")
-            size = self._tensor_size(image)
-            if chunk and (size != chunk_size or len(chunk) == self._batch.max):
+            geometry = self.rule.geometry(*image.shape[:2])
+            sizes = (geometry.tensor_size, geometry.resized_size) if self._has_sizes else (geometry.tensor_size,)
+            if chunk and (sizes != chunk_sizes or len(chunk) == self._batch.max):
                 yield chunk
                 chunk = []
             chunk.append(image)
-            chunk_size = size
+            chunk_sizes = sizes
         if chunk:
             yield chunk
 
     def _run_batch(self, images: Sequence[Image]) -> list[Result]:
+        """The results of images that are placed alike, see _chunks."""
         tensor, geometries = self._tensor(images, max(len(images), self._batch.min))
-        arrays: dict[str, NDArray[Any]] = {IMAGES: tensor}
-        if any(spec.name == IMAGE_SIZES for spec in self.runner.inputs):
-            sizes = np.array([geometry.resized_size for geometry in geometries], np.int64)
-            arrays[IMAGE_SIZES] = np.pad(sizes, ((0, len(tensor) - len(sizes)), (0, 0)), mode="edge")
+        arrays: dict[str, NDArray[Any]] = {IMAGES.name: tensor}
+        if self._has_sizes:
+            arrays[IMAGE_SIZES.name] = np.array([geometries[0].resized_size] * len(tensor), np.int64)
         return self.task.results(self.runner.run(arrays), geometries)
 
     def _tensor(self, images: Sequence[Image], count: int) -> tuple[NDArray[np.float32], list[Geometry]]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
+from zoo.input_specs import IMAGE_SIZES, IMAGES
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
@@ -23,7 +24,7 @@ class InputCheck:
         """The arrays in the order of the specs, C-contiguous (copied only where they are not).
 
         Raises InputError for a missing or unknown name, a wrong dtype or rank, a fixed side of another size, a dynamic
-        one out of its bounds, and one axis name with two sizes.
+        one out of its bounds, one axis name with two sizes, and `image_sizes` beyond the `images` or empty.
         """
         if arrays.keys() != self._names:
             self._refuse_names(arrays)
@@ -44,6 +45,8 @@ class InputCheck:
                 if size != side:
                     self._check_side(spec, array, index, sizes)
             checked[spec.name] = np.ascontiguousarray(array)
+        if IMAGE_SIZES.name in checked and IMAGES.name in checked:
+            _check_image_sizes(checked[IMAGE_SIZES.name], checked[IMAGES.name])
         return checked
 
     def _check_side(self, spec: TensorSpec, array: NDArray[Any], index: int, sizes: dict[str, tuple[int, str]]) -> None:
@@ -72,3 +75,15 @@ class InputCheck:
 
 def _shape(spec: TensorSpec) -> str:
     return f"[{', '.join(map(str, spec.shape))}]"
+
+
+def _check_image_sizes(sizes: NDArray[Any], images: NDArray[Any]) -> None:
+    """Raises InputError that names the first image whose valid region is empty or larger than its tensor."""
+    limits = np.array(images.shape[-2:])
+    wrong = np.flatnonzero(((sizes < 1) | (sizes > limits)).any(axis=1))
+    if wrong.size:
+        raise InputError(
+            f'input "{IMAGE_SIZES.name}": got {sizes[wrong[0]].tolist()} for image {wrong[0]}, expected (height, '
+            f"width) from 1 to {limits.tolist()}, the size of its tensor; give the part of the tensor, from the top "
+            "left, that the image fills"
+        )

@@ -139,7 +139,7 @@ def _exported_and_compared(
         exporter=exporter,
     )
     task = task_of(architecture)
-    inputs = [GraphInput((), pictures(batch, size).numpy()) for batch, size in cases]
+    inputs = [GraphInput((), {"images": pictures(batch, size).numpy()}) for batch, size in cases]
     references = graph_references(model, task, "final", {}, inputs)
     contract = contract_module(model, task, "final", {})
     specs = output_specs(contract.outputs(task, "final"), target, references)
@@ -147,14 +147,14 @@ def _exported_and_compared(
     session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     compared = borderline = 0
     for reference in references:
-        images = reference.given.tensor
-        outputs = dict(zip([spec.name for spec in specs], session.run(None, {"images": images}), strict=True))
+        shape = list(reference.given.shape)
+        outputs = dict(zip([spec.name for spec in specs], session.run(None, dict(reference.given.arrays)), strict=True))
         gates, rule = merged_gates()["graph"], decision_rule(model)
         findings = compare_outputs(task.name, "final", reference.outputs, outputs, gates, rule)
         if findings.failures:
-            raise AssertionError(f"{list(images.shape)}: {'; '.join(findings.failures)}")
+            raise AssertionError(f"{shape}: {'; '.join(findings.failures)}")
         if not reference.outputs["num_dets"].any():
-            raise AssertionError(f"{list(images.shape)}: PyTorch finds nothing, so there is nothing to compare")
+            raise AssertionError(f"{shape}: PyTorch finds nothing, so there is nothing to compare")
         compared += int(reference.outputs["num_dets"].sum())
         borderline += len(findings.borderline)
     return compared, borderline

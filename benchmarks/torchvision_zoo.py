@@ -3,7 +3,7 @@
 For each architecture, with calibrated random weights on shipped pictures: export time, peak memory, nodes and file size
 by both exporters; then the latency of our graph (dynamo), of torch's plain torchscript export of the unpatched model,
 of eager PyTorch and of torch.compile, interleaved, at 320 and 800 px, batch 1 and 4, with 1 and 2 threads. Each
-architecture, size and number of threads is a process of its own; a cell that fails says why.
+architecture, size and batch is a process of its own; a cell that fails says why.
 
     python benchmarks/torchvision_zoo.py --page docs/measured/torchvision_zoo.md
 
@@ -48,7 +48,7 @@ from zoo.target import AxisRange, Target
 SIZES = {"320": (256, 320), "800": (608, 800)}
 BATCHES = (1, 4)
 THREADS = (1, 2)
-ROUNDS = {("320", 1): 15, ("320", 4): 7, ("800", 1): 7, ("800", 4): 3}
+ROUNDS = {("320", 1): 11, ("320", 4): 5, ("800", 1): 5, ("800", 4): 5}
 EXPORTERS = ("dynamo", "torchscript")
 LIMIT = 1800  # seconds of a cell
 OF_EAGER = 0.95
@@ -74,25 +74,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("architectures", nargs="*", help="default: all")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--threads", nargs="+", type=int, choices=THREADS, default=list(THREADS))
     parser.add_argument("--batches", nargs="+", type=int, choices=BATCHES, default=list(BATCHES))
-    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out: it takes minutes a cell")
     parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/torchvision_zoo.json")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--cell", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.cell:
         warnings.simplefilter("ignore")
-        architecture, size, threads = args.cell.split()
-        print(json.dumps(_cell(architecture, size, int(threads), args.batches, compiled=not args.no_compile)))
+        architecture, size, batch = args.cell.split()
+        print(json.dumps(_cell(architecture, size, int(batch))))
         return 0
     state = state_of(args.state, "torch", "torchvision", "onnxruntime")
-    for architecture in args.architectures or ARCHITECTURES:
+    for batch in args.batches:
         for size in args.sizes:
-            for threads in args.threads:
-                key = f"{architecture} {size} {threads}"
+            for architecture in args.architectures or ARCHITECTURES:
+                key = f"{architecture} {size} {batch}"
                 if key not in state:
-                    state[key] = _in_a_process(key, threads, args.batches, compiled=not args.no_compile)
+                    state[key] = _in_a_process(key)
                     keep(state, args.state)
                     print(f"{key}: {state[key].get('failed', 'done')}", flush=True)
     cells = {key: cell for key, cell in state.items() if isinstance(cell, dict)}
@@ -112,10 +110,10 @@ def main() -> int:
     return 0 if held else 3
 
 
-def _in_a_process(key: str, threads: int, batches: list[int], *, compiled: bool) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--cell", key, "--batches", *map(str, batches)]
-    command += [] if compiled else ["--no-compile"]
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONWARNINGS": "ignore"}
+def _in_a_process(key: str) -> dict[str, Any]:
+    # torch.compile then asks for the number of threads when it runs, as the others do
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore", "TORCHINDUCTOR_CPP_DYNAMIC_THREADS": "1"}
+    command = [sys.executable, __file__, "--cell", key]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=environment)
     except subprocess.TimeoutExpired:
@@ -126,32 +124,30 @@ def _in_a_process(key: str, threads: int, batches: list[int], *, compiled: bool)
     return content
 
 
-def _cell(architecture: str, size: str, threads: int, batches: list[int], *, compiled: bool) -> dict[str, Any]:
-    torch.set_num_threads(threads)
-    height, width = SIZES[size]
-    model = calibrated(architecture, (height, width))
+def _cell(architecture: str, size: str, batch: int) -> dict[str, Any]:
+    model = calibrated(architecture, SIZES[size])
+    module, images = PlainDetector(model).eval(), pictures(batch, SIZES[size])
     cell: dict[str, Any] = {"exports": {}, "latency": {}}
+    begin = time.perf_counter()
+    plain = plain_export(module, images)
+    cell["exports"]["plain"] = _file(plain, time.perf_counter() - begin)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         for exporter in reversed(EXPORTERS):  # the file of dynamo stays
-            cell["exports"][exporter] = _export(model, architecture, exporter, (height, width), path)
+            cell["exports"][exporter] = _export(model, architecture, exporter, SIZES[size], path)
         ours = path.read_bytes()
-    module = PlainDetector(model).eval()
-    for batch in batches:
-        images = pictures(batch, (height, width))
-        begin = time.perf_counter()
-        plain = plain_export(module, images)
-        cell["exports"][f"plain, batch {batch}"] = _file(plain, time.perf_counter() - begin)
-        feed = {"images": images.numpy()}
+    feed = {"images": images.numpy()}
+    eager, compiled = _inference(module, images), _inference(torch.compile(module), images)
+    for threads in reversed(THREADS):
+        torch.set_num_threads(threads)
         runs: dict[str, Callable[[], Any]] = {
             "ours": session_run(open_session(ours, threads), feed),
             "plain": session_run(open_session(plain, threads), feed),
-            "eager": _inference(module, images),
+            "eager": eager,
+            "compile": compiled,
         }
-        if compiled:
-            runs["compile"] = _inference(torch.compile(module), images)
         seconds = interleaved(runs, ROUNDS[size, batch], warm_up=1)
-        cell["latency"][str(batch)] = {
+        cell["latency"][str(threads)] = {
             "ms": {name: 1e3 * statistics.median(values) for name, values in seconds.items()},
             "of": {name: ratio(seconds, "ours", name) for name in runs if name != "ours"},
         }
@@ -161,7 +157,7 @@ def _cell(architecture: str, size: str, threads: int, batches: list[int], *, com
 def _export(model: Any, architecture: str, exporter: str, size: tuple[int, int], path: Path) -> dict[str, Any]:
     task = task_of(architecture)
     contract = contract_module(model, task, "final", {})
-    references = graph_references(model, task, "final", {}, [GraphInput((), pictures(2, size).numpy())])
+    references = graph_references(model, task, "final", {}, [GraphInput((), {"images": pictures(2, size).numpy()})])
     target = Target(
         batch=AxisRange(1, 2, 8), height=AxisRange.fixed(size[0]), width=AxisRange.fixed(size[1]), exporter=exporter
     )
@@ -187,10 +183,10 @@ def _inference(module: Any, images: Tensor) -> Callable[[], Any]:
 def _exports(cells: Mapping[str, Any]) -> str:
     lines = ["| architecture | px | exporter | s | of plain | peak MiB | nodes | file MiB |", "|---" * 8 + "|"]
     for key, cell in cells.items():
-        architecture, size, threads = key.split()
-        if "failed" in cell or threads != str(THREADS[-1]):
+        architecture, size, batch = key.split()
+        if "failed" in cell or batch != str(BATCHES[0]):
             continue
-        plain = cell["exports"]["plain, batch 1"]["seconds"]
+        plain = cell["exports"]["plain"]["seconds"]
         for name, export in cell["exports"].items():
             peak = f"{export['peak_memory'] / 2**20:.0f}" if "peak_memory" in export else ""
             lines.append(
@@ -201,23 +197,22 @@ def _exports(cells: Mapping[str, Any]) -> str:
 
 
 def _latencies(cells: Mapping[str, Any]) -> tuple[str, bool]:
-    head = "| architecture | px | batch | threads | ours ms | of plain | of eager | of torch.compile | held |"
+    head = "| architecture | px | batch | threads | ours ms | of plain | of eager | of torch.compile | target |"
     lines, held = [head, "|---" * 9 + "|"], True
     for key, cell in cells.items():
-        architecture, size, threads = key.split()
+        architecture, size, batch = key.split()
         if "failed" in cell:
-            lines.append(f"| {architecture} | {size} | | {threads} | {cell['failed']} | | | | NO |")
+            lines.append(f"| {architecture} | {size} | {batch} | | {cell['failed']} | | | | missed |")
             held = False
             continue
-        for batch, latency in cell["latency"].items():
+        for threads, latency in cell["latency"].items():
             of, word = latency["of"], ""
-            if batch == "1" and threads == "2":
+            if (batch, threads) == ("1", "2"):
                 good = of["plain"] <= OF_PLAIN[architecture].get(size, float("inf")) and of["eager"] < OF_EAGER
-                word, held = "yes" if good else "NO", held and good
-            compiled = f"{of['compile']:.2f}" if "compile" in of else "not run"
+                word, held = "held" if good else "missed", held and good
             lines.append(
                 f"| {architecture} | {size} | {batch} | {threads} | {latency['ms']['ours']:.1f} | {of['plain']:.2f} "
-                f"| {of['eager']:.2f} | {compiled} | {word} |"
+                f"| {of['eager']:.2f} | {of['compile']:.2f} | {word} |"
             )
     return "\n".join(lines), held
 
@@ -225,15 +220,15 @@ def _latencies(cells: Mapping[str, Any]) -> tuple[str, bool]:
 def _plot(cells: Mapping[str, Any], path: Path) -> None:
     """Ours as a part of the plain export and of eager, at batch 1 with 2 threads."""
     rows = [
-        (key.split()[0], key.split()[1], cell["latency"]["1"]["of"])
+        (key.removesuffix(" 1"), cell["latency"]["2"]["of"])
         for key, cell in cells.items()
-        if "failed" not in cell and key.endswith(" 2") and "1" in cell["latency"]
+        if "failed" not in cell and key.endswith(" 1")
     ]
     figure, axes = plt.subplots(figsize=(9, 1 + 0.3 * len(rows)), layout="constrained")
     places = range(len(rows))
-    axes.barh([place - 0.2 for place in places], [of["plain"] for *_, of in rows], 0.4, label="of the plain export")
-    axes.barh([place + 0.2 for place in places], [of["eager"] for *_, of in rows], 0.4, label="of eager PyTorch")
-    axes.set_yticks(list(places), [f"{architecture}, {size} px" for architecture, size, _ in rows])
+    axes.barh([place - 0.2 for place in places], [of["plain"] for _, of in rows], 0.4, label="of the plain export")
+    axes.barh([place + 0.2 for place in places], [of["eager"] for _, of in rows], 0.4, label="of eager PyTorch")
+    axes.set_yticks(list(places), [f"{name} px" for name, _ in rows])
     axes.axvline(1, color="black", linewidth=0.8)
     axes.invert_yaxis()
     axes.set_xlabel("latency of our graph, batch 1, 2 threads (below 1: ours is faster)")

@@ -44,6 +44,8 @@ def onnx_metadata(job: Job) -> dict[str, str]:
         "zooport.preprocess": json.dumps(Preprocess.from_dict(job.preprocess).to_dict(), sort_keys=True),
         "names": repr({index: info.name for index, info in enumerate(task.classes)}),
     }
+    if task.options:
+        metadata["zooport.task_options"] = json.dumps(task.options, sort_keys=True)
     if not (target.height.dynamic or target.width.dynamic):
         metadata["imgsz"] = repr([target.height.opt, target.width.opt])
     return metadata
@@ -71,6 +73,7 @@ def manifest(job: Job, model: nn.Module, export: ExportRecord, folder: Path) -> 
     return Manifest(
         name=job.name,
         task=job.task.name,
+        task_options=job.task.options,
         classes=job.task.classes,
         preprocess=Preprocess.from_dict(job.preprocess),
         inputs=export.inputs,

@@ -27,7 +27,7 @@ def export_step(job: Job, model: nn.Module, reference: ReferenceRun, folder: Pat
         contract,
         target,
         folder / ONNX_FILE,
-        example={"images": _example(job, reference)},
+        example=_example(job, reference),
         output_specs=output_specs(contract.outputs(job.task, target.level), target, reference.graph),
         required_rewriters=job.config.get("export", {}).get("rewriters", ()),
         metadata=onnx_metadata(job),
@@ -44,14 +44,19 @@ def measured(export: ExportRecord) -> dict[str, Any]:
     }
 
 
-def _example(job: Job, reference: ReferenceRun) -> Tensor:
-    """The pictures in which the model found most: a trace must not take the early way out of an empty picture."""
+def _example(job: Job, reference: ReferenceRun) -> dict[str, Tensor]:
+    """The graph's inputs, of the pictures in which the model found most.
+
+    A trace must not take the early way out of an empty picture.
+    """
     batch = job.target.batch
     count = max(EXAMPLE_BATCH, batch.min) if batch.dynamic else batch.opt
     found = [_count(entry.result) for entry in reference.pipeline]
     order = sorted(range(len(found)), key=lambda index: -found[index])
     chosen = [job.images[order[i % len(order)]] for i in range(count)]
-    return torch.from_numpy(stacked(chosen, (job.target.height.opt, job.target.width.opt), job.preprocess).tensor)
+    size = (job.target.height.opt, job.target.width.opt)
+    arrays = stacked(chosen, size, job.preprocess, image_sizes=job.target.image_sizes).arrays
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def _count(result: Result) -> int:

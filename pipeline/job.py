@@ -10,6 +10,7 @@ from mmengine.config import Config
 from backends import available
 from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.device import check_device
+from pipeline.image_sizes import check_image_sizes
 from pipeline.images import NamedImage
 from pipeline.parity.gates import merged_gates
 from pipeline.pictures import pictures
@@ -59,6 +60,8 @@ def plan_job(
     task = build_task(config.task)
     fields = target_preprocess(config, target)
     preprocess = Preprocess.from_dict(fields)
+    if target.image_sizes:
+        check_image_sizes(task, preprocess)
     place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, config_target(config))
     return Job(config, target, task, fields, pictures(config, images, preprocess, target), gates, place)
 

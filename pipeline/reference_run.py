@@ -36,9 +36,14 @@ def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
     inputs = graph_inputs(job.images, job.target, job.preprocess)
     with _forward_options(job, model):
         return ReferenceRun(
-            graph=graph_references(model, job.task, job.target.level, job.forward, inputs),
+            graph=graph_references(
+                model, job.task, job.target.level, job.forward, inputs, image_sizes=job.target.image_sizes
+            ),
             pipeline=[
-                reference_result(model, job.task, job.preprocess, job.forward, image.pixels) for image in job.images
+                reference_result(
+                    model, job.task, job.preprocess, job.forward, image.pixels, image_sizes=job.target.image_sizes
+                )
+                for image in job.images
             ],
             rule=decision_rule(model),
         )

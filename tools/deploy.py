@@ -48,6 +48,12 @@ def parser() -> Parser:
         help="batch, height or width may vary, between MIN and MAX; equal numbers fix it",
     )
     flags.add_argument(
+        "--image-sizes",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="a second input says where each picture of a padded batch ends; default: the config's",
+    )
+    flags.add_argument(
         "--image", nargs="+", action="extend", default=[], metavar="F", help="pictures to compare and to draw"
     )
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
@@ -92,6 +98,7 @@ def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
         exporter=options.exporter,
         opset=options.opset,
         level=options.output_level,
+        image_sizes=options.image_sizes,
         device=options.device,
     )
     return make_deployment(

@@ -42,6 +42,7 @@ TARGET_FIELDS = {"exporter": "exporter", "opset": "opset", "output_level": "leve
 # Sections that a registry builds: each names its `type`.
 TYPED = ("model", "task", "dataset", "gate_dataset", "evaluator")
 INPUT_AXES = ("batch", "height", "width")
+INPUT_KEYS = (*INPUT_AXES, "image_sizes")
 
 
 def load_config(path: str | Path) -> Config:
@@ -69,14 +70,14 @@ def load_config(path: str | Path) -> Config:
 
 
 def config_target(config: Config) -> Target:
-    """The target that a config asks for by itself: its exporter, opset, level and input ranges.
+    """The target that a config asks for by itself: its exporter, opset, level, input ranges and `image_sizes`.
 
     Height and width are the preprocessing's size, or `export.inputs` where that gives a range. Raises InputError.
     """
     export = config.get("export", {})
     inputs = export.get("inputs", {})
     size = _preprocess(config.preprocess).size
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"image_sizes": inputs.get("image_sizes", False)}
     if "batch" in inputs:
         fields["batch"] = axis_range("batch", inputs["batch"])
     for axis, index in (("height", 0), ("width", 1)):
@@ -149,10 +150,12 @@ def _export_faults(export: Mapping[str, Any]) -> Iterable[str]:
     """What is wrong with values of the right type."""
     inputs = export.get("inputs")
     if isinstance(inputs, dict):
-        yield from _unknown("key export.inputs.", inputs, INPUT_AXES)
+        yield from _unknown("key export.inputs.", inputs, INPUT_KEYS)
         for axis in INPUT_AXES:
             if axis in inputs:
                 yield from _raised(lambda axis: axis_range(f"export.inputs.{axis}", inputs[axis]), axis)
+        if not isinstance(asked := inputs.get("image_sizes", False), bool):
+            yield f"export.inputs.image_sizes: expected True or False, got {asked!r}"
     side = AxisRange.fixed(MIN_SIDE)  # any: these fields are judged one by one, the opset with its exporter
     good: dict[str, Any] = {}
     for key, field in TARGET_FIELDS.items():

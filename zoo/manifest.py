@@ -27,7 +27,8 @@ class Manifest:
     `rewriters`: {name, reason, hits}, those that fired. `files`: {name: {sha256, bytes}}, names relative to the folder.
     `parity`: {verdict}, None before parity was measured. `provider` and `threads` None: the backend's default and the
     process's CPU affinity. `checkpoint`: {sha256} of the weights, `config`: {sha256} of the config's model section and
-    of what its forward is given; None where a manifest does not tell.
+    of what its forward is given; None where a manifest does not tell. `task_options`: those that are on, see
+    zoo.tasks.Task.options; the file has no such key where there are none.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Manifest:
     gates: Mapping[str, Any] = field(default_factory=dict)
     checkpoint: Mapping[str, str] | None = None
     config: Mapping[str, str] | None = None
+    task_options: Mapping[str, bool] = field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,8 +67,10 @@ class Manifest:
             "rewriters": [dict(rewriter) for rewriter in self.rewriters],
             "files": {name: dict(record) for name, record in self.files.items()},
         }
-        for name in ("precision", "versions", "parity", "gates"):
+        for name in ("precision", "versions", "parity", "gates", "task_options"):
             plain[name] = dict(plain[name])
+        if not plain["task_options"]:
+            del plain["task_options"]
         for name in ("checkpoint", "config"):
             plain[name] = None if plain[name] is None else dict(plain[name])
         _check(plain, f"manifest of {self.name}", "correct the field")

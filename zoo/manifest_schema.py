@@ -57,6 +57,11 @@ MANIFEST_SCHEMA: Schema = {
             "schema_version": {"type": "integer", "minimum": 1, "maximum": SCHEMA_VERSION},
             "name": {**_TEXT, "description": "the config's name"},
             "task": {**_TEXT, "description": "detection, semantic-segmentation ..."},
+            "task_options": {
+                "description": "what the task was asked for beyond its default, for example image_masks",
+                "type": "object",
+                "additionalProperties": {"type": "boolean"},
+            },
             "classes": {
                 "description": "index = the model's own id; background and unused ids have category_id null",
                 "type": "array",
@@ -123,7 +128,7 @@ MANIFEST_SCHEMA: Schema = {
                 "JSON with sorted keys",
             },
         },
-        optional=("checkpoint", "config"),
+        optional=("checkpoint", "config", "task_options"),
     ),
 }
 
@@ -132,6 +137,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "array": list,
     "string": str,
     "integer": int,
+    "boolean": bool,
     "null": type(None),
 }
 
@@ -143,7 +149,7 @@ def schema_errors(value: object, schema: Schema = MANIFEST_SCHEMA, where: str = 
         yield f"{place}: got {_shown(value)}, expected one of {', '.join(map(_shown, schema['enum']))}"
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
-    if kinds and (isinstance(value, bool) or not any(isinstance(value, _TYPES[kind]) for kind in kinds)):
+    if kinds and not any(_is(value, kind) for kind in kinds):
         yield f"{place}: got {_shown(value)}, expected {' or '.join(kinds)}"
         return
     if isinstance(value, int) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
@@ -154,6 +160,11 @@ def schema_errors(value: object, schema: Schema = MANIFEST_SCHEMA, where: str = 
         yield from _array_errors(value, schema, where)
     if isinstance(value, dict):
         yield from _object_errors(value, schema, where)
+
+
+def _is(value: object, kind: str) -> bool:
+    """Whether a value is of a JSON type; Python's True is an integer, too."""
+    return isinstance(value, _TYPES[kind]) and isinstance(value, bool) == (kind == "boolean")
 
 
 def _array_errors(value: list[object], schema: Schema, where: str) -> Iterator[str]:

@@ -9,12 +9,14 @@ from mmengine.config import Config
 from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.deploying import make_deployment
 from pipeline.describe import config_sha256
+from pipeline.evaluation.feeding import Feeding
 from pipeline.evaluation.reference import REFERENCE_BACKEND
 from pipeline.evaluation.result_store import as_file_name
 from pipeline.place import deployment_place
 from pipeline.steps import Progress
 from zoo.config import config_target
 from zoo.errors import InputError
+from zoo.input_specs import IMAGE_SIZES
 from zoo.manifest import Manifest
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange, Target
@@ -28,6 +30,11 @@ class Candidate:
     name: str
     folder: Path
     manifest: Manifest
+
+    @property
+    def feeding(self) -> Feeding:
+        """How the deployment is fed."""
+        return Feeding(self.manifest.preprocess, image_sizes=_takes_sizes(self.manifest))
 
 
 def deployed(
@@ -56,8 +63,8 @@ def _is_current(config: Config, target: Target, weights: str, place: Path) -> bo
         manifest.verify(place)
     except InputError:
         return False
-    asked = (target.backend, target.precision, target.exporter, target.opset)
-    made = (manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset)
+    asked = (target.backend, target.precision, target.exporter, target.opset, target.image_sizes)
+    made = (manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset, _takes_sizes(manifest))
     return asked == made and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
 
 
@@ -114,6 +121,10 @@ def _faults(manifest: Manifest, config: Config, weights: str) -> list[str]:
     if manifest.checkpoint is not None and manifest.checkpoint["sha256"] != weights:
         faults.append(f"its weights are others (sha256 {manifest.checkpoint['sha256'][:12]}, expected {weights[:12]})")
     return faults
+
+
+def _takes_sizes(manifest: Manifest) -> bool:
+    return any(spec.name == IMAGE_SIZES.name for spec in manifest.inputs)
 
 
 def _rule(manifest: Manifest, config: Config) -> Preprocess:

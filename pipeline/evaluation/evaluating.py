@@ -15,6 +15,7 @@ from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.describe import config_sha256, versions, weights_sha256
 from pipeline.evaluation.bootstrap import PairedBootstrap
 from pipeline.evaluation.candidate import Candidate, candidates, deployed
+from pipeline.evaluation.feeding import Feeding
 from pipeline.evaluation.hooks import Progress
 from pipeline.evaluation.leg import Judged
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
@@ -133,16 +134,17 @@ def _check(backends: Sequence[str], precision: str | None, batch_size: int) -> N
 def _rows(session: Session, model: nn.Module, weights: str, found: Sequence[Candidate]) -> Iterator[Row]:
     """The reference for each size of the input that occurs, the config's first, each with its deployments behind it."""
     config = session.plan.config
-    own = Preprocess.from_dict(target_preprocess(config, config_target(config)))
+    target = config_target(config)
+    own = Feeding(Preprocess.from_dict(target_preprocess(config, target)), target.image_sizes)
     metric = session.plan.metric()
-    rules = dict.fromkeys(candidate.manifest.preprocess for candidate in found) or {own: None}
-    for rule in sorted(rules, key=lambda rule: rule != own):
-        name = REFERENCE_BACKEND if rule == own else f"{REFERENCE_BACKEND}, {_words(rule)}"
-        reference = _reference(session, name, model, weights, rule)
+    feedings = dict.fromkeys(candidate.feeding for candidate in found) or {own: None}
+    for feeding in sorted(feedings, key=lambda feeding: feeding != own):
+        name = REFERENCE_BACKEND if feeding == own else f"{REFERENCE_BACKEND}, {feeding.words}"
+        reference = _reference(session, name, model, weights, feeding)
         yield Row(name, REFERENCE_BACKEND, "fp32", None, reference.figures, reference.seconds, reference.resumed)
         bootstrap = None
         for candidate in found:
-            if candidate.manifest.preprocess != rule:
+            if candidate.feeding != feeding:
                 continue
             judged = _candidate(session, candidate)
             if metric is not None and is_first():
@@ -151,17 +153,18 @@ def _rows(session: Session, model: nn.Module, weights: str, found: Sequence[Cand
             yield _compared(session, metric, judged, reference, candidate, bootstrap)
 
 
-def _reference(session: Session, name: str, model: nn.Module, weights: str, rule: Preprocess) -> Judged:
+def _reference(session: Session, name: str, model: nn.Module, weights: str, feeding: Feeding) -> Judged:
     plan = session.plan
     made_from = {
         "weights": weights,
         "config": config_sha256(plan.config),
-        "preprocess": rule.to_dict(),
+        "preprocess": feeding.rule.to_dict(),
+        "image_sizes": feeding.image_sizes,
         "device": session.device,
         "versions": versions(),
     }
     with reference_model(
-        plan.config, plan.task, model, rule, batch_size=session.batch_size, device=session.device
+        plan.config, plan.task, model, feeding, batch_size=session.batch_size, device=session.device
     ) as image_model:
         return session.judged(name, image_model, made_from)
 
@@ -207,8 +210,3 @@ def _compared(
     interval = None if bootstrap is None else bootstrap.interval(judged.per_image)
     verdict = PASSED if abs(difference) <= gate else MISSED
     return replace(row, difference=difference, interval=interval, gate=gate, verdict=verdict)
-
-
-def _words(rule: Preprocess) -> str:
-    """The size of the input, for a name."""
-    return "own sizes" if rule.size is None else f"{rule.size[0]}x{rule.size[1]}"

@@ -8,15 +8,18 @@ from typing import Any
 
 from mmengine.config import Config
 
+from pipeline.deploy_target import target_preprocess
 from pipeline.evaluation.hooks import Progress
 from pipeline.evaluation.numbered import Numbered
+from pipeline.image_sizes import check_image_sizes
 from pipeline.parity.gates import merged_gates
+from zoo.config import config_target
 from zoo.datasets.building import build_dataset
 from zoo.datasets.digits.cache import ensure_split
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
 from zoo.metrics import Metric, build_metric
-from zoo.preprocess import MIN_SIDE
+from zoo.preprocess import MIN_SIDE, Preprocess
 from zoo.tasks import Task, build_task
 
 FOLDER = "evaluation"
@@ -43,6 +46,9 @@ def plan_evaluation(config: Config, work_dir: str | Path, *, limit: int | None, 
     if limit is not None and limit < 1:
         raise InputError(f"--limit {limit}: expected 1 or more images")
     task = build_task(config.task)
+    target = config_target(config)
+    if target.image_sizes:
+        check_image_sizes(task, Preprocess.from_dict(target_preprocess(config, target)))
     section = data_section(config, gate_split=gate_split)
     dataset = Numbered(build_dataset(section, task), limit)
     if not len(dataset):

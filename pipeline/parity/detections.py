@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from pipeline.parity.borderline import Unpaired, explain
 from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.describe import describe
+from pipeline.parity.image_masks import ImageMasks, compare_image_masks
 from pipeline.parity.keypoints import compare_keypoints
 from pipeline.parity.masks import compare_masks
 from pipeline.parity.overlap import box_iou
@@ -33,11 +34,12 @@ def compare_detections(
     gates: Mapping[str, float],
     rule: DecisionRule,
     excuse: str | None = None,
+    image_masks: ImageMasks | None = None,
 ) -> Findings:
     """Compare the detections of PyTorch and of a backend; boxes of both in pixels of one frame.
 
-    ``gates``: "boxes" (pixels, each side), "scores", "nms_iou"; those of masks.py and keypoints.py where they have
-    some. Findings.matched counts the pairs whose boxes and scores are within the gates.
+    ``gates``: "boxes" (pixels, each side), "scores", "nms_iou"; those of masks.py, image_masks.py and keypoints.py
+    where they have some. Findings.matched counts the pairs whose boxes and scores are within the gates.
     ``excuse``: a reason that explains a few differences: at most gates["excused"] of the detections, or one, are then
     borderline. Where there are more, it explains none.
     """
@@ -53,9 +55,10 @@ def compare_detections(
     )
     borderline, left = explain(*sides, gates, rule)
     mask_figures, wrong_masks = compare_masks(reference, candidate, good, gates)
+    pasted_figures, redrawn, wrong_pasted = compare_image_masks(reference, candidate, image_masks, good, gates)
     point_figures, moved, wrong_points = compare_keypoints(reference, candidate, good, gates)
-    borderline += moved
-    failures = _failures(reference, candidate, apart, left) + wrong_masks + wrong_points
+    borderline += redrawn + moved
+    failures = _failures(reference, candidate, apart, left) + wrong_masks + wrong_pasted + wrong_points
     if excuse is not None and len(failures) <= _excusable(reference, candidate, gates):
         borderline += tuple(Borderline(failure, excuse) for failure in failures)
         failures, left = [], ([], [])
@@ -66,6 +69,7 @@ def compare_detections(
             figure("boxes", reference.boxes[rows], candidate.boxes[columns], unit="px", gate=gates["boxes"]),
             figure("scores", reference.scores[rows], candidate.scores[columns], gate=gates["scores"]),
             *mask_figures,
+            *pasted_figures,
             *point_figures,
         ),
         matched=len(good),

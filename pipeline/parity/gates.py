@@ -13,6 +13,8 @@ GRAPH: Mapping[str, float] = {
     "boxes": 0.05,  # pixels of the graph's input
     "scores": 5e-4,
     "masks": 5e-3,  # probabilities in the cells of a box
+    "image_masks": 1e-3,  # the part of the image's pixels in which one pasted mask may differ
+    "image_masks_of_object": 0.05,  # of that object's own pixels; one pixel always may
     "keypoints": 0.05,  # pixels of the graph's input
     "keypoint_values": 1e-4,  # of the heatmaps' largest values, as a part of their range
     "moved_keypoints": 0.01,  # the part of the keypoints that may jump to another pixel of the same value

@@ -19,12 +19,10 @@ from pipeline.parity.levels import compare_outputs
 from pipeline.parity.records import Case
 from zoo.contract import contract_module
 from zoo.contract.segmentation import model_logits
+from zoo.input_specs import input_specs
 from zoo.tasks import Task
-from zoo.tensor_spec import TensorSpec
 
 Array = NDArray[Any]
-
-IMAGES = TensorSpec("images", "float32", ("batch", 3, "height", "width"))
 
 
 @dataclass(frozen=True)
@@ -37,15 +35,24 @@ class GraphReference:
 
 
 def graph_references(
-    model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], inputs: Iterable[GraphInput]
+    model: nn.Module,
+    task: Task,
+    level: str,
+    forward: Mapping[str, Any],
+    inputs: Iterable[GraphInput],
+    *,
+    image_sizes: bool = False,
 ) -> list[GraphReference]:
-    """Run the unpatched model in eager PyTorch on every case. InputError where it has no such level."""
+    """Run the unpatched model in eager PyTorch on every case. InputError where it has no such level.
+
+    ``image_sizes``: whether the inputs have them.
+    """
     contract = contract_module(model, task, level, forward)
-    runner = PyTorchRunner(contract, (IMAGES,), contract.outputs(task, level))
+    runner = PyTorchRunner(contract, input_specs(image_sizes=image_sizes), contract.outputs(task, level))
     references = []
     with _own_output(contract.model) as seen:
         for given in inputs:
-            found = runner.run({"images": given.tensor})
+            found = runner.run(given.arrays)
             logits = model_logits(seen[-1]).cpu().numpy() if "label_map" in found else None
             seen.clear()
             references.append(GraphReference(given, found, logits))
@@ -73,6 +80,6 @@ def graph_parity(
 ) -> Iterator[Case]:
     """The same tensors into the engine; one case for each reference."""
     for reference in references:
-        candidate = runner.run({"images": reference.given.tensor})
+        candidate = runner.run(reference.given.arrays)
         findings = compare_outputs(task, level, reference.outputs, candidate, gates, rule, reference.logits)
-        yield Case("graph", reference.given.images, reference.given.tensor.shape, findings)
+        yield Case("graph", reference.given.images, reference.given.shape, findings)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.detections import compare_detections
+from pipeline.parity.image_masks import ImageMasks
 from pipeline.parity.label_maps import compare_label_maps
 from pipeline.parity.records import Findings
 from pipeline.parity.rows import RowGate, compare_rows
@@ -19,6 +20,7 @@ Array = NDArray[Any]
 Arrays = Mapping[str, Array]
 
 PROPOSALS = "proposals"
+IMAGE_MASKS = "image_masks"
 SHAPES: Mapping[str, type[DetectionResult]] = {"masks": InstanceSegmentationResult, "keypoints": KeypointResult}
 
 
@@ -73,7 +75,14 @@ def _slots(reference: Arrays, candidate: Arrays, gates: Mapping[str, float], rul
         return Findings(failures=failures)
     total = Findings(blank=True)
     for index in range(len(reference["num_dets"])):
-        total += compare_detections(_detections(reference, index), _detections(candidate, index), gates, rule)
+        pasted = [side[IMAGE_MASKS][index] for side in (reference, candidate) if IMAGE_MASKS in side]
+        total += compare_detections(
+            _detections(reference, index),
+            _detections(candidate, index),
+            gates,
+            rule,
+            image_masks=ImageMasks(*pasted) if pasted else None,
+        )
     return total
 
 
@@ -96,4 +105,5 @@ def slot_problems(outputs: Arrays) -> list[str]:
 def _detections(outputs: Arrays, index: int) -> DetectionResult:
     count = int(outputs["num_dets"][index])
     kind = next((kind for name, kind in SHAPES.items() if name in outputs), DetectionResult)
-    return kind(**{name: tensor[index, :count] for name, tensor in outputs.items() if name != "num_dets"})
+    fields = outputs.keys() - {"num_dets", IMAGE_MASKS}
+    return kind(**{name: outputs[name][index, :count] for name in fields})

@@ -2,6 +2,7 @@
 
 The model runs twice on each picture: on the reference's own tensor, and on the tensor that production makes of the
 picture. The second run tells what a rounding of the input does to this model from what the deployment does to it.
+Where the target has image_sizes, the model is given the picture alone, without the padding around it.
 """
 
 from collections.abc import Mapping
@@ -54,39 +55,54 @@ class ReferenceResult:
 
 
 def reference_result(
-    model: nn.Module, task: Task, preprocess: Mapping[str, Any], forward: Mapping[str, Any], image: NDArray[Any]
+    model: nn.Module,
+    task: Task,
+    preprocess: Mapping[str, Any],
+    forward: Mapping[str, Any],
+    image: NDArray[Any],
+    *,
+    image_sizes: bool = False,
 ) -> ReferenceResult:
     """Run the model as its authors call it on one image, uint8 [h, w, 3] BGR.
 
-    ``forward``: the keyword arguments of the model's forward. Raises InputError for a task without a reference path.
+    ``forward``: the keyword arguments of the model's forward. ``image_sizes``: leave the padding out.
+    Raises InputError for a task without a reference path.
     """
     placed = reference_input(image, preprocess)
     rule = Preprocess.from_dict(preprocess)
     produced = np.empty((3, *rule.geometry(*image.shape[:2]).tensor_size), np.float32)
     rule.run(image, produced)
+    valid = placed.resized if image_sizes else placed.tensor.shape[2:]
     return ReferenceResult(
         placed,
-        own=_run(model, task, forward, placed.tensor, placed),
-        production=_run(model, task, forward, torch.from_numpy(produced)[None], placed),
+        own=_run(model, task, forward, placed.tensor[0], placed, valid),
+        production=_run(model, task, forward, torch.from_numpy(produced), placed, valid),
     )
 
 
 def _run(
-    model: nn.Module, task: Task, forward: Mapping[str, Any], tensor: Tensor, placed: ReferenceInput
+    model: nn.Module,
+    task: Task,
+    forward: Mapping[str, Any],
+    tensor: Tensor,
+    placed: ReferenceInput,
+    valid: tuple[int, ...],
 ) -> EagerResult:
-    array: NDArray[np.float32] = tensor[0].numpy()
+    """On the part ``valid`` (h, w) of the tensor [3, H, W]; its frame is the tensor's, from the top left."""
+    array: NDArray[np.float32] = tensor.numpy()
+    given = tensor[:, : valid[0], : valid[1]]
     with torch.inference_mode():
         if isinstance(task, InstanceSegmentation):
             with head_masks(model) as masks:
-                found = model([tensor[0]], **forward)[0]
+                found = model([given], **forward)[0]
             return EagerResult(array, _instances(found, masks[0], placed))
         if isinstance(task, Detection):
-            found = model([tensor[0]], **forward)[0]
+            found = model([given], **forward)[0]
             detections = _detections(found, placed)
             keypoints = _keypoints(found, detections, placed) if isinstance(task, KeypointDetection) else detections
             return EagerResult(array, keypoints)
         if task.name == "semantic-segmentation":
-            logits: NDArray[np.float32] = model_logits(model(tensor, **forward))[0].numpy()
+            logits: NDArray[np.float32] = model_logits(model(given[None], **forward))[0].numpy()
             return EagerResult(array, SegmentationResult(_label_map(logits, placed)), logits)
     raise InputError(f'task "{task.name}": the pipeline comparison has no PyTorch path for it')
 

@@ -19,7 +19,7 @@ from rewriters.torchvision_detection.sized_batch import SizedBatch
 def resize_each(transform: GeneralizedRCNNTransform, given: SizedBatch) -> tuple[Tensor, ImageSize]:
     """-> the normalised batch [N, 3, H', W'], zero outside the images, and the sizes of the resized images."""
     batch, sizes = transform.normalize(given.tensors), given.image_sizes
-    resized = resized_sizes(transform, sizes)
+    resized = resized_sizes(transform, sizes).clamp(min=1)  # torchvision refuses an image that comes out with no pixel
     divisor = transform.size_divisible
     if transform.fixed_size is not None:
         image_size: ImageSize = (transform.fixed_size[1], transform.fixed_size[0])

@@ -21,7 +21,7 @@ class Ends(Runner):
     """One box for each image: as far as the graph is told that the image reaches."""
 
     def _run(self, arrays: Mapping[str, Any]) -> Sequence[Any]:
-        self.seen = arrays
+        self.seen = [*getattr(self, "seen", []), arrays["image_sizes"].tolist()]
         count = len(arrays["images"])
         ends = arrays["image_sizes"][:, ::-1]
         boxes = np.concatenate([np.zeros((count, 2)), ends], axis=1)[:, None].astype(np.float32)
@@ -35,8 +35,9 @@ def test_each_image_ends_where_its_padding_begins() -> None:
     runner = Ends([IMAGES, SIZES], outputs, {"N": AxisRange(3, 3, 4)})
     model = ImageModel("m", TASK, Preprocess((64, 96)), runner)
     wide, tall = np.zeros((50, 200, 3), np.uint8), np.zeros((128, 64, 3), np.uint8)
-    first, second = model([wide, tall])
-    assert runner.seen["image_sizes"].tolist() == [[24, 96], [64, 32], [64, 32]], "a slot to spare repeats the last"
-    assert runner.seen["image_sizes"].dtype == np.int64
+    first, second, third = model([wide, tall, tall[:64, :32]])
+    assert runner.seen[0] == [[24, 96]] * 3, "a slot to spare repeats the last"
+    assert runner.seen[1] == [[64, 32]] * 3, "images that end elsewhere would see each other's size"
     assert first.boxes.tolist() == [[0, 0, 200, 50]]
     assert second.boxes.tolist() == [[0, 0, 64, 128]]
+    assert third.boxes.tolist() == [[0, 0, 32, 64]]

@@ -31,7 +31,7 @@ def runner() -> Echo:
 
 
 def arrays(batch: int = 2, width: int = 40) -> dict[str, Any]:
-    return {"images": np.zeros((batch, 3, 32, width), np.float32), "image_sizes": np.zeros((batch, 2), np.int64)}
+    return {"images": np.zeros((batch, 3, 32, width), np.float32), "image_sizes": np.ones((batch, 2), np.int64)}
 
 
 def test_good_inputs_pass_uncopied_and_in_order(runner: Echo) -> None:
@@ -61,12 +61,37 @@ def test_inputs_that_are_not_contiguous_are_copied(runner: Echo) -> None:
         ({"images": np.zeros((5, 3, 32, 40), np.float32)}, r"axis N must be 1 to 4: split or .*--dynamic"),
         ({"images": np.zeros((0, 3, 32, 40), np.float32)}, "axis N must be 1 to 4"),
         ({"images": np.zeros((2, 3, 32, 0), np.float32)}, "axis W must be 1 or more"),
-        ({"image_sizes": np.zeros((3, 2), np.int64)}, 'axis N is 2 in input "images" and must be the same here'),
+        ({"image_sizes": np.ones((3, 2), np.int64)}, 'axis N is 2 in input "images" and must be the same here'),
+        (
+            {"image_sizes": np.ones((2, 2), np.int32)},
+            r'"image_sizes": got dtype int32, expected int64; .*astype\("int64"\)',
+        ),
+        ({"image_sizes": np.ones((2, 2))}, '"image_sizes": got dtype float64, expected int64'),
+        ({"image_sizes": np.ones((2, 3), np.int64)}, r"got shape \[2, 3\], expected \[N, 2\]; axis 1 must be 2"),
+        ({"image_sizes": np.ones(2, np.int64)}, r"got shape \[2\], expected \[N, 2\]"),
     ],
 )
 def test_bad_inputs_are_explained(runner: Echo, changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         runner.run(arrays() | changes)
+
+
+@pytest.mark.parametrize("size", [[33, 1], [1, 41], [40, 32], [0, 1], [1, 0], [-1, 1], [2**40, 1]])
+def test_a_valid_region_lies_inside_its_tensor(runner: Echo, size: list[int]) -> None:
+    given = arrays()
+    given["image_sizes"][1] = size
+    with pytest.raises(InputError) as caught:
+        runner.run(given)
+    assert f'"image_sizes": got {size} for image 1, expected (height, width) from 1 to [32, 40]' in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_valid_region_may_be_all_of_its_tensor_or_one_pixel(runner: Echo) -> None:
+    for size in ([32, 40], [1, 1]):
+        given = arrays()
+        given["image_sizes"][:] = size
+        runner.run(given)
+        assert runner.seen["image_sizes"].tolist() == [size] * 2
 
 
 def test_missing_inputs_are_named(runner: Echo) -> None:

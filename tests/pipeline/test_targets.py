@@ -9,7 +9,7 @@ from mmengine.config import Config
 
 from pipeline.deploy_target import deploy_target, parse_dynamic, target_preprocess
 from pipeline.images import NamedImage, distinct
-from pipeline.parity.graph_inputs import batch_sizes, graph_inputs, other
+from pipeline.parity.graph_inputs import GraphInput, batch_sizes, graph_inputs, other
 from pipeline.place import deployment_place
 from zoo.errors import InputError
 from zoo.target import AxisRange, Target
@@ -74,6 +74,9 @@ def test_place() -> None:
     assert name(device="cuda:1").endswith("/onnxruntime-fp32-cuda1")
     assert name(device="cuda") == name(device="cuda:0")
     assert name(batch=AxisRange.fixed(4)).endswith("/onnxruntime-fp32-batch4")
+    assert name(image_sizes=True, device="cuda").endswith("/onnxruntime-fp32-imagesizes-cuda0")
+    sized = default.with_(image_sizes=True)
+    assert deployment_place("w", "detection", "net", default, sized).name == "onnxruntime-fp32-noimagesizes"
     assert name(width=AxisRange(32, 320, 640), batch=AxisRange(1, 2, 3)).endswith("-batch1-2-3-width32-320-640")
 
 
@@ -117,8 +120,9 @@ def test_every_image_is_compared_and_batches_mix_them() -> None:
         ("1.png", "2.png"),
         ("2.png", "0.png", "1.png", "2.png", "0.png"),
     ]
-    assert cases[-1].tensor.shape == (5, 3, 256, 320)
-    assert not np.array_equal(cases[-1].tensor[0], cases[-1].tensor[1])
+    (tensor,) = cases[-1].arrays.values()
+    assert tensor.shape == cases[-1].shape == (5, 3, 256, 320)
+    assert not np.array_equal(tensor[0], tensor[1])
 
 
 def test_a_fixed_batch_holds_different_images() -> None:
@@ -130,8 +134,36 @@ def test_a_fixed_batch_holds_different_images() -> None:
 def test_a_second_size_where_sizes_are_dynamic() -> None:
     target = deploy_target(config(), parse_dynamic(["height=64:128:256", "width=64:128:256"]))
     cases = graph_inputs(pictures(2), target, target_preprocess(config(), target))
-    sizes = [case.tensor.shape for case in cases]
+    sizes = [case.shape for case in cases]
     assert sizes[-3:] == [(1, 3, 163, 163), (1, 3, 163, 163), (2, 3, 163, 163)]
+
+
+def sizes_of(cases: list[GraphInput]) -> list[list[list[int]]]:
+    return [case.arrays["image_sizes"].tolist() for case in cases]
+
+
+def test_image_sizes_say_where_the_preprocessing_ends_each_image() -> None:
+    target = deploy_target(config(inputs={"batch": (1, 2, 4), "image_sizes": True}))
+    cases = graph_inputs(pictures(3), target, {"size": (256, 320)})
+    assert all(case.arrays["image_sizes"].dtype == np.int64 for case in cases)
+    # the pictures have 40, 41 and 42 rows, and 60 columns
+    first, second, third = [213, 320], [219, 320], [224, 320]
+    assert sizes_of(cases)[:4] == [[first], [second], [third], [second, third]]
+    assert sizes_of(cases)[4] == [third, first, second, third]
+
+
+@pytest.mark.parametrize("batch", [(1, 2, 8), (4, 4, 4), (2, 2, 2), (1, 1, 1)])
+def test_one_batch_mixes_images_that_end_at_different_places(batch: tuple[int, int, int]) -> None:
+    """Whatever the pictures are: with one that fills its tensor; with a batch of one in two cases."""
+    target = deploy_target(config(inputs={"batch": batch, "image_sizes": True}))
+    images = [NamedImage(f"{i}.png", np.full((64, 80, 3), i, np.uint8)) for i in range(2)]
+    cases = graph_inputs(images, target, {"size": (256, 320)})
+    mixed = [case for case in cases if any(size != [256, 320] for size in case.arrays["image_sizes"].tolist())]
+    full = [case for case in cases if [256, 320] in case.arrays["image_sizes"].tolist()]
+    assert mixed
+    assert full
+    assert batch[2] == 1 or mixed[-1] is full[-1]
+    assert all((case.arrays["images"][..., -1, -1] < 0.1).all() for case in mixed), "picture outside, not padding"
 
 
 def test_distinct_looks_at_the_pixels() -> None:

@@ -109,7 +109,8 @@ def calibrate(model: nn.Module) -> None:
             model(torch.rand(4, 3, 64, 96))
 
 
-def contract(model: nn.Module, level: str = "final") -> Contract:
+def contract(model: nn.Module, level: str = "final", **options: Any) -> Contract:
+    """With the task's options."""
     kinds = {
         FasterRCNN: "Detection",
         MaskRCNN: "InstanceSegmentation",
@@ -118,7 +119,7 @@ def contract(model: nn.Module, level: str = "final") -> Contract:
     }
     kind = kinds[type(model)]
     classes = [{"name": str(i), "category_id": i} for i in range(CLASSES)]
-    return contract_module(model, build_task({"type": kind, "classes": classes}), level, {})
+    return contract_module(model, build_task({"type": kind, "classes": classes, **options}), level, {})
 
 
 def detection_specs(slots: int, batch: int | str = "batch") -> list[TensorSpec]:
@@ -132,6 +133,12 @@ def detection_specs(slots: int, batch: int | str = "batch") -> list[TensorSpec]:
 
 def instance_specs(slots: int, batch: int | str = "batch") -> list[TensorSpec]:
     return [*detection_specs(slots, batch), TensorSpec("masks", "float32", (batch, slots, 28, 28))]
+
+
+def image_mask_specs(
+    slots: int, batch: int | str = "batch", height: int | str = "height", width: int | str = "width"
+) -> list[TensorSpec]:
+    return [*instance_specs(slots, batch), TensorSpec("image_masks", "uint8", (batch, slots, height, width))]
 
 
 def keypoint_specs(slots: int, batch: int | str = "batch") -> list[TensorSpec]:

@@ -39,9 +39,10 @@ def place(config: Path, model: nn.Module, home: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(torch.hub, "_hub_dir", None)
 
 
-def scaled_pictures(config: Path, folder: Path) -> list[Path]:
-    """Pictures of the tensor's own size: chance weights magnify a resize's rounding."""
+def scaled_pictures(config: Path, folder: Path, part: float) -> list[Path]:
+    """Pictures of the tensor's own height and this part of its width: chance weights magnify a resize's rounding."""
     height, width = load_config(config).preprocess.size
+    width = round(width * part)
     paths = [folder / f"{number}.png" for number in range(len(PICTURES))]
     for picture, path in zip(PICTURES, paths, strict=True):
         cv2.imwrite(str(path), cv2.resize(cv2.imread(str(picture)), (width, height)))
@@ -59,26 +60,29 @@ def detector(config: Path, images: list[torch.Tensor]) -> nn.Module:
 
 
 @pytest.mark.parametrize(
-    ("name", "made"),
+    ("name", "made", "part", "flags"),
     [
-        ("segmentation/lraspp_mobilenet-v3-large_coco-voc", segmentor),
-        ("detection/ssdlite320_mobilenet-v3-large_coco", detector),
+        ("segmentation/lraspp_mobilenet-v3-large_coco-voc", segmentor, 1.0, []),
+        ("detection/ssdlite320_mobilenet-v3-large_coco", detector, 1.0, []),
+        ("detection/faster-rcnn_mobilenet-v3-large-fpn-320_coco", detector, 0.7, ["--image-sizes"]),
     ],
 )
 def test_a_config_is_deployed_and_proved(
     name: str,
     made: Callable[[Path, list[torch.Tensor]], nn.Module],
+    part: float,
+    flags: list[str],
     deploy: Deploy,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     config = ROOT / "configs" / f"{name}.py"
-    files = scaled_pictures(config, tmp_path)
+    files = scaled_pictures(config, tmp_path, part)
     pixels = [cv2.imread(str(path)) for path in files]
     torch.manual_seed(0)
     tensors = [torch.from_numpy(image[:, :, ::-1].copy()).permute(2, 0, 1) / 255 for image in pixels]
     place(config, made(config, tensors), tmp_path / "home", monkeypatch)
-    arguments = [str(config), "--work-dir", str(tmp_path / "work"), "--dynamic", "batch=1:2:2"]
+    arguments = [str(config), "--work-dir", str(tmp_path / "work"), "--dynamic", "batch=1:2:2", *flags]
     run = deploy([*arguments, "--image", *map(str, files)])
     assert (run.code, run.err) == (0, "")
     manifest = next((tmp_path / "work").rglob("deployment.json"))

@@ -34,6 +34,13 @@ def test_a_good_config_gives_its_target(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("asked", [True, False])
+def test_image_sizes_are_an_input_that_a_config_may_ask_for(tmp_path: Path, asked: bool) -> None:
+    config = load_config(write(tmp_path, GOOD + f"export['inputs']['image_sizes'] = {asked}\n"))
+    assert config_target(config).image_sizes is asked
+    assert config_target(config).batch == AxisRange(1, 2, 4)
+
+
 def test_a_card_and_a_gate_split_are_taken(tmp_path: Path) -> None:
     more = (
         'card = dict(what="x", paper="y", licence="z")\ngate_dataset = dict(type="DigitsSegmentation", split="gate")\n'
@@ -104,10 +111,18 @@ export = dict(exporter="dynamit", opset=3, inputs=dict(batch=(4, 2, 1), width="x
         ('task = dict(type="Detection", classes=3)', r'"task.classes": expected a list of dict\(name'),
         ('task = dict(type="Detection", classes=["x"])', r'"task.classes": expected a list of dict\(name'),
         ('task = dict(type="Detection", classes=[])', "task detection: no classes"),
+        ("task['image_masks'] = True", 'task [A-Za-z]+: unknown key "image_masks"'),
+        (
+            "task.update(type='InstanceSegmentation', image_masks='yes')",
+            "image_masks: got 'yes', expected True or False",
+        ),
         ("preprocess = dict(size=(64, 96), rezise='keep')", 'preprocess: unknown key "rezise"'),
         ("export = dict(opset=17)", "export.opset: opset 17 with exporter dynamo: expected 18 or above"),
         ("export = dict(opset='17')", '"export.opset": expected int, got str$'),
         ("export = dict(inputs=dict(batch=True))", "export.inputs.batch: expected one size"),
+        ("export['inputs']['image_sizes'] = 1", "export.inputs.image_sizes: expected True or False, got 1$"),
+        ("export['inputs']['image_sizes'] = 'yes'", "export.inputs.image_sizes: expected True or False, got 'yes'"),
+        ("export['inputs']['image_size'] = True", 'unknown key export.inputs."image_size"; nearest: "image_sizes"'),
         ('gate_dataset = dict(split="gate")', '"gate_dataset" has no "type"'),
         ("gate_dataset = dict(type=3)", '"gate_dataset.type": expected str, got int'),
         ("card = dict(what='x', papers='y', licence='z')", 'unknown key card."papers"; nearest: "paper"'),

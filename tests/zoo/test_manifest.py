@@ -63,6 +63,13 @@ def test_what_is_written_is_read(manifest: Manifest, tmp_path: Path) -> None:
     assert Manifest.read(tmp_path) == kept
 
 
+def test_options_of_the_task(manifest: Manifest, tmp_path: Path) -> None:
+    assert b"task_options" not in manifest.write(tmp_path).read_bytes()
+    asked = replace(manifest, task="instance-segmentation", task_options={"image_masks": True})
+    assert json.loads(asked.write(tmp_path).read_bytes())["task_options"] == {"image_masks": True}
+    assert Manifest.read(tmp_path) == asked
+
+
 @pytest.mark.parametrize("key", ["checkpoint", "config"])
 def test_a_manifest_that_does_not_tell_what_it_was_made_from_is_read(
     manifest: Manifest, tmp_path: Path, key: str
@@ -93,6 +100,8 @@ def test_the_bytes_are_always_the_same(manifest: Manifest, tmp_path: Path) -> No
         (lambda f: f.update(schema_version=True), "schema_version is True"),
         (lambda f: f.update(opset="20"), 'opset: got "20", expected integer'),
         (lambda f: f.update(opset=True), "opset: got true, expected integer"),
+        (lambda f: f.update(task_options={"image_masks": 1}), "task_options.image_masks: got 1, expected boolean"),
+        (lambda f: f.update(task_options=True), "task_options: got true, expected object"),
         (lambda f: f.update(backened="x"), 'unknown key "backened"; nearest: "backend"'),
         (lambda f: f.update(classes=[]), "classes: got 0 items, expected 1 to any"),
         (lambda f: f["classes"][1].update(name=None), r"classes\[1\].name: got null, expected string"),

@@ -44,6 +44,12 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
         ({"classes": CLASSES}, "task: no type; give one of Detection"),
         ({"type": "Detecton", "classes": CLASSES}, 'unknown task "Detecton"; nearest: "Detection", "detection"'),
         ({"type": "Detection", "clases": CLASSES}, 'task Detection: unknown key "clases"; nearest: "classes"'),
+        ({"type": "Detection", "image_masks": True}, 'task Detection: unknown key "image_masks"'),
+        ({"type": "InstanceSegmentation", "image_mask": True}, 'unknown key "image_mask"; nearest: "image_masks"'),
+        (
+            {"type": "InstanceSegmentation", "classes": CLASSES, "image_masks": 1},
+            "task InstanceSegmentation: image_masks: got 1, expected True or False",
+        ),
         ({"type": "Detection"}, "task detection: no classes; list them all"),
         ({"type": "Detection", "classes": [{"nam": "x"}]}, 'class: unknown key "nam"; nearest: "name"'),
         ({"type": "Detection", "classes": [{"name": 5}]}, "class: got name 5 and category_id None, expected a string"),
@@ -77,6 +83,22 @@ def test_the_output_contract() -> None:
     assert shown(SemanticSegmentation(many.classes[:256]).outputs()) == ["label_map uint8 [N, H, W]"]
     with pytest.raises(InputError, match='unknown output level "finale"; nearest: "final"'):
         detection.outputs("finale")
+
+
+def test_pasted_masks_are_an_output_on_request() -> None:
+    plain, asked = (
+        build_task({"type": "InstanceSegmentation", "classes": CLASSES, **options})
+        for options in ({"image_masks": False}, {"image_masks": True})
+    )
+    assert (plain.options, asked.options) == ({}, {"image_masks": True})
+    assert plain.outputs() == InstanceSegmentation(CLASSES).outputs()
+    assert shown(asked.outputs()[4:]) == ["masks float32 [N, K, 28, 28]", "image_masks uint8 [N, K, H, W]"]
+    assert [asked.outputs(level) for level in ("decoded", "raw")] == [plain.outputs("decoded"), ()]
+    again = build_task({"type": asked.name, "classes": asked.classes, **asked.options})
+    assert again.outputs() == asked.outputs()
+    outputs = padded()
+    pasted = outputs | {"image_masks": np.ones((3, 3, 64, 64), np.uint8)}
+    assert asked.results(pasted, GEOMETRIES) == plain.results(outputs, GEOMETRIES)
 
 
 GEOMETRIES = [Geometry((100, 200), (32, 64), (64, 64)), Geometry((64, 64), (64, 64), (64, 64))]

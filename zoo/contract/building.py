@@ -9,12 +9,12 @@ from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 from zoo.contract.contract import Contract
 from zoo.contract.dense import DENSE_DETECTORS, DenseDecoded, DenseRaw
 from zoo.contract.detection import DetectionFinal
-from zoo.contract.instance_segmentation import InstanceSegmentationFinal
+from zoo.contract.instance_segmentation import ImageMasksFinal, InstanceSegmentationFinal
 from zoo.contract.keypoint_detection import KeypointDetectionFinal
 from zoo.contract.segmentation import SegmentationDecoded, SegmentationFinal, SegmentationRaw
 from zoo.contract.two_stage import TwoStageDecoded, TwoStageRaw
 from zoo.errors import InputError
-from zoo.tasks import Detection, Task
+from zoo.tasks import Detection, InstanceSegmentation, Task
 
 CONTRACTS: dict[tuple[str, str], type[Contract]] = {
     ("detection", "final"): DetectionFinal,
@@ -44,4 +44,6 @@ def contract_module(model: nn.Module, task: Task, level: str, forward: Mapping[s
     if isinstance(task, Detection) and not isinstance(model, GeneralizedRCNN):
         others = " or " + ", ".join(kind.__name__ for kind in DENSE_DETECTORS) if task.name == "detection" else ""
         raise InputError(f"model {type(model).__name__}: expected a torchvision R-CNN{others} for task {task.name}")
+    if isinstance(task, InstanceSegmentation) and task.image_masks and level == "final":
+        return ImageMasksFinal(model, forward)
     return CONTRACTS[task.name, level](model, forward)

@@ -26,8 +26,13 @@ class DetectionFinal(Contract):
         self.num_slots: int = decider.detections_per_img
 
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
+        return self.tensors(self.detections(images, image_sizes))
+
+    def detections(self, images: Tensor, image_sizes: Tensor | None) -> list[dict[str, Tensor]]:
+        """The model's own dictionaries, one for each image."""
         given = images if image_sizes is None else valid_regions(images, image_sizes)
-        return self.tensors(self.model(given, **self.forward_options))
+        found: list[dict[str, Tensor]] = self.model(given, **self.forward_options)
+        return found
 
     def tensors(self, detections: list[dict[str, Tensor]]) -> tuple[Tensor, ...]:
         """The contract's tensors from torchvision's dictionaries."""

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
 from zoo.contract.detection import DetectionFinal
+from zoo.contract.image_masks import image_masks
 from zoo.contract.padding import batched
 from zoo.errors import InputError
 
@@ -24,9 +25,27 @@ class InstanceSegmentationFinal(DetectionFinal):
             raise InputError(f"model {type(model).__name__} gives no masks, which instance-segmentation needs")
 
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
+        return self.instances(images, image_sizes)[0]
+
+    def instances(
+        self, images: Tensor, image_sizes: Tensor | None
+    ) -> tuple[tuple[Tensor, ...], list[dict[str, Tensor]]]:
+        """The contract's tensors, and the model's own dictionaries."""
         with head_masks(self.model) as masks:
-            detections = super().forward(images, image_sizes)
-        return (*detections, batched(masks, self.num_slots, rank=4))
+            detections = self.detections(images, image_sizes)
+        return (*self.tensors(detections), batched(masks, self.num_slots, rank=4)), detections
+
+
+class ImageMasksFinal(InstanceSegmentationFinal):
+    """-> the outputs of InstanceSegmentationFinal, and image_masks uint8 [N, K, H, W], in pixels of the tensor given.
+
+    1 where torchvision's pasted probability is 0.5 or more, else 0; zeros in unused slots.
+    """
+
+    def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
+        tensors, detections = self.instances(images, image_sizes)
+        pasted = batched(image_masks(detections, images, image_sizes), self.num_slots, rank=4)
+        return (*tensors, pasted.byte())  # bytes are an output's dtype alone: TensorRT has none inside a graph
 
 
 @contextmanager

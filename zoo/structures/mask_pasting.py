@@ -1,7 +1,5 @@
 """From masks inside boxes to masks of the image."""
 
-from typing import Any
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +18,7 @@ def paste_masks(
     """
     pasted = np.zeros((len(masks), *size), dtype=np.bool_)
     padded = np.pad(masks, ((0, 0), (BORDER, BORDER), (BORDER, BORDER)))
-    corners = _grown(boxes, padded.shape[-1] / masks.shape[-1]).astype(np.int64)
+    corners = pasted_corners(boxes, masks.shape[-1])
     for canvas, mask, (x1, y1, x2, y2) in zip(pasted, padded, corners.tolist(), strict=True):
         left, right = max(x1, 0), min(x2 + 1, size[1])
         top, bottom = max(y1, 0), min(y2 + 1, size[0])
@@ -30,9 +28,9 @@ def paste_masks(
     return pasted
 
 
-def _grown(boxes: NDArray[np.float32], scale: float) -> NDArray[Any]:
-    """Boxes [n, 4] enlarged around their centres."""
+def pasted_corners(boxes: NDArray[np.float32], cells: int) -> NDArray[np.int64]:
+    """The first and the last pixel of masks of `cells` x `cells` with their border, int64 [n, 4], in boxes [n, 4]."""
     low, high = boxes[:, :2], boxes[:, 2:]
-    half = (high - low) * np.float32(0.5) * np.float32(scale)
+    half = (high - low) * np.float32(0.5) * np.float32((cells + 2 * BORDER) / cells)
     center = (high + low) * np.float32(0.5)
-    return np.concatenate([center - half, center + half], axis=1)
+    return np.concatenate([center - half, center + half], axis=1).astype(np.int64)

@@ -18,8 +18,8 @@ TASKS: Mapping[str, type[Task]] = {
 def build_task(fields: Mapping[str, Any]) -> Task:
     """From a config's `dict(type="Detection", classes=[...])`, or a manifest's, whose type is the task's name.
 
-    Each class is a ClassInfo or a mapping with `name` and `category_id`. Raises InputError for an unknown type or key,
-    naming the nearest.
+    Each class is a ClassInfo or a mapping with `name` and `category_id`; the task's own OPTIONS are True or False.
+    Raises InputError for an unknown type or key, naming the nearest, and for an option of another type.
     """
     known = {task.__name__: task for task in TASKS.values()} | dict(TASKS)
     options = dict(fields)
@@ -28,7 +28,13 @@ def build_task(fields: Mapping[str, Any]) -> Task:
         raise InputError(f"task: no type; give one of {', '.join(known)}")
     if kind not in known:
         raise InputError(f'unknown task "{kind}"; {nearest(str(kind), known)}')
-    for key in options:
-        if key != "classes":
-            raise InputError(f'task {kind}: unknown key "{key}"; {nearest(str(key), ["type", "classes"])}')
-    return known[kind](options.get("classes", ()))
+    task = known[kind]
+    classes = options.pop("classes", ())
+    for key, value in options.items():
+        if key not in task.OPTIONS:
+            raise InputError(
+                f'task {kind}: unknown key "{key}"; {nearest(str(key), ["type", "classes", *task.OPTIONS])}'
+            )
+        if not isinstance(value, bool):
+            raise InputError(f"task {kind}: {key}: got {value!r}, expected True or False")
+    return task(classes, **options)

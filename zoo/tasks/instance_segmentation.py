@@ -1,13 +1,14 @@
 """Objects as boxes with masks."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from zoo.preprocess import Geometry
 from zoo.structures import InstanceSegmentationResult, Result
 from zoo.structures.instance_segmentation_result import MASK_SIDE
+from zoo.tasks.class_info import ClassInfo
 from zoo.tasks.detection import Detection
 from zoo.tasks.task import Array
 from zoo.tensor_spec import TensorSpec
@@ -16,10 +17,19 @@ OPACITY = 0.5
 
 
 class InstanceSegmentation(Detection):
-    """Detections with a mask each: probabilities in 28 x 28 cells of the box. Empty slots have masks of zeros."""
+    """Detections with a mask each: probabilities in 28 x 28 cells of the box. Empty slots have masks of zeros.
+
+    `image_masks`: the graph pastes the masks to its own input as well, for those who run the file by themselves.
+    Results do not use them: pasted at the size of the image itself, a mask has finer edges.
+    """
 
     name: ClassVar[str] = "instance-segmentation"
     metric: ClassVar[str] = "CocoMaskAP"
+    OPTIONS: ClassVar[tuple[str, ...]] = ("image_masks",)
+
+    def __init__(self, classes: Iterable[ClassInfo | Mapping[str, Any]], *, image_masks: bool = False) -> None:
+        super().__init__(classes)
+        self.image_masks = image_masks
 
     def draw(self, image: Array, result: Result) -> Array:
         """Masks and boxes in the colour of their class, with name and score; the best lie on top."""
@@ -34,8 +44,12 @@ class InstanceSegmentation(Detection):
         return super().draw(canvas, result)
 
     def _outputs(self, level: str) -> tuple[TensorSpec, ...]:
-        masks = TensorSpec("masks", "float32", ("N", "K", MASK_SIDE, MASK_SIDE))
-        return (*super()._outputs(level), masks) if level == "final" else super()._outputs(level)
+        specs = super()._outputs(level)
+        if level == "final":
+            specs += (TensorSpec("masks", "float32", ("N", "K", MASK_SIDE, MASK_SIDE)),)
+            if self.image_masks:
+                specs += (TensorSpec("image_masks", "uint8", ("N", "K", "H", "W")),)
+        return specs
 
     def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
         return [

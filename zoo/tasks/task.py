@@ -25,11 +25,18 @@ class Task(ABC):
     name: ClassVar[str]
     metric: ClassVar[str]
     """The name in zoo.registry.METRICS of the metric that judges this task."""
+    OPTIONS: ClassVar[tuple[str, ...]] = ()
+    """Keywords of the constructor beside `classes`, and attributes: what a config may ask for, off by default."""
 
     def __init__(self, classes: Iterable[ClassInfo | Mapping[str, Any]]) -> None:
         self.classes = tuple(info if isinstance(info, ClassInfo) else ClassInfo.from_dict(info) for info in classes)
         if not self.classes:
             raise InputError(f"task {self.name}: no classes; list them all, index = the model's own id")
+
+    @property
+    def options(self) -> dict[str, bool]:
+        """The options that are on: what a manifest must keep, beside name and classes, to build this task again."""
+        return {name: True for name in self.OPTIONS if getattr(self, name)}
 
     def class_name(self, label: int) -> str:
         """The name of a class for people; the id itself where it is not one of the classes."""

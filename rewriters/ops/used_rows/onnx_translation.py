@@ -5,7 +5,6 @@ to_slots(rows, used)   = ScatterND(zeros[R, ...], NonZero(used), rows)
 """
 
 import numpy as np
-import onnx
 
 from rewriters.ops.graph_builder import GraphBuilder
 
@@ -20,6 +19,6 @@ def to_slots(b: GraphBuilder, rows: str, used: str) -> str:
     """-> [R, ...]."""
     index = b.Transpose(b.NonZero(used), perm=[1, 0])
     shape = b.Concat(b.Shape(used), b.Shape(rows, start=1), axis=0)
-    zeros = b.ConstantOfShape(shape, value=onnx.numpy_helper.from_array(np.zeros(1, dtype=np.float32)))
+    zeros = b.Expand(b.CastLike(b.constant(0.0, np.float32), rows), shape)
     slots: str = b.ScatterND(zeros, index, rows)
     return slots

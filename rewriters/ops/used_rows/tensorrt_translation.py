@@ -21,5 +21,6 @@ def to_slots(b: GraphBuilder, rows: str, used: str) -> str:
     one = onnx.numpy_helper.from_array(np.ones(1, dtype=np.int64))
     ones = b.ConstantOfShape(b.Shape(b.Shape(rows, start=1)), value=one)
     mask = b.Reshape(used, b.Concat(b.constant([-1]), ones, axis=0))
-    slots: str = b.Where(mask, rows, b.constant(0.0, np.float32))
+    zero = b.constant(0.0, np.float32)
+    slots: str = b.CastLike(b.Where(mask, b.CastLike(rows, zero), zero), rows)  # Where takes no bool in ONNX Runtime
     return slots

@@ -12,7 +12,12 @@ def used_rows(slots: Tensor, used: Tensor) -> Tensor:
 
 @torch.library.custom_op("zooport::to_slots", mutates_args=())
 def to_slots(rows: Tensor, used: Tensor) -> Tensor:
-    """What came of the rows that `used_rows` gave, and the same `used` bool [R] -> [R, ...], zeros in empty slots."""
+    """What came of the rows that `used_rows` gave, and the same `used` bool [R] -> [R, ...], zeros in empty slots.
+
+    Rows are float32 or bool: TensorRT's form counts in float32. Raises TypeError for others.
+    """
+    if rows.dtype not in (torch.float32, torch.bool):
+        raise TypeError(f"to_slots: rows are {rows.dtype}, expected float32 or bool")
     return torch.where(used.reshape(-1, *[1] * (rows.dim() - 1)), rows, torch.zeros_like(rows))
 
 

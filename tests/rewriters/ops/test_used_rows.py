@@ -57,6 +57,30 @@ def test_the_result_is_that_of_every_row_and_only_used_rows_run_in_onnxruntimes_
     assert len(rows) == (used.sum() if backend == "onnxruntime" else count)
 
 
+class Brighter(nn.Module):
+    """Rows of bool, as a threshold gives them."""
+
+    def forward(self, slots: Tensor, used: Tensor) -> Tensor:
+        return to_slots(used_rows(slots, used) > 0.5, used)
+
+
+@pytest.mark.parametrize("form", FORMS, ids="-".join)
+def test_rows_of_bool(form: tuple[str, str]) -> None:
+    session = session_of(
+        exported(Brighter(), slots_and_used(5, 1), {"slots": {0: "r"}, "used": {0: "r"}}, ["result"], form)
+    )
+    for count, seed in ((5, 1), (7, 2), (3, 9)):
+        slots, used = slots_and_used(count, seed)
+        (result,) = session.run(None, {"slots": slots.numpy(), "used": used.numpy()})
+        assert result.dtype == np.bool_
+        np.testing.assert_array_equal(result, ((slots > 0.5) & used[:, None, None, None]).numpy())
+
+
+def test_rows_of_another_dtype_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"to_slots: rows are torch.int64, expected float32 or bool"):
+        to_slots(torch.ones(2, 3, dtype=torch.int64), torch.tensor([True, False]))
+
+
 def test_the_fake_implementations_agree() -> None:
     slots, used = slots_and_used(6, 3)
     torch.library.opcheck(used_rows, (slots, used))

@@ -22,6 +22,7 @@ from tests.rewriters.small_models import (
     detection_specs,
     export,
     fixed_target,
+    image_mask_specs,
     instance_specs,
     keypoint_specs,
     run,
@@ -40,6 +41,10 @@ RCNN_SLOTS = 20
 FAMILIES: dict[str, tuple[Callable[[], Contract], list[TensorSpec]]] = {
     "faster_rcnn": (lambda: contract(small_faster_rcnn()), detection_specs(RCNN_SLOTS)),
     "mask_rcnn": (lambda: contract(small_mask_rcnn()), instance_specs(RCNN_SLOTS)),
+    "image_masks": (
+        lambda: contract(small_mask_rcnn(), image_masks=True),
+        image_mask_specs(RCNN_SLOTS, height=64, width=96),
+    ),
     "keypoint_rcnn": (lambda: contract(small_keypoint_rcnn()), keypoint_specs(RCNN_SLOTS)),
     "retina_net": (lambda: dense_contract(small_detector("retina_net")), detection_specs(SLOTS)),
     "fcos": (lambda: dense_contract(small_detector("fcos")), detection_specs(SLOTS)),

@@ -7,11 +7,12 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 from torchvision.models.detection.transform import GeneralizedRCNNTransform
 
+import zoo.contract.valid_regions
 from rewriters import export_onnx, rewriting
 from rewriters.torchvision_detection.resize_each import resize_each
 from rewriters.torchvision_detection.sized_batch import SizedBatch
@@ -25,11 +26,13 @@ from tests.rewriters.small_families import (
     small,
     specs_of,
 )
-from tests.rewriters.small_models import fixed_target
+from tests.rewriters.small_models import fixed_target, without_rewriter
 from zoo.contract.valid_regions import valid_regions
-from zoo.errors import InputError
+from zoo.errors import ExportError, InputError
+from zoo.tensor_spec import TensorSpec
 
 FIXED = fixed_target(128, 128, image_sizes=True)
+VALID_REGIONS = "zoo.contract.valid_regions.valid_regions"
 SIZED = DYNAMIC.with_(image_sizes=True)
 # The height and width of the batch, and of each of its images: alone, beside a smaller one, and five.
 BATCHES = (
@@ -74,12 +77,22 @@ def test_the_resized_batch_is_torchvisions(data: Any, count: int, height: int, w
     torch.testing.assert_close(batch, expected.tensors, atol=2e-5, rtol=0)
 
 
+def region_that_torchvision_takes(size: tuple[int, int]) -> bool:
+    """It refuses one that has no pixel left after the resize to 64 and at most 96."""
+    shorter, longer = sorted(size)
+    return min(64 / shorter, 96 / longer) * shorter >= 1
+
+
+SIDES = st.one_of(st.integers(32, 128), st.sampled_from([1, 2, 3, 127, 128]))
+
+
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
-    sizes=st.lists(st.tuples(st.integers(32, 128), st.integers(32, 128)), min_size=1, max_size=3),
+    sizes=st.lists(st.tuples(SIDES, SIDES).filter(region_that_torchvision_takes), min_size=1, max_size=3),
     seed=st.integers(0, 50),
 )
+@example(sizes=[(128, 128), (1, 96), (128, 2)], seed=0)
 def test_eagerly_for_any_sizes(family: str, sizes: list[tuple[int, int]], seed: int) -> None:
     model = small(family)
     given_batch = pictures(len(sizes), 128, 128, seed), torch.tensor(sizes)
@@ -101,7 +114,43 @@ def test_the_levels_before_the_last_eagerly(family: str, level: str) -> None:
         torch.testing.assert_close(got, want, atol=2e-3, rtol=1e-4)
 
 
-def example(*sizes: list[int]) -> dict[str, Tensor]:
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_region_that_torchvision_refuses_leaves_no_nan_and_the_other_images_alone(family: str) -> None:
+    """Its resized side would be 0; that of a row more is 1, and asks for as large a batch."""
+    model, images = small(family), pictures(2, 128, 128)
+    expected = outputs(contract_of(model, family), images, torch.tensor([[128, 128], [2, 128]]))
+    with rewriting(FIXED, eager=True):
+        found = outputs(contract_of(model, family), images, torch.tensor([[128, 128], [1, 128]]))
+    assert all(tensor.isfinite().all() for tensor in found)
+    same_findings(family, model, tuple(tensor[:1] for tensor in expected), [tensor[:1].numpy() for tensor in found])
+
+
+class Means(nn.Module):
+    """The mean of each image: a list of images in, which is what a detector of torchvision makes of it."""
+
+    def forward(self, images: Tensor, image_sizes: Tensor) -> Tensor:
+        return torch.stack([region.mean() for region in zoo.contract.valid_regions.valid_regions(images, image_sizes)])
+
+
+MEANS: dict[str, Any] = {"output_specs": [TensorSpec("means", "float32", ("batch",))]}
+
+
+# Rule 6. Seen with torch 2.15.
+def test_needed_without_it_torchscript_does_not_read_the_sizes(tmp_path: Path) -> None:
+    inputs, target = two_images([128, 128], [64, 96]), FIXED.with_(exporter="torchscript")
+    with without_rewriter(VALID_REGIONS), pytest.raises(ExportError, match='the graph has no input "image_sizes"'):
+        export_onnx(Means().eval(), target, tmp_path / "m.onnx", example=inputs, **MEANS)
+
+
+def test_needed_without_it_dynamo_freezes_the_number_of_images(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    with without_rewriter(VALID_REGIONS):
+        export_onnx(Means().eval(), FIXED, path, example=two_images([128, 128], [64, 96]), **MEANS)
+    three = {name: tensor.numpy() for name, tensor in two_images([128, 128], [64, 96], [9, 9]).items()}
+    assert len(ort.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, three)[0]) == 2
+
+
+def two_images(*sizes: list[int]) -> dict[str, Tensor]:
     return {"images": pictures(len(sizes), 128, 128, seed=1), "image_sizes": torch.tensor(sizes)}
 
 
@@ -127,7 +176,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         contract_of(model, family),
         target.with_(exporter=exporter),
         path,
-        example=example([128, 128], [64, 96]),
+        example=two_images([128, 128], [64, 96]),
         output_specs=specs_of(family),
     )
     assert [tuple(spec) for spec in record.inputs[1:]] == [("image_sizes", "int64", ("batch", 2))]
@@ -153,7 +202,7 @@ def test_one_file_equals_the_unpatched_model_on_the_list_of_images(exported: tup
     ("target", "names"), [(FIXED, ["images"]), (fixed_target(128, 128), ["images", "image_sizes"])]
 )
 def test_the_input_must_be_there_just_where_the_target_has_it(target: Any, names: list[str], tmp_path: Path) -> None:
-    inputs = {name: tensor for name, tensor in example([128, 128], [64, 96]).items() if name in names}
+    inputs = {name: tensor for name, tensor in two_images([128, 128], [64, 96]).items() if name in names}
     with pytest.raises(InputError, match="give the input image_sizes int64.* just where the target has it"):
         export_onnx(
             contract_of(small("ssd"), "ssd"), target, tmp_path / "m.onnx", example=inputs, output_specs=specs_of("ssd")

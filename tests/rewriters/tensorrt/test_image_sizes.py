@@ -1,0 +1,52 @@
+"""The graph with image_sizes for tensorrt-rtx: its numbers in ONNX Runtime, and an engine of it."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+import torch
+
+from rewriters import export_onnx
+from tests.rewriters.ops.exported import NOT_FOR_TENSORRT, operators
+from tests.rewriters.small_families import contract_of, outputs, pictures, same_findings, small, specs_of
+from tests.rewriters.small_models import fixed_target
+
+BUILD = Path(__file__).with_name("build_engine.py")
+TIMEOUT = 120  # seconds
+
+
+@pytest.fixture(scope="module", params=["faster_rcnn", "retina_net", "ssd"])
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    family, path = request.param, tmp_path_factory.mktemp(request.param) / "model.onnx"
+    export_onnx(
+        contract_of(small(family), family),
+        fixed_target(128, 128, image_sizes=True, exporter="torchscript", backend="tensorrt-rtx"),
+        path,
+        example={"images": pictures(2, 128, 128, seed=1), "image_sizes": torch.tensor([[128, 128], [64, 96]])},
+        output_specs=specs_of(family),
+    )
+    return family, path
+
+
+def test_the_same_graph_in_onnxruntime_equals_the_unpatched_model(exported: tuple[str, Path]) -> None:
+    family, path = exported
+    model, images, sizes = small(family), pictures(3, 128, 128, seed=5), torch.tensor([[128, 90], [1, 96], [60, 128]])
+    expected = outputs(contract_of(model, family), images, sizes)
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    found: list[np.ndarray] = session.run(None, {"images": images.numpy(), "image_sizes": sizes.numpy()})
+    assert same_findings(family, model, expected, found) > 10
+    assert not set(operators(onnx.load(path).graph)) & NOT_FOR_TENSORRT
+
+
+@pytest.mark.tensorrt
+def test_an_engine_is_built_for_every_batch(exported: tuple[str, Path]) -> None:
+    if importlib.util.find_spec("tensorrt_rtx") is None:
+        pytest.skip("tensorrt_rtx is not installed: pip install tensorrt-rtx")
+    command = [sys.executable, str(BUILD), str(exported[1]), "1", "2", "8"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]

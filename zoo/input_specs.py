@@ -1,0 +1,12 @@
+"""The tensors that a graph takes, by the contract (torch-free)."""
+
+from zoo.tensor_spec import TensorSpec
+
+IMAGES = TensorSpec("images", "float32", ("batch", 3, "height", "width"))
+IMAGE_SIZES = TensorSpec("image_sizes", "int64", ("batch", 2))
+"""(h, w), the valid region of each image of a padded batch, from the top left; where the target asks for it."""
+
+
+def input_specs(*, image_sizes: bool) -> tuple[TensorSpec, ...]:
+    """The inputs in the graph's order, every axis but the channels dynamic."""
+    return (IMAGES, IMAGE_SIZES) if image_sizes else (IMAGES,)
