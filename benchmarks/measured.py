@@ -14,6 +14,7 @@ from pipeline.machine import processor, threads
 ROOT = Path(__file__).resolve().parents[1]
 STAMP = "made with"
 PAUSE = 0.1  # seconds; ONNX Runtime's threads spin for 50 ms after a run, and would take a core from the next one
+LONG = 0.5  # seconds; what a run's threads and caches need to come back is nothing beside it
 
 
 def shipped_configs() -> list[str]:
@@ -33,14 +34,18 @@ def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, warm_up: 
         for run in runs.values():
             run()
     seconds: dict[str, list[float]] = {name: [] for name in runs}
+    long: set[str] = set()
     for number in range(rounds):
         names = list(runs) if number % 2 == 0 else list(reversed(list(runs)))
         for name in names:
             time.sleep(PAUSE)
-            runs[name]()  # untimed: brings its own threads and caches back after the run of another
+            if name not in long:
+                runs[name]()  # untimed: brings its own threads and caches back after the run of another
             start = time.perf_counter()
             runs[name]()
             seconds[name].append(time.perf_counter() - start)
+            if seconds[name][-1] > LONG:
+                long.add(name)
     return seconds
 
 
