@@ -60,9 +60,9 @@ def write_page(path: Path, title: str, intro: str, command: str, table: str) -> 
     path.write_text(f"# {title}\n\n{intro}\n\nMade by `{command}`; do not edit.\n\n{table}\n", encoding="utf-8")
 
 
-def state_of(path: Path, *packages: str) -> dict[str, Any]:
+def state_of(path: Path, made_of: str, *packages: str) -> dict[str, Any]:
     """What an interrupted run has kept of its cells, with these very versions and sources; else a new state."""
-    stamp = machine(*packages) + "; sources " + _sources()
+    stamp = f"{machine(*packages)}; sources {made_of}"
     state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return state if state.get(STAMP) == stamp else {STAMP: stamp}
 
@@ -73,11 +73,11 @@ def keep(state: Mapping[str, Any], path: Path) -> None:
     path.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
 
 
-def _sources() -> str:
-    """A hash over what decides a cell: the packages, configs and weights."""
+def sources(*places: str) -> str:
+    """A hash over the code and weights that decide a cell; `places`: files and folders of the repository."""
     digest = hashlib.sha256()
-    for folder in ("zoo", "rewriters", "backends", "pipeline", "configs"):
-        for path in sorted((ROOT / folder).rglob("*")):
+    for place in places:
+        for path in sorted((ROOT / place).rglob("*") if (ROOT / place).is_dir() else [ROOT / place]):
             if path.suffix in (".py", ".safetensors"):
                 digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
-from measured import STAMP, keep, machine, shipped_configs, state_of, write_page
+from measured import STAMP, keep, machine, shipped_configs, sources, state_of, write_page
 
 from pipeline.deploying import make_deployment
 from zoo import Target
@@ -27,6 +27,7 @@ from zoo.errors import ZooportError
 from zoo.target import AxisRange
 
 VAL = ROOT / "zoo/data/digits/val/images"
+SOURCES = ("zoo", "rewriters", "backends", "pipeline", "configs")
 IMAGES = 8
 SECOND_SIZE = {(256, 320): (320, 416), (384, 480): (352, 427)}  # the last one is odd, and no stride divides it
 BATCHES = {
@@ -44,7 +45,7 @@ def main() -> int:
     parser.add_argument("--page", type=Path)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    state = state_of(args.state, "torch", "torchvision", "onnxruntime")
+    state = state_of(args.state, sources(*SOURCES), "torch", "torchvision", "onnxruntime")
     for path in shipped_configs():
         for target, cell in _targets(path):
             key = " | ".join(cell)

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 import onnxruntime as ort
 from measured import keep, machine, state_of, write_page
-from torchvision_models import ARCHITECTURES, calibrated, pictures, task_of
+from torchvision_models import ARCHITECTURES, calibrated, made_of, pictures, task_of
 
 from pipeline.output_specs import output_specs
 from pipeline.parity.decision_rule import decision_rule
@@ -57,7 +57,7 @@ def main() -> int:
         warnings.simplefilter("ignore")
         print(json.dumps(_cell(*args.cell)))
         return 0
-    state = state_of(args.state, "torch", "torchvision", "onnxruntime")
+    state = state_of(args.state, made_of(), "torch", "torchvision", "onnxruntime")
     cells = [
         (architecture, exporter, form)
         for architecture in args.architectures or ARCHITECTURES

@@ -1,17 +1,18 @@
 """torchvision's twelve detectors, whole, with calibrated random weights, for the benchmark scripts."""
 
-from pathlib import Path
+import os
 from typing import Any
 
 import cv2
 import torch
+from measured import ROOT, sources
 from torch import Tensor
 
 from zoo.calibration import calibrate
 from zoo.registry import MODELS
 from zoo.tasks import Task, build_task
 
-VAL = Path(__file__).resolve().parents[1] / "zoo/data/digits/val/images"
+VAL = ROOT / "zoo/data/digits/val/images"
 # By torchvision's name: the task, and options that leave some tens of detections, not hundreds near a threshold.
 ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "fasterrcnn_resnet50_fpn": ("Detection", {"box_score_thresh": 0.2}),
@@ -27,8 +28,23 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "ssd300_vgg16": ("Detection", {"score_thresh": 0.5}),
     "ssdlite320_mobilenet_v3_large": ("Detection", {"score_thresh": 0.5}),
 }
+SOURCES = (
+    "zoo/models/detection",
+    "zoo/calibration.py",
+    "zoo/contract",
+    "rewriters/engine",
+    "rewriters/graph",
+    "rewriters/ops",
+    "rewriters/torch_functions/interpolate.py",
+    "rewriters/torchvision_detection",
+)
 CLASSES = {"KeypointDetection": 2}  # torchvision's: a person, or not
 COCO_CLASSES = 91
+
+
+def made_of() -> str:
+    """A hash over the code that makes these models and their graphs."""
+    return sources(*SOURCES)
 
 
 def pictures(count: int, size: tuple[int, int]) -> Tensor:
@@ -40,14 +56,27 @@ def pictures(count: int, size: tuple[int, int]) -> Tensor:
 
 
 def calibrated(architecture: str, size: tuple[int, int]) -> Any:
-    """In eval mode; torchvision's own resize keeps pictures of `size` as they are, but for SSD's fixed one."""
+    """In eval mode; torchvision's own resize keeps pictures of `size` as they are, but for SSD's fixed one.
+
+    Calibration takes a minute at 800 px; its weights are kept in work_dirs.
+    """
     torch.manual_seed(0)
     kind, options = ARCHITECTURES[architecture]
     section = {"type": "TorchvisionDetector", "architecture": architecture}
     if not architecture.startswith("ssd"):
         options = {**options, "min_size": min(size), "max_size": max(size)}
     model = MODELS.build({**section, "num_classes": CLASSES.get(kind, COCO_CLASSES), **options})
+    kept = ROOT / f"work_dirs/calibrated/{architecture}_{size[0]}x{size[1]}_{made_of()}.pt"
+    if kept.is_file():
+        model.load_state_dict(torch.load(kept, weights_only=True))
+        model.eval()
+        with torch.no_grad():
+            model(list(pictures(1, size)))  # R-CNNs take the scales of their levels from the first image
+        return model
     calibrate(model, list(pictures(4, size)))
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    torch.save(model.state_dict(), beside := kept.with_suffix(f".{os.getpid()}"))
+    beside.replace(kept)
     return model
 
 

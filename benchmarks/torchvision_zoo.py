@@ -36,7 +36,7 @@ import torch
 from measured import interleaved, keep, machine, ratio, state_of, write_page
 from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor
-from torchvision_models import ARCHITECTURES, calibrated, pictures, task_of
+from torchvision_models import ARCHITECTURES, calibrated, made_of, pictures, task_of
 
 from pipeline.output_specs import output_specs
 from pipeline.parity.graph_inputs import GraphInput
@@ -84,7 +84,7 @@ def main() -> int:
         architecture, size, batch = args.cell.split()
         print(json.dumps(_cell(architecture, size, int(batch))))
         return 0
-    state = state_of(args.state, "torch", "torchvision", "onnxruntime")
+    state = state_of(args.state, made_of(), "torch", "torchvision", "onnxruntime")
     for batch in args.batches:
         for size in args.sizes:
             for architecture in args.architectures or ARCHITECTURES:
