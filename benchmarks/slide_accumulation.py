@@ -53,9 +53,9 @@ def main() -> None:
     model = _model(args.base_channels, args.crop, args.stride)
     image = torch.rand(1, 3, *args.size, generator=torch.Generator().manual_seed(0))
     forms: dict[str, tuple[bytes, float]] = {}
-    for window_batch in (True, False):
+    for window_batch in (8, 1):
         for accumulate in ("segments", "pad"):
-            name = f"{accumulate}, {'one batch' if window_batch else 'one by one'}"
+            name = f"{accumulate}, {'one by one' if window_batch == 1 else f'{window_batch} windows at once'}"
             options = {"accumulate": accumulate, "window_batch": window_batch}
             forms[name] = _timed(partial(_ours, model, args, image, options))
     forms["plain torchscript export"] = _timed(lambda: plain_export(model, image))
@@ -111,9 +111,7 @@ def _model(base_channels: int, crop: int, stride: int) -> EncoderDecoder:
     ).eval()
 
 
-def _ours(
-    model: EncoderDecoder, args: argparse.Namespace, image: torch.Tensor, options: dict[str, str | bool]
-) -> bytes:
+def _ours(model: EncoderDecoder, args: argparse.Namespace, image: torch.Tensor, options: dict[str, str | int]) -> bytes:
     height, width = args.size
     target = Target(
         height=AxisRange.fixed(height), width=AxisRange.fixed(width), batch=AxisRange.fixed(1), exporter=args.exporter

@@ -1,11 +1,13 @@
-"""EncoderDecoder.slide_inference without slice assignment, for a fixed height and width.
+"""EncoderDecoder.slide_inference without slice assignment.
 
-The mean over the windows that cover a pixel, in two forms:
+For a fixed height and width the mean over the windows that cover a pixel, in two forms:
 
     pad       sum over windows of F.pad(logits_w, to the image), divided by a constant count. The classic; every window
               builds a tensor of the whole image, so the cost is windows x area.
     segments  each axis is cut at the window edges; a segment is the sum of the slices of the windows that cover it,
               divided by their number; segments are concatenated. Every logit is touched once for each axis.
+
+For sizes that only the running graph knows: see run_time_windows.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,8 +17,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from rewriters.engine.constants import static_size, untraced
-from rewriters.engine.fixed_size import require_fixed_size
+from rewriters.engine.fixed_size import has_fixed_size
 from rewriters.engine.rewriter import rewrites
+from rewriters.segmentation.run_time_windows import slide_at_run_time
 from rewriters.segmentation.windows import Segment, segments, window_starts
 from zoo.errors import ExportError
 from zoo.models.segmentation import EncoderDecoder
@@ -29,31 +32,35 @@ from zoo.models.segmentation import EncoderDecoder
     "dynamic size the traced windows would be silently frozen",
     written_for="zooport 0.1",
 )
-def slide_inference_static(
+def slide_inference_in_graph(
     original: Callable[..., Tensor],
     self: EncoderDecoder,
     images: Tensor,
     *,
     accumulate: str = "segments",
-    window_batch: bool = True,
+    window_batch: int = 8,
 ) -> Tensor:
     """images [N, 3, H, W] -> mean logits [N, C, H, W].
 
-    `accumulate`: "segments" or "pad". `window_batch`: all windows as one batch, or one after another.
+    `accumulate`: "segments" or "pad". `window_batch`: how many windows the model takes at once, 1 for one after
+    another. Both are for a fixed height and width. Raises ExportError for other values.
     """
-    require_fixed_size("slide inference")
     if accumulate not in ACCUMULATE:
         raise ExportError(f'slide_inference: unknown accumulate "{accumulate}"; expected {" or ".join(ACCUMULATE)}')
+    if isinstance(window_batch, bool) or not isinstance(window_batch, int) or window_batch < 1:
+        raise ExportError(f"slide_inference: window_batch {window_batch!r}; expected a number of windows, 1 or more")
+    if not has_fixed_size():
+        return slide_at_run_time(self, images)
     height, width = static_size(images)
     (h_stride, w_stride), (h_crop, w_crop) = self.test_cfg["stride"], self.test_cfg["crop_size"]
     h_crop, w_crop = min(h_crop, height), min(w_crop, width)
     tops, lefts = window_starts(height, h_crop, h_stride), window_starts(width, w_crop, w_stride)
     crops = [images[:, :, top : top + h_crop, left : left + w_crop] for top in tops for left in lefts]
-    if window_batch:
-        stacked = self.encode_decode(torch.cat(crops)).reshape(len(crops), -1, self.num_classes, h_crop, w_crop)
-        logits = [stacked[index] for index in range(len(crops))]
-    else:
-        logits = [self.encode_decode(crop) for crop in crops]
+    logits: list[Tensor] = []
+    for first in range(0, len(crops), window_batch):
+        batch = crops[first : first + window_batch]
+        found = self.encode_decode(torch.cat(batch)).reshape(len(batch), -1, self.num_classes, h_crop, w_crop)
+        logits.extend(found[index] for index in range(len(batch)))
     windows = [logits[row * len(lefts) : (row + 1) * len(lefts)] for row in range(len(tops))]
     return ACCUMULATE[accumulate](windows, tops, lefts, (height, width))
 

@@ -19,7 +19,7 @@ NAME = "zoo.EncoderDecoder.slide_inference"
 FORMS = [
     {"accumulate": accumulate, "window_batch": window_batch}
     for accumulate in ("segments", "pad")
-    for window_batch in (True, False)
+    for window_batch in (8, 1, 3)
 ]
 
 
@@ -62,7 +62,7 @@ def test_segments_cover_the_axis_once_and_know_their_windows(size: int, crop: in
 
 
 @pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
-@pytest.mark.parametrize("form", FORMS[:2])
+@pytest.mark.parametrize("form", FORMS[::3])
 def test_onnxruntime_equals_the_unpatched_method(exporter: str, form: dict[str, object], tmp_path: Path) -> None:
     model = small_segmentor()
     path = tmp_path / "model.onnx"
@@ -81,13 +81,71 @@ def test_onnxruntime_equals_the_unpatched_method(exporter: str, form: dict[str, 
         np.testing.assert_allclose(run(path, images)[0], expected, atol=1e-5 * np.abs(expected).max())
 
 
+DYNAMIC = fixed_target(50, 70).with_(height=AxisRange(32, 50, 200), width=AxisRange(32, 70, 200))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    height=st.integers(32, 90),
+    width=st.integers(32, 90),
+    strides=st.tuples(st.integers(7, 32), st.integers(7, 32)),
+    count=st.integers(1, 2),
+    seed=st.integers(0, 100),
+)
+def test_the_form_of_a_dynamic_size_equals_the_unpatched_method(
+    height: int, width: int, strides: tuple[int, int], count: int, seed: int
+) -> None:
+    """Strides of a fifth of the window, which many windows cover, up to the whole window."""
+    model = small_segmentor(crop=32)
+    model.test_cfg["stride"] = strides
+    images = torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
+    with torch.no_grad():
+        expected = model(images)
+        with rewriting(DYNAMIC, eager=True) as session:
+            got = model(images)
+    assert session.hits[NAME] == 1
+    torch.testing.assert_close(got, expected, atol=1e-5 * expected.abs().max().item(), rtol=0)
+
+
 @pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
-def test_a_dynamic_size_is_refused(exporter: str, tmp_path: Path) -> None:
-    target = fixed_target(50, 70, exporter=exporter).with_(width=AxisRange(64, 70, 128))
+def test_one_file_at_every_size(exporter: str, tmp_path: Path) -> None:
+    model, path = small_segmentor(), tmp_path / "model.onnx"
+    specs = [TensorSpec("logits", "float32", ("batch", CLASSES, "height", "width"))]
+    export(contract(model, "decoded"), DYNAMIC.with_(exporter=exporter), path, specs, required_rewriters=[NAME])
+    for count, height, width in ((1, 50, 70), (1, 32, 32), (3, 64, 33), (1, 97, 131), (5, 52, 72), (1, 199, 200)):
+        images = torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(height))
+        with torch.no_grad():
+            expected = model(images).numpy()
+        (got,) = run(path, images)
+        np.testing.assert_allclose(got, expected, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+def test_images_smaller_than_a_window_are_refused(exporter: str, tmp_path: Path) -> None:
+    target = fixed_target(50, 70, exporter=exporter).with_(width=AxisRange(24, 70, 128))
     specs = [TensorSpec("logits", "float32", ("batch", CLASSES, 50, "width"))]
-    with pytest.raises(ExportError, match="slide inference needs a fixed height and width.*dynamic width"):
+    with pytest.raises(ExportError, match="width may be 24 pixels and a window has 32.*--dynamic width=32:70:128"):
         export(contract(small_segmentor(), "decoded"), target, tmp_path / "model.onnx", specs)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("windows", [0, True, "all"])
+def test_a_window_batch_that_is_no_number_is_refused(windows: object) -> None:
+    with (
+        pytest.raises(ExportError, match="window_batch .*; expected a number of windows, 1 or more"),
+        rewriting(fixed_target(50, 70), eager=True, options={NAME: {"window_batch": windows}}),
+    ):
+        small_segmentor()(torch.rand(1, 3, 50, 70))
+
+
+@pytest.mark.parametrize("window_batch", [1, 3, 8])
+def test_the_model_never_takes_more_windows_at_once(window_batch: int) -> None:
+    model, seen = small_segmentor(), []
+    model.backbone.register_forward_hook(lambda _module, args, _output: seen.append(len(args[0])))
+    with torch.no_grad(), rewriting(fixed_target(64, 96), eager=True, options={NAME: {"window_batch": window_batch}}):
+        model(torch.rand(2, 3, 64, 96))
+    assert max(seen) <= 2 * window_batch
+    assert sum(seen) == 2 * 3 * 5
 
 
 def test_an_unknown_form_is_refused() -> None:
