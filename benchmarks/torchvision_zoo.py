@@ -134,7 +134,7 @@ def _cell(architecture: str, size: str, batch: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         for exporter in reversed(EXPORTERS):  # the file of dynamo stays
-            cell["exports"][exporter] = _export(model, architecture, exporter, SIZES[size], path)
+            cell["exports"][exporter] = export_ours(model, architecture, exporter, SIZES[size], path)
         ours = path.read_bytes()
     feed = {"images": images.numpy()}
     eager, compiled = _inference(module, images), _inference(torch.compile(module), images)
@@ -154,7 +154,8 @@ def _cell(architecture: str, size: str, batch: int) -> dict[str, Any]:
     return cell
 
 
-def _export(model: Any, architecture: str, exporter: str, size: tuple[int, int], path: Path) -> dict[str, Any]:
+def export_ours(model: Any, architecture: str, exporter: str, size: tuple[int, int], path: Path) -> dict[str, Any]:
+    """Our export at level final with a dynamic batch, in `path`: what it took, and what it gave."""
     task = task_of(architecture)
     contract = contract_module(model, task, "final", {})
     references = graph_references(model, task, "final", {}, [GraphInput((), {"images": pictures(2, size).numpy()})])

@@ -4,6 +4,7 @@ Files are never unpickled with code: safetensors, or torch.load(weights_only=Tru
 """
 
 import hashlib
+import logging
 import re
 from collections.abc import Mapping
 from http.client import HTTPException
@@ -25,6 +26,8 @@ SHOWN = 3  # names of tensors in an error message
 NAMED_BY = 16  # digits of its hash before the name of a download: many are called model.safetensors
 NESTED_KEYS = ("state_dict", "model")  # where training frameworks keep the weights in a larger dictionary
 WRAPPERS = ("module.", "model.")  # what they put before all names, outermost first: distributed training, the trainer
+AUXILIARY = "auxiliary_head"  # of mmseg: heads for training alone
+logger = logging.getLogger(__name__)
 
 
 def load_checkpoint(model: nn.Module, source: str | Path, *, folder: Path | None = None) -> None:
@@ -33,10 +36,11 @@ def load_checkpoint(model: nn.Module, source: str | Path, *, folder: Path | None
     `source`: a path (relative ones against `folder`), ``https://...#sha256=<64 hex digits>`` or
     ``torchvision://<WeightsEnum>.<NAME>``. Half-precision weights are widened to the model's dtype. What a training
     wrapped the model in ("module.", "model." before every name) is taken off, so mmengine's checkpoints load, too.
+    mmseg's auxiliary heads are left out where the model has none.
     Raises InputError: no such file, a wrong hash, pickled code, a corrupt file, weights of another model, or a value
     that is not finite.
     """
-    state = _unwrapped(_state_dict(str(source), folder), model)
+    state = _without_auxiliary(_unwrapped(_state_dict(str(source), folder), model), model, source)
     load_state(model, state, f"checkpoint {source}")
 
 
@@ -111,6 +115,16 @@ def _unwrapped(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Te
         ):
             state = {name.removeprefix(prefix): tensor for name, tensor in state.items()}
     return state
+
+
+def _without_auxiliary(state: Mapping[str, Tensor], model: nn.Module, source: str | Path) -> Mapping[str, Tensor]:
+    """The state without auxiliary heads, which inference never runs, where the model has none."""
+    kept = {name: tensor for name, tensor in state.items() if not name.startswith(f"{AUXILIARY}.")}
+    if len(kept) == len(state) or getattr(model, AUXILIARY, None) is not None:
+        return state
+    count = len(state) - len(kept)
+    logger.info("checkpoint %s: left out %d tensors of %s, which this model does not have", source, count, AUXILIARY)
+    return kept
 
 
 def _address_and_hash(url: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
+from rewriters.graph.argmax_before_concat import argmax_before_concat
 from rewriters.graph.constant_scales import constant_scales
 from rewriters.graph.declare_shapes import declare_shapes
 from rewriters.graph.drop_row_shapes import drop_row_shapes
@@ -22,7 +23,7 @@ def finish(
     expand_operators(model, target)
     drop_row_shapes(model)
     declare_shapes(model, target, output_specs)
-    if constant_scales(model):
+    if constant_scales(model) + argmax_before_concat(model):
         drop_unused(model)
     onnx.helper.set_model_props(model, dict(sorted(metadata.items())))
     return model

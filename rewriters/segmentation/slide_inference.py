@@ -42,8 +42,8 @@ def slide_inference_in_graph(
 ) -> Tensor:
     """images [N, 3, H, W] -> mean logits [N, C, H, W].
 
-    `accumulate`: "segments" or "pad". `window_batch`: how many windows the model takes at once, 1 for one after
-    another. Both are for a fixed height and width. Raises ExportError for other values.
+    `accumulate`: "segments" or "pad". `window_batch`: how many windows of a row the model takes at once, 1 for one
+    after another. Both are for a fixed height and width. Raises ExportError for other values.
     """
     if accumulate not in ACCUMULATE:
         raise ExportError(f'slide_inference: unknown accumulate "{accumulate}"; expected {" or ".join(ACCUMULATE)}')
@@ -55,13 +55,15 @@ def slide_inference_in_graph(
     (h_stride, w_stride), (h_crop, w_crop) = self.test_cfg["stride"], self.test_cfg["crop_size"]
     h_crop, w_crop = min(h_crop, height), min(w_crop, width)
     tops, lefts = window_starts(height, h_crop, h_stride), window_starts(width, w_crop, w_stride)
-    crops = [images[:, :, top : top + h_crop, left : left + w_crop] for top in tops for left in lefts]
-    logits: list[Tensor] = []
-    for first in range(0, len(crops), window_batch):
-        batch = crops[first : first + window_batch]
-        found = self.encode_decode(torch.cat(batch)).reshape(len(batch), -1, self.num_classes, h_crop, w_crop)
-        logits.extend(found[index] for index in range(len(batch)))
-    windows = [logits[row * len(lefts) : (row + 1) * len(lefts)] for row in range(len(tops))]
+    windows = []
+    for top in tops:
+        crops = [images[:, :, top : top + h_crop, left : left + w_crop] for left in lefts]
+        row: list[Tensor] = []
+        for first in range(0, len(crops), window_batch):
+            batch = crops[first : first + window_batch]
+            found = self.encode_decode(torch.cat(batch)).reshape(len(batch), -1, self.num_classes, h_crop, w_crop)
+            row.extend(found[index] for index in range(len(batch)))
+        windows.append(row)
     return ACCUMULATE[accumulate](windows, tops, lefts, (height, width))
 
 

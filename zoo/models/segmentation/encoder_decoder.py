@@ -3,7 +3,7 @@
 Source: mmseg's EncoderDecoder (behaviour; the code is our own).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -20,7 +20,9 @@ IGNORE_LABEL = 255
 class EncoderDecoder(nn.Module):
     """images float32 [N, 3, H, W], RGB, 0..1 -> logits, label map or losses, by `mode`.
 
-    `test_cfg`: `mode` ("whole" or "slide"), and for slide `crop_size` (h, w) and `stride` (h, w) in pixels.
+    `test_cfg`: `mode` ("whole" or "slide"), and for slide `crop_size` (h, w) and `stride` (h, w) in pixels. Logits are
+    resized to the images' size with the decode head's `align_corners`. `auxiliary_head`: one or several heads on other
+    feature maps, whose losses are added in training by their `loss_weight`; inference never runs them.
     """
 
     mean: Tensor
@@ -31,12 +33,18 @@ class EncoderDecoder(nn.Module):
         backbone: dict[str, Any],
         decode_head: dict[str, Any],
         test_cfg: dict[str, Any],
+        auxiliary_head: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
         image_mean: Sequence[float] = (0.485, 0.456, 0.406),
         image_std: Sequence[float] = (0.229, 0.224, 0.225),
     ) -> None:
         super().__init__()
         self.backbone = MODELS.build(backbone)
         self.decode_head = MODELS.build(decode_head)
+        self.auxiliary_head: nn.Module | None = None
+        if isinstance(auxiliary_head, Mapping):
+            self.auxiliary_head = MODELS.build(auxiliary_head)
+        elif auxiliary_head:
+            self.auxiliary_head = nn.ModuleList(MODELS.build(head) for head in auxiliary_head)
         self.align_corners: bool = self.decode_head.align_corners
         self.num_classes: int = self.decode_head.num_classes
         self.test_cfg = dict(test_cfg)
@@ -46,7 +54,7 @@ class EncoderDecoder(nn.Module):
     def forward(
         self, images: Tensor, label_maps: Tensor | None = None, mode: str = "tensor"
     ) -> Tensor | dict[str, Tensor]:
-        """`mode`: "tensor" logits float32 [N, C, H, W]; "predict" labels int64 [N, H, W]; "loss" {"loss": scalar}.
+        """`mode`: "tensor" logits float32 [N, C, H, W]; "predict" labels int64 [N, H, W]; "loss" scalars by name.
 
         `label_maps` int64 [N, H, W] with IGNORE_LABEL where there is no label; needed for "loss" alone.
         """
@@ -61,14 +69,34 @@ class EncoderDecoder(nn.Module):
         raise ValueError(f'unknown mode "{mode}": expected "tensor", "predict" or "loss"')
 
     def loss(self, images: Tensor, label_maps: Tensor) -> dict[str, Tensor]:
-        """Pixel-wise cross entropy at the label map's resolution."""
-        logits = self.encode_decode(images)
-        return {"loss": F.cross_entropy(logits, label_maps, ignore_index=IGNORE_LABEL)}
+        """Pixel-wise cross entropy at the label map's resolution: {"loss"}; with auxiliary heads, mmseg's names.
+
+        These are {"decode.loss_ce", "aux.loss_ce"}, or "aux_0.loss_ce" and so on where there are several.
+        """
+        features = self.extract_features(images)
+        if self.auxiliary_head is None:
+            return {"loss": self._head_loss(self.decode_head, features, label_maps)}
+        heads = {"decode": self.decode_head}
+        if isinstance(self.auxiliary_head, nn.ModuleList):
+            heads |= {f"aux_{index}": head for index, head in enumerate(self.auxiliary_head)}
+        else:
+            heads["aux"] = self.auxiliary_head
+        return {f"{name}.loss_ce": self._head_loss(head, features, label_maps) for name, head in heads.items()}
+
+    def _head_loss(self, head: Any, features: Sequence[Tensor], label_maps: Tensor) -> Tensor:
+        """Of a decode head, by its weight."""
+        logits = resize(head(features), label_maps.shape[1:], head.align_corners)
+        loss: Tensor = head.loss_weight * F.cross_entropy(logits, label_maps, ignore_index=IGNORE_LABEL)
+        return loss
+
+    def extract_features(self, images: Tensor) -> Sequence[Tensor]:
+        """images [N, 3, H, W], 0..1 -> the backbone's feature maps."""
+        features: Sequence[Tensor] = self.backbone((images - self.mean) / self.std)
+        return features
 
     def encode_decode(self, images: Tensor) -> Tensor:
         """images [N, 3, H, W] -> logits [N, C, H, W]."""
-        features = self.backbone((images - self.mean) / self.std)
-        logits: Tensor = self.decode_head(features)
+        logits: Tensor = self.decode_head(self.extract_features(images))
         return resize(logits, images.shape[2:], self.align_corners)
 
     def inference(self, images: Tensor) -> Tensor:

@@ -1,0 +1,108 @@
+"""Where ONNX Runtime's time goes: our graph and torch's plain export of the same detector, operator by operator.
+
+Convolutions, matrix products and RoIAlign are the same in both graphs, so what they take of the plain export's time is
+the least that any rewriting can reach. From ONNX Runtime's own profile of both, run in turns.
+
+    python benchmarks/operator_times.py --page docs/measured/operator_times.md
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
+
+import onnxruntime as ort
+import torch
+from measured import machine, write_page
+from sessions import PlainDetector, plain_export
+from torchvision_models import ARCHITECTURES, calibrated, pictures
+from torchvision_zoo import SIZES, export_ours
+
+DEFAULT = ("fasterrcnn_resnet50_fpn", "fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn", "ssd300_vgg16")
+SHARED = ("Conv", "FusedConv", "Gemm", "FusedGemm", "MatMul", "FusedMatMul", "ConvTranspose", "RoiAlign", "MaxPool")
+THREADS = 2
+WARM_UP, RUNS = 3, 10
+ROWS = 8
+
+
+def main() -> None:
+    """Print a table for each architecture."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("architectures", nargs="*", default=DEFAULT, help=f"of {', '.join(ARCHITECTURES)}")
+    parser.add_argument("--size", choices=SIZES, default="320")
+    parser.add_argument("--page", type=Path)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(THREADS)
+    tables = []
+    for architecture in args.architectures:
+        tables.append(f"## {architecture}\n\n{_table(*_times(architecture, SIZES[args.size]))}")
+        print(tables[-1] + "\n", flush=True)
+    if args.page:
+        height, width = SIZES[args.size]
+        intro = (
+            f"Milliseconds of each kind of node, ONNX Runtime's profile: batch 1, {THREADS} threads, {height}x{width}, "
+            f"calibrated random weights; means of {RUNS} runs, in turns.\n\n"
+            + machine("torch", "torchvision", "onnxruntime")
+        )
+        write_page(args.page, "Where the time goes", intro, "benchmarks/operator_times.py", "\n\n".join(tables))
+
+
+def _times(architecture: str, size: tuple[int, int]) -> tuple[Counter[str], Counter[str]]:
+    """Milliseconds of a run by operator: of the plain export, and of ours."""
+    model = calibrated(architecture, size)
+    images = pictures(1, size)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {name: Path(folder) / f"{name}.onnx" for name in ("plain", "ours")}
+        paths["plain"].write_bytes(plain_export(PlainDetector(model).eval(), images))
+        export_ours(model, architecture, "dynamo", size, paths["ours"])
+        sessions = {name: _profiled(path) for name, path in paths.items()}
+        for _ in range(WARM_UP + RUNS):
+            for session in sessions.values():
+                session.run(None, {"images": images.numpy()})
+        plain, ours = (_milliseconds(Path(session.end_profiling())) for session in sessions.values())
+    return plain, ours
+
+
+def _profiled(path: Path) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = THREADS
+    options.enable_profiling = True
+    options.profile_file_prefix = str(path.with_suffix(""))
+    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def _milliseconds(profile: Path) -> Counter[str]:
+    events: list[dict[str, Any]] = json.loads(profile.read_text(encoding="utf-8"))
+    kernels = [event for event in events if event["name"].endswith("_kernel_time")]
+    measured = kernels[len(kernels) * WARM_UP // (WARM_UP + RUNS) :]
+    times: Counter[str] = Counter()
+    for event in measured:
+        times[event["args"]["op_name"]] += event["dur"] / 1000 / RUNS
+    return times
+
+
+def _table(plain: Counter[str], ours: Counter[str]) -> str:
+    lines = ["| nodes | plain ms | ours ms |", "|---|---|---|"]
+    shown = [name for name, _ in (plain | ours).most_common(ROWS)]
+    lines += [f"| {name} | {plain[name]:.1f} | {ours[name]:.1f} |" for name in shown]
+    others = (sum(times.values()) - sum(times[name] for name in shown) for times in (plain, ours))
+    lines.append("| all others | {:.1f} | {:.1f} |".format(*others))
+    lines.append(f"| all | {plain.total():.1f} | {ours.total():.1f} |")
+    shared = [sum(times[name] for name in SHARED) / plain.total() for times in (plain, ours)]
+    return "\n".join(lines) + (
+        f"\n\n{', '.join(name for name in SHARED if plain[name] or ours[name])}: {shared[0]:.2f} of the plain export's "
+        f"time in itself, {shared[1]:.2f} in ours; all of ours: {ours.total() / plain.total():.2f}."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""torch.nn.MultiheadAttention in parts: projections, scores, softmax, products.
+
+In eval mode and without gradients, self-attention runs as one operator that torchscript cannot export; the module's
+other path reshapes to a number of tokens that the trace freezes, so that ONNX Runtime refuses any other, and it has
+twice the nodes. torch.export does both rightly.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from rewriters.engine.rewriter import rewrites
+
+
+@rewrites(
+    torch.nn.MultiheadAttention,
+    "forward",
+    reason="the fast path of eval mode is aten::_native_multi_head_attention, which torchscript cannot export, and the "
+    "other path's reshapes are frozen at the traced number of tokens",
+    written_for="torch 2.11 to 2.15",
+    exporter="torchscript",
+)
+def forward_in_parts(
+    original: Callable[..., tuple[Tensor, Tensor | None]],
+    self: torch.nn.MultiheadAttention,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> Any:
+    """As torch.nn.MultiheadAttention.forward, for batches without masks; other calls are left to the original."""
+    masked = key_padding_mask is not None or attn_mask is not None or is_causal
+    extended = self.bias_k is not None or self.add_zero_attn
+    if masked or extended or query.dim() != 3 or self.in_proj_weight is None:  # noqa: PLR2004  # batch, tokens, channels
+        return NotImplemented
+    inputs = (query, key, value) if self.batch_first else tuple(x.transpose(0, 1) for x in (query, key, value))
+    weights = self.in_proj_weight.chunk(3)
+    biases: Any = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    heads = (self.num_heads, self.head_dim)
+    q, k, v = (
+        F.linear(x, weight, bias)
+        .reshape(*x.shape[:2], *heads)
+        .transpose(1, 2)  # [N, heads, tokens, channels of a head]
+        for x, weight, bias in zip(inputs, weights, biases, strict=True)
+    )
+    scores = ((q * self.head_dim**-0.5) @ k.transpose(2, 3)).softmax(dim=3)
+    out = self.out_proj((scores @ v).transpose(1, 2).flatten(2))
+    if not need_weights:
+        scores = None
+    elif average_attn_weights:
+        scores = scores.mean(dim=1)
+    return out if self.batch_first else out.transpose(0, 1), scores
