@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 import zoo.contract.valid_regions
@@ -18,6 +19,13 @@ class SizedBatch(NamedTuple):
     def shape(self) -> tuple[Any, ...]:
         """As of a batch, with a height and a width for each image: torchvision's forward methods read it so."""
         return (*self.tensors.shape[:2], *self.image_sizes.unbind(-1))
+
+    def valid_pixels(self) -> Tensor:
+        """The tensors, with zeros where no image is, whatever lies there."""
+        ends = self.image_sizes[:, :, None, None]
+        rows = torch.arange(self.tensors.shape[2])[:, None] < ends[:, :1]
+        columns = torch.arange(self.tensors.shape[3]) < ends[:, 1:]
+        return torch.where(rows & columns, self.tensors, torch.zeros_like(self.tensors))
 
 
 @rewrites(

@@ -13,7 +13,6 @@ from rewriters.engine.constants import static_size, untraced
 from rewriters.engine.fixed_size import has_fixed_size
 from rewriters.engine.rewriter import rewrites
 from rewriters.torchvision_detection.image_size import ImageSize
-from rewriters.torchvision_detection.resize_each import resize_each
 from rewriters.torchvision_detection.run_time_resize import resize_at_run_time
 from rewriters.torchvision_detection.sized_batch import SizedBatch
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
@@ -35,21 +34,18 @@ def forward_batch(
     The only image size of the list is an ImageSize: a tensor where the graph computes the sizes.
     """
     (given,) = images
-    if isinstance(given, SizedBatch):
-        batch, image_size = resize_each(self, given)
+    if not has_fixed_size():
+        if isinstance(given, SizedBatch):
+            batch, sizes = self.normalize(given.valid_pixels()), given.image_sizes
+        else:
+            batch, sizes = self.normalize(given), size_tensor(*given.shape[-2:])
+        batch, image_size = resize_at_run_time(self, batch, sizes)
         return ImageList(batch, [image_size]), None
     batch = self.normalize(given)
-    if has_fixed_size():
-        size = static_size(batch)
-        resized = untraced(lambda: static_size(self.resize(torch.zeros(3, *size))[0]))
-        if resized != size:
-            batch = F.interpolate(batch, size=resized, mode="bilinear", align_corners=False)
-    elif self.fixed_size is not None:
-        resized = (self.fixed_size[1], self.fixed_size[0])
+    size = static_size(batch)
+    resized = untraced(lambda: static_size(self.resize(torch.zeros(3, *size))[0]))
+    if resized != size:
         batch = F.interpolate(batch, size=resized, mode="bilinear", align_corners=False)
-    else:
-        batch, image_size = resize_at_run_time(self, batch)
-        return ImageList(batch, [image_size]), None
     bottom, right = (-side % self.size_divisible for side in resized)
     if bottom or right:
         batch = F.pad(batch, (0, right, 0, bottom))

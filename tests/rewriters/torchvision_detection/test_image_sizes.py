@@ -14,7 +14,7 @@ from torchvision.models.detection.transform import GeneralizedRCNNTransform
 
 import zoo.contract.valid_regions
 from rewriters import export_onnx, rewriting
-from rewriters.torchvision_detection.resize_each import resize_each
+from rewriters.torchvision_detection.run_time_resize import resize_at_run_time
 from rewriters.torchvision_detection.sized_batch import SizedBatch
 from tests.rewriters.small_families import (
     DYNAMIC,
@@ -71,7 +71,8 @@ def test_the_resized_batch_is_torchvisions(data: Any, count: int, height: int, w
     expected, _ = transform([image.clone() for image in valid_regions(images, sizes)])
     for image, (h, w) in zip(images, sizes.tolist(), strict=True):
         image[:, h:] = image[:, :, w:] = torch.nan
-    batch, image_size = resize_each(transform, SizedBatch(images, sizes))
+    given_batch = transform.normalize(SizedBatch(images, sizes).valid_pixels())
+    batch, image_size = resize_at_run_time(transform, given_batch, sizes)
     want = torch.tensor([tuple(size) for size in expected.image_sizes])
     assert torch.equal(torch.as_tensor(image_size).expand_as(want), want)
     torch.testing.assert_close(batch, expected.tensors, atol=2e-5, rtol=0)

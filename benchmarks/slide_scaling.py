@@ -1,0 +1,241 @@
+"""How slide inference grows with the image: latency and peak memory in ONNX Runtime, form by form.
+
+Windows of 512 pixels every 341, 19 classes, a light encoder, so that joining the windows is most of the work. Each size
+and form is exported, and run in a process of its own for its memory; "plain" is torch's own export with its slice
+assignment. At 1024x1024 all forms also run in turns in one process, and once more with a real encoder.
+
+    python benchmarks/slide_scaling.py --page docs/measured/slide_scaling.md
+
+Peak memory is what the process grows by while it runs once, the outputs included. Exit code 3 where a target is missed.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from measured import interleaved, machine, ratio, write_page
+from sessions import open_session, plain_export, session_run
+
+from rewriters import export_onnx
+from zoo import Target
+from zoo.contract import contract_module
+from zoo.models.segmentation import EncoderDecoder
+from zoo.target import AxisRange
+from zoo.tasks import build_task
+from zoo.tensor_spec import TensorSpec
+
+CROP, STRIDE, CLASSES = 512, 341, 19
+SIZES = (512, 768, 1024, 1448, 2048)
+COMPARED = 1024
+WINDOW_BATCH = 8
+LEVELS = ("final", "decoded")
+FORMS: Mapping[str, dict[str, Any]] = {
+    "segments": {"window_batch": WINDOW_BATCH},
+    "segments, one by one": {"window_batch": 1},
+    "pad": {"accumulate": "pad", "window_batch": WINDOW_BATCH},
+}
+PLAIN = "plain"
+RUNS = 5
+# The exponent of latency against area; memory against logits + input + one window batch; latency against other forms.
+EXPONENT, MEMORY, OF_PAD, OF_PLAIN, OF_PLAIN_REAL = 1.1, 1.5, 0.5, 0.1, 1.03
+MIB = 2**20
+
+
+def main() -> int:
+    """Print the tables; 3 where a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--cell", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if args.cell:
+        print(json.dumps(_cell(args.cell)))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        cells = {
+            (form, level, size): _in_a_process(_export(form, level, size, path), path)
+            for size in args.sizes
+            for level in LEVELS
+            for form in FORMS
+        }
+        light = _side_by_side(_model(light=True), path)
+        real = _side_by_side(_model(light=False), path)
+    table, held = _tables(cells, light, real)
+    print(table)
+    if args.page:
+        intro = (
+            f"Windows of {CROP}x{CROP} every {STRIDE}, {CLASSES} classes, batch 1, at fixed sizes. Final gives the "
+            f'label map, decoded the logits. "segments" and "pad" take {WINDOW_BATCH} windows of a row at once.\n\n'
+            + machine("torch", "onnxruntime")
+        )
+        _plot(cells, args.page.with_suffix(".png"))
+        write_page(args.page, "Slide inference and the size of the image", intro, "benchmarks/slide_scaling.py", table)
+    return 0 if held else 3
+
+
+def _model(*, light: bool) -> EncoderDecoder:
+    torch.manual_seed(0)
+    width, depth = (4, 18) if light else (64, 50)
+    last = width * 8 * (1 if light else 4)
+    return EncoderDecoder(
+        backbone={"type": "ResNet", "depth": depth, "base_channels": width},
+        decode_head={
+            "type": "FCNHead",
+            "in_channels": last,
+            "in_index": 3,
+            "channels": 4 * width,
+            "num_classes": CLASSES,
+        },
+        test_cfg={"mode": "slide", "crop_size": (CROP, CROP), "stride": (STRIDE, STRIDE)},
+    ).eval()
+
+
+def _export(form: str, level: str, size: int, path: Path) -> int:
+    _ours(_model(light=True), form, level, size, path)
+    return size
+
+
+def _ours(model: EncoderDecoder, form: str, level: str, size: int, path: Path) -> bytes:
+    task = build_task(
+        {"type": "SemanticSegmentation", "classes": [{"name": str(i), "category_id": i} for i in range(CLASSES)]}
+    )
+    side = AxisRange.fixed(size)
+    specs = {
+        "final": TensorSpec("label_map", "uint8", (1, size, size)),
+        "decoded": TensorSpec("logits", "float32", (1, CLASSES, size, size)),
+    }
+    export_onnx(
+        contract_module(model, task, level, {}),
+        Target(height=side, width=side, batch=AxisRange.fixed(1), exporter="torchscript", level=level),
+        path,
+        example={"images": torch.rand(1, 3, size, size)},
+        output_specs=[specs[level]],
+        required_rewriters=[{"name": "zoo.EncoderDecoder.slide_inference", **FORMS[form]}],
+    )
+    return path.read_bytes()
+
+
+def _in_a_process(size: int, path: Path) -> dict[str, float]:
+    command = [sys.executable, __file__, "--cell", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    content: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    print(f"{size}: {content['seconds']:.2f} s, {content['bytes'] / MIB:.0f} MiB", file=sys.stderr, flush=True)
+    return content
+
+
+def _cell(path: Path) -> dict[str, float]:
+    session = open_session(path.read_bytes())
+    feed = {"images": np.random.default_rng(0).random(session.get_inputs()[0].shape, np.float32)}
+    before = _peak()
+    outputs = session.run(None, feed)
+    peak = _peak() - before
+    del outputs
+    seconds = []
+    for _ in range(RUNS):
+        begin = time.perf_counter()
+        session.run(None, feed)
+        seconds.append(time.perf_counter() - begin)
+    return {"seconds": statistics.median(seconds), "bytes": peak}
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _side_by_side(model: EncoderDecoder, path: Path) -> dict[str, float]:
+    """The latency of "segments" as a part of the other forms' and of the plain export's, logits at 1024x1024."""
+    images = torch.rand(1, 3, COMPARED, COMPARED, generator=torch.Generator().manual_seed(0))
+    contents = {form: _ours(model, form, "decoded", COMPARED, path) for form in ("segments", "pad")}
+    contents[PLAIN] = plain_export(model, images)
+    feed = {"images": images.numpy()}
+    runs = {form: session_run(open_session(content), feed) for form, content in contents.items()}
+    seconds = interleaved(runs, RUNS, warm_up=1)
+    return {form: ratio(seconds, "segments", form) for form in runs if form != "segments"}
+
+
+def _bound(size: int, batch: int) -> float:
+    """Bytes of logits, input and one window batch (its images and logits)."""
+    return 4.0 * ((CLASSES + 3) * size**2 + batch * (CLASSES + 3) * CROP**2)
+
+
+def _exponent(cells: Mapping[tuple[str, str, int], Mapping[str, float]], form: str, level: str) -> float:
+    """Of latency against area: the slope of a line through the logarithms."""
+    own = {key[2] ** 2: cell["seconds"] for key, cell in cells.items() if key[:2] == (form, level)}
+    x, y = np.log(list(own.items())).T
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def _tables(
+    cells: Mapping[tuple[str, str, int], Mapping[str, float]], light: Mapping[str, float], real: Mapping[str, float]
+) -> tuple[str, bool]:
+    lines = ["| form | level | size | seconds | peak MiB | of logits + input + one window batch |", "|---" * 6 + "|"]
+    memory: dict[tuple[str, str], float] = {}
+    for (form, level, size), cell in cells.items():
+        part = cell["bytes"] / _bound(size, FORMS[form]["window_batch"])
+        memory[form, level] = part
+        lines.append(f"| {form} | {level} | {size} | {cell['seconds']:.2f} | {cell['bytes'] / MIB:.0f} | {part:.2f} |")
+    largest = max(size for *_, size in cells)
+    checks = [
+        (f"exponent of latency against area, {form}, {level}", _exponent(cells, form, level), EXPONENT)
+        for form, level in dict.fromkeys(key[:2] for key in cells)
+        if form != "pad"
+    ]
+    checks += [
+        (f"memory at {largest}, {form}, {level}, of logits + input + one window batch", part, MEMORY)
+        for (form, level), part in memory.items()
+        if form != "pad"
+    ]
+    checks += [
+        (f"latency at {COMPARED}, light encoder, of pad", light["pad"], OF_PAD),
+        (f"latency at {COMPARED}, light encoder, of the plain export", light[PLAIN], OF_PLAIN),
+        (f"latency at {COMPARED}, ResNet-50, of the plain export", real[PLAIN], OF_PLAIN_REAL),
+    ]
+    targets = ["| what | measured | target | |", "|---" * 4 + "|"]
+    targets += [f"| {what} | {found:.2f} | {most} | {_word(found, most)} |" for what, found, most in checks]
+    return "\n".join([*targets, "", *lines]), all(found <= most for _, found, most in checks)
+
+
+def _word(found: float, most: float) -> str:
+    return "held" if found <= most else "missed"
+
+
+def _plot(cells: Mapping[tuple[str, str, int], Mapping[str, float]], path: Path) -> None:
+    """Latency and memory against the area, of the logits."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for form in FORMS:
+        own = [(size, cell) for (name, level, size), cell in cells.items() if (name, level) == (form, "decoded")]
+        areas = [size**2 / 1e6 for size, _ in own]
+        left.loglog(areas, [cell["seconds"] for _, cell in own], marker="o", label=form)
+        right.loglog(areas, [cell["bytes"] / MIB for _, cell in own], marker="o", label=form)
+    left.set_ylabel("latency in seconds")
+    right.set_ylabel("peak memory in MiB")
+    for axes in (left, right):
+        axes.set_xlabel("area in megapixels")
+        axes.legend()
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
