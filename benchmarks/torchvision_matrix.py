@@ -178,7 +178,7 @@ def _table(state: dict[str, Any]) -> tuple[str, str]:
                 words.append("failed")
                 reasons.append(f"- {architecture}, {exporter}, {form}: {cell['reason']}")
         lines.append(f"| {architecture} | " + " | ".join(words) + " |")
-    return "\n".join(lines), "\n".join(reasons) or "Every cell passed."
+    return "\n".join(lines), "\n".join(reasons) or "Every cell that was run passed."
 
 
 if __name__ == "__main__":
