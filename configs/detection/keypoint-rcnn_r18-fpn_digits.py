@@ -1,6 +1,6 @@
 """torchvision's KeypointRCNN on a narrow ResNet-18 feature pyramid."""
 
-_base_ = ["../_base_/digits_keypoints.py", "../_base_/digits_rcnn.py"]
+_base_ = ["../_base_/digits_keypoints.py", "../_base_/digits_rcnn_branches.py"]
 
 card = dict(
     what="torchvision's KeypointRCNN on a narrow ResNet-18 feature pyramid",
@@ -11,25 +11,10 @@ card = dict(
 model = dict(
     type="KeypointRCNN",
     num_keypoints=4,
-    backbone=dict(base_channels=12, out_channels=48),
-    box_head_channels=128,
     keypoint_channels=(48, 48, 48),
-    box_batch_size_per_image=64,
 )
 checkpoint = "../../zoo/weights/keypoint-rcnn_r18-fpn_digits.safetensors"
-train = dict(backbone="../../zoo/weights/retinanet_r18-fpn_digits.safetensors")
 # Proposals of nearly the same score change places where the input is rounded otherwise, and keypoints of weak
 # detections jump. PyTorch does likewise with the deployment's own input; of the 64 pictures of val the worst has 5 of
 # 49 detections beyond the end-to-end gates, where 2 % are allowed else (tools/deploy.py with --image for all of val).
 gates = dict(pipeline=dict(excused=0.12))
-export = dict(
-    rewriters=[
-        "torchvision.GeneralizedRCNN.forward",
-        "torchvision.GeneralizedRCNNTransform.forward",
-        "torchvision.GeneralizedRCNNTransform.postprocess",
-        "torchvision.RegionProposalNetwork.forward",
-        "torchvision.MultiScaleRoIAlign.forward",
-        "torchvision.RoIHeads.forward",
-        "torchvision.RoIHeads.postprocess_detections",
-    ],
-)

@@ -16,50 +16,19 @@ from torch import Tensor
 from rewriters.engine.constants import as_ints
 from rewriters.engine.fixed_size import has_fixed_size
 from rewriters.engine.rewriter import rewrites
+from rewriters.engine.rewriting import active_target
 from rewriters.torch_functions.antialiasing import FILTERS, antialiased
 
 
 @rewrites(
     torch.nn.functional,
     "interpolate",
-    reason="a size read from a shape is traced, so the graph computes what is fixed and its shapes become unknown; "
-    "antialiasing is refused",
+    reason="torchscript traces a size read from a shape, so that the graph computes what is fixed and its shapes are "
+    "unknown, and refuses antialiasing; dynamo gives an antialiased resize with aligned corners other centres than "
+    "torch's",
     written_for="torch 2.11 to 2.15",
-    exporter="torchscript",
 )
-def interpolate_static(
-    original: Callable[..., Tensor],
-    input: Tensor,  # noqa: A002  # the name that callers may give
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
-) -> Tensor:
-    """As torch.nn.functional.interpolate."""
-    if antialias and mode in FILTERS and input.dim() == 4:  # noqa: PLR2004  # all that torch has
-        return antialiased(
-            input,
-            size,
-            scale_factor,
-            mode,
-            align_corners=bool(align_corners),
-            recompute_scale_factor=bool(recompute_scale_factor),
-        )
-    if size is not None and has_fixed_size():
-        size = as_ints(size) if isinstance(size, (tuple, list)) else as_ints([size])[0]
-    return original(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
-
-
-@rewrites(
-    torch.nn.functional,
-    "interpolate",
-    reason="an antialiased resize with aligned corners becomes one with other centres than torch's",
-    written_for="torch 2.11 to 2.15",
-    exporter="dynamo",
-)
-def interpolate_aligned(
+def interpolate_as_torch(
     original: Callable[..., Tensor],
     input: Tensor,  # noqa: A002  # the name that callers may give
     size: Any = None,
@@ -70,7 +39,17 @@ def interpolate_aligned(
     antialias: bool = False,
 ) -> Any:
     """As torch.nn.functional.interpolate."""
-    if not (antialias and align_corners and mode in FILTERS and input.dim() == 4):  # noqa: PLR2004
+    torchscript = active_target().exporter == "torchscript"
+    if antialias and (torchscript or align_corners) and mode in FILTERS and input.dim() == 4:  # noqa: PLR2004
+        return antialiased(
+            input,
+            size,
+            scale_factor,
+            mode,
+            align_corners=bool(align_corners),
+            recompute_scale_factor=bool(recompute_scale_factor),
+        )
+    if not torchscript or size is None or not has_fixed_size():
         return NotImplemented
-    recompute = bool(recompute_scale_factor)
-    return antialiased(input, size, scale_factor, mode, align_corners=True, recompute_scale_factor=recompute)
+    size = as_ints(size) if isinstance(size, (tuple, list)) else as_ints([size])[0]
+    return original(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)

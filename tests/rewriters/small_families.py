@@ -61,7 +61,7 @@ def task_of(family: str) -> str:
     return RCNNS[family][1] if family in RCNNS else "detection"
 
 
-def pictures(count: int, height: int, width: int, seed: int = 0) -> Tensor:
+def pictures(count: int, height: int = 64, width: int = 96, seed: int = 0) -> Tensor:
     return torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
 
 

@@ -18,8 +18,8 @@ EXPORTERS = ("torchscript", "dynamo")
 BOUND = 2e-5  # of the range of the logits; the project's gate is 1e-4
 HEIGHT, WIDTH = 65, 97
 SIZES = {"fixed": [(HEIGHT, WIDTH)], "dynamic": [(HEIGHT, WIDTH), (64, 96), (33, 47), (199, 101)]}
-LOGITS, LABELS, RAW = ("logits", "float32", CLASSES), ("label_map", "uint8", None), ("logits", "float32", CLASSES)
-SPECS = {"decoded": LOGITS, "final": LABELS, "raw": RAW}
+LOGITS = ("logits", "float32", CLASSES)
+SPECS = {"decoded": LOGITS, "final": ("label_map", "uint8", None), "raw": LOGITS}
 ADAPTIVE, ATTENTION = "torch.nn.functional.adaptive_avg_pool2d", "torch.MultiheadAttention.forward"
 POOLED = ("psp", "uper", "convnext")  # the last has a UPerHead, too
 

@@ -9,15 +9,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 from torchvision.models.detection import FCOS, RetinaNet
 from torchvision.models.detection.ssd import SSD
 
 from rewriters import ExportRecord, rewriting
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
-from tests.rewriters.small_families import same_findings
+from tests.rewriters.small_families import outputs, pictures, same_findings
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
-from zoo.contract import Contract
 from zoo.errors import ExportError
 
 FAMILIES = ("retina_net", "retina_net_v2", "fcos", "ssd")
@@ -35,16 +33,6 @@ def rewriters_of(family: str) -> tuple[str, ...]:
 def anchors_of(family: str) -> str:
     """For torchscript alone."""
     return f"torchvision.{'DefaultBoxGenerator' if family == 'ssd' else 'AnchorGenerator'}.forward"
-
-
-def pictures(count: int, height: int, width: int, seed: int = 0) -> Tensor:
-    return torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
-
-
-def outputs(module: Contract, images: Tensor) -> tuple[Tensor, ...]:
-    with torch.no_grad():
-        found: tuple[Tensor, ...] = module(images)
-    return found
 
 
 @pytest.mark.parametrize("family", FAMILIES)

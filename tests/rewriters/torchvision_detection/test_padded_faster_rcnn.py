@@ -7,10 +7,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 from rewriters import ExportRecord, rewriting
-from tests.rewriters.small_families import same_findings
+from tests.rewriters.small_families import outputs, pictures, same_findings
 from tests.rewriters.small_models import (
     contract,
     detection_specs,
@@ -20,7 +19,6 @@ from tests.rewriters.small_models import (
     small_faster_rcnn,
     without_rewriter,
 )
-from zoo.contract import Contract
 from zoo.errors import ExportError
 
 ANCHORS = "torchvision.AnchorGenerator.forward"  # for torchscript alone
@@ -34,16 +32,6 @@ REWRITERS = (
 )
 
 
-def pictures(count: int, height: int, width: int, seed: int = 0) -> Tensor:
-    return torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
-
-
-def reference(module: Contract, images: Tensor) -> tuple[Tensor, ...]:
-    with torch.no_grad():
-        outputs: tuple[Tensor, ...] = module(images)
-    return outputs
-
-
 @settings(max_examples=12, deadline=None)
 @given(
     height=st.integers(40, 130),
@@ -55,9 +43,9 @@ def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: in
     """Sizes that need a resize, that need padding, and neither."""
     module = contract(small_faster_rcnn())
     images = pictures(count, height, width, seed)
-    expected = reference(module, images)
+    expected = outputs(module, images)
     with rewriting(fixed_target(height, width), eager=True):
-        padded = reference(module, images)
+        padded = outputs(module, images)
     # the batch is resized as one tensor: the same arithmetic up to the last bit of float32
     same_findings("faster_rcnn", module.model, expected, [tensor.numpy() for tensor in padded], boxes=1e-3, scores=1e-5)
 
@@ -66,9 +54,9 @@ def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: in
 def test_padded_equals_unpatched_to_the_bit_without_a_resize(level: str) -> None:
     module = contract(small_faster_rcnn(), level)
     images = pictures(3, 64, 96)
-    expected = reference(module, images)
+    expected = outputs(module, images)
     with rewriting(fixed_target(64, 96), eager=True) as session:
-        padded = reference(module, images)
+        padded = outputs(module, images)
     for got, want in zip(padded, expected, strict=True):
         assert torch.equal(got, want)
     # the class axis and the scores are still there behind the level, so every rewriter acts at each of them
@@ -77,7 +65,7 @@ def test_padded_equals_unpatched_to_the_bit_without_a_resize(level: str) -> None
 
 def test_something_is_found_and_something_is_empty() -> None:
     """Else the comparisons of this file would compare nothing."""
-    num_dets, *_ = reference(contract(small_faster_rcnn()), pictures(4, 64, 96))
+    num_dets, *_ = outputs(contract(small_faster_rcnn()), pictures(4, 64, 96))
     assert num_dets.max() >= 2
     assert num_dets.min() < 20
 
@@ -85,7 +73,7 @@ def test_something_is_found_and_something_is_empty() -> None:
 def test_empty_slots_hold_zeros_and_label_minus_one() -> None:
     module = contract(small_faster_rcnn())
     with rewriting(fixed_target(64, 96), eager=True):
-        num_dets, boxes, scores, labels = reference(module, pictures(2, 64, 96))
+        num_dets, boxes, scores, labels = outputs(module, pictures(2, 64, 96))
     for image, count in enumerate(num_dets.tolist()):
         assert count < 20
         assert not boxes[image, count:].any()
@@ -104,7 +92,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_onnxruntime_equals_unpatched_for_every_batch(exported: tuple[Path, ExportRecord], count: int) -> None:
     images = pictures(count, 64, 96, seed=7)  # other pictures than the traced ones
-    expected = reference(contract(small_faster_rcnn()), images)
+    expected = outputs(contract(small_faster_rcnn()), images)
     num_dets, boxes, scores, labels = run(exported[0], images)
     np.testing.assert_array_equal(num_dets, expected[0].numpy())
     np.testing.assert_array_equal(labels, expected[3].numpy())
@@ -152,15 +140,15 @@ def test_without_postprocess_a_resized_batch_cannot_be_scaled_back() -> None:
         rewriting(fixed_target(50, 70), eager=True),
         pytest.raises(ValueError, match="too many values to unpack"),
     ):
-        reference(module, pictures(2, 50, 70))
+        outputs(module, pictures(2, 50, 70))
 
 
 def test_decoded_boxes_are_in_pixels_of_the_tensor_given() -> None:
     """As at level final, also where the detector resizes: every final box is one of the decoded ones."""
     model = small_faster_rcnn()
     images = pictures(2, 50, 70)
-    num_dets, boxes, _, labels = reference(contract(model), images)
-    decoded, _ = reference(contract(model, "decoded"), images)
+    num_dets, boxes, _, labels = outputs(contract(model), images)
+    decoded, _ = outputs(contract(model, "decoded"), images)
     assert num_dets.sum() >= 2
     for image, count in enumerate(num_dets.tolist()):
         for slot in range(count):

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from rewriters import rewriting
+from tests.rewriters.small_families import outputs, pictures
 from tests.rewriters.small_models import (
     contract,
     export,
@@ -17,7 +17,7 @@ from tests.rewriters.small_models import (
     small_faster_rcnn,
     small_keypoint_rcnn,
 )
-from zoo.contract import Contract, contract_module
+from zoo.contract import contract_module
 from zoo.errors import InputError
 from zoo.target import AxisRange
 from zoo.tasks import KeypointDetection
@@ -26,20 +26,10 @@ SLOTS = 20
 FORWARD = "torchvision.RoIHeads.forward"
 
 
-def pictures(count: int, height: int = 64, width: int = 96, seed: int = 0) -> Tensor:
-    return torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
-
-
-def reference(module: Contract, images: Tensor) -> tuple[Tensor, ...]:
-    with torch.no_grad():
-        outputs: tuple[Tensor, ...] = module(images)
-    return outputs
-
-
 def test_the_contracts_keypoints_are_torchvisions_own() -> None:
     model = small_keypoint_rcnn()
     images = pictures(2)
-    num_dets, *_, keypoints = reference(contract(model), images)
+    num_dets, *_, keypoints = outputs(contract(model), images)
     with torch.no_grad():
         found = model(images)
     assert num_dets.min() >= 2
@@ -53,9 +43,9 @@ def test_the_contracts_keypoints_are_torchvisions_own() -> None:
 def test_padded_equals_unpatched(size: tuple[int, int]) -> None:
     module = contract(small_keypoint_rcnn())
     images = pictures(3, *size)
-    expected = reference(module, images)
+    expected = outputs(module, images)
     with rewriting(fixed_target(*size), eager=True) as session:
-        padded = reference(module, images)
+        padded = outputs(module, images)
     assert session.hits[FORWARD] == 1
     for got, want in zip(padded[:4], expected[:4], strict=True):
         torch.testing.assert_close(got, want, atol=1e-3, rtol=0)
@@ -88,15 +78,15 @@ def test_onnxruntime_equals_unpatched(exporter: str, batch: str | int, tmp_path:
     seen = set()
     for seed in (0, 1, 3):
         images = pictures(2 if batch == 2 else seed + 1, seed=seed)
-        expected = reference(module, images)
-        outputs = run(tmp_path / "m.onnx", images)
-        for got, want in zip(outputs[:4], expected[:4], strict=True):
+        expected = outputs(module, images)
+        found = run(tmp_path / "m.onnx", images)
+        for got, want in zip(found[:4], expected[:4], strict=True):
             np.testing.assert_allclose(got, want.numpy(), atol=1e-3)
-        seen |= set(outputs[0].tolist())
-        if outputs[0].any():
-            same_places(outputs[4], expected[4].numpy())
+        seen |= set(found[0].tolist())
+        if found[0].any():
+            same_places(found[4], expected[4].numpy())
         else:
-            assert not outputs[4].any()
+            assert not found[4].any()
     assert {0, 1} <= seen
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from torchvision.models.detection.roi_heads import paste_masks_in_image
 
 from rewriters import rewriting
+from tests.rewriters.small_families import outputs, pictures
 from tests.rewriters.small_models import (
     contract,
     export,
@@ -31,20 +32,10 @@ SLOTS = 20
 FORWARD = "torchvision.RoIHeads.forward"
 
 
-def pictures(count: int, height: int = 64, width: int = 96, seed: int = 0) -> Tensor:
-    return torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
-
-
-def reference(module: Contract, images: Tensor) -> tuple[Tensor, ...]:
-    with torch.no_grad():
-        outputs: tuple[Tensor, ...] = module(images)
-    return outputs
-
-
 def test_the_contracts_masks_are_those_that_torchvision_pastes() -> None:
     model = small_mask_rcnn()
     images = pictures(2, 50, 70)  # of which the model resizes
-    num_dets, boxes, _, _, masks = reference(contract(model), images)
+    num_dets, boxes, _, _, masks = outputs(contract(model), images)
     with torch.no_grad():
         found = model(images)
     assert num_dets.min() >= 2
@@ -59,9 +50,9 @@ def test_the_contracts_masks_are_those_that_torchvision_pastes() -> None:
 def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: int, seed: int) -> None:
     module = contract(small_mask_rcnn())
     images = pictures(count, height, width, seed)
-    expected = reference(module, images)
+    expected = outputs(module, images)
     with rewriting(fixed_target(height, width), eager=True) as session:
-        padded = reference(module, images)
+        padded = outputs(module, images)
     assert session.hits[FORWARD] == 1
     for place, tolerance in enumerate((0, 1e-3, 1e-5, 0, 1e-4)):
         torch.testing.assert_close(padded[place], expected[place], atol=tolerance, rtol=0)
@@ -71,9 +62,9 @@ def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: in
 def test_the_levels_before_the_masks_are_those_of_a_detector(level: str) -> None:
     module = contract(small_mask_rcnn(), level)
     images = pictures(2)
-    expected = reference(module, images)
+    expected = outputs(module, images)
     with rewriting(fixed_target(64, 96), eager=True):
-        padded = reference(module, images)
+        padded = outputs(module, images)
     for got, want in zip(padded, expected, strict=True):
         assert torch.equal(got, want)
 
@@ -87,11 +78,11 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def check(path: Path, module: Contract, images: Tensor) -> list[np.ndarray]:
-    expected = reference(module, images)
-    outputs = run(path, images)
-    for got, want, tolerance in zip(outputs, expected, (0, 1e-3, 1e-5, 0, 1e-3), strict=True):
+    expected = outputs(module, images)
+    found = run(path, images)
+    for got, want, tolerance in zip(found, expected, (0, 1e-3, 1e-5, 0, 1e-3), strict=True):
         np.testing.assert_allclose(got, want.numpy(), atol=tolerance)
-    return outputs
+    return found
 
 
 @pytest.mark.parametrize("count", [1, 5])
@@ -130,12 +121,12 @@ def test_without_it_the_mask_branch_cannot_take_the_padded_batch() -> None:
         rewriting(fixed_target(64, 96), eager=True),
         pytest.raises((RuntimeError, IndexError)),
     ):
-        reference(contract(small_mask_rcnn()), pictures(2))
+        outputs(contract(small_mask_rcnn()), pictures(2))
 
 
 def test_a_detector_without_masks_does_not_need_it() -> None:
     with rewriting(fixed_target(64, 96), eager=True) as session:
-        reference(contract(small_faster_rcnn()), pictures(2))
+        outputs(contract(small_faster_rcnn()), pictures(2))
     assert not session.hits[FORWARD]
 
 
