@@ -2,6 +2,10 @@
 
 import signal
 
+# yapf, which mmengine imports, writes a cache at its first import ever, and not in one step: of two test processes that
+# begin together on a fresh machine, one would read half of it. pytest loads this file before it starts them.
+import mmengine.config  # noqa: F401
+
 # A background job of a shell ignores interrupts, nohup ignores hang-ups, and so would every process that a test starts.
 for stop, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(stop) is signal.SIG_IGN:
