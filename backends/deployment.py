@@ -1,8 +1,13 @@
 """A loaded deployment."""
 
+from collections.abc import Sequence
+
 from backends.image_model import ImageModel
 from backends.runner import Runner
+from backends.slide_runner import SlideRunner
 from zoo.manifest import Manifest
+from zoo.preprocess import Array
+from zoo.structures import Result
 from zoo.tasks import build_task
 
 
@@ -13,6 +18,16 @@ class Deployment(ImageModel):
         task = build_task({"type": manifest.task, "classes": manifest.classes, **manifest.task_options})
         super().__init__(manifest.name, task, manifest.preprocess, runner, manifest.output_level)
         self.manifest = manifest
+
+    def _run_batch(self, images: Sequence[Array]) -> list[Result]:
+        """Images that the backend cuts into windows are never a whole tensor, so that they may be of any size."""
+        if not isinstance(self.runner, SlideRunner):
+            return super()._run_batch(images)
+        results: list[Result] = []
+        for image in images:
+            placed = self.rule.placed(image)
+            results += self.task.results(self.runner.run_source(placed, placed.geometry.tensor_size), [placed.geometry])
+        return results
 
     def __repr__(self) -> str:
         made_for = f"{self.manifest.backend} {self.manifest.precision['stored']}"

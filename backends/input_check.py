@@ -39,19 +39,28 @@ class InputCheck:
                     f'input "{spec.name}": got dtype {array.dtype}, expected {spec.dtype}; convert it with '
                     f'.astype("{spec.dtype}")'
                 )
-            if array.ndim != len(spec.shape):
-                raise InputError(f'input "{spec.name}": got shape {list(array.shape)}, expected {_shape(spec)}')
-            for index, (size, side) in enumerate(zip(array.shape, spec.shape, strict=True)):
-                if size != side:
-                    self._check_side(spec, array, index, sizes)
+            self._check_shape(spec, array.shape, sizes)
             checked[spec.name] = np.ascontiguousarray(array)
         if IMAGE_SIZES.name in checked and IMAGES.name in checked:
             _check_image_sizes(checked[IMAGE_SIZES.name], checked[IMAGES.name])
         return checked
 
-    def _check_side(self, spec: TensorSpec, array: NDArray[Any], index: int, sizes: dict[str, tuple[int, str]]) -> None:
-        side, size = spec.shape[index], array.shape[index]
-        where = f'input "{spec.name}": got shape {list(array.shape)}, expected {_shape(spec)}'
+    def check_shape(self, name: str, shape: Sequence[int]) -> None:
+        """Raises InputError unless an array of this shape would do for the input `name`."""
+        self._check_shape(next(spec for spec, _ in self._specs if spec.name == name), shape, {})
+
+    def _check_shape(self, spec: TensorSpec, shape: Sequence[int], sizes: dict[str, tuple[int, str]]) -> None:
+        if len(shape) != len(spec.shape):
+            raise InputError(f'input "{spec.name}": got shape {list(shape)}, expected {_shape(spec)}')
+        for index, (size, side) in enumerate(zip(shape, spec.shape, strict=True)):
+            if size != side:
+                self._check_side(spec, shape, index, sizes)
+
+    def _check_side(
+        self, spec: TensorSpec, shape: Sequence[int], index: int, sizes: dict[str, tuple[int, str]]
+    ) -> None:
+        side, size = spec.shape[index], shape[index]
+        where = f'input "{spec.name}": got shape {list(shape)}, expected {_shape(spec)}'
         if isinstance(side, int):
             raise InputError(f"{where}; axis {index} must be {side}")
         bounds = self._axes.get(side)

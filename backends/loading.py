@@ -8,17 +8,25 @@ from pathlib import Path
 from backends.availability import require
 from backends.deployment import Deployment
 from backends.runner import Runner
+from backends.slide_runner import Progress, SlideRunner
 from zoo.errors import InputError
 from zoo.manifest import MANIFEST_FILE, Manifest
 
 ONNX_FILE = "model.onnx"
 
 
-def load(path: str | os.PathLike[str], *, provider: str | None = None, threads: int | None = None) -> Deployment:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    provider: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Deployment:
     """Load the deployment in the folder `path`, as tools/deploy.py wrote it.
 
     `provider` ("cpu", "cuda", "cuda:1" ...) and `threads` replace what the manifest says; without either, the CPU and
-    all CPUs that this process may use. Raises InputError where the folder or a file of it is missing, changed or of an
+    all CPUs that this process may use. `progress` is called with (windows done, windows of the image) where the
+    deployment cuts images into windows. Raises InputError where the folder or a file of it is missing, changed or of an
     unknown schema version, or the backend unknown; BackendUnavailableError where the backend or provider is not here.
     """
     folder = Path(path)
@@ -32,6 +40,10 @@ def load(path: str | os.PathLike[str], *, provider: str | None = None, threads: 
     if ONNX_FILE not in manifest.files:
         raise InputError(f"{folder / MANIFEST_FILE}: files: no {ONNX_FILE}, which backend onnxruntime loads")
     runner = _verified(folder, manifest, lambda: _open_onnxruntime(folder, manifest, provider, threads))
+    if manifest.windows is not None:
+        runner = SlideRunner(
+            runner, manifest.windows, manifest.inputs, manifest.outputs, manifest.axes, progress=progress
+        )
     return Deployment(manifest, runner)
 
 
@@ -61,11 +73,12 @@ def _verified(folder: Path, manifest: Manifest, open_runner: Callable[[], Runner
 def _open_onnxruntime(folder: Path, manifest: Manifest, provider: str | None, threads: int | None) -> Runner:
     from backends.onnxruntime import OnnxRuntimeRunner
 
+    of_file = manifest.windows is None  # else inputs and outputs are those of the whole image
     return OnnxRuntimeRunner(
         folder / ONNX_FILE,
-        manifest.inputs,
-        manifest.outputs,
-        manifest.axes,
+        manifest.inputs if of_file else None,
+        manifest.outputs if of_file else None,
+        manifest.axes if of_file else None,
         provider=provider if provider is not None else manifest.provider or "cpu",
         threads=threads if threads is not None else manifest.threads,
     )

@@ -43,10 +43,13 @@ class Runner(ABC):
         copied first. Raises InputError where an input is missing, unknown, or of the wrong dtype, rank or size, and
         after close.
         """
-        if self._closed:
-            raise InputError("the runner is closed; load the deployment again")
+        self._refuse_closed()
         outputs = self._run(self._check(arrays))
         return {spec.name: array for spec, array in zip(self.outputs, outputs, strict=True)}
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise InputError("the runner is closed; load the deployment again")
 
     def close(self) -> None:
         """Give the engine's memory back. A second call does nothing; runs that are under way end in peace."""

@@ -56,8 +56,7 @@ def main() -> None:
     for window_batch in (8, 1):
         for accumulate in ("segments", "pad"):
             name = f"{accumulate}, {'one by one' if window_batch == 1 else f'{window_batch} windows at once'}"
-            options = {"accumulate": accumulate, "window_batch": window_batch}
-            forms[name] = _timed(partial(_ours, model, args, image, options))
+            forms[name] = _timed(partial(_ours, model, args, image, accumulate, window_batch))
     forms["plain torchscript export"] = _timed(lambda: plain_export(model, image))
 
     sessions = {name: open_session(content) for name, (content, _) in forms.items()}
@@ -111,10 +110,16 @@ def _model(base_channels: int, crop: int, stride: int) -> EncoderDecoder:
     ).eval()
 
 
-def _ours(model: EncoderDecoder, args: argparse.Namespace, image: torch.Tensor, options: dict[str, str | int]) -> bytes:
+def _ours(
+    model: EncoderDecoder, args: argparse.Namespace, image: torch.Tensor, accumulate: str, window_batch: int
+) -> bytes:
     height, width = args.size
     target = Target(
-        height=AxisRange.fixed(height), width=AxisRange.fixed(width), batch=AxisRange.fixed(1), exporter=args.exporter
+        height=AxisRange.fixed(height),
+        width=AxisRange.fixed(width),
+        batch=AxisRange.fixed(1),
+        exporter=args.exporter,
+        window_batch=window_batch,
     )
     task = build_task(
         {"type": "SemanticSegmentation", "classes": [{"name": str(i), "category_id": i} for i in range(NUM_CLASSES)]}
@@ -127,7 +132,7 @@ def _ours(model: EncoderDecoder, args: argparse.Namespace, image: torch.Tensor, 
             path,
             example={"images": image},
             output_specs=[TensorSpec("logits", "float32", (1, NUM_CLASSES, height, width))],
-            required_rewriters=[{"name": REWRITER, **options}],
+            required_rewriters=[{"name": REWRITER, "accumulate": accumulate}],
         )
         return path.read_bytes()
 

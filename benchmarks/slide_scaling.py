@@ -1,8 +1,9 @@
 """How slide inference grows with the image: latency and peak memory in ONNX Runtime, form by form.
 
 Windows of 512 pixels every 341, 19 classes, a light encoder, so that joining the windows is most of the work. Each size
-and form is exported, and run in a process of its own for its memory; "plain" is torch's own export with its slice
-assignment. At 1024x1024 all forms also run in turns in one process, and once more with a real encoder.
+and form is exported, and run in a process of its own for its memory; "host" cuts and joins the windows in numpy, and
+also runs a picture of 10000x10000 pixels. At 1024x1024 the forms also run in turns in one process, beside torch's own
+export with its slice assignment, and once more with a real encoder.
 
     python benchmarks/slide_scaling.py --page docs/measured/slide_scaling.md
 
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,25 +36,33 @@ import torch
 from measured import interleaved, machine, ratio, write_page
 from sessions import open_session, plain_export, session_run
 
+from backends.onnxruntime import OnnxRuntimeRunner
+from backends.slide_runner import SlideRunner
+from pipeline.host_windows import IN_GRAPH, export_window
 from rewriters import export_onnx
 from zoo import Target
 from zoo.contract import contract_module
 from zoo.models.segmentation import EncoderDecoder
+from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
 from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
+from zoo.windows import Windows
 
 CROP, STRIDE, CLASSES = 512, 341, 19
 SIZES = (512, 768, 1024, 1448, 2048)
 COMPARED = 1024
 WINDOW_BATCH = 8
 LEVELS = ("final", "decoded")
-FORMS: Mapping[str, dict[str, Any]] = {
-    "segments": {"window_batch": WINDOW_BATCH},
-    "segments, one by one": {"window_batch": 1},
-    "pad": {"accumulate": "pad", "window_batch": WINDOW_BATCH},
+HUGE = 10000
+# By name: how the windows are joined, and how many run at once.
+FORMS = {
+    "segments": ("segments", WINDOW_BATCH),
+    "segments, one by one": ("segments", 1),
+    "pad": ("pad", WINDOW_BATCH),
 }
-PLAIN = "plain"
+HOST, PLAIN = "host", "plain"
+WINDOWS = Windows((CROP, CROP), (STRIDE, STRIDE), batch=WINDOW_BATCH)
 RUNS = 5
 # The exponent of latency against area; memory against logits + input + one window batch; latency against other forms.
 EXPONENT, MEMORY, OF_PAD, OF_PLAIN, OF_PLAIN_REAL = 1.1, 1.5, 0.5, 0.1, 1.03
@@ -65,20 +74,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--page", type=Path)
-    parser.add_argument("--cell", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--cell", nargs=3, metavar=("FORM", "LEVEL", "SIZE"), help=argparse.SUPPRESS)
+    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     if args.cell:
-        print(json.dumps(_cell(args.cell)))
+        form, level, size = args.cell
+        print(json.dumps(_host_cell(args.file, level, int(size)) if form == HOST else _cell(args.file)))
         return 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        cells = {
-            (form, level, size): _in_a_process(_export(form, level, size, path), path)
-            for size in args.sizes
-            for level in LEVELS
-            for form in FORMS
-        }
+        cells = {}
+        for level in LEVELS:
+            for form in FORMS:
+                for size in args.sizes:
+                    _ours(_model(light=True), form, level, size, path)
+                    cells[form, level, size] = _in_a_process(path, form, level, size)
+        _window(_model(light=True), path)
+        for level, size in [*((level, size) for level in LEVELS for size in args.sizes), ("final", HUGE)]:
+            cells[HOST, level, size] = _in_a_process(path, HOST, level, size)
         light = _side_by_side(_model(light=True), path)
         real = _side_by_side(_model(light=False), path)
     table, held = _tables(cells, light, real)
@@ -86,7 +100,8 @@ def main() -> int:
     if args.page:
         intro = (
             f"Windows of {CROP}x{CROP} every {STRIDE}, {CLASSES} classes, batch 1, at fixed sizes. Final gives the "
-            f'label map, decoded the logits. "segments" and "pad" take {WINDOW_BATCH} windows of a row at once.\n\n'
+            f'label map, decoded the logits. "segments", "pad" and "host" take {WINDOW_BATCH} windows of a row '
+            "at once. Memory is what the process grows by in its first run, outputs included.\n\n"
             + machine("torch", "onnxruntime")
         )
         _plot(cells, args.page.with_suffix(".png"))
@@ -111,52 +126,81 @@ def _model(*, light: bool) -> EncoderDecoder:
     ).eval()
 
 
-def _export(form: str, level: str, size: int, path: Path) -> int:
-    _ours(_model(light=True), form, level, size, path)
-    return size
-
-
 def _ours(model: EncoderDecoder, form: str, level: str, size: int, path: Path) -> bytes:
-    task = build_task(
-        {"type": "SemanticSegmentation", "classes": [{"name": str(i), "category_id": i} for i in range(CLASSES)]}
-    )
+    task = build_task(_task())
     side = AxisRange.fixed(size)
     specs = {
         "final": TensorSpec("label_map", "uint8", (1, size, size)),
         "decoded": TensorSpec("logits", "float32", (1, CLASSES, size, size)),
     }
+    accumulate, window_batch = FORMS[form]
     export_onnx(
         contract_module(model, task, level, {}),
-        Target(height=side, width=side, batch=AxisRange.fixed(1), exporter="torchscript", level=level),
+        Target(
+            height=side,
+            width=side,
+            batch=AxisRange.fixed(1),
+            exporter="torchscript",
+            level=level,
+            window_batch=window_batch,
+        ),
         path,
         example={"images": torch.rand(1, 3, size, size)},
         output_specs=[specs[level]],
-        required_rewriters=[{"name": "zoo.EncoderDecoder.slide_inference", **FORMS[form]}],
+        required_rewriters=[{"name": IN_GRAPH, "accumulate": accumulate}],
     )
     return path.read_bytes()
 
 
-def _in_a_process(size: int, path: Path) -> dict[str, float]:
-    command = [sys.executable, __file__, "--cell", str(path)]
+def _window(model: EncoderDecoder, path: Path) -> None:
+    """The file of the host's form."""
+    side = AxisRange.fixed(CROP)
+    target = Target(height=side, width=side, exporter="torchscript", slide=HOST)
+    images = torch.rand(2, 3, CROP, CROP)
+    export_window(model, target, WINDOWS, path, images=images, required_rewriters=(), metadata={})
+
+
+def _in_a_process(path: Path, form: str, level: str, size: int) -> dict[str, float]:
+    command = [sys.executable, __file__, "--file", str(path), "--cell", form, level, str(size)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     content: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    print(f"{size}: {content['seconds']:.2f} s, {content['bytes'] / MIB:.0f} MiB", file=sys.stderr, flush=True)
+    words = f"{content['seconds']:.2f} s, {content['bytes'] / MIB:.0f} MiB"
+    print(f"{form}, {level}, {size}: {words}", file=sys.stderr, flush=True)
     return content
 
 
 def _cell(path: Path) -> dict[str, float]:
     session = open_session(path.read_bytes())
     feed = {"images": np.random.default_rng(0).random(session.get_inputs()[0].shape, np.float32)}
-    before = _peak()
-    outputs = session.run(None, feed)
-    peak = _peak() - before
-    del outputs
-    seconds = []
-    for _ in range(RUNS):
+    return _measured(lambda: session.run(None, feed), RUNS)
+
+
+def _host_cell(path: Path, level: str, size: int) -> dict[str, float]:
+    """From a picture, as a deployment takes it: uint8 [size, size, 3]."""
+    spec = TensorSpec("images", "float32", ("batch", 3, "height", "width"))
+    output = build_task(_task()).outputs(level)[0]
+    runner = SlideRunner(OnnxRuntimeRunner(path), WINDOWS, [spec], [output])
+    picture = np.random.default_rng(0).integers(0, 255, (size, size, 3), np.uint8)
+    placed = Preprocess(None, "keep", size_divisor=1).placed(picture)
+    return _measured(lambda: runner.run_source(placed, (size, size)), 1 if size == HUGE else RUNS)
+
+
+def _measured(run: Callable[[], object], runs: int) -> dict[str, float]:
+    """Seconds, and what the process grows by while it runs for the first time."""
+    before, begin = _peak(), time.perf_counter()
+    run()
+    seconds, peak = [time.perf_counter() - begin], _peak() - before
+    if runs > 1:
+        seconds.clear()
+    while len(seconds) < runs:
         begin = time.perf_counter()
-        session.run(None, feed)
+        run()
         seconds.append(time.perf_counter() - begin)
     return {"seconds": statistics.median(seconds), "bytes": peak}
+
+
+def _task() -> dict[str, Any]:
+    return {"type": "SemanticSegmentation", "classes": [{"name": str(i), "category_id": i} for i in range(CLASSES)]}
 
 
 def _peak() -> int:
@@ -169,7 +213,9 @@ def _side_by_side(model: EncoderDecoder, path: Path) -> dict[str, float]:
     contents = {form: _ours(model, form, "decoded", COMPARED, path) for form in ("segments", "pad")}
     contents[PLAIN] = plain_export(model, images)
     feed = {"images": images.numpy()}
-    runs = {form: session_run(open_session(content), feed) for form, content in contents.items()}
+    runs: dict[str, Callable[[], object]] = {
+        form: session_run(open_session(content), feed) for form, content in contents.items()
+    }
     seconds = interleaved(runs, RUNS, warm_up=1)
     return {form: ratio(seconds, "segments", form) for form in runs if form != "segments"}
 
@@ -190,20 +236,19 @@ def _tables(
     cells: Mapping[tuple[str, str, int], Mapping[str, float]], light: Mapping[str, float], real: Mapping[str, float]
 ) -> tuple[str, bool]:
     lines = ["| form | level | size | seconds | peak MiB | of logits + input + one window batch |", "|---" * 6 + "|"]
-    memory: dict[tuple[str, str], float] = {}
+    largest: dict[tuple[str, str], tuple[int, float]] = {}
     for (form, level, size), cell in cells.items():
-        part = cell["bytes"] / _bound(size, FORMS[form]["window_batch"])
-        memory[form, level] = part
+        part = cell["bytes"] / _bound(size, 1 if form == "segments, one by one" else WINDOW_BATCH)
+        largest[form, level] = (size, part)
         lines.append(f"| {form} | {level} | {size} | {cell['seconds']:.2f} | {cell['bytes'] / MIB:.0f} | {part:.2f} |")
-    largest = max(size for *_, size in cells)
     checks = [
         (f"exponent of latency against area, {form}, {level}", _exponent(cells, form, level), EXPONENT)
-        for form, level in dict.fromkeys(key[:2] for key in cells)
+        for form, level in largest
         if form != "pad"
     ]
     checks += [
-        (f"memory at {largest}, {form}, {level}, of logits + input + one window batch", part, MEMORY)
-        for (form, level), part in memory.items()
+        (f"memory at {size}, {form}, {level}, of logits + input + one window batch", part, MEMORY)
+        for (form, level), (size, part) in largest.items()
         if form != "pad"
     ]
     checks += [
@@ -223,7 +268,7 @@ def _word(found: float, most: float) -> str:
 def _plot(cells: Mapping[tuple[str, str, int], Mapping[str, float]], path: Path) -> None:
     """Latency and memory against the area, of the logits."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for form in FORMS:
+    for form in (*FORMS, HOST):
         own = [(size, cell) for (name, level, size), cell in cells.items() if (name, level) == (form, "decoded")]
         areas = [size**2 / 1e6 for size, _ in own]
         left.loglog(areas, [cell["seconds"] for _, cell in own], marker="o", label=form)

@@ -11,6 +11,7 @@ from mmengine.config import Config
 from backends import Deployment, load
 from pipeline.describe import manifest
 from pipeline.export_step import export_step, measured
+from pipeline.host_windows import host_windows
 from pipeline.job import Job, plan_job
 from pipeline.parity.graph_parity import graph_parity
 from pipeline.parity.missed import ParityMissedError
@@ -85,11 +86,12 @@ def make_deployment(
             begun.append((job.place, folder.stat()))
             progress(STEPS[1])
             model = build_model(job.config, checkpoint)
+            windows = host_windows(model, job.target)
             progress(STEPS[2])
             reference = run_reference(job, model)
             progress(STEPS[3])
-            export = export_step(job, model, reference, folder)
-            described = manifest(job, model, export, folder)
+            export = export_step(job, model, reference, folder, windows)
+            described = manifest(job, model, export, folder, windows)
             described.write(folder)
             record, results = _parity(job, reference, folder, progress, allowed=allow_parity_failure)
             progress(STEPS[6])

@@ -13,6 +13,7 @@ from pipeline.job import Job
 from rewriters import ExportRecord
 from zoo.manifest import Manifest, file_record
 from zoo.preprocess import Preprocess
+from zoo.windows import Windows
 
 ONNX_FILE = "model.onnx"
 PACKAGES = ("zooport", "torch", "torchvision", "onnx", "onnxscript", "onnxruntime", "numpy", "opencv-python")
@@ -29,10 +30,11 @@ def versions() -> dict[str, str]:
     return found
 
 
-def onnx_metadata(job: Job) -> dict[str, str]:
+def onnx_metadata(job: Job, windows: Windows | None = None) -> dict[str, str]:
     """What is known before parity, for the file's metadata_props: ``zooport.*``, and plain keys that other tools read.
 
-    ``names`` is a literal dict from label to name, ``imgsz`` a literal [height, width] of a fixed size.
+    ``names`` is a literal dict from label to name, ``imgsz`` a literal [height, width] of a fixed size. ``windows``:
+    where the file is the model of one of them.
     """
     task, target = job.task, job.target
     metadata = {
@@ -46,7 +48,13 @@ def onnx_metadata(job: Job) -> dict[str, str]:
     }
     if task.options:
         metadata["zooport.task_options"] = json.dumps(task.options, sort_keys=True)
-    if not (target.height.dynamic or target.width.dynamic):
+    if windows is not None:
+        metadata |= {
+            "zooport.output_level": "decoded",
+            "zooport.windows": json.dumps(windows.to_dict(), sort_keys=True),
+            "imgsz": repr(list(windows.crop_size)),
+        }
+    elif not (target.height.dynamic or target.width.dynamic):
         metadata["imgsz"] = repr([target.height.opt, target.width.opt])
     return metadata
 
@@ -67,13 +75,16 @@ def config_sha256(config: Config) -> str:
     return hashlib.sha256(json.dumps(sections, sort_keys=True).encode()).hexdigest()
 
 
-def manifest(job: Job, model: nn.Module, export: ExportRecord, folder: Path) -> Manifest:
+def manifest(
+    job: Job, model: nn.Module, export: ExportRecord, folder: Path, windows: Windows | None = None
+) -> Manifest:
     """The manifest of the files in ``folder``, with no verdict yet."""
     target = job.target
     return Manifest(
         name=job.name,
         task=job.task.name,
         task_options=job.task.options,
+        windows=windows,
         classes=job.task.classes,
         preprocess=Preprocess.from_dict(job.preprocess),
         inputs=export.inputs,

@@ -1,5 +1,6 @@
 """The export of a deploy: the contract's module, real pictures as the example, the contract's names and shapes."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,29 +9,49 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.describe import ONNX_FILE, onnx_metadata
+from pipeline.host_windows import export_window, images_spec
 from pipeline.job import Job
 from pipeline.output_specs import output_specs
 from pipeline.parity.graph_inputs import stacked
 from pipeline.reference_run import ReferenceRun
 from rewriters import ExportRecord, export_onnx
 from zoo.contract import contract_module
+from zoo.input_specs import IMAGES
+from zoo.models.segmentation import EncoderDecoder
 from zoo.structures import DetectionResult, Result
+from zoo.windows import Windows
 
 EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch
 
 
-def export_step(job: Job, model: nn.Module, reference: ReferenceRun, folder: Path) -> ExportRecord:
-    """Write model.onnx into the folder. Raises ExportError, and InputError for a call that export_onnx refuses."""
-    target = job.target
+def export_step(
+    job: Job, model: nn.Module, reference: ReferenceRun, folder: Path, windows: Windows | None = None
+) -> ExportRecord:
+    """Write model.onnx into the folder; the record says what the deployment takes and gives.
+
+    `windows`: those that the backend will cut; the file is then the model of one. Raises ExportError, and InputError
+    for a call that export_onnx refuses.
+    """
+    target, path = job.target, folder / ONNX_FILE
     contract = contract_module(model, job.task, target.level, job.forward)
+    specs = output_specs(contract.outputs(job.task, target.level), target, reference.graph)
+    required, metadata = job.config.get("export", {}).get("rewriters", ()), onnx_metadata(job, windows)
+    example = _example(job, reference)
+    if windows is not None:
+        assert isinstance(model, EncoderDecoder)  # whose windows these are
+        images = example[IMAGES.name]
+        record = export_window(
+            model, target, windows, path, images=images, required_rewriters=required, metadata=metadata
+        )
+        return replace(record, inputs=(images_spec(target),), outputs=specs)
     return export_onnx(
         contract,
         target,
-        folder / ONNX_FILE,
-        example=_example(job, reference),
-        output_specs=output_specs(contract.outputs(job.task, target.level), target, reference.graph),
-        required_rewriters=job.config.get("export", {}).get("rewriters", ()),
-        metadata=onnx_metadata(job),
+        path,
+        example=example,
+        output_specs=specs,
+        required_rewriters=required,
+        metadata=metadata,
     )
 
 

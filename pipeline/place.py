@@ -1,6 +1,6 @@
 """Where a deployment lies.
 
-``<work_dir>/<task>/<config>/<backend>-<precision>[-<exporter>][-<level>][-<shapes>][-<image sizes>][-<device>]``
+``<work_dir>/<task>/<config>/<backend>-<precision>[-<exporter>][-<level>][-<shapes>][-<inputs>][-<windows>][-<device>]``
 """
 
 from pathlib import Path
@@ -12,7 +12,8 @@ def deployment_place(work_dir: str | Path, task: str, name: str, target: Target,
     """The folder of a deployment. Only what differs from ``default``, the config's own target, is in its name.
 
     An axis reads ``batch4`` where it is fixed and ``height320-640-960`` (min, opt, max) where it is not; the input
-    image_sizes ``imagesizes`` or ``noimagesizes``; a device ``cuda0``.
+    image_sizes ``imagesizes`` or ``noimagesizes``; sliding windows ``host`` or ``graph`` and ``windows4``, a batch of
+    them; a device ``cuda0``.
     """
     parts = [target.backend, target.precision]
     parts += [getattr(target, field) for field in ("exporter", "level") if _differs(target, default, field)]
@@ -21,6 +22,10 @@ def deployment_place(work_dir: str | Path, task: str, name: str, target: Target,
     parts += [f"{axis}{_words(getattr(target, axis))}" for axis in AXES if _differs(target, default, axis)]
     if _differs(target, default, "image_sizes"):
         parts.append("imagesizes" if target.image_sizes else "noimagesizes")
+    if _differs(target, default, "slide"):
+        parts.append(target.slide)
+    if _differs(target, default, "window_batch"):
+        parts.append(f"windows{target.window_batch or ''}")
     if _differs(target, default, "device"):
         parts.append("cuda0" if target.device == "cuda" else target.device.replace(":", ""))
     return Path(work_dir) / task / name / "-".join(parts)

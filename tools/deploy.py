@@ -53,6 +53,8 @@ def parser() -> Parser:
         default=None,
         help="a second input says where each picture of a padded batch ends; default: the config's",
     )
+    flags.add_argument("--slide", metavar="S", help="sliding windows in the graph, or on the host, for any size")
+    flags.add_argument("--window-batch", type=int, metavar="N", help="sliding windows that run at once; default: 8")
     flags.add_argument(
         "--image", nargs="+", action="extend", default=[], metavar="F", help="pictures to compare and to draw"
     )
@@ -99,6 +101,8 @@ def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
         opset=options.opset,
         level=options.output_level,
         image_sizes=options.image_sizes,
+        slide=options.slide,
+        window_batch=options.window_batch,
         device=options.device,
     )
     return make_deployment(

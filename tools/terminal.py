@@ -40,7 +40,7 @@ def show_steps(console: "Console", names: Sequence[str]) -> Iterator[Step]:
 
 
 @contextmanager
-def show_counts(console: "Console") -> Iterator[tuple[Step, Count]]:
+def show_counts(console: "Console", unit: str = "images") -> Iterator[tuple[Step, Count]]:
     """Functions to call with a step as it begins, and with (what, images done, images in all) as they are done.
 
     A terminal shows the time that is left; elsewhere a line comes every few seconds.
@@ -48,7 +48,7 @@ def show_counts(console: "Console") -> Iterator[tuple[Step, Count]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
     if not console.is_terminal:
-        lines = _Lines(console)
+        lines = _Lines(console, unit)
         yield lines.step, lines.count
         return
     columns = (
@@ -75,8 +75,9 @@ def show_counts(console: "Console") -> Iterator[tuple[Step, Count]]:
 class _Lines:
     """The same as plain lines."""
 
-    def __init__(self, console: "Console") -> None:
+    def __init__(self, console: "Console", unit: str) -> None:
         self.console = console
+        self.unit = unit
         self.name = ""
         self.start = self.shown = 0.0
 
@@ -94,4 +95,4 @@ class _Lines:
         self.shown = now
         took = now - self.start
         left = f"{took:.0f} s" if done == total else f"about {took / done * (total - done):.0f} s left"
-        self.console.print(f"{name}: {done}/{total} images, {left}", highlight=False)
+        self.console.print(f"{name}: {done}/{total} {self.unit}, {left}", highlight=False)

@@ -35,10 +35,18 @@ EXPORT_KEYS: dict[str, type | tuple[type, ...]] = {
     "inputs": dict,
     "forward": dict,
     "output_level": str,
+    "slide": str,
+    "window_batch": int,
     "rewriters": (list, tuple),
 }
 CARD_KEYS: dict[str, type | tuple[type, ...]] = {"what": str, "paper": str, "licence": str}
-TARGET_FIELDS = {"exporter": "exporter", "opset": "opset", "output_level": "level"}  # the exporter before its opset
+TARGET_FIELDS = {  # the exporter before its opset
+    "exporter": "exporter",
+    "opset": "opset",
+    "output_level": "level",
+    "slide": "slide",
+    "window_batch": "window_batch",
+}
 # Sections that a registry builds: each names its `type`.
 TYPED = ("model", "task", "dataset", "gate_dataset", "evaluator")
 INPUT_AXES = ("batch", "height", "width")
@@ -70,7 +78,7 @@ def load_config(path: str | Path) -> Config:
 
 
 def config_target(config: Config) -> Target:
-    """The target that a config asks for by itself: its exporter, opset, level, input ranges and `image_sizes`.
+    """The target that a config asks for by itself: its exporter, opset, level, inputs, sliding windows.
 
     Height and width are the preprocessing's size, or `export.inputs` where that gives a range. Raises InputError.
     """

@@ -13,6 +13,7 @@ from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
 from zoo.tasks.class_info import ClassInfo
 from zoo.tensor_spec import TensorSpec
+from zoo.windows import Windows
 
 MANIFEST_FILE = "deployment.json"
 SHOWN_ERRORS = 4
@@ -28,7 +29,8 @@ class Manifest:
     `parity`: {verdict}, None before parity was measured. `provider` and `threads` None: the backend's default and the
     process's CPU affinity. `checkpoint`: {sha256} of the weights, `config`: {sha256} of the config's model section and
     of what its forward is given; None where a manifest does not tell. `task_options`: those that are on, see
-    zoo.tasks.Task.options; the file has no such key where there are none.
+    zoo.tasks.Task.options; the file has no such key where there are none. `windows`: where the ONNX file is the model
+    of one window and the backend cuts and joins them; the file has no such key elsewhere.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Manifest:
     checkpoint: Mapping[str, str] | None = None
     config: Mapping[str, str] | None = None
     task_options: Mapping[str, bool] = field(default_factory=dict)
+    windows: Windows | None = None
     schema_version: int = SCHEMA_VERSION
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,8 +72,10 @@ class Manifest:
         }
         for name in ("precision", "versions", "parity", "gates", "task_options"):
             plain[name] = dict(plain[name])
-        if not plain["task_options"]:
-            del plain["task_options"]
+        plain["windows"] = self.windows and self.windows.to_dict()
+        for name in ("task_options", "windows"):
+            if not plain[name]:
+                del plain[name]
         for name in ("checkpoint", "config"):
             plain[name] = None if plain[name] is None else dict(plain[name])
         _check(plain, f"manifest of {self.name}", "correct the field")
@@ -93,6 +98,8 @@ class Manifest:
             typed[side] = tuple(TensorSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in fields[side])
         typed["axes"] = {name: AxisRange(**bounds) for name, bounds in fields["axes"].items()}
         typed["rewriters"] = tuple(fields["rewriters"])
+        if "windows" in fields:
+            typed["windows"] = Windows.from_dict(fields["windows"])
         return cls(**typed)
 
     def write(self, folder: str | os.PathLike[str]) -> Path:

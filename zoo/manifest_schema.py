@@ -13,6 +13,7 @@ from typing import Any
 from zoo.errors import nearest
 from zoo.preprocess import INTERPOLATIONS, MAX_BYTE, MIN_SIDE, RESIZES
 from zoo.target import EXPORTERS, LEVELS
+from zoo.windows import BLENDS
 
 SCHEMA_VERSION = 1
 VERDICTS = ("passed", "failed-allowed", "engine-not-run", None)
@@ -33,6 +34,7 @@ def _object(properties: Schema, *, optional: Collection[str] = (), **more: Any) 
 
 _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 1}
+_SIZE: Schema = {"type": "array", "minItems": 2, "maxItems": 2, "items": _COUNT}
 _SHA256: Schema = {
     **_object({"sha256": {**_TEXT, "pattern": "^[0-9a-f]{64}$"}}),
     "type": ["object", "null"],
@@ -83,6 +85,12 @@ MANIFEST_SCHEMA: Schema = {
                     "size_divisor": _COUNT,
                 }
             ),
+            "windows": {
+                "description": "where the ONNX file is the model of one window (images -> logits of crop_size) and the "
+                "backend cuts an image into windows every stride pixels, runs batch of them at once and blends them; "
+                "sizes are height, width",
+                **_object({"crop_size": _SIZE, "stride": _SIZE, "blend": {"enum": list(BLENDS)}, "batch": _COUNT}),
+            },
             "inputs": {**_TENSORS, "description": "a string in a shape names a dynamic axis"},
             "outputs": _TENSORS,
             "axes": {
@@ -128,7 +136,7 @@ MANIFEST_SCHEMA: Schema = {
                 "JSON with sorted keys",
             },
         },
-        optional=("checkpoint", "config", "task_options"),
+        optional=("checkpoint", "config", "task_options", "windows"),
     ),
 }
 

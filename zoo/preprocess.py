@@ -102,6 +102,28 @@ class Geometry(NamedTuple):
         return np.array((x, y, x, y), np.float32)
 
 
+class PlacedImage(NamedTuple):
+    """A tensor that is not made yet: the resized image uint8 [h, w, 3] BGR, where it lies, and the byte around it."""
+
+    resized: Array
+    geometry: Geometry
+    pad_value: int
+
+    def write(self, top: int, left: int, out: NDArray[np.float32]) -> None:
+        """Write the tensor from (top, left) on into `out` float32 [3, h, w], RGB, 0..1; every element is written."""
+        _, height, width = out.shape
+        piece = self.resized[top : top + height, left : left + width]
+        rows, columns = piece.shape[:2]
+        planes = cv2.split(piece) if piece.size else ()  # a window may lie in the padding alone
+        for channel, plane in enumerate(reversed(planes)):
+            np.divide(plane, np.float32(MAX_BYTE), out=out[channel, :rows, :columns])
+        pad = np.float32(self.pad_value) / np.float32(MAX_BYTE)
+        if columns < width:
+            out[:, :rows, columns:] = pad
+        if rows < height:
+            out[:, rows:] = pad
+
+
 @dataclass(frozen=True)
 class Preprocess:
     """How an image becomes the tensor `images`. Frozen; InputError for a field out of range.
@@ -182,18 +204,17 @@ class Preprocess:
                 f"preprocess: out is {out.dtype} {list(out.shape)}, expected float32 "
                 f"{[CHANNELS, *geometry.tensor_size]}"
             )
-        height, width = geometry.resized_size
-        if geometry.resized_size != geometry.image_size:
-            image = cv2.resize(image, (width, height), interpolation=INTERPOLATIONS[self.interpolation])
-        blue, green, red = cv2.split(image)
-        for channel, plane in enumerate((red, green, blue)):
-            np.divide(plane, np.float32(MAX_BYTE), out=out[channel, :height, :width])
-        pad = np.float32(self.pad_value) / np.float32(MAX_BYTE)
-        if width < geometry.tensor_size[1]:
-            out[:, :height, width:] = pad
-        if height < geometry.tensor_size[0]:
-            out[:, height:] = pad
+        self.placed(image).write(0, 0, out)
         return geometry
+
+    def placed(self, image: Array) -> PlacedImage:
+        """The tensor of `image` uint8 [h, w, 3] BGR, to be written piece by piece. InputError, see check_image."""
+        check_image(image)
+        geometry = self.geometry(image.shape[0], image.shape[1])
+        if geometry.resized_size != geometry.image_size:
+            height, width = geometry.resized_size
+            image = cv2.resize(image, (width, height), interpolation=INTERPOLATIONS[self.interpolation])
+        return PlacedImage(image, geometry, self.pad_value)
 
 
 def _is_int(value: object, minimum: int) -> bool:

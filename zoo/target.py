@@ -10,6 +10,7 @@ PRECISIONS = ("fp32", "fp16", "int8")
 EXPORTERS = ("dynamo", "torchscript")
 LEVELS = ("final", "decoded", "raw")
 AXES = ("batch", "height", "width")
+SLIDES = ("graph", "host")
 OPSETS = range(17, 27)
 DYNAMO_MIN_OPSET = 18  # below it the dynamo exporter writes files that ONNX Runtime refuses
 TORCHSCRIPT_MAX_OPSET = 20  # what torch's torchscript exporter writes at most
@@ -52,6 +53,9 @@ class Target:
 
     ``batch``, ``height`` and ``width`` are the axes of the input ``images`` float32 [N, 3, H, W]. ``image_sizes``:
     whether the graph has a second input ``image_sizes`` int64 [N, 2] (h, w), where the images of a padded batch end.
+    ``slide``, for segmentors with sliding windows: the whole inference in the "graph", or the window's model alone, and
+    the windows cut and joined by the "host" (backends.slide_runner). ``window_batch``: how many windows run at once;
+    None for 8, and for all of them where a graph takes any size.
     Raises InputError where a field has an unknown value, naming the nearest known ones.
     """
 
@@ -65,6 +69,8 @@ class Target:
     level: str = "final"
     device: str = "cpu"
     image_sizes: bool = False
+    slide: str = "graph"
+    window_batch: int | None = None
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -72,10 +78,13 @@ class Target:
             ("precision", PRECISIONS),
             ("exporter", EXPORTERS),
             ("level", LEVELS),
+            ("slide", SLIDES),
         ):
             value = getattr(self, name)
             if value not in known:
                 raise InputError(f'unknown {name} "{value}"; {nearest(str(value), known)}')
+        if self.window_batch is not None and (type(self.window_batch) is not int or self.window_batch < 1):
+            raise InputError(f"window_batch {self.window_batch!r}: expected a number of windows, 1 or more")
         if isinstance(self.opset, bool) or not isinstance(self.opset, int) or self.opset not in OPSETS:
             raise InputError(f"opset {self.opset!r}: expected {OPSETS.start} to {OPSETS.stop - 1}")
         if self.exporter == "dynamo" and self.opset < DYNAMO_MIN_OPSET:

@@ -63,8 +63,11 @@ def _is_current(config: Config, target: Target, weights: str, place: Path) -> bo
         manifest.verify(place)
     except InputError:
         return False
-    asked = (target.backend, target.precision, target.exporter, target.opset, target.image_sizes)
-    made = (manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset, _takes_sizes(manifest))
+    asked = (target.backend, target.precision, target.exporter, target.opset, target.image_sizes, target.slide)
+    made = (
+        *(manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset),
+        *(_takes_sizes(manifest), "graph" if manifest.windows is None else "host"),
+    )
     return asked == made and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
 
 

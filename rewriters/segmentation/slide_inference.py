@@ -1,28 +1,35 @@
 """EncoderDecoder.slide_inference without slice assignment.
 
-For a fixed height and width the mean over the windows that cover a pixel, in two forms:
+For a fixed height and width the weighted mean over the windows that cover a pixel, in two forms:
 
     pad       sum over windows of F.pad(logits_w, to the image), divided by a constant count. The classic; every window
               builds a tensor of the whole image, so the cost is windows x area.
-    segments  each axis is cut at the window edges; a segment is the sum of the slices of the windows that cover it,
-              divided by their number; segments are concatenated. Every logit is touched once for each axis.
+    segments  each axis is cut at the window edges; a segment is the mean of the slices of the windows that cover it;
+              segments are concatenated. Every logit is touched once for each axis, which works because the weights of
+              a window are products of those of its rows and of its columns.
 
 For sizes that only the running graph knows: see run_time_windows.py.
 """
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
 from rewriters.engine.constants import static_size, untraced
 from rewriters.engine.fixed_size import has_fixed_size
 from rewriters.engine.rewriter import rewrites
+from rewriters.engine.rewriting import active_target
 from rewriters.segmentation.run_time_windows import slide_at_run_time
-from rewriters.segmentation.windows import Segment, segments, window_starts
+from rewriters.segmentation.segments import Segment, segments
 from zoo.errors import ExportError
 from zoo.models.segmentation import EncoderDecoder
+from zoo.windows import BLENDS, window_starts
+
+WINDOW_BATCH = 8
 
 
 @rewrites(
@@ -38,19 +45,17 @@ def slide_inference_in_graph(
     images: Tensor,
     *,
     accumulate: str = "segments",
-    window_batch: int = 8,
 ) -> Tensor:
     """images [N, 3, H, W] -> mean logits [N, C, H, W].
 
-    `accumulate`: "segments" or "pad". `window_batch`: how many windows of a row the model takes at once, 1 for one
-    after another. Both are for a fixed height and width. Raises ExportError for other values.
+    `accumulate`: "segments" or "pad", for a fixed height and width. The model takes the target's `window_batch` windows
+    of a row at once. Raises ExportError for another form.
     """
     if accumulate not in ACCUMULATE:
         raise ExportError(f'slide_inference: unknown accumulate "{accumulate}"; expected {" or ".join(ACCUMULATE)}')
-    if isinstance(window_batch, bool) or not isinstance(window_batch, int) or window_batch < 1:
-        raise ExportError(f"slide_inference: window_batch {window_batch!r}; expected a number of windows, 1 or more")
     if not has_fixed_size():
         return slide_at_run_time(self, images)
+    window_batch = active_target().window_batch or WINDOW_BATCH
     height, width = static_size(images)
     (h_stride, w_stride), (h_crop, w_crop) = self.test_cfg["stride"], self.test_cfg["crop_size"]
     h_crop, w_crop = min(h_crop, height), min(w_crop, width)
@@ -64,22 +69,24 @@ def slide_inference_in_graph(
             found = self.encode_decode(torch.cat(batch)).reshape(len(batch), -1, self.num_classes, h_crop, w_crop)
             row.extend(found[index] for index in range(len(batch)))
         windows.append(row)
-    return ACCUMULATE[accumulate](windows, tops, lefts, (height, width))
+    return ACCUMULATE[accumulate](windows, tops, lefts, (height, width), self.windows.blend)
 
 
 def accumulate_pad(
-    windows: Sequence[Sequence[Tensor]], tops: list[int], lefts: list[int], size: tuple[int, int]
+    windows: Sequence[Sequence[Tensor]], tops: list[int], lefts: list[int], size: tuple[int, int], blend: str
 ) -> Tensor:
     """windows[row][column] [N, C, h_crop, w_crop] -> mean [N, C, *size]."""
     crop = static_size(windows[0][0])
+    weights = untraced(lambda: torch.outer(*(torch.from_numpy(BLENDS[blend](side)) for side in crop)))
     total: Tensor | None = None
     for row, top in zip(windows, tops, strict=True):
         for logits, left in zip(row, lefts, strict=True):
-            padded = F.pad(logits, _margins(size, crop, top, left))
+            weighted = logits if blend == "constant" else logits * weights
+            padded = F.pad(weighted, _margins(size, crop, top, left))
             total = padded if total is None else total + padded
     assert total is not None  # there is always one window
     return total / untraced(
-        lambda: sum(F.pad(torch.ones(1, 1, *crop), _margins(size, crop, top, left)) for top in tops for left in lefts)
+        lambda: sum(F.pad(weights[None, None], _margins(size, crop, top, left)) for top in tops for left in lefts)
     )
 
 
@@ -89,22 +96,38 @@ def _margins(size: tuple[int, int], crop: tuple[int, int], top: int, left: int) 
 
 
 def accumulate_segments(
-    windows: Sequence[Sequence[Tensor]], tops: list[int], lefts: list[int], size: tuple[int, int]
+    windows: Sequence[Sequence[Tensor]], tops: list[int], lefts: list[int], size: tuple[int, int], blend: str
 ) -> Tensor:
     """windows[row][column] [N, C, h_crop, w_crop] -> mean [N, C, *size]."""
     h_crop, w_crop = static_size(windows[0][0])
     columns, rows = segments(lefts, w_crop), segments(tops, h_crop)
-    strips = [_joined(row, lefts, columns, axis=3) for row in windows]
-    return _joined(strips, tops, rows, axis=2)
+    strips = [_joined(row, lefts, columns, BLENDS[blend](w_crop), axis=3) for row in windows]
+    return _joined(strips, tops, rows, BLENDS[blend](h_crop), axis=2)
 
 
-def _joined(pieces: Sequence[Tensor], starts: list[int], parts: list[Segment], *, axis: int) -> Tensor:
-    """The mean of overlapping pieces along one axis."""
+def _joined(
+    pieces: Sequence[Tensor], starts: list[int], parts: list[Segment], weights: NDArray[np.float32], *, axis: int
+) -> Tensor:
+    """The weighted mean of overlapping pieces along one axis."""
     joined = []
     for part in parts:
-        slices = [pieces[i].narrow(axis, part.start - starts[i], part.stop - part.start) for i in part.windows]
-        joined.append(sum(slices[1:], start=slices[0]) / len(slices) if len(slices) > 1 else slices[0])
+        inside = [slice(part.start - starts[i], part.stop - starts[i]) for i in part.windows]
+        slices = [
+            pieces[i].narrow(axis, own.start, own.stop - own.start) for i, own in zip(part.windows, inside, strict=True)
+        ]
+        joined.append(_mean(slices, [weights[own] for own in inside], axis) if len(slices) > 1 else slices[0])
     return torch.cat(joined, dim=axis) if len(joined) > 1 else joined[0]
+
+
+def _mean(slices: Sequence[Tensor], weights: Sequence[NDArray[np.float32]], axis: int) -> Tensor:
+    """Of tensors of one shape, each with the weights of its elements along the axis."""
+    if all((own == 1).all() for own in weights):
+        return sum(slices[1:], start=slices[0]) / len(slices)
+    total = np.sum(weights, axis=0)
+    shape = [-1 if number == axis else 1 for number in range(slices[0].dim())]
+    parts = untraced(lambda: [torch.from_numpy(own / total).reshape(shape) for own in weights])
+    weighted = [piece * part for piece, part in zip(slices, parts, strict=True)]
+    return sum(weighted[1:], start=weighted[0])
 
 
 ACCUMULATE: dict[str, Callable[..., Tensor]] = {"segments": accumulate_segments, "pad": accumulate_pad}

@@ -84,7 +84,7 @@ def _small_rcnn(kind: str, seed: int, **options: Any) -> Any:
     return model.eval()
 
 
-def small_segmentor(mode: str = "slide", crop: int = 32, stride: int = 20, seed: int = 0) -> EncoderDecoder:
+def small_segmentor(mode: str = "slide", seed: int = 0, classes: int = CLASSES, **test_cfg: Any) -> EncoderDecoder:
     torch.manual_seed(seed)
     model = EncoderDecoder(
         backbone={"type": "ResNet18", "base_channels": 2, "strides": (1, 2, 1, 1), "dilations": (1, 1, 2, 4)},
@@ -93,9 +93,9 @@ def small_segmentor(mode: str = "slide", crop: int = 32, stride: int = 20, seed:
             "in_channels": [2, 16],
             "in_index": [0, 3],
             "channels": 4,
-            "num_classes": CLASSES,
+            "num_classes": classes,
         },
-        test_cfg={"mode": mode, "crop_size": (crop, crop), "stride": (stride, stride)},
+        test_cfg={"mode": mode, "crop_size": (32, 32), "stride": (20, 20), **test_cfg},
     )
     calibrate(model)
     return model.eval()

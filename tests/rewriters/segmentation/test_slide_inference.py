@@ -9,44 +9,61 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewriters import rewriting
-from rewriters.segmentation.windows import segments, window_starts
+from rewriters.segmentation.segments import segments
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
 from zoo.errors import ExportError
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
+from zoo.windows import window_starts
 
 NAME = "zoo.EncoderDecoder.slide_inference"
-FORMS = [
-    {"accumulate": accumulate, "window_batch": window_batch}
-    for accumulate in ("segments", "pad")
-    for window_batch in (8, 1, 3)
-]
+FORMS = [(accumulate, window_batch) for accumulate in ("segments", "pad") for window_batch in (8, 1, 3)]
+BLENDS = ["constant", "gaussian"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
-    height=st.integers(20, 70),
-    width=st.integers(20, 70),
-    crop=st.integers(24, 48),
-    stride=st.integers(12, 48),
+    size=st.tuples(st.integers(20, 70), st.integers(20, 70)),
+    crops=st.tuples(st.integers(24, 48), st.integers(24, 48)),
+    strides=st.tuples(st.integers(12, 48), st.integers(12, 48)),
     count=st.integers(1, 2),
+    classes=st.sampled_from([2, 5, 300]),
     form=st.sampled_from(FORMS),
+    blend=st.sampled_from(BLENDS),
     seed=st.integers(0, 100),
 )
-def test_every_form_equals_the_unpatched_method(  # the shape space
-    height: int, width: int, crop: int, stride: int, count: int, form: dict[str, object], seed: int
+def test_every_form_equals_the_unpatched_method(
+    size: tuple[int, int],
+    crops: tuple[int, int],
+    strides: tuple[int, int],
+    count: int,
+    classes: int,
+    form: tuple[str, int],
+    blend: str,
+    seed: int,
 ) -> None:
     """Images below the crop, strides that do not divide, strides up to the crop."""
-    model = small_segmentor(crop=crop, stride=min(stride, crop))
-    images = torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
+    stride = tuple(min(pair) for pair in zip(strides, crops, strict=True))
+    model = small_segmentor(classes=classes, crop_size=crops, stride=stride, blend=blend)
+    images = torch.rand(count, 3, *size, generator=torch.Generator().manual_seed(seed))
+    accumulate, window_batch = form
+    target = fixed_target(*size).with_(window_batch=window_batch)
     with torch.no_grad():
         expected = model(images)
-        with rewriting(fixed_target(height, width), eager=True, options={NAME: form}) as session:
+        with rewriting(target, eager=True, options={NAME: {"accumulate": accumulate}}) as session:
             got = model(images)
     assert session.hits[NAME] == 1
     scale = expected.abs().max().item()
     # another order of the same sums, and convolutions of one batch instead of several
     torch.testing.assert_close(got, expected, atol=1e-5 * scale, rtol=0)
+
+
+def test_gaussian_weights_differ_from_the_mean() -> None:
+    """Else the blend would be compared with itself."""
+    images = torch.rand(1, 3, 60, 70, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        mean, gaussian = (small_segmentor(blend=blend)(images) for blend in BLENDS)
+    assert (mean - gaussian).abs().max() > 1e-2 * mean.abs().max()
 
 
 @settings(max_examples=200, deadline=None)
@@ -62,16 +79,18 @@ def test_segments_cover_the_axis_once_and_know_their_windows(size: int, crop: in
 
 
 @pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
-@pytest.mark.parametrize("form", FORMS[::3])
-def test_onnxruntime_equals_the_unpatched_method(exporter: str, form: dict[str, object], tmp_path: Path) -> None:
-    model = small_segmentor()
+@pytest.mark.parametrize(
+    ("accumulate", "blend"), [("segments", "constant"), ("segments", "gaussian"), ("pad", "gaussian")]
+)
+def test_onnxruntime_equals_the_unpatched_method(exporter: str, accumulate: str, blend: str, tmp_path: Path) -> None:
+    model = small_segmentor(blend=blend)
     path = tmp_path / "model.onnx"
     record = export(
         contract(model, "decoded"),
         fixed_target(50, 70, exporter=exporter),
         path,
         [TensorSpec("logits", "float32", ("batch", CLASSES, 50, 70))],
-        required_rewriters=[{"name": NAME, **form}],
+        required_rewriters=[{"name": NAME, "accumulate": accumulate}],
     )
     assert NAME in {fired.name for fired in record.rewriters}
     for count in (1, 2, 5):
@@ -90,14 +109,14 @@ DYNAMIC = fixed_target(50, 70).with_(height=AxisRange(32, 50, 200), width=AxisRa
     width=st.integers(32, 90),
     strides=st.tuples(st.integers(7, 32), st.integers(7, 32)),
     count=st.integers(1, 2),
+    blend=st.sampled_from(BLENDS),
     seed=st.integers(0, 100),
 )
 def test_the_form_of_a_dynamic_size_equals_the_unpatched_method(
-    height: int, width: int, strides: tuple[int, int], count: int, seed: int
+    height: int, width: int, strides: tuple[int, int], count: int, blend: str, seed: int
 ) -> None:
     """Strides of a fifth of the window, which many windows cover, up to the whole window."""
-    model = small_segmentor(crop=32)
-    model.test_cfg["stride"] = strides
+    model = small_segmentor(stride=strides, blend=blend)
     images = torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
     with torch.no_grad():
         expected = model(images)
@@ -108,8 +127,9 @@ def test_the_form_of_a_dynamic_size_equals_the_unpatched_method(
 
 
 @pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
-def test_one_file_at_every_size(exporter: str, tmp_path: Path) -> None:
-    model, path = small_segmentor(), tmp_path / "model.onnx"
+@pytest.mark.parametrize("blend", BLENDS)
+def test_one_file_at_every_size(exporter: str, blend: str, tmp_path: Path) -> None:
+    model, path = small_segmentor(blend=blend), tmp_path / "model.onnx"
     specs = [TensorSpec("logits", "float32", ("batch", CLASSES, "height", "width"))]
     export(contract(model, "decoded"), DYNAMIC.with_(exporter=exporter), path, specs, required_rewriters=[NAME])
     for count, height, width in ((1, 50, 70), (1, 32, 32), (3, 64, 33), (1, 97, 131), (5, 52, 72), (1, 199, 200)):
@@ -129,20 +149,18 @@ def test_images_smaller_than_a_window_are_refused(exporter: str, tmp_path: Path)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("windows", [0, True, "all"])
-def test_a_window_batch_that_is_no_number_is_refused(windows: object) -> None:
-    with (
-        pytest.raises(ExportError, match="window_batch .*; expected a number of windows, 1 or more"),
-        rewriting(fixed_target(50, 70), eager=True, options={NAME: {"window_batch": windows}}),
-    ):
-        small_segmentor()(torch.rand(1, 3, 50, 70))
+def test_a_window_batch_with_a_dynamic_size_is_refused(tmp_path: Path) -> None:
+    specs = [TensorSpec("logits", "float32", ("batch", CLASSES, "height", "width"))]
+    with pytest.raises(ExportError, match="window_batch is 2, and the graph takes all windows at once.*--slide host"):
+        export(contract(small_segmentor(), "decoded"), DYNAMIC.with_(window_batch=2), tmp_path / "model.onnx", specs)
 
 
 @pytest.mark.parametrize("window_batch", [1, 3, 8])
 def test_the_model_never_takes_more_windows_at_once(window_batch: int) -> None:
     model, seen = small_segmentor(), []
     model.backbone.register_forward_hook(lambda _module, args, _output: seen.append(len(args[0])))
-    with torch.no_grad(), rewriting(fixed_target(64, 96), eager=True, options={NAME: {"window_batch": window_batch}}):
+    target = fixed_target(64, 96).with_(window_batch=window_batch)
+    with torch.no_grad(), rewriting(target, eager=True):
         model(torch.rand(2, 3, 64, 96))
     assert max(seen) <= 2 * window_batch
     assert sum(seen) == 2 * 3 * 5

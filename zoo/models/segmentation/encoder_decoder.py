@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from zoo.models.segmentation.resize import resize
 from zoo.registry import MODELS
+from zoo.windows import BLENDS, Windows
 
 IGNORE_LABEL = 255
 
@@ -20,9 +21,10 @@ IGNORE_LABEL = 255
 class EncoderDecoder(nn.Module):
     """images float32 [N, 3, H, W], RGB, 0..1 -> logits, label map or losses, by `mode`.
 
-    `test_cfg`: `mode` ("whole" or "slide"), and for slide `crop_size` (h, w) and `stride` (h, w) in pixels. Logits are
-    resized to the images' size with the decode head's `align_corners`. `auxiliary_head`: one or several heads on other
-    feature maps, whose losses are added in training by their `loss_weight`; inference never runs them.
+    `test_cfg`: `mode` ("whole" or "slide"), and for slide `crop_size` (h, w) and `stride` (h, w) in pixels, and `blend`
+    ("constant" or "gaussian", see zoo.windows). Logits are resized to the images' size with the decode head's
+    `align_corners`. `auxiliary_head`: one or several heads on other feature maps, whose losses are added in training by
+    their `loss_weight`; inference never runs them. Raises InputError for windows that cannot be.
     """
 
     mean: Tensor
@@ -48,6 +50,8 @@ class EncoderDecoder(nn.Module):
         self.align_corners: bool = self.decode_head.align_corners
         self.num_classes: int = self.decode_head.num_classes
         self.test_cfg = dict(test_cfg)
+        if self.slides:
+            _ = self.windows  # refused now, not at the first image
         self.register_buffer("mean", torch.tensor(image_mean).view(1, 3, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(image_std).view(1, 3, 1, 1), persistent=False)
 
@@ -99,9 +103,19 @@ class EncoderDecoder(nn.Module):
         logits: Tensor = self.decode_head(self.extract_features(images))
         return resize(logits, images.shape[2:], self.align_corners)
 
+    @property
+    def slides(self) -> bool:
+        """Whether inference goes over sliding windows."""
+        return bool(self.test_cfg["mode"] == "slide")
+
+    @property
+    def windows(self) -> Windows:
+        """Those of slide inference, by `test_cfg`. Raises InputError."""
+        return Windows(**{key: value for key, value in self.test_cfg.items() if key != "mode"})
+
     def inference(self, images: Tensor) -> Tensor:
         """images [N, 3, H, W] -> logits [N, C, H, W], by `test_cfg.mode`."""
-        if self.test_cfg["mode"] == "slide":
+        if self.slides:
             return self.slide_inference(images)
         return self.whole_inference(images)
 
@@ -114,6 +128,7 @@ class EncoderDecoder(nn.Module):
         h_stride, w_stride = self.test_cfg["stride"]
         h_crop, w_crop = self.test_cfg["crop_size"]
         batch_size, _, h_img, w_img = images.shape
+        weights = self._window_weights(min(h_crop, h_img), min(w_crop, w_img))
         h_grids = max(h_img - h_crop + h_stride - 1, 0) // h_stride + 1
         w_grids = max(w_img - w_crop + w_stride - 1, 0) // w_stride + 1
         preds = images.new_zeros((batch_size, self.num_classes, h_img, w_img))
@@ -127,6 +142,14 @@ class EncoderDecoder(nn.Module):
                 y1 = max(y2 - h_crop, 0)
                 x1 = max(x2 - w_crop, 0)
                 crop_logits = self.encode_decode(images[:, :, y1:y2, x1:x2])
-                preds[:, :, y1:y2, x1:x2] += crop_logits
-                count_mat[:, :, y1:y2, x1:x2] += 1
+                preds[:, :, y1:y2, x1:x2] += crop_logits if weights is None else crop_logits * weights
+                count_mat[:, :, y1:y2, x1:x2] += 1 if weights is None else weights
         return preds / count_mat
+
+    def _window_weights(self, height: int, width: int) -> Tensor | None:
+        """The weights [height, width] of a window's pixels; None where all are one."""
+        blend = self.windows.blend
+        if blend == "constant":
+            return None
+        rows, columns = (torch.from_numpy(BLENDS[blend](side)).to(self.mean) for side in (height, width))
+        return torch.outer(rows, columns)

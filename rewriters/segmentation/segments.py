@@ -1,4 +1,4 @@
-"""Where sliding windows lie on one axis, and which of them cover each segment between their edges."""
+"""An axis cut at the edges of its sliding windows, and which of them cover each segment."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,15 +10,6 @@ class Segment(NamedTuple):
     start: int
     stop: int
     windows: tuple[int, ...]
-
-
-def window_starts(size: int, crop: int, stride: int) -> list[int]:
-    """First elements of the windows; the last window is moved inside, and one window covers an axis below the crop.
-
-    The rule of mmseg's slide_inference. `size`, `crop` and `stride` in elements.
-    """
-    count = max(size - crop + stride - 1, 0) // stride + 1
-    return [max(min(i * stride + crop, size) - crop, 0) for i in range(count)]
 
 
 def segments(starts: list[int], crop: int) -> list[Segment]:

@@ -1,0 +1,103 @@
+"""Slide inference on the host: the export of one window's model, for a deployment that takes whole images."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from backends.slide_runner import LOGITS
+from rewriters import ExportRecord, export_onnx
+from zoo.errors import InputError
+from zoo.input_specs import IMAGES
+from zoo.models.segmentation import EncoderDecoder
+from zoo.target import AXES, AxisRange, Target
+from zoo.tensor_spec import TensorSpec
+from zoo.windows import Windows
+
+IN_GRAPH = "zoo.EncoderDecoder.slide_inference"  # the rewriter of the other form
+
+
+class WindowModel(nn.Module):
+    """images float32 [N, 3, h, w], windows -> their logits [N, C, h, w]. In eval mode."""
+
+    def __init__(self, model: EncoderDecoder) -> None:
+        super().__init__()
+        self.model = model
+        self.eval()
+
+    def forward(self, images: Tensor) -> tuple[Tensor]:
+        """One pass over each window."""
+        return (self.model.encode_decode(images),)
+
+
+def host_windows(model: nn.Module, target: Target) -> Windows | None:
+    """The windows that the backend is to cut; None where the graph holds the whole inference.
+
+    A fixed side that is smaller than a window has a window of its own size. Raises InputError where the target asks for
+    windows and the model has none, or they do not fit its sizes or its level.
+    """
+    if target.slide == "graph" and target.window_batch is None:
+        return None
+    if not (isinstance(model, EncoderDecoder) and model.slides):
+        asked = "slide host" if target.slide == "host" else f"window_batch {target.window_batch}"
+        raise InputError(
+            f"{asked}: {type(model).__name__} has no sliding windows here; leave it out, or give an EncoderDecoder "
+            'test_cfg=dict(mode="slide", crop_size=(h, w), stride=(h, w))'
+        )
+    if target.slide == "graph":
+        return None
+    if target.level == "raw":
+        raise InputError("slide host with output level raw: the head runs once for each window; use decoded or final")
+    windows = model.windows
+    for axis, crop in zip(("height", "width"), windows.crop_size, strict=True):
+        sizes: AxisRange = getattr(target, axis)
+        if sizes.dynamic and sizes.min < crop:
+            raise InputError(
+                f"slide host: {axis} may be {sizes.min} pixels and a window has {crop}; give --dynamic "
+                f"{axis}={crop}:{max(crop, sizes.opt)}:{max(crop, sizes.max)}"
+            )
+    limits = [min(crop, side.max) for crop, side in zip(windows.crop_size, (target.height, target.width), strict=True)]
+    strides = [min(stride, crop) for stride, crop in zip(windows.stride, limits, strict=True)]
+    batch = windows.batch if target.window_batch is None else target.window_batch
+    return replace(windows, crop_size=(limits[0], limits[1]), stride=(strides[0], strides[1]), batch=batch)
+
+
+def export_window(
+    model: EncoderDecoder,
+    target: Target,
+    windows: Windows,
+    path: Path,
+    *,
+    images: Tensor,
+    required_rewriters: Sequence[str | Mapping[str, Any]],
+    metadata: Mapping[str, str],
+) -> ExportRecord:
+    """Write the ONNX file of one window's model. `target` and `images` [N, 3, H, W] are those of the whole images.
+
+    Raises as export_onnx does. The rewriter of slide inference in the graph is not required here.
+    """
+    height, width = windows.crop_size
+    batch = AxisRange(1, min(2, windows.batch), windows.batch)
+    spec = TensorSpec(LOGITS, "float32", ("batch" if batch.dynamic else 1, model.num_classes, height, width))
+    return export_onnx(
+        WindowModel(model),
+        target.with_(
+            batch=batch, height=AxisRange.fixed(height), width=AxisRange.fixed(width), level="decoded", slide="graph"
+        ),
+        path,
+        example={IMAGES.name: images[: batch.opt, :, :height, :width].contiguous()},
+        output_specs=[spec],
+        required_rewriters=[
+            entry for entry in required_rewriters if (entry if isinstance(entry, str) else entry["name"]) != IN_GRAPH
+        ],
+        metadata=metadata,
+    )
+
+
+def images_spec(target: Target) -> TensorSpec:
+    """The whole images that a deployment takes."""
+    axes = {axis: getattr(target, axis) for axis in AXES}
+    shape = (axes[side].opt if side in axes and not axes[side].dynamic else side for side in IMAGES.shape)
+    return TensorSpec(IMAGES.name, IMAGES.dtype, tuple(shape))
