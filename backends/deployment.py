@@ -19,6 +19,10 @@ class Deployment(ImageModel):
         super().__init__(manifest.name, task, manifest.preprocess, runner, manifest.output_level)
         self.manifest = manifest
 
+    @property
+    def _chunk_size(self) -> int:
+        return 1 if isinstance(self.runner, SlideRunner) else super()._chunk_size
+
     def _run_batch(self, images: Sequence[Array]) -> list[Result]:
         """Images that the backend cuts into windows are never a whole tensor, so that they may be of any size."""
         if not isinstance(self.runner, SlideRunner):

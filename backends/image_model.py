@@ -107,13 +107,18 @@ class ImageModel:
             check_image(image, f"image {index}")
             geometry = self.rule.geometry(*image.shape[:2])
             sizes = (geometry.tensor_size, geometry.resized_size) if self._has_sizes else (geometry.tensor_size,)
-            if chunk and (sizes != chunk_sizes or len(chunk) == self._batch.max):
+            if chunk and (sizes != chunk_sizes or len(chunk) == self._chunk_size):
                 yield chunk
                 chunk = []
             chunk.append(image)
             chunk_sizes = sizes
         if chunk:
             yield chunk
+
+    @property
+    def _chunk_size(self) -> int:
+        """How many images are held at once."""
+        return self._batch.max
 
     def _run_batch(self, images: Sequence[Image]) -> list[Result]:
         """The results of images that are placed alike, see _chunks."""

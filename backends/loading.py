@@ -8,9 +8,13 @@ from pathlib import Path
 from backends.availability import require
 from backends.deployment import Deployment
 from backends.runner import Runner
-from backends.slide_runner import Progress, SlideRunner
+from backends.slide_runner import LOGITS, Progress, SlideRunner
 from zoo.errors import InputError
+from zoo.input_specs import IMAGES
 from zoo.manifest import MANIFEST_FILE, Manifest
+from zoo.preprocess import CHANNELS
+from zoo.target import AxisRange
+from zoo.tensor_spec import TensorSpec
 
 ONNX_FILE = "model.onnx"
 
@@ -73,12 +77,17 @@ def _verified(folder: Path, manifest: Manifest, open_runner: Callable[[], Runner
 def _open_onnxruntime(folder: Path, manifest: Manifest, provider: str | None, threads: int | None) -> Runner:
     from backends.onnxruntime import OnnxRuntimeRunner
 
-    of_file = manifest.windows is None  # else inputs and outputs are those of the whole image
+    inputs, outputs, axes = manifest.inputs, manifest.outputs, manifest.axes
+    if manifest.windows is not None:  # the file is the model of one
+        crop = manifest.windows.crop_size
+        inputs = (TensorSpec(IMAGES.name, "float32", ("batch", CHANNELS, *crop)),)
+        outputs = (TensorSpec(LOGITS, "float32", ("batch", len(manifest.classes), *crop)),)
+        axes = {"batch": AxisRange(1, 1, manifest.windows.batch)}
     return OnnxRuntimeRunner(
         folder / ONNX_FILE,
-        manifest.inputs if of_file else None,
-        manifest.outputs if of_file else None,
-        manifest.axes if of_file else None,
+        inputs,
+        outputs,
+        axes,
         provider=provider if provider is not None else manifest.provider or "cpu",
         threads=threads if threads is not None else manifest.threads,
     )

@@ -4,7 +4,9 @@ What is in memory beside the image and its label map: one strip of logits, as hi
 and one batch of windows.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -20,7 +22,8 @@ from zoo.windows import Windows
 
 LOGITS = "logits"  # what the window's model gives
 Progress = Callable[[int, int], None]
-"""Called with (windows done, windows of the image)."""
+"""Called with (windows done, windows of the image), first with none done."""
+ROWS_AT_ONCE = 32  # whose best classes are found at once: numpy's argmax copies what it looks at
 
 
 class Source(Protocol):
@@ -51,29 +54,54 @@ class SlideRunner(Runner):
         self.window_runner = window_runner
         self.windows = windows
         self._progress = progress
+        self._lock = threading.Lock()
+        self._under_way = 0
 
     def run_source(self, source: Source, size: tuple[int, int]) -> dict[str, Array]:
         """The outputs by name for the one image of `size` (H, W) that `source` holds. Raises as `run` does."""
         self._refuse_closed()
-        self._check.check_shape(IMAGES.name, (1, CHANNELS, *size))
-        return {self.outputs[0].name: self._joined(source, size)[np.newaxis]}
+        count = self.inputs[0].shape[0]
+        fewest = count if isinstance(count, int) else self.axes[count].min if count in self.axes else 1
+        self._check.check_shape(IMAGES.name, (fewest, CHANNELS, *size))
+        with self._running():
+            return {self.outputs[0].name: self._joined(source, size)[np.newaxis]}
 
     def _run(self, arrays: Mapping[str, Array]) -> Sequence[Array]:
         images = arrays[IMAGES.name]
-        return [np.stack([self._joined(_Tensor(image), image.shape[1:]) for image in images])]
+        with self._running():
+            return [np.stack([self._joined(_Tensor(image), image.shape[1:]) for image in images])]
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        """Several runs of the windows' model, which a close in between must not take away."""
+        with self._lock:
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way -= 1
+            if self._closed:
+                self._release()
 
     def _release(self) -> None:
-        self.window_runner.close()
+        with self._lock:
+            if not self._under_way:
+                self.window_runner.close()
 
     def _joined(self, source: Source, size: tuple[int, int]) -> Array:
         """The output of one image, without its batch axis."""
         spec = self.outputs[0]
         joined: Array | None = None
         for top, logits in self._strips(source, size):
-            strip = logits if spec.name == LOGITS else logits.argmax(axis=0).astype(spec.dtype)
             if joined is None:
-                joined = np.empty((*strip.shape[:-2], *size), spec.dtype)
-            joined[..., top : top + strip.shape[-2], :] = strip
+                joined = np.empty((len(logits), *size) if spec.name == LOGITS else size, spec.dtype)
+            if spec.name == LOGITS:
+                joined[:, top : top + logits.shape[1]] = logits
+                continue
+            for row in range(0, logits.shape[1], ROWS_AT_ONCE):
+                labels = logits[:, row : row + ROWS_AT_ONCE].argmax(axis=0)
+                joined[top + row : top + row + len(labels)] = labels
         assert joined is not None  # there is always one window
         return joined
 
@@ -81,6 +109,7 @@ class SlideRunner(Runner):
         """From top to bottom: (top, mean logits [C, rows, W]), each a view that holds until the next is asked for."""
         tops, lefts = self.windows.starts(size)
         row_weights, column_weights = self.windows.weights()
+        weights = None if self.windows.blend == "constant" else row_weights[:, np.newaxis] * column_weights
         height, width = self.windows.crop_size
         across = np.zeros(size[1], np.float32)
         for left in lefts:
@@ -91,10 +120,11 @@ class SlideRunner(Runner):
             for first, logits in self._row(source, top, lefts, number * len(lefts), len(tops) * len(lefts)):
                 if strip is None:
                     strip = np.zeros((logits.shape[1], height, size[1]), np.float32)
+                if weights is not None:
+                    logits *= weights  # noqa: PLW2901 - a new array, and ours
                 for left, window in zip(lefts[first:], logits, strict=False):
-                    if self.windows.blend != "constant":
-                        window *= row_weights[:, np.newaxis] * column_weights  # noqa: PLW2901 - our own new array
                     strip[:, :, left : left + width] += window
+                del logits, window  # before the next batch comes
             assert strip is not None  # a row has one window at least
             down += row_weights
             done = below - top
@@ -107,15 +137,16 @@ class SlideRunner(Runner):
         self, source: Source, top: int, lefts: list[int], done: int, total: int
     ) -> Iterator[tuple[int, NDArray[np.float32]]]:
         """(number of the first window, logits [n, C, h, w]), batch by batch. `done` and `total` windows: progress."""
+        if self._progress is not None and not done:
+            self._progress(0, total)
         for first in range(0, len(lefts), self.windows.batch):
             chosen = lefts[first : first + self.windows.batch]
             crops = np.empty((len(chosen), CHANNELS, *self.windows.crop_size), np.float32)
             for left, crop in zip(chosen, crops, strict=True):
                 source.write(top, left, crop)
-            logits = self.window_runner.run({IMAGES.name: crops})[LOGITS]
+            yield first, self.window_runner.run({IMAGES.name: crops})[LOGITS]
             if self._progress is not None:
                 self._progress(done + first + len(chosen), total)
-            yield first, logits
 
 
 class _Tensor:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import resource
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.machine import processor, threads
+from rewriters.export_record import peak_memory
 
 ROOT = Path(__file__).resolve().parents[1]
 STAMP = "made with"
@@ -71,6 +73,14 @@ def keep(state: Mapping[str, Any], path: Path) -> None:
     """Writes the cells done so far."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+
+
+def growth(run: Callable[[], object]) -> int:
+    """By how many resident bytes the process was larger than now, at its largest, while `run` ran."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    with peak_memory() as memory:
+        run()
+    return memory.bytes - pages * resource.getpagesize()
 
 
 def sources(*places: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from backends.slide_runner import LOGITS
@@ -14,7 +15,7 @@ from zoo.input_specs import IMAGES
 from zoo.models.segmentation import EncoderDecoder
 from zoo.target import AXES, AxisRange, Target
 from zoo.tensor_spec import TensorSpec
-from zoo.windows import Windows
+from zoo.windows import WINDOW_BATCH, Windows
 
 IN_GRAPH = "zoo.EncoderDecoder.slide_inference"  # the rewriter of the other form
 
@@ -47,6 +48,11 @@ def host_windows(model: nn.Module, target: Target) -> Windows | None:
             'test_cfg=dict(mode="slide", crop_size=(h, w), stride=(h, w))'
         )
     if target.slide == "graph":
+        if target.height.dynamic or target.width.dynamic:
+            raise InputError(
+                f"window_batch {target.window_batch} with a dynamic size: the graph takes all windows at once; leave "
+                "it out, or give --slide host, whose memory does not grow with the height"
+            )
         return None
     if target.level == "raw":
         raise InputError("slide host with output level raw: the head runs once for each window; use decoded or final")
@@ -60,7 +66,7 @@ def host_windows(model: nn.Module, target: Target) -> Windows | None:
             )
     limits = [min(crop, side.max) for crop, side in zip(windows.crop_size, (target.height, target.width), strict=True)]
     strides = [min(stride, crop) for stride, crop in zip(windows.stride, limits, strict=True)]
-    batch = windows.batch if target.window_batch is None else target.window_batch
+    batch = target.window_batch or WINDOW_BATCH
     return replace(windows, crop_size=(limits[0], limits[1]), stride=(strides[0], strides[1]), batch=batch)
 
 
@@ -87,7 +93,7 @@ def export_window(
             batch=batch, height=AxisRange.fixed(height), width=AxisRange.fixed(width), level="decoded", slide="graph"
         ),
         path,
-        example={IMAGES.name: images[: batch.opt, :, :height, :width].contiguous()},
+        example={IMAGES.name: torch.cat([images[..., :height, :width], images[..., -height:, -width:]])[: batch.opt]},
         output_specs=[spec],
         required_rewriters=[
             entry for entry in required_rewriters if (entry if isinstance(entry, str) else entry["name"]) != IN_GRAPH

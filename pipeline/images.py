@@ -12,6 +12,8 @@ from PIL import Image, UnidentifiedImageError
 from zoo.errors import InputError
 from zoo.preprocess import check_image
 
+Image.MAX_IMAGE_PIXELS = 2**30  # OpenCV's own limit; Pillow's guards servers from strangers' files
+
 
 class NamedImage(NamedTuple):
     """``pixels`` uint8 [h, w, 3] BGR; ``name`` for reports: the file's name without folders."""

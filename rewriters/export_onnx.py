@@ -91,6 +91,10 @@ def _check_call(module: nn.Module, target: Target, example: Mapping[str, Tensor]
     training = next((name or type(module).__name__ for name, m in module.named_modules() if m.training), None)
     if training is not None:
         raise InputError(f"export_onnx: {training} is in training mode; call module.eval() first")
+    if target.slide != "graph":
+        raise InputError(
+            f'export_onnx: slide="{target.slide}" is for deployments; export the model of one window with slide="graph"'
+        )
     if not example:
         raise InputError("export_onnx: `example` is empty; give at least one input")
     if target.image_sizes != ("image_sizes" in example):

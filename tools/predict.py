@@ -1,13 +1,14 @@
 """Run a deployment on pictures: label maps as PNG files, detections as data, both drawn on request."""
 
 import argparse
+import itertools
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import cv2
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = """examples:
   python tools/predict.py work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image *.jpg --out found
-  python tools/predict.py work_dirs/semantic-segmentation/fcn_r18_digits/onnxruntime-fp32 --image a.jpg --out . --draw
+  python tools/predict.py work_dirs/semantic-segmentation/fcn_r18_digits/onnxruntime-fp32 --image a.jpg --out b --draw
 
---out gets NAME.png for a label map (a pixel is the model's own id), NAME.json for detections (boxes x1 y1 x2 y2 in
-pixels of the picture), NAME.npz for their masks (masks bool [n, h, w]), and with --draw NAME_drawn.jpg"""
+--out gets NAME.png for a label map (a pixel is the model's own id), NAME.json for detections (box x1 y1 x2 y2 in
+pixels of the picture), NAME.npz for their masks (masks bool [n, h, w]), and with --draw NAME_drawn.png"""
+ENDINGS = (".png", ".json", ".npz", "_drawn.png")
 
 
 def parser() -> Parser:
@@ -43,71 +45,105 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
-    """Predict, write, and give what was written."""
+    """Predict, write, and give what was written. An error names what was written before it."""
     console = open_console()
-    names = _names(options.image)
+    names = _names(options.image, options.out)
+    _check_out(options.out)
     from backends import load
     from pipeline.images import read_image
 
     current, written = "", []
     model = load(options.deployment, provider=options.device, progress=lambda done, total: count(current, done, total))
+    if model.level != "final":
+        raise InputError(f'{options.deployment}: output level "{model.level}" has no results; deploy level final')
     unit = "images" if model.manifest.windows is None else "windows"
-    with model, show_counts(console, unit) as (_, count):
-        options.out.mkdir(parents=True, exist_ok=True)
-        for number, (name, path) in enumerate(names.items(), 1):
-            current = path
-            pixels = read_image(path).pixels
-            written += _write(model, pixels, model(pixels), options.out / name, draw=options.draw)
-            if unit == "images":
-                count("predict", number, len(names))
+    try:
+        with model, show_counts(console, unit) as (_, count):
+            for number, (name, path) in enumerate(names.items(), 1):
+                current = path
+                pixels = read_image(path).pixels
+                for ending, content in _files(model, pixels, model(pixels), draw=options.draw):
+                    written.append(_write(options.out / f"{name}{ending}", content))
+                if unit == "images":
+                    count("predict", number, len(names))
+    except BaseException as error:
+        error.data = {"written": written}  # type: ignore[attr-defined]  # run_tool writes it
+        if written:
+            error.add_note(f"files written: {len(written)}, the last {written[-1]}")
+        raise
     for file in written:
         console.print(file, soft_wrap=True, highlight=False)
     return {"deployment": str(options.deployment), "written": written}
 
 
-def _names(paths: Sequence[str]) -> dict[str, str]:
-    """The pictures by the names of their results. Raises InputError where two would have one."""
+def _names(paths: Sequence[str], out: Path) -> dict[str, str]:
+    """The pictures by the names of their results.
+
+    Raises InputError where one is no file, or a result would overwrite another one or a picture.
+    """
     names: dict[str, str] = {}
     for path in paths:
+        if not Path(path).is_file():
+            raise InputError(f"--image {path}: no such file")
         name = Path(path).stem
         if name in names:
             raise InputError(f"--image {path}: its result would overwrite that of {names[name]}; rename one of them")
         names[name] = path
+    pictures = {Path(path).resolve() for path in paths}
+    for name, ending in itertools.product(names, ENDINGS):
+        if (out / f"{name}{ending}").resolve() in pictures:
+            raise InputError(f"--out {out}: {name}{ending} would overwrite a picture; give another folder")
     return names
 
 
-def _write(model: "Deployment", pixels: NDArray[np.uint8], result: "Result", place: Path, *, draw: bool) -> list[str]:
-    """The files of one picture; `place`: their path without its ending."""
+def _check_out(out: Path) -> None:
+    """Before the long work: can files be written there?"""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written ({error.strerror}); give another folder") from error
+
+
+def _files(
+    model: "Deployment", pixels: NDArray[np.uint8], result: "Result", *, draw: bool
+) -> Iterator[tuple[str, bytes]]:
+    """What is written of one picture: the ending of a name, and the content."""
     from zoo.structures import InstanceSegmentationResult, SegmentationResult
 
-    files: dict[str, bytes] = {}
     if isinstance(result, SegmentationResult):
         label_map = result.label_map
-        files[".png"] = _encoded(".png", label_map if label_map.dtype == np.uint8 else label_map.astype(np.uint16))
+        yield ".png", _encoded(".png", label_map if label_map.dtype == np.uint8 else label_map.astype(np.uint16))
     else:
-        files[".json"] = json.dumps(_objects(model, result), indent=1).encode()
+        yield ".json", json.dumps(_objects(model, result), indent=1).encode()
     if isinstance(result, InstanceSegmentationResult):
         packed = BytesIO()
         np.savez_compressed(packed, masks=result.image_masks(*pixels.shape[:2]))
-        files[".npz"] = packed.getvalue()
+        yield ".npz", packed.getvalue()
     if draw:
-        files["_drawn.jpg"] = _encoded(".jpg", model.task.draw(pixels, result))
-    for ending, content in files.items():
-        path = place.with_name(place.name + ending)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        yield "_drawn.png", _encoded(".png", model.task.draw(pixels, result))
+
+
+def _write(path: Path, content: bytes) -> str:
+    """Whole or not at all; gives the path in words."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
         beside.write_bytes(content)
         beside.replace(path)
-    return [str(place.with_name(place.name + ending)) for ending in files]
+    finally:
+        beside.unlink(missing_ok=True)
+    return str(path)
 
 
 def _objects(model: "Deployment", result: "DetectionResult") -> list[dict[str, Any]]:
     """Each detection as data, best first."""
-    columns = {field.name: getattr(result, field.name).tolist() for field in fields(result) if field.name != "masks"}
-    names = [model.task.class_name(label) for label in columns["labels"]]
-    return [
-        {"class": name, **dict(zip(columns, row, strict=True))}
-        for name, *row in zip(names, *columns.values(), strict=True)
-    ]
+    fields: dict[str, NDArray[Any]] = {"box": result.boxes, "score": result.scores, "label": result.labels}
+    if isinstance(keypoints := getattr(result, "keypoints", None), np.ndarray):
+        fields["keypoints"] = keypoints
+    names = [model.task.class_name(label) for label in result.labels.tolist()]
+    rows = zip(names, *(values.tolist() for values in fields.values()), strict=True)
+    return [dict(zip(("class", *fields), row, strict=True)) for row in rows]
 
 
 def _encoded(ending: str, picture: NDArray[Any]) -> bytes:

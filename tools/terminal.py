@@ -41,7 +41,7 @@ def show_steps(console: "Console", names: Sequence[str]) -> Iterator[Step]:
 
 @contextmanager
 def show_counts(console: "Console", unit: str = "images") -> Iterator[tuple[Step, Count]]:
-    """Functions to call with a step as it begins, and with (what, images done, images in all) as they are done.
+    """Functions to call with a step as it begins, and with (what, done, all) of a unit of work as it is done.
 
     A terminal shows the time that is left; elsewhere a line comes every few seconds.
     """

@@ -99,7 +99,10 @@ class Manifest:
         typed["axes"] = {name: AxisRange(**bounds) for name, bounds in fields["axes"].items()}
         typed["rewriters"] = tuple(fields["rewriters"])
         if "windows" in fields:
-            typed["windows"] = Windows.from_dict(fields["windows"])
+            try:
+                typed["windows"] = Windows.from_dict(fields["windows"])
+            except InputError as error:
+                raise InputError(f"{source}: {error}; {REDEPLOY}") from error
         return cls(**typed)
 
     def write(self, folder: str | os.PathLike[str]) -> Path:

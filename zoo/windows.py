@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
 
+WINDOW_BATCH = 8  # windows that run at once, where nobody says how many
 SIGMAS_PER_WINDOW = 8
 """Of the Gaussian blend: a window's side is so many standard deviations, as nnU-Net has it."""
 
@@ -38,13 +39,14 @@ class Windows:
     crop_size: tuple[int, int]
     stride: tuple[int, int]
     blend: str = "constant"
-    batch: int = 8
+    batch: int = WINDOW_BATCH
 
     def __post_init__(self) -> None:
         for name in ("crop_size", "stride"):
-            sides = tuple(getattr(self, name))
+            given = getattr(self, name)
+            sides = tuple(given) if isinstance(given, list | tuple) else ()
             if len(sides) != 2 or not all(type(side) is int and side >= 1 for side in sides):  # noqa: PLR2004 - (h, w)
-                raise InputError(f"windows: got {name} {getattr(self, name)!r}, expected (height, width) in pixels")
+                raise InputError(f"windows: got {name} {given!r}, expected (height, width) in whole pixels")
             object.__setattr__(self, name, sides)
         if any(stride > crop for stride, crop in zip(self.stride, self.crop_size, strict=True)):
             raise InputError(

@@ -21,6 +21,7 @@ from zoo.manifest import Manifest
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange, Target
 from zoo.tasks import build_task
+from zoo.windows import WINDOW_BATCH
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,11 @@ def _is_current(config: Config, target: Target, weights: str, place: Path) -> bo
         manifest.verify(place)
     except InputError:
         return False
-    asked = (target.backend, target.precision, target.exporter, target.opset, target.image_sizes, target.slide)
+    host = None if target.slide == "graph" else target.window_batch or WINDOW_BATCH
+    asked = (target.backend, target.precision, target.exporter, target.opset, target.image_sizes, host)
     made = (
         *(manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset),
-        *(_takes_sizes(manifest), "graph" if manifest.windows is None else "host"),
+        *(_takes_sizes(manifest), manifest.windows and manifest.windows.batch),
     )
     return asked == made and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
 

@@ -27,9 +27,7 @@ from rewriters.segmentation.run_time_windows import slide_at_run_time
 from rewriters.segmentation.segments import Segment, segments
 from zoo.errors import ExportError
 from zoo.models.segmentation import EncoderDecoder
-from zoo.windows import BLENDS, window_starts
-
-WINDOW_BATCH = 8
+from zoo.windows import BLENDS, WINDOW_BATCH, window_starts
 
 
 @rewrites(

@@ -109,8 +109,8 @@ def test_an_image_is_read_window_by_window() -> None:
     np.testing.assert_array_equal(runner.run_source(placed, placed.geometry.tensor_size)["label_map"], expected)
 
 
-def test_memory_does_not_grow_with_the_height() -> None:
-    """But for the label map, a byte for each pixel."""
+def test_memory_is_one_strip_and_does_not_grow_with_the_height() -> None:
+    """But for the label map, a byte for each pixel. The strip is the largest: 2 classes of 64 rows."""
     peaks = []
     for height in (640, 5120):
         _, runner = bright()
@@ -119,7 +119,8 @@ def test_memory_does_not_grow_with_the_height() -> None:
         labels = runner.run_source(placed, (height, 640))["label_map"]
         peaks.append(tracemalloc.get_traced_memory()[1] - labels.nbytes)
         tracemalloc.stop()
-    assert peaks[1] < 1.1 * peaks[0] < 4e6
+    strip = 4 * 2 * 64 * 640
+    assert strip < peaks[1] < 1.1 * peaks[0] < 6 * strip  # logits of the larger image would be 80 strips
 
 
 def test_progress_counts_the_windows_and_batches_are_bounded() -> None:
@@ -127,7 +128,7 @@ def test_progress_counts_the_windows_and_batches_are_bounded() -> None:
     inner, runner = bright(batch=2, progress=lambda done, total: seen.append((done, total)))
     runner.run({"images": np.zeros((1, 3, 112, 200), np.float32)})
     assert inner.batches == [2, 2, 2, 2]
-    assert seen == [(2, 8), (4, 8), (6, 8), (8, 8)]
+    assert seen == [(0, 8), (2, 8), (4, 8), (6, 8), (8, 8)]
 
 
 def test_sizes_out_of_bounds_are_refused() -> None:
@@ -135,6 +136,23 @@ def test_sizes_out_of_bounds_are_refused() -> None:
     placed = Preprocess(None, "keep", size_divisor=1).placed(picture(40, 100))
     with pytest.raises(InputError, match=r"got shape \[1, 3, 40, 100\].*axis height must be 64 to 20000"):
         runner.run_source(placed, (40, 100))
+
+
+def test_a_picture_under_way_ends_in_peace() -> None:
+    inner, runner = bright(progress=lambda done, _total: runner.close() if done == 4 else None)
+    labels = runner.run({"images": np.ones((1, 3, 112, 200), np.float32)})["label_map"]
+    assert labels.all()
+    assert inner.released
+
+
+def test_int32_labels_and_strips_higher_than_a_block_of_rows() -> None:
+    """More than 256 classes; 64 rows at a time are looked at in blocks."""
+    spec = TensorSpec("label_map", "int32", LABELS_SPEC.shape)
+    runner = SlideRunner(Brightness(64), Windows((64, 64), (64, 64)), [IMAGES], [spec], AXES)
+    images = np.random.default_rng(0).random((2, 3, 129, 70), np.float32)
+    found = runner.run({"images": images})["label_map"]
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, images[:, 0] > 0.5)
 
 
 def test_closing_closes_the_model_of_the_window() -> None:
@@ -152,6 +170,7 @@ def test_closing_closes_the_model_of_the_window() -> None:
         ({"stride": (65, 64)}, r"a stride of \(65, 64\) leaves gaps between windows of \(64, 64\)"),
         ({"stride": (0, 64)}, "got stride"),
         ({"crop_size": (64,)}, "got crop_size"),
+        ({"crop_size": 64}, "got crop_size 64"),
         ({"blend": "gauss"}, 'unknown blend "gauss".*gaussian'),
         ({"batch": 0}, "got batch 0"),
     ],

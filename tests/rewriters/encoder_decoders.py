@@ -83,7 +83,9 @@ FAMILY: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 }
 
 
-def small_encoder_decoder(architecture: str, seed: int = 0, *, align_corners: bool = False) -> EncoderDecoder:
+def small_encoder_decoder(
+    architecture: str, seed: int = 0, *, align_corners: bool = False, **test_cfg: Any
+) -> EncoderDecoder:
     """In eval mode, calibrated: batch norms have the statistics of pictures, each class's logits a mean of 0."""
     head, backbone, options = FAMILY[architecture]
     torch.manual_seed(seed)
@@ -92,7 +94,7 @@ def small_encoder_decoder(architecture: str, seed: int = 0, *, align_corners: bo
             "type": "EncoderDecoder",
             "backbone": backbone,
             "decode_head": {**head, "align_corners": align_corners},
-            "test_cfg": {"mode": "whole"},
+            "test_cfg": {"mode": "whole", **test_cfg},
             **options,
         }
     )

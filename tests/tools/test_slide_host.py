@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 
 import cv2
 import numpy as np
@@ -90,19 +89,25 @@ def test_a_picture_of_any_size_with_progress(slide: Tiny, deploy: Tool, predict:
     with load(place) as model:
         np.testing.assert_array_equal(label_map, model(cv2.imread(str(large))).label_map)
     assert sorted(path.name for path in out.iterdir()) == sorted(
-        f"{name}{ending}" for name in ("large", "one", "two") for ending in (".png", "_drawn.jpg")
+        f"{name}{ending}" for name in ("large", "one", "two") for ending in (".png", "_drawn.png")
     )
 
 
-def test_evaluated_beside_pytorch(slide: Tiny, deploy: Tool, evaluate: Tool, voc: Tiny) -> None:
-    text = voc.config.read_text(encoding="utf-8")
-    voc.config.write_text(text + MODEL + 'export["slide"] = "host"\n', encoding="utf-8")
-    run = evaluate([str(voc.config), "--backend", "pytorch", "onnxruntime", "--work-dir", str(voc.work_dir)])
+def test_evaluated_and_deployed_again_only_where_the_form_changes(slide: Tiny, voc: Tiny, evaluate: Tool) -> None:
+    assert slide.folder == voc.folder
+    text = voc.config.read_text(encoding="utf-8") + MODEL + 'export["slide"] = "host"\n'
+    voc.config.write_text(text, encoding="utf-8")
+    arguments = [str(voc.config), "--backend", "pytorch", "onnxruntime", "--work-dir", str(voc.work_dir)]
+    run = evaluate(arguments)
     assert (run.code, run.err) == (0, "")
-    again = evaluate([str(voc.config), "--backend", "pytorch", "onnxruntime", "--work-dir", str(voc.work_dir)])
-    assert again.code == 0
-    assert Manifest.read(voc.place).windows is not None
-    assert deploy  # the fixture of the tool that the evaluation uses
+    made = (voc.place / "deployment.json").stat().st_ino
+    assert evaluate(arguments).code == 0
+    assert (voc.place / "deployment.json").stat().st_ino == made
+    for more, batch in (('export["window_batch"] = 2\n', 2), ('export["slide"] = "graph"\n', None)):
+        voc.config.write_text(text + more, encoding="utf-8")
+        assert evaluate(arguments).code == 0
+        windows = Manifest.read(voc.place).windows
+        assert (windows and windows.batch) == batch
 
 
 @pytest.mark.parametrize(
@@ -129,23 +134,74 @@ def test_a_model_without_windows_is_refused(tiny: Tiny, deploy: Tool, more: list
     assert f"{' '.join(more).removeprefix('--').replace('-', '_')}: TinySegmentor has no sliding windows" in run.err
 
 
-def test_predict_refuses_two_pictures_of_one_name(predict: Tool, tmp_path: Path) -> None:
-    run = predict([str(tmp_path), "--image", "a/one.png", "b/one.jpg", "--out", str(tmp_path / "out")])
-    assert run.code == 2
-    assert "b/one.jpg: its result would overwrite that of a/one.png" in run.err
-    assert not (tmp_path / "out").exists()
-
-
-def test_predict_writes_detections(predict: Tool, deploy_tool: ModuleType, tmp_path: Path) -> None:
-    config = Path(__file__).parents[2] / "configs/detection/mask-rcnn_r18-fpn_digits.py"
-    picture = min((config.parents[2] / "zoo/data/digits/val/images").iterdir())
-    work = ["--work-dir", str(tmp_path / "work"), "--dynamic", "batch=1:1:1", "--image", str(picture)]
-    assert deploy_tool.main([str(config), *work]) == 0
-    place = next((tmp_path / "work").rglob("deployment.json")).parent
-    run = predict([str(place), "--image", str(picture), "--out", str(tmp_path / "out")])
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_a_fixed_batch_of_pictures(slide: Tiny, deploy: Tool, exporter: str, batch: int) -> None:
+    """The windows' own batch is another matter; pictures that do not fill a batch run, too."""
+    sizes = ["--dynamic", f"batch={batch}:{batch}:{batch}", "--exporter", exporter, "--opset", "18"]
+    run = deploy(slide.with_images("--slide", "host", *sizes))
     assert (run.code, run.err) == (0, "")
-    found = json.loads((tmp_path / "out" / f"{picture.stem}.json").read_text(encoding="utf-8"))
-    masks = np.load(tmp_path / "out" / f"{picture.stem}.npz")["masks"]
-    assert len(found) == len(masks) > 0
-    assert set(found[0]) == {"class", "boxes", "scores", "labels"}
-    assert masks.shape[1:] == cv2.imread(str(picture)).shape[:2]
+    (place,) = slide.place.parent.iterdir()
+    with load(place) as model:
+        assert len(model([cv2.imread(str(slide.images[0]))] * 3)) == 3
+
+
+class TestPredict:
+    def test_two_pictures_of_one_name(self, predict: Tool, tiny: Tiny) -> None:
+        other = tiny.folder / "more" / "one.jpg"
+        other.parent.mkdir()
+        other.write_bytes(tiny.images[0].read_bytes())
+        run = predict(["nowhere", "--image", str(tiny.images[0]), str(other), "--out", str(tiny.folder / "out")])
+        assert run.code == 2
+        assert f"{other}: its result would overwrite that of {tiny.images[0]}" in run.err
+        assert not (tiny.folder / "out").exists()
+
+    def test_a_picture_is_never_overwritten(self, predict: Tool, tiny: Tiny) -> None:
+        before = tiny.images[0].read_bytes()
+        run = predict(["nowhere", "--image", str(tiny.images[0]), "--out", str(tiny.folder)])
+        assert run.code == 2
+        assert "one.png would overwrite a picture" in run.err
+        assert tiny.images[0].read_bytes() == before
+
+    def test_no_such_picture_is_found_first(self, predict: Tool, tiny: Tiny) -> None:
+        run = predict(["nowhere", "--image", str(tiny.images[0]), "none.png", "--out", str(tiny.folder / "out")])
+        assert (run.code, run.err) == (2, "error: --image none.png: no such file\n")
+
+    def test_a_folder_that_is_a_file(self, predict: Tool, tiny: Tiny) -> None:
+        run = predict(["nowhere", "--image", str(tiny.images[0]), "--out", str(tiny.images[1])])
+        assert run.code == 2
+        assert f"--out {tiny.images[1]}: cannot be written" in run.err
+
+    def test_a_level_without_results(self, predict: Tool, deploy: Tool, tiny: Tiny) -> None:
+        assert deploy(tiny.with_images("--output-level", "decoded")).code == 0
+        (place,) = tiny.place.parent.iterdir()
+        run = predict([str(place), "--image", str(tiny.images[0]), "--out", str(tiny.folder / "out")])
+        assert run.code == 2
+        assert 'output level "decoded" has no results' in run.err
+
+    def test_what_was_written_before_a_bad_picture_is_told(self, predict: Tool, deploy: Tool, tiny: Tiny) -> None:
+        assert deploy(tiny.with_images()).code == 0
+        bad, out, data = tiny.folder / "bad.png", tiny.folder / "found", tiny.folder / "told.json"
+        bad.write_bytes(b"no picture")
+        pictures = [str(tiny.images[0]), str(bad)]
+        run = predict([str(tiny.place), "--image", *pictures, "--out", str(out), "--json", str(data)])
+        assert run.code == 2
+        assert "bad.png: not an image that can be read" in run.err
+        assert f"files written: 1, the last {out / 'one.png'}" in run.err
+        assert json.loads(data.read_text(encoding="utf-8"))["written"] == [str(out / "one.png")]
+        assert [path.name for path in out.iterdir()] == ["one.png"]
+
+    @pytest.mark.slow
+    def test_detections_and_masks(self, predict: Tool, deploy: Tool, tmp_path: Path) -> None:
+        config = Path(__file__).parents[2] / "configs/detection/mask-rcnn_r18-fpn_digits.py"
+        picture = min((config.parents[2] / "zoo/data/digits/val/images").iterdir())
+        work = ["--work-dir", str(tmp_path / "work"), "--dynamic", "batch=1:1:1", "--image", str(picture)]
+        assert deploy([str(config), *work]).code == 0
+        place = next((tmp_path / "work").rglob("deployment.json")).parent
+        run = predict([str(place), "--image", str(picture), "--out", str(tmp_path / "out")])
+        assert (run.code, run.err) == (0, "")
+        found = json.loads((tmp_path / "out" / f"{picture.stem}.json").read_text(encoding="utf-8"))
+        masks = np.load(tmp_path / "out" / f"{picture.stem}.npz")["masks"]
+        assert len(found) == len(masks) > 0
+        assert set(found[0]) == {"class", "box", "score", "label"}
+        assert masks.shape[1:] == cv2.imread(str(picture)).shape[:2]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rewriters import rewriting
 from rewriters.segmentation.segments import segments
+from tests.rewriters.encoder_decoders import small_encoder_decoder
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
 from zoo.errors import ExportError
 from zoo.target import AxisRange
@@ -98,6 +99,28 @@ def test_onnxruntime_equals_the_unpatched_method(exporter: str, accumulate: str,
         with torch.no_grad():
             expected = model(images).numpy()
         np.testing.assert_allclose(run(path, images)[0], expected, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("architecture", ["psp", "uper"])
+@pytest.mark.parametrize("sizes", ["fixed", "dynamic"])
+def test_windows_whose_pools_do_not_divide(exporter: str, architecture: str, sizes: str, tmp_path: Path) -> None:
+    """The heads' pyramids of 1, 2, 3 and 6 cells, on the maps of windows of 49 by 65."""
+    model, path = (
+        small_encoder_decoder(architecture, mode="slide", crop_size=(49, 65), stride=(31, 40)),
+        tmp_path / "m.onnx",
+    )
+    target = fixed_target(80, 110, exporter=exporter)
+    if sizes == "dynamic":
+        target = target.with_(height=AxisRange(49, 80, 128), width=AxisRange(65, 110, 160))
+    sides = (80, 110) if sizes == "fixed" else ("height", "width")
+    specs = [TensorSpec("logits", "float32", ("batch", model.num_classes, *sides))]
+    export(contract(model, "decoded"), target, path, specs, required_rewriters=[NAME])
+    for count in (1, 3):
+        images = torch.rand(count, 3, 80, 110, generator=torch.Generator().manual_seed(count))
+        with torch.no_grad():
+            expected = model(images).numpy()
+        np.testing.assert_allclose(run(path, images)[0], expected, atol=2e-5 * np.ptp(expected))
 
 
 DYNAMIC = fixed_target(50, 70).with_(height=AxisRange(32, 50, 200), width=AxisRange(32, 70, 200))

@@ -10,11 +10,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo.errors import InputError, nearest
 from zoo.models.segmentation.resize import resize
 from zoo.registry import MODELS
 from zoo.windows import BLENDS, Windows
 
 IGNORE_LABEL = 255
+TEST_KEYS = ("mode", "crop_size", "stride", "blend")
 
 
 @MODELS.register_module()
@@ -111,6 +113,12 @@ class EncoderDecoder(nn.Module):
     @property
     def windows(self) -> Windows:
         """Those of slide inference, by `test_cfg`. Raises InputError."""
+        for key in self.test_cfg:
+            if key not in TEST_KEYS:
+                raise InputError(f'test_cfg: unknown key "{key}"; {nearest(key, TEST_KEYS)}')
+        for key in ("crop_size", "stride"):
+            if key not in self.test_cfg:
+                raise InputError(f'test_cfg of mode "slide": no {key}; give {key}=(height, width)')
         return Windows(**{key: value for key, value in self.test_cfg.items() if key != "mode"})
 
     def inference(self, images: Tensor) -> Tensor:
