@@ -115,9 +115,12 @@ class SlideRunner(Runner):
         for left in lefts:
             across[left : left + width] += column_weights
         down = np.zeros(height, np.float32)
+        total = len(tops) * len(lefts)
+        if self._progress is not None:
+            self._progress(0, total)
         strip: NDArray[np.float32] | None = None
         for number, (top, below) in enumerate(pairwise([*tops, size[0]])):
-            for first, logits in self._row(source, top, lefts, number * len(lefts), len(tops) * len(lefts)):
+            for first, logits in self._row(source, top, lefts, number * len(lefts), total):
                 if strip is None:
                     strip = np.zeros((logits.shape[1], height, size[1]), np.float32)
                 if weights is not None:
@@ -137,8 +140,6 @@ class SlideRunner(Runner):
         self, source: Source, top: int, lefts: list[int], done: int, total: int
     ) -> Iterator[tuple[int, NDArray[np.float32]]]:
         """(number of the first window, logits [n, C, h, w]), batch by batch. `done` and `total` windows: progress."""
-        if self._progress is not None and not done:
-            self._progress(0, total)
         for first in range(0, len(lefts), self.windows.batch):
             chosen = lefts[first : first + self.windows.batch]
             crops = np.empty((len(chosen), CHANNELS, *self.windows.crop_size), np.float32)

@@ -32,6 +32,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.ticker import NullFormatter
 from measured import growth, interleaved, machine, ratio, write_page
 from sessions import open_session, plain_export, session_run
 
@@ -280,7 +281,10 @@ def _plot(cells: Mapping[tuple[str, str, int], Mapping[str, float]], path: Path)
     left.set_ylabel("latency in seconds")
     right.set_ylabel("peak memory in MiB")
     for axes in (left, right):
-        axes.set_xlabel("area in megapixels")
+        axes.set_xlabel("side of the image in pixels (axis: area)")
+        sizes = sorted({size for *_, size in cells if size != HUGE})
+        axes.set_xticks([size**2 / 1e6 for size in sizes], [str(size) for size in sizes])
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.legend()
     figure.savefig(path, dpi=120)
     plt.close(figure)

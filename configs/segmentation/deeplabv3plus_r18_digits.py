@@ -1,0 +1,48 @@
+"""DeepLabV3+ on the narrow, dilated ResNet-18 of the FCN."""
+
+_base_ = ["../_base_/digits_segmentation.py"]
+
+card = dict(
+    what="DeepLabV3+ on the narrow, dilated ResNet-18 of the FCN",
+    paper="Encoder-Decoder with Atrous Separable Convolution for Semantic Image Segmentation, Chen et al., 2018, "
+    "https://arxiv.org/abs/1802.02611",
+    licence="Apache-2.0",
+)
+
+model = dict(
+    type="EncoderDecoder",
+    backbone=dict(type="ResNet18", base_channels=16, strides=(1, 2, 1, 1), dilations=(1, 1, 2, 4)),
+    decode_head=dict(
+        type="DepthwiseSeparableASPPHead",
+        in_channels=128,
+        in_index=3,
+        channels=48,
+        dilations=(1, 2, 4, 6),
+        c1_in_channels=16,
+        c1_channels=24,
+        num_classes=11,
+        dropout_ratio=0.05,
+    ),
+    test_cfg=dict(mode="whole"),
+)
+checkpoint = "../../zoo/weights/deeplabv3plus_r18_digits.safetensors"
+preprocess = dict(size=(256, 320), resize="letterbox", interpolation="bilinear", pad_value=114)
+
+train = dict(
+    batch_size=16,
+    backbone="../../zoo/weights/fcn_r18_digits.safetensors",
+    iterations=600,
+    crop=(192, 192),
+    scale=(0.8, 1.4),
+    seed=0,
+    optimizer=dict(type="AdamW", lr=2e-3, weight_decay=0.02),
+    warmup=60,
+)
+export = dict(
+    exporter="dynamo",
+    opset=20,
+    inputs=dict(batch=(1, 2, 8)),
+    forward=dict(mode="tensor"),
+    output_level="final",
+    rewriters=[],
+)
