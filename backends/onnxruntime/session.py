@@ -31,10 +31,7 @@ def open_session(path: Path, provider: str, threads: int | None) -> onnxruntime.
         raise InputError(f"threads={threads!r}: expected a whole number, 1 or more, or None for all of this process's")
     if not path.is_file():
         raise InputError(f"{path}: no such file; give the path of an ONNX model")
-    settings = onnxruntime.SessionOptions()
-    settings.intra_op_num_threads = default_threads() if threads is None else threads
-    settings.inter_op_num_threads = 1
-    settings.log_severity_level = FATAL  # whatever goes wrong arrives as an exception
+    settings = session_options(threads, lean=name == "CPUExecutionProvider")
     try:
         session = onnxruntime.InferenceSession(
             os.fspath(path), settings, providers=[name], provider_options=[options], enable_fallback=0
@@ -52,6 +49,21 @@ def open_session(path: Path, provider: str, threads: int | None) -> onnxruntime.
         raise BackendUnavailableError(_not_started(name, f"it runs on {', '.join(session.get_providers())} instead"))
     session.disable_fallback()
     return session
+
+
+def session_options(threads: int | None = None, *, lean: bool = True) -> onnxruntime.SessionOptions:
+    """What every session of ours is opened with. `threads`: None for the CPUs that this process may use.
+
+    `lean`, for the CPU: without the memory pattern, a second plan of the whole graph's buffers beside those that the
+    arena already holds, and without planned reuse, which keeps a buffer from its first use to its last, however far
+    apart. What it saves and costs: docs/measured/session_memory.md.
+    """
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = default_threads() if threads is None else threads
+    settings.inter_op_num_threads = 1
+    settings.log_severity_level = FATAL  # whatever goes wrong arrives as an exception
+    settings.enable_mem_pattern = settings.enable_mem_reuse = not lean
+    return settings
 
 
 def _not_started(name: str, reason: str) -> str:
