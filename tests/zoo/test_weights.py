@@ -22,6 +22,9 @@ CONFIGS = {
     "configs/detection/mask-rcnn_r18-fpn_digits.py": ("coco/mask_AP", 50),
     "configs/detection/retinanet_r18-fpn_digits.py": ("coco/box_AP", 55),
     "configs/detection/ssdlite_r18-fpn_digits.py": ("coco/box_AP", 55),
+    "configs/segmentation/deeplabv3plus_r18_digits.py": ("segmentation/mIoU", 70),
+    "configs/segmentation/pspnet_r18_digits.py": ("segmentation/mIoU", 70),
+    "configs/segmentation/upernet_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/fcn_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/fcn_r18-slide_digits.py": ("segmentation/mIoU", 70),
 }
@@ -31,6 +34,7 @@ MAX_BYTES = {  # of each shipment
     ("faster-rcnn", "fcn"): 6_000_000,
     ("fcos", "mask-rcnn", "retinanet", "ssdlite"): 7_000_000,
     ("keypoint-rcnn",): 2_000_000,
+    ("deeplabv3plus", "pspnet", "upernet"): 5_000_000,
 }
 LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
 # The first LIMIT images, in points. Made by the scoring code with the shipped weights, for each config C:
@@ -43,6 +47,9 @@ GOLDEN = {
     "configs/detection/mask-rcnn_r18-fpn_digits.py": 69.94,
     "configs/detection/retinanet_r18-fpn_digits.py": 62.29,
     "configs/detection/ssdlite_r18-fpn_digits.py": 75.86,
+    "configs/segmentation/deeplabv3plus_r18_digits.py": 76.84,
+    "configs/segmentation/pspnet_r18_digits.py": 80.82,
+    "configs/segmentation/upernet_r18_digits.py": 75.04,
     "configs/segmentation/fcn_r18_digits.py": 78.65,
     "configs/segmentation/fcn_r18-slide_digits.py": 80.25,
 }

@@ -1,5 +1,6 @@
 """Slide inference: every form against the unpatched method, over sizes, crops, strides and batches."""
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +9,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriters import rewriting
+from rewriters import export_onnx, rewriting
 from rewriters.segmentation.segments import segments
 from tests.rewriters.encoder_decoders import small_encoder_decoder
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
+from zoo.contract import contract_module
 from zoo.errors import ExportError
 from zoo.target import AxisRange
+from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import window_starts
 
@@ -99,6 +102,49 @@ def test_onnxruntime_equals_the_unpatched_method(exporter: str, accumulate: str,
         with torch.no_grad():
             expected = model(images).numpy()
         np.testing.assert_allclose(run(path, images)[0], expected, atol=1e-5 * np.abs(expected).max())
+
+
+@settings(max_examples=5, deadline=None)
+@given(
+    size=st.tuples(st.integers(24, 70), st.integers(24, 70)),
+    crops=st.tuples(st.integers(24, 48), st.integers(24, 48)),
+    strides=st.tuples(st.integers(12, 48), st.integers(12, 48)),
+    count=st.integers(1, 3),
+    classes=st.sampled_from([2, 5, 300]),
+    form=st.sampled_from(FORMS),
+    blend=st.sampled_from(BLENDS),
+)
+def test_onnxruntime_equals_it_over_the_shape_space(
+    size: tuple[int, int],
+    crops: tuple[int, int],
+    strides: tuple[int, int],
+    count: int,
+    classes: int,
+    form: tuple[str, int],
+    blend: str,
+) -> None:
+    """By torchscript, which exports in a second."""
+    stride = tuple(min(pair) for pair in zip(strides, crops, strict=True))
+    model = small_segmentor(classes=classes, crop_size=crops, stride=stride, blend=blend)
+    images = torch.rand(count, 3, *size, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        expected = model(images).numpy()
+    task = build_task(
+        {"type": "SemanticSegmentation", "classes": [{"name": str(i), "category_id": i} for i in range(classes)]}
+    )
+    accumulate, window_batch = form
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        export_onnx(
+            contract_module(model, task, "decoded", {}),
+            fixed_target(*size, exporter="torchscript").with_(window_batch=window_batch),
+            path,
+            example={"images": torch.rand(2, 3, *size)},
+            output_specs=[TensorSpec("logits", "float32", ("batch", classes, *size))],
+            required_rewriters=[{"name": NAME, "accumulate": accumulate}],
+        )
+        (got,) = run(path, images)
+    np.testing.assert_allclose(got, expected, atol=1e-5 * np.abs(expected).max(), rtol=0)
 
 
 @pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
