@@ -100,7 +100,7 @@ class Manifest:
         typed["rewriters"] = tuple(fields["rewriters"])
         if "windows" in fields:
             try:
-                typed["windows"] = Windows.from_dict(fields["windows"])
+                typed["windows"] = Windows(**fields["windows"])
             except InputError as error:
                 raise InputError(f"{source}: {error}; {REDEPLOY}") from error
         return cls(**typed)

@@ -1,8 +1,8 @@
 """Sliding windows: where they lie, and how their overlaps are blended (torch-free)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,19 +58,9 @@ class Windows:
         if type(self.batch) is not int or self.batch < 1:
             raise InputError(f"windows: got batch {self.batch!r}, expected a number of windows, 1 or more")
 
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """From a manifest's mapping."""
-        return cls(**fields)
-
     def to_dict(self) -> dict[str, Any]:
-        """All fields as plain JSON types; from_dict reads it back."""
-        return {
-            "crop_size": list(self.crop_size),
-            "stride": list(self.stride),
-            "blend": self.blend,
-            "batch": self.batch,
-        }
+        """All fields as plain JSON types, which the constructor takes back."""
+        return asdict(self) | {"crop_size": list(self.crop_size), "stride": list(self.stride)}
 
     def starts(self, size: tuple[int, int]) -> tuple[list[int], list[int]]:
         """The tops and the lefts of the windows in an image of `size` (h, w)."""

@@ -1,6 +1,6 @@
 """DeepLabV3+ on the narrow, dilated ResNet-18 of the FCN."""
 
-_base_ = ["../_base_/digits_segmentation.py"]
+_base_ = ["../_base_/digits_encoder_decoder.py"]
 
 card = dict(
     what="DeepLabV3+ on the narrow, dilated ResNet-18 of the FCN",
@@ -10,8 +10,6 @@ card = dict(
 )
 
 model = dict(
-    type="EncoderDecoder",
-    backbone=dict(type="ResNet18", base_channels=16, strides=(1, 2, 1, 1), dilations=(1, 1, 2, 4)),
     decode_head=dict(
         type="DepthwiseSeparableASPPHead",
         in_channels=128,
@@ -20,29 +18,7 @@ model = dict(
         dilations=(1, 2, 4, 6),
         c1_in_channels=16,
         c1_channels=24,
-        num_classes=11,
-        dropout_ratio=0.05,
-    ),
-    test_cfg=dict(mode="whole"),
+    )
 )
 checkpoint = "../../zoo/weights/deeplabv3plus_r18_digits.safetensors"
-preprocess = dict(size=(256, 320), resize="letterbox", interpolation="bilinear", pad_value=114)
-
-train = dict(
-    batch_size=16,
-    backbone="../../zoo/weights/fcn_r18_digits.safetensors",
-    iterations=600,
-    crop=(192, 192),
-    scale=(0.8, 1.4),
-    seed=0,
-    optimizer=dict(type="AdamW", lr=2e-3, weight_decay=0.02),
-    warmup=60,
-)
-export = dict(
-    exporter="dynamo",
-    opset=20,
-    inputs=dict(batch=(1, 2, 8)),
-    forward=dict(mode="tensor"),
-    output_level="final",
-    rewriters=[],
-)
+train = dict(backbone="../../zoo/weights/fcn_r18_digits.safetensors", iterations=600, scale=(0.8, 1.4))

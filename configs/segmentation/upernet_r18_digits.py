@@ -1,6 +1,6 @@
 """UPerNet on the narrow ResNet-18 of the FCN, without its dilation."""
 
-_base_ = ["../_base_/digits_segmentation.py"]
+_base_ = ["../_base_/digits_encoder_decoder.py"]
 
 card = dict(
     what="UPerNet on the narrow ResNet-18 of the FCN, without its dilation",
@@ -9,36 +9,8 @@ card = dict(
 )
 
 model = dict(
-    type="EncoderDecoder",
-    backbone=dict(type="ResNet18", base_channels=16),
-    decode_head=dict(
-        type="UPerHead",
-        in_channels=(16, 32, 64, 128),
-        in_index=(0, 1, 2, 3),
-        channels=24,
-        num_classes=11,
-        dropout_ratio=0.05,
-    ),
-    test_cfg=dict(mode="whole"),
+    backbone=dict(_delete_=True, type="ResNet18", base_channels=16),
+    decode_head=dict(type="UPerHead", in_channels=(16, 32, 64, 128), in_index=(0, 1, 2, 3), channels=24),
 )
 checkpoint = "../../zoo/weights/upernet_r18_digits.safetensors"
-preprocess = dict(size=(256, 320), resize="letterbox", interpolation="bilinear", pad_value=114)
-
-train = dict(
-    batch_size=16,
-    backbone="../../zoo/weights/fcn_r18_digits.safetensors",
-    iterations=800,
-    crop=(192, 192),
-    scale=(0.8, 1.4),
-    seed=0,
-    optimizer=dict(type="AdamW", lr=2e-3, weight_decay=0.02),
-    warmup=60,
-)
-export = dict(
-    exporter="dynamo",
-    opset=20,
-    inputs=dict(batch=(1, 2, 8)),
-    forward=dict(mode="tensor"),
-    output_level="final",
-    rewriters=[],
-)
+train = dict(backbone="../../zoo/weights/fcn_r18_digits.safetensors", iterations=800, scale=(0.8, 1.4))

@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,17 +24,20 @@ from zoo.windows import window_starts
 NAME = "zoo.EncoderDecoder.slide_inference"
 FORMS = [(accumulate, window_batch) for accumulate in ("segments", "pad") for window_batch in (8, 1, 3)]
 BLENDS = ["constant", "gaussian"]
+SPACE: dict[str, st.SearchStrategy[Any]] = {
+    "size": st.tuples(st.integers(20, 70), st.integers(20, 70)),
+    "crops": st.tuples(st.integers(24, 48), st.integers(24, 48)),
+    "strides": st.tuples(st.integers(12, 48), st.integers(12, 48)),
+    "count": st.integers(1, 3),
+    "classes": st.sampled_from([2, 5, 300]),
+    "form": st.sampled_from(FORMS),
+    "blend": st.sampled_from(BLENDS),
+}
 
 
 @settings(max_examples=30, deadline=None)
 @given(
-    size=st.tuples(st.integers(20, 70), st.integers(20, 70)),
-    crops=st.tuples(st.integers(24, 48), st.integers(24, 48)),
-    strides=st.tuples(st.integers(12, 48), st.integers(12, 48)),
-    count=st.integers(1, 2),
-    classes=st.sampled_from([2, 5, 300]),
-    form=st.sampled_from(FORMS),
-    blend=st.sampled_from(BLENDS),
+    **SPACE,
     seed=st.integers(0, 100),
 )
 def test_every_form_equals_the_unpatched_method(
@@ -105,15 +109,7 @@ def test_onnxruntime_equals_the_unpatched_method(exporter: str, accumulate: str,
 
 
 @settings(max_examples=5, deadline=None)
-@given(
-    size=st.tuples(st.integers(24, 70), st.integers(24, 70)),
-    crops=st.tuples(st.integers(24, 48), st.integers(24, 48)),
-    strides=st.tuples(st.integers(12, 48), st.integers(12, 48)),
-    count=st.integers(1, 3),
-    classes=st.sampled_from([2, 5, 300]),
-    form=st.sampled_from(FORMS),
-    blend=st.sampled_from(BLENDS),
-)
+@given(**SPACE)
 def test_onnxruntime_equals_it_over_the_shape_space(
     size: tuple[int, int],
     crops: tuple[int, int],
