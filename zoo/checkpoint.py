@@ -6,7 +6,7 @@ Files are never unpickled with code: safetensors, or torch.load(weights_only=Tru
 import hashlib
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -108,13 +108,18 @@ def _unusual(tensor: Tensor) -> str | None:
 
 
 def _unwrapped(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:
-    """The state without a prefix that all of its names share, unless those of the model share it, too."""
+    """The state without the prefixes that all of its names have more often than those of the model have them."""
     for prefix in WRAPPERS:
-        if all(name.startswith(prefix) for name in state) and not all(
-            name.startswith(prefix) for name in model.state_dict()
-        ):
-            state = {name.removeprefix(prefix): tensor for name, tensor in state.items()}
+        more = _times_before_all(prefix, state) - _times_before_all(prefix, model.state_dict())
+        if more > 0:
+            state = {name[more * len(prefix) :]: tensor for name, tensor in state.items()}
     return state
+
+
+def _times_before_all(prefix: str, names: Iterable[str]) -> int:
+    """How many times the prefix stands at the beginning of every name; YOLOv5's own names begin with one "model."."""
+    repeated = re.compile(f"(?:{re.escape(prefix)})*")
+    return min((repeated.match(name).end() // len(prefix) for name in names), default=0)  # type: ignore[union-attr]
 
 
 def _without_auxiliary(state: Mapping[str, Tensor], model: nn.Module, source: str | Path) -> Mapping[str, Tensor]:

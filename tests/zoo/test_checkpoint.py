@@ -82,6 +82,13 @@ def test_a_prefix_that_is_the_models_own_stays(tmp_path: Path) -> None:
     assert same(loaded, source)
 
 
+def test_a_prefix_that_is_before_the_models_own_is_taken_off(tmp_path: Path) -> None:
+    source, loaded = (nn.ModuleDict({"model": model(seed=seed)}) for seed in (1, 2))
+    torch.save({f"module.model.{name}": tensor for name, tensor in source.state_dict().items()}, tmp_path / "w.pth")
+    load_checkpoint(loaded, tmp_path / "w.pth")
+    assert same(loaded, source)
+
+
 def test_a_prefix_of_some_names_stays(tmp_path: Path) -> None:
     torch.save({"model.0.weight": torch.zeros(1), "0.bias": torch.zeros(4)}, tmp_path / "w.pth")
     with pytest.raises(InputError, match=r"1 unknown \(model\.0\.weight\)"):
