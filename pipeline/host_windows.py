@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from backends.slide_runner import LOGITS
 from rewriters import ExportRecord, export_onnx
+from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.input_specs import IMAGES
 from zoo.models.segmentation import EncoderDecoder
@@ -20,17 +21,12 @@ from zoo.windows import WINDOW_BATCH, Windows
 IN_GRAPH = "zoo.EncoderDecoder.slide_inference"  # the rewriter of the other form
 
 
-class WindowModel(nn.Module):
-    """images float32 [N, 3, h, w], windows -> their logits [N, C, h, w]. In eval mode."""
-
-    def __init__(self, model: EncoderDecoder) -> None:
-        super().__init__()
-        self.model = model
-        self.eval()
+class WindowModel(Contract):
+    """images float32 [N, 3, h, w], windows -> their logits [N, C, h, w]."""
 
     def forward(self, images: Tensor) -> tuple[Tensor]:
         """One pass over each window."""
-        return (self.model.encode_decode(images),)
+        return (cast("EncoderDecoder", self.model).encode_decode(images),)
 
 
 def host_windows(model: nn.Module, target: Target) -> Windows | None:
@@ -88,7 +84,7 @@ def export_window(
     batch = AxisRange(1, min(2, windows.batch), windows.batch)
     spec = TensorSpec(LOGITS, "float32", ("batch" if batch.dynamic else 1, model.num_classes, height, width))
     return export_onnx(
-        WindowModel(model),
+        WindowModel(model, {}),
         target.with_(
             batch=batch, height=AxisRange.fixed(height), width=AxisRange.fixed(width), level="decoded", slide="graph"
         ),

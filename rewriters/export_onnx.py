@@ -15,12 +15,14 @@ from torch import Tensor, nn
 
 import rewriters.segmentation
 import rewriters.torch_functions
-import rewriters.torchvision_detection  # noqa: F401  # the three declare the rewriters
+import rewriters.torchvision_detection
+import rewriters.yolov5  # noqa: F401  # the four declare the rewriters
 from rewriters.checks import check_graph
 from rewriters.engine.overrides import check_overrides
 from rewriters.engine.rewriting import EXPORT_LOCK, Session, rewriting
 from rewriters.export_record import ExportRecord, Fired, peak_memory
 from rewriters.graph import finish
+from rewriters.graph.module_paths import traced_names
 from rewriters.ops.operator import dynamo_nodes, torchscript_nodes
 from zoo.errors import ExportError, InputError, ZooportError, nearest
 from zoo.target import Target
@@ -66,7 +68,7 @@ def export_onnx(
             check_overrides(module, session.rewriters)
             model = _traced(_twin(module), target, example, [spec.name for spec in output_specs])
         _check_hits(names, session)
-        model = finish(model, target, output_specs, metadata or {})
+        model = finish(model, target, output_specs, metadata or {}, traced_names(module))
         check_graph(model, target, {name: tensor.numpy() for name, tensor in example.items()}, output_specs)
         _write(model, Path(path))
         seconds = time.perf_counter() - start
@@ -82,8 +84,8 @@ def export_onnx(
         seconds=seconds,
         peak_memory=memory.bytes,
         nodes=len(model.graph.node),
-        inputs=tuple(_spec(value) for value in model.graph.input),
-        outputs=tuple(_spec(value) for value in model.graph.output),
+        inputs=tuple(tensor_spec(value) for value in model.graph.input),
+        outputs=tuple(tensor_spec(value) for value in model.graph.output),
     )
 
 
@@ -206,7 +208,8 @@ def _dynamo(
     return program.model_proto
 
 
-def _spec(value: onnx.ValueInfoProto) -> TensorSpec:
+def tensor_spec(value: onnx.ValueInfoProto) -> TensorSpec:
+    """Name, dtype and shape of a graph's input or output."""
     tensor = value.type.tensor_type
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name
     return TensorSpec(value.name, dtype, tuple(dim.dim_param or dim.dim_value for dim in tensor.shape.dim))

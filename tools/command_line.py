@@ -28,7 +28,17 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 LIBRARIES = {
     "zooport": ("cv2", "numpy", "onnxruntime"),
     "zooport[export]": (
-        *("torch", "torchvision", "onnx", "onnxscript", "onnx_graphsurgeon", "mmengine", "safetensors", "scipy"),
+        *(
+            "torch",
+            "torchvision",
+            "onnx",
+            "onnxscript",
+            "onnx_graphsurgeon",
+            "onnxslim",
+            "mmengine",
+            "safetensors",
+            "scipy",
+        ),
         *("PIL", "jinja2", "packaging", "rich"),
     ),
     "zooport[evaluate]": ("pycocotools", "skimage", "yaml"),

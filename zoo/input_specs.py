@@ -6,6 +6,10 @@ IMAGES = TensorSpec("images", "float32", ("batch", 3, "height", "width"))
 IMAGE_SIZES = TensorSpec("image_sizes", "int64", ("batch", 2))
 """(h, w), the valid region of each image of a padded batch, from the top left; where the target asks for it."""
 
+SCORE_THRESHOLD = TensorSpec("score_threshold", "float32", (1,))
+IOU_THRESHOLD = TensorSpec("iou_threshold", "float32", (1,))
+"""Of a detector, where the target asks for thresholds; both have defaults, and may be left out."""
+
 
 def input_specs(*, image_sizes: bool) -> tuple[TensorSpec, ...]:
     """The inputs in the graph's order, every axis but the channels dynamic."""

@@ -15,14 +15,7 @@ def check_onnxruntime_runs(
     content: bytes, example: Mapping[str, NDArray[Any]], output_specs: Sequence[TensorSpec]
 ) -> None:
     """Run the example once, without optimisations. Raises ExportError with ONNX Runtime's reason, or for a shape."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    try:
-        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        outputs: list[NDArray[Any]] = session.run([spec.name for spec in output_specs], dict(example))
-    except Exception as error:  # onnxruntime raises classes of its own, all of them direct children of Exception
-        raise ExportError(f"ONNX Runtime {onnxruntime.__version__} refuses the exported graph: {error}") from error
+    outputs = run_once(content, example, [spec.name for spec in output_specs])
     for spec, output in zip(output_specs, map(np.asarray, outputs), strict=True):
         sizes = zip(spec.shape, output.shape, strict=False)
         if len(spec.shape) != output.ndim or any(isinstance(want, int) and want != got for want, got in sizes):
@@ -30,3 +23,22 @@ def check_onnxruntime_runs(
                 f"output {spec.name} has the shape {list(output.shape)} in ONNX Runtime, "
                 f"the contract asks for {list(spec.shape)}"
             )
+
+
+def run_once(
+    content: bytes, feed: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None, threads: int = 0
+) -> list[Any]:
+    """The outputs of those names, or all, without optimisations on the CPU; `threads` 0: as many as it has cores.
+
+    Raises ExportError with ONNX Runtime's reason.
+    """
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = threads
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        outputs: list[Any] = session.run(names, dict(feed))
+    except Exception as error:  # onnxruntime raises classes of its own, all of them direct children of Exception
+        raise ExportError(f"ONNX Runtime {onnxruntime.__version__} refuses the exported graph: {error}") from error
+    return outputs

@@ -54,5 +54,6 @@ def _by_pieces(argmax: onnx.NodeProto, concat: onnx.NodeProto) -> list[onnx.Node
     if not _attribute(argmax, "keepdims", 1) and axis > over:
         axis -= 1
     pieces = [node.output[0] for node in nodes]
-    nodes.append(onnx.helper.make_node("Concat", pieces, [argmax.output[0]], argmax.name, axis=axis))
-    return nodes
+    joined = onnx.helper.make_node("Concat", pieces, [argmax.output[0]], argmax.name, axis=axis)
+    joined.metadata_props.extend(argmax.metadata_props)
+    return [*nodes, joined]

@@ -10,15 +10,21 @@ from rewriters.graph.declare_shapes import declare_shapes
 from rewriters.graph.drop_row_shapes import drop_row_shapes
 from rewriters.graph.drop_unused import drop_unused
 from rewriters.graph.expand_operators import expand_operators
+from rewriters.graph.module_paths import module_paths
 from rewriters.graph.strip_traces import strip_traces
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
 
 
 def finish(
-    model: onnx.ModelProto, target: Target, output_specs: Sequence[TensorSpec], metadata: Mapping[str, str]
+    model: onnx.ModelProto,
+    target: Target,
+    output_specs: Sequence[TensorSpec],
+    metadata: Mapping[str, str],
+    names: Mapping[str, str],
 ) -> onnx.ModelProto:
-    """A model ready to be checked; `model` is changed in place."""
+    """A model ready to be checked; `model` is changed in place. `names`: those of the modules, see traced_names."""
+    module_paths(model, names)
     strip_traces(model)
     expand_operators(model, target)
     drop_row_shapes(model)

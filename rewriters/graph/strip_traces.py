@@ -1,21 +1,20 @@
-"""Stripping what the exporters leave of the machine that they ran on; module paths are kept.
+"""Stripping what the exporters leave of the machine that they ran on; our own module paths are kept.
 
 dynamo writes stack traces with local file paths, and the text of FX nodes, into the metadata of nodes and values;
 torchscript writes stack traces into doc strings.
 """
 
-from collections.abc import Iterator
-
 import onnx
 
-MODULE_PATH_KEYS = ("namespace", "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy")
+from rewriters.graph.module_paths import MODULE
+from rewriters.graph.scopes import every_graph
 
 
 def strip_traces(model: onnx.ModelProto) -> None:
     """Strip them everywhere in the model, in place."""
     model.doc_string = ""
     del model.metadata_props[:]
-    for graph in _graphs(model.graph):
+    for graph in every_graph(model.graph):
         graph.doc_string = ""
         del graph.metadata_props[:]
         for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
@@ -23,14 +22,6 @@ def strip_traces(model: onnx.ModelProto) -> None:
             del value.metadata_props[:]
         for node in graph.node:
             node.doc_string = ""
-            kept = [entry for entry in node.metadata_props if entry.key in MODULE_PATH_KEYS]
+            kept = [entry for entry in node.metadata_props if entry.key == MODULE]
             del node.metadata_props[:]
             node.metadata_props.extend(kept)
-
-
-def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                yield from _graphs(attribute.g)

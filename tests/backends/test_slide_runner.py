@@ -31,7 +31,7 @@ LABELS_SPEC = TensorSpec("label_map", "uint8", ("batch", "height", "width"))
 def slide_runner(model: EncoderDecoder, batch: int, output: TensorSpec = LOGITS_SPEC) -> SlideRunner:
     windows = Windows(**{key: value for key, value in model.test_cfg.items() if key != "mode"}, batch=batch)
     crop = TensorSpec(LOGITS, "float32", ("batch", model.num_classes, *windows.crop_size))
-    return SlideRunner(PyTorchRunner(WindowModel(model), [IMAGES], [crop]), windows, [IMAGES], [output])
+    return SlideRunner(PyTorchRunner(WindowModel(model, {}), [IMAGES], [crop]), windows, [IMAGES], [output])
 
 
 @settings(max_examples=25, deadline=None)

@@ -13,7 +13,9 @@ from zoo.contract.instance_segmentation import ImageMasksFinal, InstanceSegmenta
 from zoo.contract.keypoint_detection import KeypointDetectionFinal
 from zoo.contract.segmentation import SegmentationDecoded, SegmentationFinal, SegmentationRaw
 from zoo.contract.two_stage import TwoStageDecoded, TwoStageRaw
+from zoo.contract.yolov5 import UltralyticsDecoded, YOLOv5Decoded, YOLOv5Final, YOLOv5Raw
 from zoo.errors import InputError
+from zoo.models.detection.yolov5 import YOLOv5
 from zoo.tasks import Detection, InstanceSegmentation, Task
 
 CONTRACTS: dict[tuple[str, str], type[Contract]] = {
@@ -32,17 +34,34 @@ CONTRACTS: dict[tuple[str, str], type[Contract]] = {
 }
 
 DENSE_CONTRACTS: dict[str, type[Contract]] = {"final": DetectionFinal, "decoded": DenseDecoded, "raw": DenseRaw}
+YOLOV5_CONTRACTS: dict[str, type[Contract]] = {
+    "final": YOLOv5Final,
+    "decoded": YOLOv5Decoded,
+    "raw": YOLOv5Raw,
+    "plugin": YOLOv5Final,
+}
 
 
-def contract_module(model: nn.Module, task: Task, level: str, forward: Mapping[str, Any]) -> Contract:
+def contract_module(
+    model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], layout: str = "zooport"
+) -> Contract:
     """The model with the outputs of `level`, in eval mode. `forward`: keyword arguments of the model's forward.
 
-    Raises InputError where the model's family has no such contract.
+    At level "plugin" these are the final ones: what the plugin's candidates must come to. Raises InputError where the
+    model's family has no such contract, or none in this layout.
     """
+    if not isinstance(model, YOLOv5) and (level == "plugin" or layout != "zooport"):
+        asked = "level plugin" if level == "plugin" else f"layout {layout}"
+        raise InputError(f"{asked}: {type(model).__name__} has none; YOLOv5 has")
+    if layout == "ultralytics":
+        return UltralyticsDecoded(model, forward)
     if task.name == "detection" and isinstance(model, DENSE_DETECTORS):
         return DENSE_CONTRACTS[level](model, forward)
+    if task.name == "detection" and isinstance(model, YOLOv5):
+        return YOLOV5_CONTRACTS[level](model, forward)
     if isinstance(task, Detection) and not isinstance(model, GeneralizedRCNN):
-        others = " or " + ", ".join(kind.__name__ for kind in DENSE_DETECTORS) if task.name == "detection" else ""
+        names = [kind.__name__ for kind in (*DENSE_DETECTORS, YOLOv5)]
+        others = f" or {', '.join(names)}" if task.name == "detection" else ""
         raise InputError(f"model {type(model).__name__}: expected a torchvision R-CNN{others} for task {task.name}")
     if isinstance(task, InstanceSegmentation) and task.image_masks and level == "final":
         return ImageMasksFinal(model, forward)

@@ -15,7 +15,7 @@ from zoo import Target
 from zoo.contract import Contract, contract_module
 from zoo.errors import InputError
 from zoo.registry import MODELS
-from zoo.target import LEVELS, AxisRange
+from zoo.target import AxisRange
 from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
 
@@ -75,7 +75,7 @@ CELLS = [
         else pytest.mark.slow,
     )
     for kind in SMALL
-    for level in LEVELS
+    for level in ("final", "decoded", "raw")
     for exporter in EXPORTERS
     for sizes in ("fixed", "dynamic")
 ]

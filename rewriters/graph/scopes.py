@@ -1,0 +1,44 @@
+"""Graphs within graphs: the branches of an If, the body of a Loop or a Scan. They read values of the graphs around."""
+
+from collections.abc import Iterator, Mapping
+
+import onnx
+
+
+def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    """The graphs that a node holds, not those within them."""
+    for attribute in node.attribute:
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def every_graph(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """The graph and all graphs within, the outer ones first."""
+    yield graph
+    for node in graph.node:
+        for inner in subgraphs(node):
+            yield from every_graph(inner)
+
+
+def captured(node: onnx.NodeProto) -> set[str]:
+    """What a node's subgraphs read of the graphs around."""
+    found: set[str] = set()
+    for graph in subgraphs(node):
+        read = {output.name for output in graph.output}
+        made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+        for inner in graph.node:
+            read.update(inner.input, captured(inner))
+            made.update(inner.output)
+        found |= read - made - {""}
+    return found
+
+
+def rename_reads(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
+    """Let a node, and all within it, read other values, in place."""
+    node.input[:] = [names.get(name, name) for name in node.input]
+    for graph in subgraphs(node):
+        for inner in graph.node:
+            rename_reads(inner, names)
+        for output in graph.output:
+            output.name = names.get(output.name, output.name)

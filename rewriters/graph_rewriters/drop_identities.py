@@ -1,0 +1,106 @@
+"""Dropping nodes that give back what they get."""
+
+from collections.abc import Callable
+from typing import Any
+
+import onnx
+from onnx import numpy_helper
+
+from rewriters.graph.scopes import rename_reads, subgraphs
+from rewriters.graph.value_types import value_types
+from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
+
+PLAIN_DROPOUT = 7  # from this opset on a Dropout does nothing unless it is told to train
+STANDARD = ("", "ai.onnx")
+Useless = Callable[[onnx.NodeProto], bool]
+
+
+@graph_rewriter()
+def drop_identities(model: onnx.ModelProto, *, only_identity: bool = False) -> Edited:
+    """Drop Identity nodes, and others that give back what they get; inputs and outputs keep their names.
+
+    The others: Dropout that does not train, Cast to the dtype that is there, Transpose into the order that is there,
+    Concat of one. `only_identity`: leave those. What connects an input, a constant or a value of an outer graph
+    directly with an output stays. Subgraphs count.
+    """
+    changes: list[str] = []
+    _drop(model.graph, _is_identity if only_identity else _does_nothing(model), changes)
+    return model, changes
+
+
+def _drop(graph: onnx.GraphProto, useless: Useless, changes: list[str]) -> None:
+    """One pass finds which value goes under which name, then all are renamed at once."""
+    outputs = {output.name for output in graph.output}
+    names: dict[str, str] = {}
+    kept: list[onnx.NodeProto] = []
+    made: set[str] = set()
+    for node in graph.node:
+        source, result = (_resolved(node.input[0], names), node.output[0]) if useless(node) else ("", "")
+        if result and result not in outputs:
+            names[result] = source
+        elif result and source in made and source not in outputs:
+            names[source] = result
+        else:
+            kept.append(node)
+            made.update(node.output)
+            continue
+        changes.append(f"dropped {node.op_type} {node.name or node.output[0]}")
+    final = {name: _resolved(name, names) for name in names}
+    for node in kept:
+        rename_reads(node, final)
+        node.output[:] = [final.get(name, name) for name in node.output]
+    for node in kept:
+        for inner in subgraphs(node):
+            _drop(inner, useless, changes)
+    if final:
+        values = [value for value in graph.value_info if value.name not in final]
+        for field, items in ((graph.node, kept), (graph.value_info, values)):
+            del field[:]
+            field.extend(items)
+
+
+def _resolved(name: str, names: dict[str, str]) -> str:
+    while name in names:
+        name = names[name]
+    return name
+
+
+def _is_identity(node: onnx.NodeProto) -> bool:
+    return node.op_type == "Identity" and node.domain in STANDARD
+
+
+def _does_nothing(model: onnx.ModelProto) -> Useless:
+    """Whether a node gives back what it gets, as far as the model says."""
+    opset = next((entry.version for entry in model.opset_import if entry.domain in STANDARD), 0)
+    types = value_types(model)
+    given = {value.name for value in model.graph.input}
+    constants = (tensor for tensor in model.graph.initializer if tensor.name not in given)
+    false = {c.name for c in constants if c.data_type == onnx.TensorProto.BOOL and not numpy_helper.to_array(c).any()}
+
+    def cast(node: onnx.NodeProto) -> bool:
+        known = types.get(node.input[0])
+        return known is not None and known.tensor_type.elem_type == _attribute(node, "to")
+
+    def transpose(node: onnx.NodeProto) -> bool:
+        order = _attribute(node, "perm")
+        return order is not None and list(order) == sorted(order)
+
+    def dropout(node: onnx.NodeProto) -> bool:
+        trains = "".join(node.input[2:])  # data, ratio, training_mode
+        return opset >= PLAIN_DROPOUT and (not trains or trains in false) and not any(node.output[1:])
+
+    def concat(node: onnx.NodeProto) -> bool:
+        return len(node.input) == 1
+
+    rules: dict[str, Useless] = {"Cast": cast, "Transpose": transpose, "Dropout": dropout, "Concat": concat}
+
+    def useless(node: onnx.NodeProto) -> bool:
+        rule = rules.get(node.op_type)
+        return _is_identity(node) or (rule is not None and node.domain in STANDARD and rule(node))
+
+    return useless
+
+
+def _attribute(node: onnx.NodeProto, name: str) -> Any:
+    found = [onnx.helper.get_attribute_value(attribute) for attribute in node.attribute if attribute.name == name]
+    return found[0] if found else None

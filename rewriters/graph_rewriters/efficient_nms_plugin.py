@@ -1,0 +1,192 @@
+"""Thresholds and NMS behind a graph of level decoded, as TensorRT's plugin or as ONNX NonMaxSuppression."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+
+from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
+from rewriters.ops.graph_builder import FLOAT, INT64, GraphBuilder
+from rewriters.ops.nms_keep.threshold import float32_threshold
+from rewriters.plugins.domain import PLUGIN_DOMAIN
+from zoo.errors import ExportError, InputError
+
+NODE = "EfficientNMS_TRT"
+FORMS = ("plugin", "onnx")
+FINAL = ("num_dets", "boxes", "scores", "labels")
+PREFIX = "efficient_nms"
+INT32 = onnx.TensorProto.INT32
+
+
+@graph_rewriter(same_numbers=False)
+def efficient_nms_plugin(
+    model: onnx.ModelProto,
+    *,
+    score_threshold: float,
+    iou_threshold: float,
+    max_output_boxes: int = 100,
+    class_agnostic: bool = False,
+    best_class_only: bool = False,
+    form: str = "plugin",
+) -> Edited:
+    """Put thresholds and NMS behind the outputs boxes [N, M, 4] and scores [N, M, C]: level decoded becomes final.
+
+    `form`: "plugin" for an EfficientNMS_TRT node, "onnx" for NonMaxSuppression, which TensorRT 11 and ONNX Runtime run.
+    `best_class_only`: an anchor is a candidate for its best class alone, as in YOLOv5. The outputs are those of the
+    detection contract: num_dets, boxes, scores, labels, padded to `max_output_boxes`.
+    """
+    if form not in FORMS:
+        raise InputError(f'efficient_nms_plugin: form "{form}"; expected {" or ".join(FORMS)}')
+    outputs = {value.name: value for value in model.graph.output}
+    if tuple(outputs) == FINAL:
+        return model, ()
+    classes = _check_decoded(outputs)
+    b = GraphBuilder(PREFIX)
+    raw = {name: f"{PREFIX}/decoded_{name}" for name in ("boxes", "scores")}
+    _rename(model.graph, raw)
+    scores = raw["scores"]
+    if best_class_only:
+        best = b.ReduceMax(scores, b.constant([2]), keepdims=1)
+        first = b.Equal(
+            b.Unsqueeze(b.ArgMax(scores, axis=2, keepdims=0), b.constant([2])), b.constant(np.arange(classes))
+        )
+        scores = b.Where(first, best, b.constant(0.0, np.float32))
+    make = _plugin if form == "plugin" else _standard
+    thresholds = (score_threshold, iou_threshold)
+    padded = make(b, raw["boxes"], scores, thresholds, max_output_boxes, class_agnostic=class_agnostic)
+    batch = outputs["boxes"].type.tensor_type.shape.dim[0]
+    _set_outputs(model.graph, b, padded, batch, max_output_boxes)
+    model.graph.node.extend(b.nodes)
+    if form == "plugin":
+        model.opset_import.append(onnx.helper.make_opsetid(PLUGIN_DOMAIN, 1))
+    what = NODE if form == "plugin" else "NonMaxSuppression"
+    return model, (f"{what} and {len(b.nodes) - 1} nodes for the contract put behind boxes and scores",)
+
+
+def _check_decoded(outputs: Mapping[str, onnx.ValueInfoProto]) -> int:
+    """The number of classes. Raises ExportError where the graph is not of level decoded."""
+    shapes = {
+        name: [dim.dim_value or dim.dim_param for dim in value.type.tensor_type.shape.dim]
+        for name, value in outputs.items()
+    }
+    boxes, scores = shapes.get("boxes", []), shapes.get("scores", [])
+    if set(shapes) != {"boxes", "scores"} or boxes[2:] != [4] or len(scores) != 3 or type(scores[2]) is not int:  # noqa: PLR2004 - N, M, C
+        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ExportError(
+            "efficient_nms_plugin: expected the outputs boxes [N, M, 4] and scores [N, M, C] of level decoded, "
+            f"C fixed; the graph has {given}"
+        )
+    classes: int = scores[2]
+    return classes
+
+
+def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
+    """Give values that were outputs of the graph other names, wherever the main graph's nodes name them."""
+    for node in graph.node:
+        for side in (node.input, node.output):
+            side[:] = [names.get(name, name) for name in side]
+    for value in graph.value_info:
+        value.name = names.get(value.name, value.name)
+
+
+def _plugin(
+    b: GraphBuilder,
+    boxes: str,
+    scores: str,
+    thresholds: tuple[float, float],
+    slots: int,
+    *,
+    class_agnostic: bool,
+) -> tuple[str, str, str, str]:
+    num, found, found_scores, classes = b.node(
+        NODE,
+        boxes,
+        scores,
+        outputs=4,
+        domain=PLUGIN_DOMAIN,
+        plugin_version="1",
+        background_class=-1,
+        score_activation=0,
+        box_coding=0,
+        class_agnostic=int(class_agnostic),
+        score_threshold=float(thresholds[0]),
+        iou_threshold=float(thresholds[1]),
+        max_output_boxes=slots,
+    )
+    num = b.Cast(num, to=INT64)  # [N, 1]
+    used = b.Less(b.constant(np.arange(slots)), num)
+    nothing = b.constant(0.0, np.float32)
+    return (
+        b.Squeeze(num, b.constant([1])),
+        b.Where(b.Unsqueeze(used, b.constant([2])), found, nothing),
+        b.Where(used, found_scores, nothing),
+        b.Where(used, b.Cast(classes, to=INT64), b.constant(-1)),
+    )
+
+
+def _standard(
+    b: GraphBuilder,
+    boxes: str,
+    scores: str,
+    thresholds: tuple[float, float],
+    slots: int,
+    *,
+    class_agnostic: bool,
+) -> tuple[str, str, str, str]:
+    """The rows that NonMaxSuppression selects become a mask over all pairs of class and box; the best are gathered."""
+    middle = b.constant([1])
+    labels = b.ArgMax(scores, axis=2, keepdims=0) if class_agnostic else ""
+    by_class = b.ReduceMax(scores, b.constant([2]), keepdims=1) if class_agnostic else scores
+    by_class = b.Transpose(by_class, perm=[0, 2, 1])
+    selected = b.NonMaxSuppression(
+        boxes,
+        by_class,
+        b.constant([int(np.iinfo(np.int64).max)]),
+        b.constant([float32_threshold(thresholds[1])], np.float32),
+        b.constant([np.float32(thresholds[0])], np.float32),
+    )
+    kept = b.ScatterND(
+        b.ConstantOfShape(b.Shape(by_class), value=onnx.numpy_helper.from_array(np.array([False]))),
+        selected,
+        b.ConstantOfShape(b.Shape(selected, end=1), value=onnx.numpy_helper.from_array(np.array([True]))),
+    )
+    pairs = b.Reshape(b.Where(kept, by_class, b.constant(-1.0, np.float32)), b.constant([0, -1]))
+    width = b.constant([slots])
+    padding = b.Concat(b.constant([0, 0, 0]), width, axis=0)
+    best, pair = b.TopK(b.Pad(pairs, padding, b.constant(-1.0, np.float32)), width, outputs=2, axis=1)
+    used = b.GreaterOrEqual(best, b.constant(0.0, np.float32))
+    count = b.size(boxes, 1)
+    own = b.Where(used, pair, b.constant(0))
+    row = b.Mod(own, count)
+    index = b.Unsqueeze(row, b.constant([2]))
+    nothing = b.constant(0.0, np.float32)
+    label = b.GatherElements(labels, row, axis=1) if labels else b.Div(own, count)
+    ones = b.Cast(used, to=INT64)
+    return (
+        b.ReduceSum(ones, middle, keepdims=0),
+        b.Where(
+            b.Unsqueeze(used, b.constant([2])),
+            b.GatherElements(boxes, b.Expand(index, b.constant([1, 1, 4])), axis=1),
+            nothing,
+        ),
+        b.Where(used, best, nothing),
+        b.Where(used, label, b.constant(-1)),
+    )
+
+
+def _set_outputs(
+    graph: onnx.GraphProto,
+    b: GraphBuilder,
+    padded: tuple[str, str, str, str],
+    batch: onnx.TensorShapeProto.Dimension,
+    slots: int,
+) -> None:
+    """The contract's outputs, by their names, in its order."""
+    rows = batch.dim_param or batch.dim_value
+    shapes = ([rows], [rows, slots, 4], [rows, slots], [rows, slots])
+    kinds = (INT64, FLOAT, FLOAT, INT64)
+    names = dict(zip(padded, FINAL, strict=True))
+    for node in b.nodes:
+        node.output[:] = [names.get(name, name) for name in node.output]
+    del graph.output[:]
+    graph.output.extend(onnx.helper.make_tensor_value_info(*spec) for spec in zip(FINAL, kinds, shapes, strict=True))

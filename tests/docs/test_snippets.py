@@ -1,0 +1,29 @@
+"""The code of the pages runs. What it claims, it asserts."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from rewriters.graph_rewriters import GRAPH_REWRITERS
+
+DOCS = Path(__file__).parents[2] / "docs"
+run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
+PAGES = ["graphs.md", "graph_rewriters.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = dict(GRAPH_REWRITERS)
+    assert len(run_page(DOCS / page)) > 10
+    assert before == GRAPH_REWRITERS
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_error_names_the_line_of_its_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A page\n\n```python\na = 1\n```\n\ntext\n\n```python\nassert a == 2\n```\n")
+    with pytest.raises(AssertionError) as raised:
+        run_page(page)
+    assert (raised.traceback[-1].path, raised.traceback[-1].lineno) == (page, 9)

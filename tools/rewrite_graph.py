@@ -1,0 +1,224 @@
+"""Rewrite the graph of an ONNX file step by step, and try whether it still computes the same."""
+
+import argparse
+import ast
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from command_line import Parser, run_tool
+from terminal import open_console, show_steps
+
+from zoo.errors import ExportError, GateError, InputError
+
+if TYPE_CHECKING:
+    import onnx
+    from rich.console import Console
+
+    from rewriters.checks.same_numbers import Comparison
+
+EXAMPLES = """examples:
+  python tools/rewrite_graph.py --list
+  python tools/rewrite_graph.py a.onnx b.onnx --step fold_constants max_bytes=65536 --step drop_identities
+  python tools/rewrite_graph.py a.onnx b.onnx --step cast_precision "keep=['Softmax', '/head/*']"
+  python tools/rewrite_graph.py a.onnx b.onnx --step set_metadata "props={'version': '1.2'}"
+
+a value is a Python literal, or else text. OUT is replaced where it exists; IN is never changed.
+exit codes: 0 good, 2 wrong usage or input, 3 the graph computes something else (nothing is written),
+4 a library is not installed, 5 a rewriter refused the graph, 130 interrupted, 1 a fault of zooport"""
+LINES = 20  # of one step that are printed; -v prints all, and --json has them
+STEPS = ("read", "rewrite", "compare", "write")
+
+
+def parser() -> Parser:
+    """The flags."""
+    flags = Parser(prog="rewrite_graph.py", description=__doc__, epilog=EXAMPLES)
+    flags.add_argument("model", metavar="IN", type=Path, nargs="?", help="an ONNX file")
+    flags.add_argument("out", metavar="OUT", type=Path, nargs="?", help="where the result goes")
+    flags.add_argument(
+        "--step",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar=("NAME", "OPTION=VALUE"),
+        help="a rewriter and its options; as often as there are steps, done in this order",
+    )
+    flags.add_argument("--list", action="store_true", help="show all rewriters with their options, and do nothing")
+    flags.add_shared()
+    return flags
+
+
+def run(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Rewrite, compare, write, print, and give the same as data."""
+    console = open_console()
+    if options.list:
+        return show_list(console)
+    steps = [parse_step(words) for words in options.step]
+    check_paths(options)
+    with show_steps(console, STEPS) as begin:
+        begin("read")
+        from rewriters.checks.same_numbers import compare_graphs
+        from rewriters.graph_rewriters import GRAPH_REWRITERS, rewrite_graph
+
+        before = read(options.model)
+        begin("rewrite")
+        after, done = rewrite_graph(before, steps)
+        check(after)
+        begin("compare")
+        compared = compare_graphs(before, after)
+        exact = all(GRAPH_REWRITERS[step["name"]].same_numbers for step in steps)
+        if compared.unequal and exact:
+            raise GateError(f"{options.model}: the rewritten graph computes something else: {compared.unequal}")
+        begin("write")
+        write(options.out, after)
+    for step in done:
+        lines = step.changes or ("nothing to do",)
+        shown = lines if options.verbose or len(lines) <= LINES else (*lines[:LINES], f"and {len(lines) - LINES} more")
+        for line in shown:
+            console.print(f"{step.name}: {line}", soft_wrap=True, highlight=False, markup=False)
+    nodes = {"before": count_nodes(before), "after": count_nodes(after)}
+    for line in (f"nodes: {nodes['before']} before, {nodes['after']} after", words(compared), f"{options.out}"):
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+    return {
+        "input": str(options.model),
+        "output": str(options.out),
+        "steps": [{"name": step.name, "changes": list(step.changes)} for step in done],
+        "nodes": nodes,
+        "comparison": {
+            "same": compared.same,
+            "sizes": list(compared.sizes),
+            "difference": compared.difference if math.isfinite(compared.difference) else None,
+            "unequal": compared.unequal,
+            "alike": list(compared.alike),
+            "not_run": compared.not_run,
+        },
+    }
+
+
+def show_list(console: "Console") -> Mapping[str, Any]:
+    """All rewriters; the same as data."""
+    from rewriters.graph_rewriters import GRAPH_REWRITERS
+    from rewriters.graph_rewriters.option_types import words as type_words
+
+    found = []
+    for rewriter in GRAPH_REWRITERS.values():
+        console.print(f"{rewriter.name}: {rewriter.summary}", soft_wrap=True, highlight=False, markup=False)
+        shown = []
+        for option, hint in rewriter.options.items():
+            default = f"default {rewriter.defaults[option]!r}" if option in rewriter.defaults else "required"
+            console.print(f"    {option}: {type_words(hint)}; {default}", soft_wrap=True, highlight=False, markup=False)
+            shown.append({"name": option, "type": type_words(hint), "required": option not in rewriter.defaults})
+        found.append({"name": rewriter.name, "summary": rewriter.summary, "options": shown})
+    return {"rewriters": found}
+
+
+def parse_step(words: Sequence[str]) -> dict[str, Any]:
+    """A step as rewrite_graph takes it. Raises InputError for what is no OPTION=VALUE."""
+    name, *pairs = words
+    step: dict[str, Any] = {"name": name}
+    for pair in pairs:
+        option, equals, value = pair.partition("=")
+        if not equals or not option:
+            raise InputError(f'--step {name}: "{pair}" is no OPTION=VALUE')
+        if option in step:
+            raise InputError(f"--step {name}: {option} is given twice")
+        step[option] = literal(value)
+    return step
+
+
+def literal(text: str) -> Any:
+    """A Python literal, or else the text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def check_paths(options: argparse.Namespace) -> None:
+    """Before the work: is there something to do, and are the files what they have to be?"""
+    path, out = options.model, options.out
+    if path is None or out is None or not options.step:
+        raise InputError("give IN, OUT and at least one --step NAME, or --list; see rewrite_graph.py --help")
+    if not path.is_file():
+        raise InputError(f"{path}: {'not a file' if path.exists() else 'no such file'}; give an ONNX file")
+    if out.is_dir() or not out.absolute().parent.is_dir():
+        raise InputError(f"{out}: not a file in an existing folder; give one")
+    if out.exists() and out.samefile(path):
+        raise InputError(f"{out}: it is the file that is read, and would be lost; give another OUT")
+    try:
+        with TemporaryFile(dir=out.absolute().parent):
+            pass
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror}); give another OUT") from error
+
+
+def read(path: Path) -> "onnx.ModelProto":
+    """The model. Raises InputError for what is no sound ONNX file that holds all its weights."""
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        model = onnx.load_from_string(path.read_bytes())
+    except DecodeError as error:
+        raise InputError(f"{path}: not an ONNX file, or cut off") from error
+    if not (model.ir_version and model.graph.output):
+        raise InputError(f"{path}: not an ONNX file, or cut off")
+    if any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in model.graph.initializer):
+        raise InputError(f"{path}: its weights lie in another file, which is not supported; save it as one file")
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        raise InputError(f"{path}: onnx.checker refuses it: {str(error).splitlines()[0]}") from error
+    return model
+
+
+def check(model: "onnx.ModelProto") -> None:
+    """Raises ExportError where onnx.checker refuses the result."""
+    import onnx
+
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise ExportError(f"onnx.checker refuses the rewritten graph: {str(error).splitlines()[0]}") from error
+
+
+def count_nodes(model: "onnx.ModelProto") -> int:
+    """Nodes of the graph and of all graphs within."""
+    from rewriters.graph.scopes import every_graph
+
+    return sum(len(graph.node) for graph in every_graph(model.graph))
+
+
+def words(compared: "Comparison") -> str:
+    """What the comparison found, in one line."""
+    if compared.not_run:
+        return f"not run: {compared.not_run}"
+    sizes = " and ".join(compared.sizes)
+    caution = f"; all equal on noise, and so little proof: {', '.join(compared.alike)}" if compared.alike else ""
+    if compared.unequal:
+        largest = f"largest difference {compared.difference:.1e}{caution}"
+        return f"other numbers, as the steps may give: {compared.unequal}; {largest}"
+    return f"same numbers in ONNX Runtime at {sizes}; largest difference {compared.difference:.1e}{caution}"
+
+
+def write(path: Path, model: "onnx.ModelProto") -> None:
+    """Whole or not at all."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(model.SerializeToString(deterministic=True))
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code."""
+    return run_tool(parser(), run, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

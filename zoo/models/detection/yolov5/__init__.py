@@ -1,0 +1,5 @@
+"""YOLOv5 (v6 and later), written from its published architecture, with the original's parameter names."""
+
+from zoo.models.detection.yolov5.yolov5 import YOLOv5
+
+__all__ = ["YOLOv5"]
