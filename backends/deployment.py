@@ -1,6 +1,6 @@
 """A loaded deployment."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from backends.image_model import ImageModel
 from backends.runner import Runner
@@ -23,10 +23,10 @@ class Deployment(ImageModel):
     def _chunk_size(self) -> int:
         return 1 if isinstance(self.runner, SlideRunner) else super()._chunk_size
 
-    def _run_batch(self, images: Sequence[Array]) -> list[Result]:
+    def _run_batch(self, images: Sequence[Array], settings: Mapping[str, Array]) -> list[Result]:
         """Images that the backend cuts into windows are never a whole tensor, so that they may be of any size."""
         if not isinstance(self.runner, SlideRunner):
-            return super()._run_batch(images)
+            return super()._run_batch(images, settings)
         results: list[Result] = []
         for image in images:
             placed = self.rule.placed(image)

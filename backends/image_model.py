@@ -1,7 +1,7 @@
 """A model that takes images and gives results, whatever runs it."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeGuard, overload
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends.runner import Runner
-from zoo.errors import InputError
+from zoo.errors import InputError, nearest
 from zoo.input_specs import IMAGE_SIZES, IMAGES
 from zoo.preprocess import CHANNELS, Geometry, Preprocess, check_image
 from zoo.structures import Result
@@ -44,20 +44,21 @@ class ImageModel:
         self._batch = runner.axes[batch] if isinstance(batch, str) else AxisRange.fixed(batch)
 
     @overload
-    def __call__(self, images: Image) -> Result: ...  # type: ignore[overload-overlap]  # an array is iterable, too
+    def __call__(self, images: Image, **inputs: float) -> Result: ...  # type: ignore[overload-overlap]  # an array is iterable, too
 
     @overload
-    def __call__(self, images: Iterable[Image]) -> list[Result]: ...
+    def __call__(self, images: Iterable[Image], **inputs: float) -> list[Result]: ...
 
-    def __call__(self, images: Image | Iterable[Image]) -> Result | list[Result]:
+    def __call__(self, images: Image | Iterable[Image], **inputs: float) -> Result | list[Result]:
         """The result for one image, uint8 [h, w, 3] BGR, or a list of results, in order, for an iterable of them.
 
         Images run in batches of the graph's range: as large as it allows, and a batch below its minimum is filled up
         with its last image, whose extra results are dropped. Where the graph takes image_sizes, only images that end at
         the same place of their tensors share a batch: a detector would make it as large as its largest image, and the
         others' results would change. An iterable is read one batch at a time; [] gives []. A 4-D array is a stack of
-        images. Raises InputError for an image that is not one (see zoo.preprocess), naming its place, and where the
-        output level is not "final".
+        images. `inputs`: numbers for inputs of the graph that have defaults, such as score_threshold. Raises InputError
+        for an image that is not one (see zoo.preprocess), naming its place, for an unknown input, and where the output
+        level is not "final".
         """
         if self.level != "final":
             sizes = ', "image_sizes": numpy.array([place.resized_size for place in geometries])' * self._has_sizes
@@ -67,10 +68,11 @@ class ImageModel:
             )
         if _is_single(images):
             check_image(images)
-            return self._run_batch([images])[0]
+            return self._run_batch([images], self._settings(inputs))[0]
+        settings = self._settings(inputs)
         results: list[Result] = []
         for chunk in self._chunks(images):
-            results += self._run_batch(chunk)
+            results += self._run_batch(chunk, settings)
         return results
 
     def preprocess(self, images: Sequence[Image]) -> tuple[NDArray[np.float32], list[Geometry]]:
@@ -120,10 +122,21 @@ class ImageModel:
         """How many images are held at once."""
         return self._batch.max
 
-    def _run_batch(self, images: Sequence[Image]) -> list[Result]:
-        """The results of images that are placed alike, see _chunks."""
+    def _settings(self, inputs: Mapping[str, float]) -> dict[str, NDArray[Any]]:
+        """Numbers for inputs with defaults, as the graph takes them."""
+        defaults = self.runner.defaults
+        for name, value in inputs.items():
+            if name not in defaults:
+                known = nearest(name, defaults) if defaults else "it has none that may be set"
+                raise InputError(f'{self.name}: unknown input "{name}"; {known}')
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
+                raise InputError(f'{self.name}: input "{name}" is {value!r}, expected a number')
+        return {name: np.array([value], defaults[name].dtype) for name, value in inputs.items()}
+
+    def _run_batch(self, images: Sequence[Image], settings: Mapping[str, NDArray[Any]]) -> list[Result]:
+        """The results of images that are placed alike, see _chunks; `settings`: see _settings."""
         tensor, geometries = self._tensor(images, max(len(images), self._batch.min))
-        arrays: dict[str, NDArray[Any]] = {IMAGES.name: tensor}
+        arrays: dict[str, NDArray[Any]] = {IMAGES.name: tensor, **settings}
         if self._has_sizes:
             arrays[IMAGE_SIZES.name] = np.array([geometries[0].resized_size] * len(tensor), np.int64)
         return self.task.results(self.runner.run(arrays), geometries)

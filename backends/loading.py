@@ -40,6 +40,11 @@ def load(
     manifest = Manifest.read(folder)
     if manifest.backend == "pytorch":
         raise InputError(f"{folder}: backend pytorch runs modules, not folders; deploy with --backend onnxruntime")
+    if manifest.output_level == "plugin":
+        raise InputError(
+            f"{folder}: output level plugin holds nodes that TensorRT's plugins run, and no backend here has them; "
+            f"give {ONNX_FILE} to TensorRT with the plugin, or deploy another --output-level"
+        )
     require(manifest.backend)
     if ONNX_FILE not in manifest.files:
         raise InputError(f"{folder / MANIFEST_FILE}: files: no {ONNX_FILE}, which backend onnxruntime loads")
@@ -88,6 +93,7 @@ def _open_onnxruntime(folder: Path, manifest: Manifest, provider: str | None, th
         inputs,
         outputs,
         axes,
+        defaults=manifest.defaults,
         provider=provider if provider is not None else manifest.provider or "cpu",
         threads=threads if threads is not None else manifest.threads,
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from backends.input_check import InputCheck
@@ -19,7 +20,8 @@ class Runner(ABC):
     """Runs one built model. A context manager; may be used by several threads at once.
 
     `inputs` and `outputs` name the tensors, in the model's order. `axes` holds the bounds of the dynamic axes that the
-    inputs' shapes name; an axis without bounds takes any size from 1.
+    inputs' shapes name; an axis without bounds takes any size from 1. `defaults`: of inputs of one element that
+    may be left out.
     Subclasses write `_run`, which gets arrays that have been checked, and `_release`.
     """
 
@@ -28,15 +30,20 @@ class Runner(ABC):
         inputs: Iterable[TensorSpec],
         outputs: Iterable[TensorSpec],
         axes: Mapping[str, AxisRange] | None = None,
+        defaults: Mapping[str, float] | None = None,
     ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.axes: Mapping[str, AxisRange] = MappingProxyType(dict(axes or {}))
         self._check = InputCheck(self.inputs, self.axes)
+        given = defaults or {}
+        self.defaults: Mapping[str, Array] = MappingProxyType(
+            {spec.name: np.array([given[spec.name]], spec.dtype) for spec in self.inputs if spec.name in given}
+        )
         self._closed = False
 
     def run(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
-        """All outputs by name, for all inputs by name.
+        """All outputs by name, for all inputs by name; those with defaults may be left out.
 
         The inputs are read during the call only: they are not changed and not kept, so their buffers can be used again
         at once. The outputs are new arrays in every call, and the caller's own. Inputs that are not C-contiguous are
@@ -44,7 +51,7 @@ class Runner(ABC):
         after close.
         """
         self._refuse_closed()
-        outputs = self._run(self._check(arrays))
+        outputs = self._run(self._check({**self.defaults, **arrays}))
         return {spec.name: array for spec, array in zip(self.outputs, outputs, strict=True)}
 
     def _refuse_closed(self) -> None:

@@ -16,11 +16,19 @@ Dynamic = Mapping[str, AxisRange | None]
 def deploy_target(config: Config, dynamic: Dynamic | None = None, **changes: Any) -> Target:
     """The config's target with ``changes`` (those that are not None) and ``dynamic`` axes put over it.
 
-    ``dynamic``: axis -> its range; None for the default one around the config's size. Raises InputError.
+    ``dynamic``: axis -> its range; None for the default one around the config's size. Layout "ultralytics" is that of
+    level decoded, and of a batch of 1, as Ultralytics' own exporter makes it, unless these are given, or a size varies.
+    Raises InputError.
     """
     target = config_target(config)
     axes = {axis: bounds or _default(axis, getattr(target, axis)) for axis, bounds in (dynamic or {}).items()}
-    return target.with_(**axes, **{name: value for name, value in changes.items() if value is not None})
+    asked = {name: value for name, value in changes.items() if value is not None}
+    if asked.get("layout") == "ultralytics":
+        asked = {"level": "decoded"} | asked
+        sizes = [axes.get(axis, getattr(target, axis)) for axis in ("height", "width")]
+        if not any(size.dynamic for size in sizes):
+            axes = {"batch": AxisRange.fixed(1)} | axes
+    return target.with_(**axes, **asked)
 
 
 def parse_dynamic(flags: Iterable[str]) -> dict[str, AxisRange | None]:

@@ -17,6 +17,7 @@ from pipeline.parity.graph_parity import graph_parity
 from pipeline.parity.missed import ParityMissedError
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.records import ParityRecord, dump_json
+from pipeline.plugin_runner import plugin_deployment
 from pipeline.previews import draw_previews
 from pipeline.publish import is_published, publication
 from pipeline.reference_run import ReferenceRun, run_reference
@@ -30,6 +31,11 @@ from zoo.target import Target
 PARITY_FILE = "parity.json"
 DEFAULT_WORK_DIR = "work_dirs"
 NO_RESULTS = "Output level {level} has no results, so the pipeline comparison is that of the input tensor."
+
+BY_REFERENCE = (
+    "Plugin nodes were run by their reference implementations in numpy, what is before them by ONNX Runtime; no engine "
+    "has run this file."
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ def make_deployment(
             (folder / PARITY_FILE).write_text(measures, encoding="utf-8")
             write_report(folder, described, record, export, draw_previews(job, reference, results, folder))
             progress(STEPS[7])
-        return Deployed(load(job.place), job.place, record, export)
+        return Deployed(_opened(job.place, job.target), job.place, record, export)
 
 
 @contextmanager
@@ -122,6 +128,11 @@ def _telling_what_lies_there() -> Iterator[list[tuple[Path, os.stat_result]]]:
         raise
 
 
+def _opened(folder: Path, target: Target) -> Deployment:
+    """Files with plugin nodes are run by their reference, all others by the backend."""
+    return plugin_deployment(folder) if target.level == "plugin" else load(folder)
+
+
 def _unseen(step: str) -> None:
     """Nobody looks at the progress."""
 
@@ -134,7 +145,7 @@ def _parity(
     Raises ParityMissedError where a gate was missed and that is not allowed.
     """
     target, gates = job.target, job.gates
-    with load(folder) as staged:
+    with _opened(folder, target) as staged:
         progress(STEPS[4])
         cases = list(
             graph_parity(staged.runner, reference.graph, job.task.name, target.level, gates["graph"], reference.rule)
@@ -145,7 +156,10 @@ def _parity(
             for image, expected in zip(job.images, reference.pipeline, strict=True)
         ]
     notes = () if target.level == "final" else (NO_RESULTS.format(level=target.level),)
-    record = ParityRecord(gates, (*cases, *(case for case, _ in compared)), notes, allowed=allowed)
+    by_engine = target.level != "plugin"
+    notes = notes if by_engine else (*notes, BY_REFERENCE)
+    all_cases = (*cases, *(case for case, _ in compared))
+    record = ParityRecord(gates, all_cases, notes, allowed=allowed, by_engine=by_engine)
     if not (record.passed or allowed):
         raise ParityMissedError(record)
     return record, [result for _, result in compared]

@@ -10,6 +10,7 @@ from mmengine.config import Config
 from torch import nn
 
 from pipeline.job import Job
+from pipeline.thresholds import default_thresholds
 from rewriters import ExportRecord
 from zoo.manifest import Manifest, file_record
 from zoo.preprocess import Preprocess
@@ -30,11 +31,11 @@ def versions() -> dict[str, str]:
     return found
 
 
-def onnx_metadata(job: Job, windows: Windows | None = None) -> dict[str, str]:
+def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) -> dict[str, str]:
     """What is known before parity, for the file's metadata_props: ``zooport.*``, and plain keys that other tools read.
 
     ``names`` is a literal dict from label to name, ``imgsz`` a literal [height, width] of a fixed size. ``windows``:
-    where the file is the model of one of them.
+    where the file is the model of one of them. In layout "ultralytics" all keys that its tools read are there.
     """
     task, target = job.task, job.target
     metadata = {
@@ -54,8 +55,17 @@ def onnx_metadata(job: Job, windows: Windows | None = None) -> dict[str, str]:
             "zooport.windows": json.dumps(windows.to_dict(), sort_keys=True),
             "imgsz": repr(list(windows.crop_size)),
         }
-    elif not (target.height.dynamic or target.width.dynamic):
+    elif not (target.height.dynamic or target.width.dynamic) or target.layout == "ultralytics":
         metadata["imgsz"] = repr([target.height.opt, target.width.opt])
+    if target.layout == "ultralytics":
+        arguments = {"batch": target.batch.max, "dynamic": bool(target.dynamic_axes), "nms": False}
+        metadata |= {
+            "task": "detect",
+            "stride": str(getattr(model, "size_divisor", 1)),
+            "batch": str(target.batch.max),
+            "channels": "3",
+            "args": repr(arguments),
+        }
     return metadata
 
 
@@ -85,6 +95,7 @@ def manifest(
         task=job.task.name,
         task_options=job.task.options,
         windows=windows,
+        defaults=default_thresholds(model, target),
         classes=job.task.classes,
         preprocess=Preprocess.from_dict(job.preprocess),
         inputs=export.inputs,

@@ -1,24 +1,33 @@
 """The export of a deploy: the contract's module, real pictures as the example, the contract's names and shapes."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
 from torch import Tensor, nn
 
 from pipeline.describe import ONNX_FILE, onnx_metadata
+from pipeline.graph_step import Steps, graph_step
 from pipeline.host_windows import export_window, images_spec
 from pipeline.job import Job
 from pipeline.output_specs import output_specs
 from pipeline.parity.graph_inputs import stacked
+from pipeline.parity.graph_parity import graph_references
+from pipeline.plugin_level import plugin_level
 from pipeline.reference_run import ReferenceRun
+from pipeline.thresholds import threshold_steps
 from rewriters import ExportRecord, export_onnx
+from rewriters.export_onnx import tensor_spec
 from zoo.contract import contract_module
 from zoo.input_specs import IMAGES
 from zoo.models.segmentation import EncoderDecoder
 from zoo.structures import DetectionResult, Result
+from zoo.target import Target
+from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 
 EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch
@@ -33,9 +42,12 @@ def export_step(
     for a call that export_onnx refuses.
     """
     target, path = job.target, folder / ONNX_FILE
-    contract = contract_module(model, job.task, target.level, job.forward)
+    if target.level == "plugin":
+        return _plugin_export(job, model, reference, path)
+    contract = contract_module(model, job.task, target.level, job.forward, target.layout)
     specs = output_specs(contract.outputs(job.task, target.level), target, reference.graph)
-    required, metadata = job.config.get("export", {}).get("rewriters", ()), onnx_metadata(job, windows)
+    section = job.config.get("export", {})
+    required, metadata = section.get("rewriters", ()), onnx_metadata(job, model, windows)
     example = _example(job, reference)
     if windows is not None:
         assert isinstance(model, EncoderDecoder)  # whose windows these are
@@ -44,7 +56,7 @@ def export_step(
             model, target, windows, path, images=images, required_rewriters=required, metadata=metadata
         )
         return replace(record, inputs=(images_spec(target),), outputs=specs)
-    return export_onnx(
+    record = export_onnx(
         contract,
         target,
         path,
@@ -53,6 +65,47 @@ def export_step(
         required_rewriters=required,
         metadata=metadata,
     )
+    steps = [*section.get("graph_rewriters", ()), *threshold_steps(model, target)]
+    return _rewritten(record, path, steps, target, example, specs)
+
+
+def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Path) -> ExportRecord:
+    """The export of the plugin's base level, with the plugin node in the place of what follows."""
+    section, target = job.config.get("export", {}), job.target
+    plugin = plugin_level(model, job.task, section.get("plugin"))
+    base = target.with_(level=plugin.base)
+    contract = contract_module(model, job.task, plugin.base, job.forward)
+    found = graph_references(model, job.task, plugin.base, job.forward, [entry.given for entry in reference.graph])
+    example = _example(job, reference)
+    record = export_onnx(
+        contract,
+        base,
+        path,
+        example=example,
+        output_specs=output_specs(contract.outputs(job.task, plugin.base), base, found),
+        required_rewriters=section.get("rewriters", ()),
+        metadata=onnx_metadata(job, model),
+    )
+    steps = [*section.get("graph_rewriters", ()), plugin.step]
+    return _rewritten(record, path, steps, target, example, plugin.outputs)
+
+
+def _rewritten(
+    record: ExportRecord,
+    path: Path,
+    steps: Steps,
+    target: Target,
+    example: Mapping[str, Tensor],
+    specs: Sequence[TensorSpec],
+) -> ExportRecord:
+    """The record of the file after graph rewriters."""
+    if not steps:
+        return record
+    arrays = {name: tensor.numpy() for name, tensor in example.items()}
+    fired = graph_step(path, steps, target, arrays, specs)
+    graph = onnx.load(path).graph
+    inputs, outputs = (tuple(tensor_spec(value) for value in side) for side in (graph.input, graph.output))
+    return replace(record, rewriters=(*record.rewriters, *fired), nodes=len(graph.node), inputs=inputs, outputs=outputs)
 
 
 def measured(export: ExportRecord) -> dict[str, Any]:

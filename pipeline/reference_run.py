@@ -4,16 +4,19 @@ import inspect
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
 
 from pipeline.job import Job
 from pipeline.parity.decision_rule import DecisionRule, decision_rule
-from pipeline.parity.graph_inputs import graph_inputs
+from pipeline.parity.graph_inputs import GraphInput, graph_inputs
 from pipeline.parity.graph_parity import GraphReference, graph_references
 from pipeline.parity.reference_result import ReferenceResult, reference_result
+from pipeline.size_divisor import checked_divisor
+from pipeline.thresholds import OTHERS, default_thresholds, model_thresholds, with_thresholds
 from zoo.errors import InputError
+from zoo.models.detection.yolov5 import YOLOv5
 from zoo.tasks import Detection
 
 LOGITS_DIMS = 4  # [N, C, H, W]
@@ -31,14 +34,12 @@ class ReferenceRun:
 def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
     """Run the model on all that will be compared. ``model`` in eval mode, unpatched.
 
-    Raises InputError where the model does not take what the config's `export.forward` gives it.
+    Raises InputError where the model does not take the target's sizes, or what the config's `export.forward` gives it.
     """
-    inputs = graph_inputs(job.images, job.target, job.preprocess)
+    inputs = graph_inputs(job.images, job.target, job.preprocess, checked_divisor(model, job.target))
     with _forward_options(job, model):
         return ReferenceRun(
-            graph=graph_references(
-                model, job.task, job.target.level, job.forward, inputs, image_sizes=job.target.image_sizes
-            ),
+            graph=[*_references(job, model, inputs), *_at_other_thresholds(job, model, inputs[0])],
             pipeline=[
                 reference_result(
                     model, job.task, job.preprocess, job.forward, image.pixels, image_sizes=job.target.image_sizes
@@ -47,6 +48,24 @@ def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
             ],
             rule=decision_rule(model),
         )
+
+
+def _references(job: Job, model: nn.Module, inputs: list[GraphInput]) -> list[GraphReference]:
+    target = job.target
+    return graph_references(
+        model, job.task, target.level, job.forward, inputs, image_sizes=target.image_sizes, layout=target.layout
+    )
+
+
+def _at_other_thresholds(job: Job, model: nn.Module, given: GraphInput) -> Iterator[GraphReference]:
+    """One case at other thresholds than the model's own, where they are inputs of the graph."""
+    if not default_thresholds(model, job.target):
+        return
+    assert isinstance(model, YOLOv5)  # which alone has them
+    for score, iou in OTHERS:
+        with model_thresholds(model, score, iou):
+            (reference,) = _references(job, model, [given])
+            yield replace(reference, given=with_thresholds(given, score, iou), rule=decision_rule(model))
 
 
 @contextmanager

@@ -37,7 +37,12 @@ def parser() -> Parser:
     flags.add_argument("--exporter", metavar="E", help="dynamo or torchscript; default: the config's")
     flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's")
     flags.add_argument(
-        "--output-level", metavar="L", help="final, decoded (before the NMS) or raw (the head's tensors)"
+        "--output-level",
+        metavar="L",
+        help="final, decoded (before the NMS), raw (the head's tensors) or plugin (with nodes of TensorRT's plugins)",
+    )
+    flags.add_argument(
+        "--layout", metavar="L", help="ultralytics: the decoded outputs as one output0, for Ultralytics' own tools"
     )
     flags.add_argument(
         "--dynamic",
@@ -100,6 +105,7 @@ def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
         exporter=options.exporter,
         opset=options.opset,
         level=options.output_level,
+        layout=options.layout,
         image_sizes=options.image_sizes,
         slide=options.slide,
         window_batch=options.window_batch,

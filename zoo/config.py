@@ -35,22 +35,27 @@ EXPORT_KEYS: dict[str, type | tuple[type, ...]] = {
     "inputs": dict,
     "forward": dict,
     "output_level": str,
+    "layout": str,
     "slide": str,
     "window_batch": int,
+    "plugin": dict,
+    "graph_rewriters": (list, tuple),
     "rewriters": (list, tuple),
 }
 CARD_KEYS: dict[str, type | tuple[type, ...]] = {"what": str, "paper": str, "licence": str}
-TARGET_FIELDS = {  # the exporter before its opset
+TARGET_FIELDS = {  # the exporter before its opset, the level before its layout
     "exporter": "exporter",
     "opset": "opset",
     "output_level": "level",
+    "layout": "layout",
     "slide": "slide",
     "window_batch": "window_batch",
 }
 # Sections that a registry builds: each names its `type`.
 TYPED = ("model", "task", "dataset", "gate_dataset", "evaluator")
 INPUT_AXES = ("batch", "height", "width")
-INPUT_KEYS = (*INPUT_AXES, "image_sizes")
+INPUT_FLAGS = ("image_sizes", "thresholds")
+INPUT_KEYS = (*INPUT_AXES, *INPUT_FLAGS)
 
 
 def load_config(path: str | Path) -> Config:
@@ -85,7 +90,7 @@ def config_target(config: Config) -> Target:
     export = config.get("export", {})
     inputs = export.get("inputs", {})
     size = _preprocess(config.preprocess).size
-    fields: dict[str, Any] = {"image_sizes": inputs.get("image_sizes", False)}
+    fields: dict[str, Any] = {flag: inputs.get(flag, False) for flag in INPUT_FLAGS}
     if "batch" in inputs:
         fields["batch"] = axis_range("batch", inputs["batch"])
     for axis, index in (("height", 0), ("width", 1)):
@@ -162,8 +167,9 @@ def _export_faults(export: Mapping[str, Any]) -> Iterable[str]:
         for axis in INPUT_AXES:
             if axis in inputs:
                 yield from _raised(lambda axis: axis_range(f"export.inputs.{axis}", inputs[axis]), axis)
-        if not isinstance(asked := inputs.get("image_sizes", False), bool):
-            yield f"export.inputs.image_sizes: expected True or False, got {asked!r}"
+        for flag in INPUT_FLAGS:
+            if not isinstance(asked := inputs.get(flag, False), bool):
+                yield f"export.inputs.{flag}: expected True or False, got {asked!r}"
     side = AxisRange.fixed(MIN_SIDE)  # any: these fields are judged one by one, the opset with its exporter
     good: dict[str, Any] = {}
     for key, field in TARGET_FIELDS.items():
@@ -172,10 +178,19 @@ def _export_faults(export: Mapping[str, Any]) -> Iterable[str]:
             found = list(_raised(lambda chosen: Target(height=side, width=side, **chosen), chosen))
             yield from (f"export.{key}: {fault}" for fault in found)
             good = good if found else chosen
-    rewriters = export.get("rewriters", ())
-    for index, entry in enumerate(rewriters if isinstance(rewriters, list | tuple) else ()):
-        if not isinstance(entry.get("name") if isinstance(entry, dict) else entry, str):
-            yield f'"export.rewriters[{index}]": expected a name or dict(name=..., option=value), got {entry!r}'
+    yield from _steps_faults(export)
+
+
+def _steps_faults(export: Mapping[str, Any]) -> Iterable[str]:
+    """Of the rewriters' names."""
+    for key in ("rewriters", "graph_rewriters"):
+        entries = export.get(key, ())
+        for index, entry in enumerate(entries if isinstance(entries, list | tuple) else ()):
+            if not isinstance(entry.get("name") if isinstance(entry, dict) else entry, str):
+                yield f'"export.{key}[{index}]": expected a name or dict(name=..., option=value), got {entry!r}'
+    plugin = export.get("plugin")
+    if isinstance(plugin, dict) and not isinstance(plugin.get("name"), str):
+        yield f'"export.plugin": expected dict(name=..., option=value), got {plugin!r}'
 
 
 def _raised(check: Callable[[Any], object], value: object) -> Iterable[str]:

@@ -30,7 +30,8 @@ class Manifest:
     process's CPU affinity. `checkpoint`: {sha256} of the weights, `config`: {sha256} of the config's model section and
     of what its forward is given; None where a manifest does not tell. `task_options`: those that are on, see
     zoo.tasks.Task.options; the file has no such key where there are none. `windows`: where the ONNX file is the model
-    of one window and the backend cuts and joins them; the file has no such key elsewhere.
+    of one window and the backend cuts and joins them; the file has no such key elsewhere. `defaults`: of the inputs
+    that may be left out; the file has no such key where there are none.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Manifest:
     config: Mapping[str, str] | None = None
     task_options: Mapping[str, bool] = field(default_factory=dict)
     windows: Windows | None = None
+    defaults: Mapping[str, float] = field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,10 +72,10 @@ class Manifest:
             "rewriters": [dict(rewriter) for rewriter in self.rewriters],
             "files": {name: dict(record) for name, record in self.files.items()},
         }
-        for name in ("precision", "versions", "parity", "gates", "task_options"):
+        for name in ("precision", "versions", "parity", "gates", "task_options", "defaults"):
             plain[name] = dict(plain[name])
         plain["windows"] = self.windows and self.windows.to_dict()
-        for name in ("task_options", "windows"):
+        for name in ("task_options", "windows", "defaults"):
             if not plain[name]:
                 del plain[name]
         for name in ("checkpoint", "config"):

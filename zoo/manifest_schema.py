@@ -92,6 +92,11 @@ MANIFEST_SCHEMA: Schema = {
                 **_object({"crop_size": _SIZE, "stride": _SIZE, "blend": {"enum": list(BLENDS)}, "batch": _COUNT}),
             },
             "inputs": {**_TENSORS, "description": "a string in a shape names a dynamic axis"},
+            "defaults": {
+                "description": "the values of inputs that may be left out, such as score_threshold",
+                "type": "object",
+                "additionalProperties": {"type": "number"},
+            },
             "outputs": _TENSORS,
             "axes": {
                 "description": "the bounds of each dynamic axis of the inputs",
@@ -136,7 +141,7 @@ MANIFEST_SCHEMA: Schema = {
                 "JSON with sorted keys",
             },
         },
-        optional=("checkpoint", "config", "task_options", "windows"),
+        optional=("checkpoint", "config", "defaults", "task_options", "windows"),
     ),
 }
 
@@ -145,6 +150,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "array": list,
     "string": str,
     "integer": int,
+    "number": (int, float),
     "boolean": bool,
     "null": type(None),
 }

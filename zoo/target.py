@@ -8,7 +8,8 @@ from zoo.errors import InputError, nearest
 BACKENDS = ("pytorch", "onnxruntime", "tensorrt", "tensorrt-rtx")
 PRECISIONS = ("fp32", "fp16", "int8")
 EXPORTERS = ("dynamo", "torchscript")
-LEVELS = ("final", "decoded", "raw")
+LEVELS = ("final", "decoded", "raw", "plugin")
+LAYOUTS = ("zooport", "ultralytics")
 AXES = ("batch", "height", "width")
 SLIDES = ("graph", "host")
 OPSETS = range(17, 27)
@@ -55,7 +56,9 @@ class Target:
     whether the graph has a second input ``image_sizes`` int64 [N, 2] (h, w), where the images of a padded batch end.
     ``slide``, for segmentors with sliding windows: the whole inference in the "graph", or the window's model alone, and
     the windows cut and joined by the "host" (backends.slide_runner). ``window_batch``: how many windows run at once;
-    None for 8, and for all of them where a graph takes any size.
+    None for 8, and for all of them where a graph takes any size. ``layout``, at level decoded: the outputs of the
+    contract, or the one output of "ultralytics", whose tools then load the file. ``thresholds``: whether a detector's
+    graph takes its thresholds as inputs ``score_threshold`` and ``iou_threshold``, float32 [1], that may be left out.
     Raises InputError where a field has an unknown value, naming the nearest known ones.
     """
 
@@ -71,6 +74,8 @@ class Target:
     image_sizes: bool = False
     slide: str = "graph"
     window_batch: int | None = None
+    layout: str = "zooport"
+    thresholds: bool = False
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -79,10 +84,25 @@ class Target:
             ("exporter", EXPORTERS),
             ("level", LEVELS),
             ("slide", SLIDES),
+            ("layout", LAYOUTS),
         ):
             value = getattr(self, name)
             if value not in known:
                 raise InputError(f'unknown {name} "{value}"; {nearest(str(value), known)}')
+        if self.thresholds and self.level != "final":
+            raise InputError(
+                f"thresholds as inputs with output level {self.level}: nothing is decided there; use level final"
+            )
+        if self.layout == "ultralytics" and self.level != "decoded":
+            raise InputError(
+                f"layout ultralytics with output level {self.level}: it is an order of the decoded outputs; give "
+                "--output-level decoded"
+            )
+        if self.layout == "ultralytics" and self.dynamic_axes == ("batch",):
+            raise InputError(
+                "layout ultralytics with a dynamic batch and a fixed size: Ultralytics' tools feed such a file images "
+                "of 640x640; fix the batch (--dynamic batch=1:1:1), or let height and width vary, too"
+            )
         if self.window_batch is not None and (type(self.window_batch) is not int or self.window_batch < 1):
             raise InputError(f"window_batch {self.window_batch!r}: expected a number of windows, 1 or more")
         if isinstance(self.opset, bool) or not isinstance(self.opset, int) or self.opset not in OPSETS:

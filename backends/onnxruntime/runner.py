@@ -33,6 +33,7 @@ class OnnxRuntimeRunner(Runner):
         outputs: Iterable[TensorSpec] | None = None,
         axes: Mapping[str, AxisRange] | None = None,
         *,
+        defaults: Mapping[str, float] | None = None,
         provider: str = "cpu",
         threads: int | None = None,
     ) -> None:
@@ -42,9 +43,10 @@ class OnnxRuntimeRunner(Runner):
         self.provider: str = session.get_providers()[0]
         self.threads: int = session.get_session_options().intra_op_num_threads
         super().__init__(
-            self._agreed("input", session.get_inputs(), inputs),
+            self._agreed("input", [*session.get_inputs(), *session.get_overridable_initializers()], inputs),
             self._agreed("output", session.get_outputs(), outputs),
             axes,
+            defaults,
         )
         self._output_names = [spec.name for spec in self.outputs]
 

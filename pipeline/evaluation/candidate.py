@@ -65,10 +65,13 @@ def _is_current(config: Config, target: Target, weights: str, place: Path) -> bo
     except InputError:
         return False
     host = None if target.slide == "graph" else target.window_batch or WINDOW_BATCH
-    asked = (target.backend, target.precision, target.exporter, target.opset, target.image_sizes, host)
+    asked = (
+        *(target.backend, target.precision, target.exporter, target.opset),
+        *(target.image_sizes, target.thresholds, host),
+    )
     made = (
         *(manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset),
-        *(_takes_sizes(manifest), manifest.windows and manifest.windows.batch),
+        *(_takes_sizes(manifest), bool(manifest.defaults), manifest.windows and manifest.windows.batch),
     )
     return asked == made and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
 

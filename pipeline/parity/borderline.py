@@ -61,7 +61,8 @@ def _own_reason(
         if score <= last + gates["scores"]:
             return f"score {score:.6f} within {gates['scores']:g} of the K-th score {last:.6f} (K = {rule.slots})"
     if rule.nms_iou is not None:
-        better = (side.labels == side.labels[index]) & (side.scores >= side.scores[index])
+        rivals = np.full(len(side), rule.class_agnostic) | (side.labels == side.labels[index])
+        better = rivals & (side.scores >= side.scores[index])
         better[index] = False
         overlaps = box_iou(side.boxes[index : index + 1], side.boxes[better])[0]
         near = overlaps[np.abs(overlaps - rule.nms_iou) <= gates["nms_iou"]]
@@ -86,7 +87,7 @@ def _spread(
             if index in reasons[which]:
                 continue
             for cause in reasons[1 - which]:
-                if side.labels[index] != other.labels[cause]:
+                if side.labels[index] != other.labels[cause] and not rule.class_agnostic:
                     continue
                 overlap = box_iou(side.boxes[index : index + 1], other.boxes[cause : cause + 1])[0, 0]
                 suppresses = other.scores[cause] >= side.scores[index] - gates["scores"]

@@ -34,16 +34,21 @@ class GraphInput:
         return self.arrays[IMAGES.name].shape
 
 
-def graph_inputs(images: Sequence[NamedImage], target: Target, preprocess: Mapping[str, Any]) -> list[GraphInput]:
+def graph_inputs(
+    images: Sequence[NamedImage], target: Target, preprocess: Mapping[str, Any], divisor: int = 1
+) -> list[GraphInput]:
     """The tensors of all cases. ``images``: two or more of different content; ``preprocess``: the config's.
 
+    ``divisor``: of all heights and widths that the model takes.
+
     At the preferred size each image appears in a batch of the smallest allowed size, and one batch is made of every
-    other size that is tried (see batch_sizes). A second size, which no stride
-    divides, is tried where height or width is dynamic. Where the target has image_sizes, the images end where their
+    other size that is tried (see batch_sizes). A second size, which no stride divides unless the model asks for that,
+    is tried where height or width is dynamic. Where the target has image_sizes, the images end where their
     preprocessing ends them, and the largest batch is tried again with a different end of each image: see REGIONS.
     """
     batches = batch_sizes(target.batch)
-    sizes = list(dict.fromkeys([(target.height.opt, target.width.opt), (other(target.height), other(target.width))]))
+    second = (other(target.height, divisor), other(target.width, divisor))
+    sizes = list(dict.fromkeys([(target.height.opt, target.width.opt), second]))
 
     def case(chosen: Sequence[int], size: tuple[int, int]) -> GraphInput:
         return stacked([images[i % len(images)] for i in chosen], size, preprocess, image_sizes=target.image_sizes)
@@ -68,10 +73,17 @@ def batch_sizes(axis: AxisRange) -> list[int]:
     return sorted(size for size in wanted if size in axis and (size <= LARGEST_BATCH or size == axis.min))
 
 
-def other(axis: AxisRange) -> int:
-    """A size of the axis besides the preferred one, odd where the range has room; the preferred one if it is fixed."""
+def other(axis: AxisRange, divisor: int = 1) -> int:
+    """A size of the axis besides the preferred one, odd where the range has room; the preferred one if it is fixed.
+
+    With a ``divisor`` one of its multiples, as all sizes of the axis are.
+    """
     step = axis.opt // 4 + 3
-    for size in (axis.opt + step | 1, axis.opt - step | 1, axis.max, axis.min):
+    further = (axis.opt + step | 1, axis.opt - step | 1)
+    if divisor > 1:
+        more = -(-step // divisor) * divisor
+        further = (axis.opt + more, axis.opt - more)
+    for size in (*further, axis.max, axis.min):
         if size in axis and size != axis.opt:
             return size
     return axis.opt

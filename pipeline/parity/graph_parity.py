@@ -27,11 +27,15 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class GraphReference:
-    """A case's input, and what the unpatched model gives for it. ``logits`` [N, C, H, W] for label maps alone."""
+    """A case's input, and what the unpatched model gives for it. ``logits`` [N, C, H, W] for label maps alone.
+
+    ``rule``: where the case has thresholds of its own.
+    """
 
     given: GraphInput
     outputs: Mapping[str, Array]
     logits: Array | None = None
+    rule: DecisionRule | None = None
 
 
 def graph_references(
@@ -42,12 +46,13 @@ def graph_references(
     inputs: Iterable[GraphInput],
     *,
     image_sizes: bool = False,
+    layout: str = "zooport",
 ) -> list[GraphReference]:
     """Run the unpatched model in eager PyTorch on every case. InputError where it has no such level.
 
-    ``image_sizes``: whether the inputs have them.
+    ``image_sizes``: whether the inputs have them. ``layout``: of the outputs, see zoo.Target.
     """
-    contract = contract_module(model, task, level, forward)
+    contract = contract_module(model, task, level, forward, layout)
     runner = PyTorchRunner(contract, input_specs(image_sizes=image_sizes), contract.outputs(task, level))
     references = []
     with _own_output(contract.model) as seen:
@@ -81,5 +86,6 @@ def graph_parity(
     """The same tensors into the engine; one case for each reference."""
     for reference in references:
         candidate = runner.run(reference.given.arrays)
-        findings = compare_outputs(task, level, reference.outputs, candidate, gates, rule, reference.logits)
+        own = reference.rule or rule
+        findings = compare_outputs(task, level, reference.outputs, candidate, gates, own, reference.logits)
         yield Case("graph", reference.given.images, reference.given.shape, findings)

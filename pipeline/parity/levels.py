@@ -10,6 +10,7 @@ from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.detections import compare_detections
 from pipeline.parity.image_masks import ImageMasks
 from pipeline.parity.label_maps import compare_label_maps
+from pipeline.parity.plugin_candidates import final_detections
 from pipeline.parity.records import Findings
 from pipeline.parity.rows import RowGate, compare_rows
 from pipeline.parity.tensors import compare_tensor, shape_problem, value_range
@@ -20,6 +21,7 @@ Array = NDArray[Any]
 Arrays = Mapping[str, Array]
 
 PROPOSALS = "proposals"
+ULTRALYTICS = "output0"
 IMAGE_MASKS = "image_masks"
 SHAPES: Mapping[str, type[DetectionResult]] = {"masks": InstanceSegmentationResult, "keypoints": KeypointResult}
 
@@ -37,12 +39,16 @@ def compare_outputs(
 
     ``logits`` float32 [N, C, H, W]: PyTorch's, needed to judge label maps. A tensor that one side lacks is a failure.
     """
+    if level == "plugin":
+        candidate = final_detections(candidate, rule)
+    if ULTRALYTICS in reference and ULTRALYTICS in candidate:
+        reference, candidate = (_split(side[ULTRALYTICS]) for side in (reference, candidate))
     missing, unknown = reference.keys() - candidate.keys(), candidate.keys() - reference.keys()
     if missing or unknown:
         names = ", ".join(sorted(missing | unknown))
         return Findings(failures=(f"outputs {names}: only {'PyTorch' if missing else 'the backend'} has them",))
     detects = issubclass(TASKS[task], Detection)
-    if detects and level == "final":
+    if detects and level in ("final", "plugin"):
         return _slots(reference, candidate, gates, rule)
     if detects and (level == "decoded" or PROPOSALS in reference):
         return compare_rows(reference, candidate, {name: _row_gate(name, reference[name], gates) for name in reference})
@@ -54,6 +60,12 @@ def compare_outputs(
     for name in reference:
         total += compare_tensor(name, reference[name], candidate[name], gates["logits"])
     return total
+
+
+def _split(output: Array) -> dict[str, Array]:
+    """[N, 4 + C, M] -> rows of boxes [N, M, 4] (x, y, w, h) and scores [N, M, C]."""
+    rows = output.transpose(0, 2, 1)
+    return {"boxes": rows[..., :4], "scores": rows[..., 4:]}
 
 
 def _row_gate(name: str, reference: Array, gates: Mapping[str, float]) -> RowGate:

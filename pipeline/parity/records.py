@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PASSED = "passed"
+ENGINE_NOT_RUN = "engine-not-run"
 FAILED_ALLOWED = "failed-allowed"
 
 
@@ -76,12 +77,16 @@ class Case:
 
 @dataclass(frozen=True)
 class ParityRecord:
-    """All comparisons of one deployment, the gates they were held to, and the verdict."""
+    """All comparisons of one deployment, the gates they were held to, and the verdict.
+
+    ``by_engine``: whether what was compared ran where it is deployed, and not a reference implementation.
+    """
 
     gates: Mapping[str, Mapping[str, float]]
     cases: tuple[Case, ...]
     notes: tuple[str, ...] = ()
     allowed: bool = False
+    by_engine: bool = True
     failures: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,9 +99,9 @@ class ParityRecord:
 
     @property
     def verdict(self) -> str:
-        """The manifest's word: "passed", "failed-allowed", or "failed" (which is never published)."""
+        """The manifest's word: "passed", "engine-not-run", "failed-allowed", or "failed" (which is never published)."""
         if self.passed:
-            return PASSED
+            return PASSED if self.by_engine else ENGINE_NOT_RUN
         return FAILED_ALLOWED if self.allowed else "failed"
 
     def summary(self, kind: str) -> Findings:

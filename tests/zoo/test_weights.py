@@ -22,6 +22,7 @@ CONFIGS = {
     "configs/detection/mask-rcnn_r18-fpn_digits.py": ("coco/mask_AP", 50),
     "configs/detection/retinanet_r18-fpn_digits.py": ("coco/box_AP", 55),
     "configs/detection/ssdlite_r18-fpn_digits.py": ("coco/box_AP", 55),
+    "configs/detection/yolov5n_digits.py": ("coco/box_AP", 60),
     "configs/segmentation/deeplabv3plus_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/pspnet_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/upernet_r18_digits.py": ("segmentation/mIoU", 70),
@@ -34,6 +35,7 @@ MAX_BYTES = {  # of each shipment
     ("faster-rcnn", "fcn"): 6_000_000,
     ("fcos", "mask-rcnn", "retinanet", "ssdlite"): 7_000_000,
     ("keypoint-rcnn",): 2_000_000,
+    ("yolov5n",): 4_000_000,
     ("deeplabv3plus", "pspnet", "upernet"): 5_000_000,
 }
 LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
@@ -47,6 +49,7 @@ GOLDEN = {
     "configs/detection/mask-rcnn_r18-fpn_digits.py": 69.94,
     "configs/detection/retinanet_r18-fpn_digits.py": 62.29,
     "configs/detection/ssdlite_r18-fpn_digits.py": 75.86,
+    "configs/detection/yolov5n_digits.py": 76.72,
     "configs/segmentation/deeplabv3plus_r18_digits.py": 76.84,
     "configs/segmentation/pspnet_r18_digits.py": 80.82,
     "configs/segmentation/upernet_r18_digits.py": 75.04,
@@ -58,7 +61,7 @@ CARD_WITHIN = 0.2  # points, on all images
 
 
 def test_together_they_are_small() -> None:
-    sizes = {file.stem.split("_r18")[0]: file.stat().st_size for file in WEIGHTS}
+    sizes = {re.split("_r18|_digits", file.stem)[0]: file.stat().st_size for file in WEIGHTS}
     assert sorted(sizes) == sorted(name for names in MAX_BYTES for name in names)
     for names, most in MAX_BYTES.items():
         assert sum(sizes[name] for name in names) < most

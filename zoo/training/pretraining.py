@@ -1,12 +1,13 @@
 """Pre-training of a backbone: which digit is in this patch? Learnt from patches many times faster than from scenes."""
 
+import copy
 import logging
 import math
 
 import torch
 import torch.nn.functional as F
 from mmengine.device import get_device
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from zoo.datasets.digits.patches import NUM_CLASSES, DigitPatches
@@ -21,16 +22,17 @@ logger = logging.getLogger(__name__)
 
 
 @one_opencv_thread()
-def pretrain(backbone: ResNet18, plan: Pretraining, *, num_scenes: int, seed: int) -> None:
+def pretrain(backbone: nn.Module, plan: Pretraining, *, num_scenes: int, seed: int) -> None:
     """Trains a backbone in place, as a classifier of patches of digits (AdamW, warm-up and cosine).
 
-    It is trained on mmengine's device, at the default strides, without dilation, which costs a quarter; the weights
-    have the same shapes.
+    `backbone`: images [N, 3, H, W] -> a feature map, or several of which the last counts. It is trained on mmengine's
+    device; a ResNet at the default strides, without dilation, which costs a quarter: the weights have the same shapes.
     """
     torch.manual_seed(seed)
-    plain = ResNet18(backbone.conv1.out_channels)
+    plain = ResNet18(backbone.conv1.out_channels) if isinstance(backbone, ResNet18) else copy.deepcopy(backbone)
     plain.load_state_dict(backbone.state_dict())
-    classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(plain.out_channels[-1], NUM_CLASSES))
+    channels = _last_map(plain.eval(), torch.zeros(1, 3, plan.side, plan.side)).shape[1]
+    classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(channels, NUM_CLASSES))
     device = get_device()
     both = nn.ModuleList([plain, classifier]).to(memory_format=torch.channels_last).to(device).train()
     optimizer = torch.optim.AdamW(both.parameters(), lr=plan.lr, weight_decay=WEIGHT_DECAY)
@@ -42,8 +44,8 @@ def pretrain(backbone: ResNet18, plan: Pretraining, *, num_scenes: int, seed: in
     right = 0
     for step, (images, digits) in enumerate(loader, 1):
         images, digits = images.to(device), digits.to(device)  # noqa: PLW2901 - the batch, where the model is
-        features = plain(images.contiguous(memory_format=torch.channels_last))
-        logits = classifier(features[-1].mean(dim=(2, 3)))
+        features = _last_map(plain, images.contiguous(memory_format=torch.channels_last))
+        logits = classifier(features.mean(dim=(2, 3)))
         loss = F.cross_entropy(logits, digits, label_smoothing=0.05)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # torch
@@ -55,3 +57,9 @@ def pretrain(backbone: ResNet18, plan: Pretraining, *, num_scenes: int, seed: in
             logger.info("pre-training %d/%d: loss %.3f, accuracy %.1f", step, plan.iterations, loss.item(), accuracy)
             right = 0
     backbone.load_state_dict(plain.state_dict())
+
+
+def _last_map(backbone: nn.Module, images: Tensor) -> Tensor:
+    found = backbone(images)
+    last: Tensor = found if isinstance(found, Tensor) else found[-1]
+    return last

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader
 from zoo.build import build_model
 from zoo.datasets import DigitsTraining
 from zoo.datasets.digits.training import collate
+from zoo.tasks import build_task
 from zoo.training.opencv_threads import one_opencv_thread
 from zoo.training.optimization import optimization, schedule
 from zoo.training.recipe import Recipe
@@ -76,7 +77,9 @@ def build_runner(
     model = starting_model(config, path, recipe) if resume is None else build_model(config, weights=False)
     options = {key: getattr(recipe, key) for key in ("size", "crop", "scale", "num_scenes", "seed")}
     details = TASK_DETAILS.get(config.task.type, ())
-    dataset = DigitsTraining(recipe.iterations * recipe.batch_size, **options, details=details)
+    own_ids = {info.category_id: index for index, info in enumerate(build_task(config.task).classes)}
+    label_ids = [own_ids[digit + 1] for digit in range(10)]  # a digit's category id is d + 1
+    dataset = DigitsTraining(recipe.iterations * recipe.batch_size, **options, details=details, label_ids=label_ids)
     # One worker makes the scenes and their crops while the cores train. Scenes are random: no shuffling needed.
     loader: Any = DataLoader(dataset, recipe.batch_size, num_workers=1, collate_fn=collate, prefetch_factor=8)
     return Runner(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from zoo.build import build_model
 from zoo.checkpoint import load_state, read_state
 from zoo.errors import InputError
+from zoo.models.detection.yolov5 import YOLOv5
 from zoo.models.resnet import ResNet18
 from zoo.training.pretraining import pretrain
 from zoo.training.recipe import Recipe
@@ -40,8 +41,10 @@ def backbone_sha256(path: Path, recipe: Recipe) -> str | None:
     return hashlib.sha256(_backbone_file(path, recipe.backbone).read_bytes()).hexdigest()
 
 
-def backbone_of(model: nn.Module) -> ResNet18:
+def backbone_of(model: nn.Module) -> nn.Module:
     """The part of a model that others share. Raises InputError where it has none."""
+    if isinstance(model, YOLOv5):
+        return model.backbone
     modules = dict(model.named_modules())
     for name in BACKBONES:
         if isinstance(found := modules.get(name), ResNet18):

@@ -11,9 +11,11 @@ from torchvision.models.detection import FCOS, RetinaNet
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 from torchvision.models.detection.ssd import SSD
 
-DETECTORS = (GeneralizedRCNN, RetinaNet, FCOS, SSD)
-# What gives features, scores, box offsets and masks; a detector has some of them.
-DETECTOR_PARTS = ("backbone", "head", "rpn.head", "roi_heads.box_predictor", "roi_heads.mask_predictor")
+from zoo.models.detection.yolov5 import YOLOv5
+
+DETECTORS = (GeneralizedRCNN, RetinaNet, FCOS, SSD, YOLOv5)
+# What gives features, scores, box offsets and masks; a detector has some of them. The last is YOLOv5's head.
+DETECTOR_PARTS = ("backbone", "head", "rpn.head", "roi_heads.box_predictor", "roi_heads.mask_predictor", "model.24")
 HEATMAPS = "roi_heads.keypoint_predictor"
 
 
@@ -47,7 +49,7 @@ def memory_format(batch_size: int) -> torch.memory_format:
 
 @contextmanager
 def boxes_in_float32(model: nn.Module) -> Iterator[None]:
-    """Lets torchvision's detectors compute boxes in float32, whatever the layers compute in.
+    """Lets detectors compute boxes in float32, whatever the layers compute in.
 
     Anchors, proposals and even the true boxes take the dtype of features and offsets; in bfloat16, which autocast makes
     of those on a CPU, a coordinate above 256 is only known to 2 pixels.

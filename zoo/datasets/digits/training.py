@@ -68,7 +68,8 @@ class DigitsTraining(Dataset[dict[str, Tensor]]):
     [H, W]} where (H, W) = `crop`. The scene is scaled as the letterbox to `size` (height, width) would, times a factor
     from `scale` (log-uniform), and put or cropped at a random place; the rest is grey, its label is background.
     `details`: what else is wanted of the objects, "masks": uint8 [n, H, W], 0 or 1, "keypoints": float32 [n, 4, 3],
-    the corners of the strokes, with visibility 0 where they are cut off.
+    the corners of the strokes, with visibility 0 where they are cut off. `label_ids`: the model's own id of each digit,
+    for "labels"; by default d + 1.
     """
 
     def __init__(
@@ -81,9 +82,11 @@ class DigitsTraining(Dataset[dict[str, Tensor]]):
         num_scenes: int = 1500,
         seed: int = 0,
         details: Sequence[str] = (),
+        label_ids: Sequence[int] = range(1, 11),
     ) -> None:
         self.length, self.size, self.crop, self.scale = length, size, crop, scale
         self.seed, self.details = seed, details
+        self.label_ids = torch.tensor([*label_ids])
         self.scenes = TrainScenes(num_scenes)
 
     def __len__(self) -> int:
@@ -107,7 +110,7 @@ class DigitsTraining(Dataset[dict[str, Tensor]]):
         sample = {
             "image": torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1))),
             "boxes": torch.from_numpy(boxes),
-            "labels": torch.from_numpy(scene.labels[kept]),
+            "labels": self.label_ids[torch.from_numpy(scene.labels[kept] - 1)],
             "label_map": torch.from_numpy(label_map.astype(np.int64)),
         }
         if "masks" in self.details:

@@ -1,0 +1,247 @@
+"""The shipped YOLOv5 at every output level and layout: deployed, proved, and what its files say and compute."""
+
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from backends import load
+from pipeline import deploy
+from pipeline.deploy_target import deploy_target
+from pipeline.deploying import make_deployment
+from pipeline.evaluation.evaluating import evaluate
+from pipeline.parity.decision_rule import DecisionRule
+from pipeline.parity.plugin_candidates import final_detections
+from pipeline.thresholds import OTHERS
+from rewriters.plugins import plugin_nodes
+from rewriters.plugins.yolo_layer import OUTPUTS
+from zoo.config import load_config
+from zoo.errors import GateError, InputError
+from zoo.manifest import Manifest
+from zoo.target import AxisRange, Target
+
+ROOT = Path(__file__).parents[2]
+CONFIG = ROOT / "configs/detection/yolov5n_digits.py"
+PICTURES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))
+STATIC = {axis: AxisRange.fixed(size) for axis, size in (("batch", 1), ("height", 320), ("width", 320))}
+DYNAMIC = {"batch": AxisRange(1, 3, 3), "height": AxisRange(320, 320, 416), "width": AxisRange(320, 320, 416)}
+
+
+def made(tmp_path: Path, images: int = 2, section: dict[str, Any] | None = None, **target: Any) -> Any:
+    config = load_config(CONFIG)
+    config.export.update(section or {})
+    axes = {axis: target.pop(axis) for axis in ("batch", "height", "width") if axis in target}
+    return make_deployment(
+        config,
+        deploy_target(config, axes, **target),
+        PICTURES[:: len(PICTURES) // images][:images],
+        work_dir=tmp_path,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("axes", [STATIC, DYNAMIC], ids=["static", "dynamic"])
+@pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
+@pytest.mark.parametrize("level", ["final", "decoded", "raw", "plugin"])
+def test_every_level(level: str, exporter: str, axes: dict[str, AxisRange], tmp_path: Path) -> None:
+    deployed = made(tmp_path, level=level, exporter=exporter, **axes)
+    assert deployed.record.passed
+    shapes = {case.shape for case in deployed.record.cases if case.kind == "graph"}
+    wanted = {(1, 3, 320, 320)} if axes is STATIC else {(1, 3, 320, 320), (3, 3, 320, 320), (1, 3, 416, 416)}
+    assert shapes >= wanted
+    assert deployed.record.summary("graph").matched > 0
+
+
+@pytest.mark.slow
+def test_evaluation_is_within_a_tenth_of_a_point(tmp_path: Path) -> None:
+    evaluated = evaluate(CONFIG, ["onnxruntime"], work_dir=tmp_path)
+    pytorch, onnxruntime = evaluated.rows
+    assert pytorch.figures["coco/box_AP"] >= 60
+    assert abs(pytorch.figures["coco/box_AP"] - onnxruntime.figures["coco/box_AP"]) <= 0.1
+
+
+class TestPluginLevel:
+    def test_the_decode_node_matches_the_models_detections_on_16_pictures(self, tmp_path: Path) -> None:
+        deployed = made(tmp_path, images=16, level="plugin", exporter="torchscript", batch=AxisRange.fixed(1))
+        manifest = deployed.deployment.manifest
+        assert deployed.record.verdict == manifest.parity["verdict"] == "engine-not-run"
+        found = deployed.record.summary("graph")
+        assert len([case for case in deployed.record.cases if case.kind == "graph"]) == 16
+        assert found.matched >= 100
+        assert not found.borderline
+        assert [spec.name for spec in manifest.outputs] == list(OUTPUTS)
+        assert manifest.outputs[1].shape == (1, 5040, 4)
+        assert "graph.yolo_decode_plugin" in {entry["name"] for entry in manifest.rewriters}
+        model = onnx.load(deployed.place / "model.onnx")
+        assert [node.op_type for node in plugin_nodes(model)] == ["YoloLayer_TRT"]
+        assert "no engine has run this file" in (deployed.place / "report.html").read_text(encoding="utf-8")
+        with pytest.raises(InputError, match=r"output level plugin holds nodes that TensorRT's plugins run"):
+            load(deployed.place)
+
+    def test_efficient_nms_gives_the_contract(self, tmp_path: Path) -> None:
+        section = {"plugin": {"name": "efficient_nms_plugin"}}
+        deployed = made(tmp_path, section=section, level="plugin", exporter="torchscript")
+        assert deployed.record.verdict == "engine-not-run"
+        assert deployed.record.summary("graph").matched > 50
+        outputs = {spec.name: spec.shape for spec in deployed.deployment.manifest.outputs}
+        assert outputs["boxes"] == ("batch", 100, 4)
+
+    def test_wrong_attributes_are_not_published(self, tmp_path: Path) -> None:
+        wrong = {"plugin": {"name": "yolo_decode_plugin", "max_stride": 31}}
+        with pytest.raises(GateError, match="nothing was published"):
+            made(tmp_path, section=wrong, level="plugin", exporter="torchscript", batch=AxisRange.fixed(1))
+        assert not list(tmp_path.rglob("deployment.json"))
+
+    def test_an_unknown_plugin(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match='unknown plugin "yolo_decode"; nearest: "yolo_decode_plugin"'):
+            made(tmp_path, section={"plugin": {"name": "yolo_decode"}}, level="plugin")
+
+    def test_a_model_without_one(self, tmp_path: Path) -> None:
+        config = load_config(ROOT / "configs/detection/fcos_r18-fpn_digits.py")
+        with pytest.raises(InputError, match="level plugin: FCOS has none; YOLOv5 has"):
+            deploy(config, deploy_target(config, level="plugin"), work_dir=tmp_path)
+
+    def test_other_outputs_than_the_decode_nodes_stay(self) -> None:
+        outputs = {"boxes": np.zeros(3)}
+        assert final_detections(outputs, DecisionRule()) is outputs
+
+
+class TestUltralyticsLayout:
+    def test_one_output_and_the_keys_that_ultralytics_reads(self, tmp_path: Path) -> None:
+        deployed = made(tmp_path, layout="ultralytics", exporter="torchscript")
+        assert deployed.record.verdict == "passed"
+        assert deployed.place.name == "onnxruntime-fp32-torchscript-decoded-ultralytics-batch1"
+        model = onnx.load(deployed.place / "model.onnx")
+        (output,) = model.graph.output
+        assert output.name == "output0"
+        assert [dim.dim_value for dim in output.type.tensor_type.shape.dim] == [1, 14, 5040]
+        props = {entry.key: entry.value for entry in model.metadata_props}
+        assert (
+            props
+            | {
+                "task": "detect",
+                "stride": "32",
+                "batch": "1",
+                "channels": "3",
+                "imgsz": "[256, 320]",
+                "names": repr({digit: str(digit) for digit in range(10)}),
+                "args": "{'batch': 1, 'dynamic': False, 'nms': False}",
+            }
+            == props
+        )
+
+    @pytest.mark.slow
+    def test_ultralytics_loads_it_unchanged(self, tmp_path: Path) -> None:
+        ultralytics = pytest.importorskip(
+            "ultralytics", reason="ultralytics (AGPL, no dependency of ours) is not installed; pip install ultralytics"
+        )
+        deployed = made(tmp_path, layout="ultralytics")
+        final = made(tmp_path).deployment
+        theirs = ultralytics.YOLO(str(deployed.place / "model.onnx"), task="detect")
+        for path in PICTURES:
+            image = cv2.imread(str(path))
+            if image.shape[:2] != (256, 320):  # their letterbox is centred, ours lies at the top left
+                continue
+            boxes = theirs.predict(str(path), conf=0.05, iou=0.5, verbose=False)[0].boxes.xyxy.numpy()
+            for box in final(image).boxes:
+                assert np.abs(boxes - box).max(axis=1).min() < 0.05
+
+    def test_another_level_is_refused(self) -> None:
+        with pytest.raises(InputError, match="layout ultralytics with output level final"):
+            Target(height=AxisRange.fixed(64), width=AxisRange.fixed(64), layout="ultralytics")
+
+    def test_a_dynamic_batch_of_a_fixed_size_is_refused(self) -> None:
+        config = load_config(CONFIG)
+        with pytest.raises(InputError, match="Ultralytics' tools feed such a file images of 640x640; fix the batch"):
+            deploy_target(config, {"batch": None}, layout="ultralytics")
+        every = deploy_target(config, {"batch": None, "height": None, "width": None}, layout="ultralytics")
+        assert every.dynamic_axes == ("batch", "height", "width")
+
+    def test_a_model_without_it(self, tmp_path: Path) -> None:
+        config = load_config(ROOT / "configs/detection/fcos_r18-fpn_digits.py")
+        with pytest.raises(InputError, match="layout ultralytics: FCOS has none; YOLOv5 has"):
+            deploy(config, deploy_target(config, layout="ultralytics"), work_dir=tmp_path)
+
+
+class TestGraphRewritersOfAConfig:
+    def test_they_act_before_the_proof_and_are_recorded(self, tmp_path: Path) -> None:
+        steps = ["fold_constants", "drop_identities", {"name": "set_metadata", "props": {"owner": "somebody"}}]
+        deployed = made(tmp_path, section={"graph_rewriters": steps}, exporter="torchscript")
+        assert deployed.record.verdict == "passed"
+        recorded = {entry["name"]: entry["hits"] for entry in Manifest.read(deployed.place).rewriters}
+        assert recorded["graph.fold_constants"] > 0
+        assert recorded["graph.set_metadata"] == 1
+        props = {entry.key: entry.value for entry in onnx.load(deployed.place / "model.onnx").metadata_props}
+        assert props["owner"] == "somebody"
+        assert props["zooport.name"] == "yolov5n_digits"
+
+    def test_an_unknown_one(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match='unknown graph rewriter "fold"; nearest: "fold_constants"'):
+            made(tmp_path, section={"graph_rewriters": ["fold"]}, exporter="torchscript")
+
+
+def test_a_size_that_the_stride_does_not_divide(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="height 250: YOLOv5 takes multiples of 32; give 224 or 256"):
+        made(tmp_path, height=AxisRange.fixed(250))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    section = {"inputs": {"batch": (1, 2, 8), "thresholds": True}}
+    deployed = made(tmp_path_factory.mktemp("thresholds"), section=section, exporter="torchscript")
+    cases = [case for case in deployed.record.cases if case.kind == "graph"]
+    assert deployed.record.passed
+    assert len(cases) == len(OTHERS) + 4  # two pictures one by one, a batch of two, one of five
+    place: Path = deployed.place
+    return place
+
+
+class TestThresholdsAsInputs:
+    def test_left_out_they_are_the_models_own(self, place: Path, tmp_path: Path) -> None:
+        assert Manifest.read(place).defaults == {"score_threshold": 0.05, "iou_threshold": 0.5}
+        image = cv2.imread(str(PICTURES[3]))
+        with load(place) as model, made(tmp_path, exporter="torchscript").deployment as plain:
+            assert np.array_equal(model(image).scores, plain(image).scores)
+            assert np.array_equal(model(image, score_threshold=0.05, iou_threshold=0.5).boxes, plain(image).boxes)
+            with pytest.raises(InputError, match='unknown input "score_threshold"; it has none that may be set'):
+                plain(image, score_threshold=0.3)
+
+    def test_higher_scores_alone_are_a_part_of_all(self, place: Path) -> None:
+        images = [cv2.imread(str(path)) for path in PICTURES[:3]]
+        with load(place) as model:
+            for all_of_them, best in zip(model(images), model(images, score_threshold=0.5), strict=True):
+                assert 0 < len(best) < len(all_of_them)
+                assert np.array_equal(best.scores, all_of_them.scores[all_of_them.scores > 0.5])
+            assert len(model(images[0], iou_threshold=1.0)) > len(model(images[0]))
+
+    def test_bare_onnxruntime_may_leave_them_out(self, place: Path) -> None:
+        session = onnxruntime.InferenceSession(place / "model.onnx", providers=["CPUExecutionProvider"])
+        assert [value.name for value in session.get_inputs()] == ["images"]
+        assert {value.name for value in session.get_overridable_initializers()} == {"score_threshold", "iou_threshold"}
+
+    @pytest.mark.parametrize(
+        ("inputs", "message"),
+        [
+            ({"score": 0.3}, 'unknown input "score"; nearest: "score_threshold"'),
+            ({"score_threshold": "high"}, "is 'high', expected a number"),
+            ({"score_threshold": float("nan")}, "is nan, expected a number"),
+        ],
+    )
+    def test_what_they_are_not(self, place: Path, inputs: dict[str, Any], message: str) -> None:
+        with load(place) as model, pytest.raises(InputError, match=message):
+            model(cv2.imread(str(PICTURES[0])), **inputs)
+
+    def test_nothing_is_decided_at_another_level(self, tmp_path: Path) -> None:
+        section = {"inputs": {"batch": (1, 2, 8), "thresholds": True}}
+        with pytest.raises(InputError, match="thresholds as inputs with output level decoded"):
+            made(tmp_path, section=section, level="decoded")
+
+    def test_a_model_without_them(self, tmp_path: Path) -> None:
+        config = load_config(ROOT / "configs/detection/fcos_r18-fpn_digits.py")
+        config.export.inputs["thresholds"] = True
+        with pytest.raises(InputError, match="export.inputs.thresholds: FCOS has none; YOLOv5 has"):
+            deploy(config, work_dir=tmp_path)
