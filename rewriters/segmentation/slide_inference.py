@@ -6,7 +6,8 @@ For a fixed height and width the weighted mean over the windows that cover a pix
               builds a tensor of the whole image, so the cost is windows x area.
     segments  each axis is cut at the window edges; a segment is the mean of the slices of the windows that cover it;
               segments are concatenated. Every logit is touched once for each axis, which works because the weights of
-              a window are products of those of its rows and of its columns.
+              a window are products of those of its rows and of its columns. Where the decode head's logits are much
+              smaller than the window, it is computed from them, without resizing a window: coarse_windows.py.
 
 For sizes that only the running graph knows: see run_time_windows.py.
 """
@@ -23,10 +24,12 @@ from rewriters.engine.constants import static_size, untraced
 from rewriters.engine.fixed_size import has_fixed_size
 from rewriters.engine.rewriter import rewrites
 from rewriters.engine.rewriting import active_target
+from rewriters.segmentation.coarse_windows import CoarseAxis, is_coarse, join_coarse
 from rewriters.segmentation.run_time_windows import slide_at_run_time
 from rewriters.segmentation.segments import Segment, segments
 from zoo.errors import ExportError
 from zoo.models.segmentation import EncoderDecoder
+from zoo.models.segmentation.resize import resize
 from zoo.windows import BLENDS, WINDOW_BATCH, window_starts
 
 
@@ -64,10 +67,25 @@ def slide_inference_in_graph(
         row: list[Tensor] = []
         for first in range(0, len(crops), window_batch):
             batch = crops[first : first + window_batch]
-            found = self.encode_decode(torch.cat(batch)).reshape(len(batch), -1, self.num_classes, h_crop, w_crop)
+            found = _window_logits(self, torch.cat(batch), coarse=accumulate == "segments")
+            found = found.reshape(len(batch), -1, self.num_classes, *static_size(found))
             row.extend(found[index] for index in range(len(batch)))
         windows.append(row)
+    if static_size(windows[0][0]) != (h_crop, w_crop):
+        columns = CoarseAxis(width, w_crop, lefts, BLENDS[self.windows.blend](w_crop))
+        rows = CoarseAxis(height, h_crop, tops, BLENDS[self.windows.blend](h_crop))
+        return join_coarse(windows, rows, columns, align_corners=self.align_corners)
     return ACCUMULATE[accumulate](windows, tops, lefts, (height, width), self.windows.blend)
+
+
+def _window_logits(model: EncoderDecoder, images: Tensor, *, coarse: bool) -> Tensor:
+    """Of windows [N, 3, h, w]; where `coarse` may be and is worth it, of the size that the decode head gives them."""
+    if not coarse or type(model).encode_decode is not EncoderDecoder.encode_decode:
+        return model.encode_decode(images)
+    logits, crop = model.head_logits(images), static_size(images)
+    if is_coarse(static_size(logits), crop):
+        return logits
+    return resize(logits, crop, model.align_corners)
 
 
 def accumulate_pad(

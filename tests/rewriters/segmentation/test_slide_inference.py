@@ -1,29 +1,38 @@
 """Slide inference: every form against the unpatched method, over sizes, crops, strides and batches."""
 
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import onnx
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rewriters import export_onnx, rewriting
+from rewriters.segmentation import coarse_windows
+from rewriters.segmentation.coarse_windows import CoarseAxis, join_coarse
 from rewriters.segmentation.segments import segments
 from tests.rewriters.encoder_decoders import small_encoder_decoder
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
 from zoo.contract import contract_module
 from zoo.errors import ExportError
+from zoo.models.segmentation import EncoderDecoder
+from zoo.models.segmentation.resize import resize
 from zoo.target import AxisRange
 from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
+from zoo.windows import BLENDS as WEIGHTS
 from zoo.windows import window_starts
 
 NAME = "zoo.EncoderDecoder.slide_inference"
 FORMS = [(accumulate, window_batch) for accumulate in ("segments", "pad") for window_batch in (8, 1, 3)]
 BLENDS = ["constant", "gaussian"]
+NEVER = 1000  # no logits are so coarse: all windows are resized
 SPACE: dict[str, st.SearchStrategy[Any]] = {
     "size": st.tuples(st.integers(20, 70), st.integers(20, 70)),
     "crops": st.tuples(st.integers(24, 48), st.integers(24, 48)),
@@ -32,6 +41,7 @@ SPACE: dict[str, st.SearchStrategy[Any]] = {
     "classes": st.sampled_from([2, 5, 300]),
     "form": st.sampled_from(FORMS),
     "blend": st.sampled_from(BLENDS),
+    "coarse": st.sampled_from([coarse_windows.COARSE, NEVER]),
 }
 
 
@@ -48,6 +58,7 @@ def test_every_form_equals_the_unpatched_method(
     classes: int,
     form: tuple[str, int],
     blend: str,
+    coarse: int,
     seed: int,
 ) -> None:
     """Images below the crop, strides that do not divide, strides up to the crop."""
@@ -56,7 +67,7 @@ def test_every_form_equals_the_unpatched_method(
     images = torch.rand(count, 3, *size, generator=torch.Generator().manual_seed(seed))
     accumulate, window_batch = form
     target = fixed_target(*size).with_(window_batch=window_batch)
-    with torch.no_grad():
+    with torch.no_grad(), patch.object(coarse_windows, "COARSE", coarse):
         expected = model(images)
         with rewriting(target, eager=True, options={NAME: {"accumulate": accumulate}}) as session:
             got = model(images)
@@ -84,6 +95,81 @@ def test_segments_cover_the_axis_once_and_know_their_windows(size: int, crop: in
     for part in parts:
         for i in range(part.start, part.stop):
             assert part.windows == tuple(w for w, start in enumerate(starts) if start <= i < start + crop)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    size=st.tuples(st.integers(1, 400), st.integers(1, 400)),
+    crop=st.tuples(st.integers(1, 120), st.integers(1, 120)),
+    stride=st.tuples(st.integers(10, 120), st.integers(10, 120)),
+    low=st.tuples(st.integers(1, 40), st.integers(1, 40)),
+    blend=st.sampled_from(BLENDS),
+    align_corners=st.booleans(),
+)
+@example(
+    size=(384, 390), crop=(120, 120), stride=(40, 40), low=(30, 30), blend="gaussian", align_corners=False
+)  # several blocks on each axis
+@example(
+    size=(384, 397), crop=(120, 120), stride=(40, 40), low=(30, 30), blend="constant", align_corners=True
+)  # a side without divisors: one
+def test_coarse_windows_are_joined_as_resized_ones(
+    size: tuple[int, int],
+    crop: tuple[int, int],
+    stride: tuple[int, int],
+    low: tuple[int, int],
+    blend: str,
+    align_corners: bool,
+) -> None:
+    rows, columns = (
+        CoarseAxis(side, own, window_starts(side, own, min(step, own)), WEIGHTS[blend](own))
+        for side, own, step in zip(size, map(min, size, crop), stride, strict=True)
+    )
+    generator = torch.Generator().manual_seed(0)
+    windows = [[torch.randn(2, 3, *low, generator=generator) for _ in columns.starts] for _ in rows.starts]
+    weights = torch.from_numpy(np.outer(rows.weights, columns.weights)).double()
+    total, count = torch.zeros(2, 3, *size, dtype=torch.float64), torch.zeros(size, dtype=torch.float64)
+    for top, row in zip(rows.starts, windows, strict=True):
+        for left, logits in zip(columns.starts, row, strict=True):
+            place = (..., slice(top, top + rows.crop), slice(left, left + columns.crop))
+            total[place] += resize(logits, weights.shape, align_corners) * weights
+            count[place] += weights
+    got = join_coarse(windows, rows, columns, align_corners=align_corners)
+    torch.testing.assert_close(got, (total / count).float(), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("few", [coarse_windows.FEW, 1])
+def test_coarse_logits_are_joined_by_one_product_for_each_axis(exporter: str, few: int, tmp_path: Path) -> None:
+    """Neither where one matrix makes all rows nor where blocks of rows do."""
+    model, path = small_segmentor(blend="gaussian"), tmp_path / "model.onnx"
+    specs = [TensorSpec("logits", "float32", ("batch", CLASSES, 256, 70))]
+    with patch.object(coarse_windows, "FEW", few):
+        export(contract(model, "decoded"), fixed_target(256, 70, exporter=exporter), path, specs)
+    assert _operators(path)["MatMul"] == 2  # one for each axis
+    images = torch.rand(3, 3, 256, 70, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        expected = model(images).numpy()
+    np.testing.assert_allclose(run(path, images)[0], expected, atol=1e-5 * np.abs(expected).max())
+
+
+def _operators(path: Path) -> Counter[str]:
+    return Counter(node.op_type for node in onnx.load(path).graph.node)
+
+
+def test_an_encode_decode_of_its_own_is_kept() -> None:
+    """A subclass may do more to a window's logits than resize them."""
+
+    class Doubled(EncoderDecoder):
+        def encode_decode(self, images: torch.Tensor) -> torch.Tensor:
+            return 2 * super().encode_decode(images)
+
+    model, images = small_segmentor(), torch.rand(1, 3, 50, 70)
+    with torch.no_grad():
+        expected = 2 * model(images)
+        model.__class__ = Doubled
+        with rewriting(fixed_target(50, 70), eager=True):
+            got = model(images)
+    torch.testing.assert_close(got, expected, atol=1e-5 * expected.abs().max().item(), rtol=0)
 
 
 @pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
@@ -118,6 +204,7 @@ def test_onnxruntime_equals_it_over_the_shape_space(
     classes: int,
     form: tuple[str, int],
     blend: str,
+    coarse: int,
 ) -> None:
     """By torchscript, which exports in a second."""
     stride = tuple(min(pair) for pair in zip(strides, crops, strict=True))
@@ -129,7 +216,7 @@ def test_onnxruntime_equals_it_over_the_shape_space(
         {"type": "SemanticSegmentation", "classes": [{"name": str(i), "category_id": i} for i in range(classes)]}
     )
     accumulate, window_batch = form
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, patch.object(coarse_windows, "COARSE", coarse):
         path = Path(folder) / "model.onnx"
         export_onnx(
             contract_module(model, task, "decoded", {}),

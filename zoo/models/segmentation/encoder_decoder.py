@@ -102,8 +102,12 @@ class EncoderDecoder(nn.Module):
 
     def encode_decode(self, images: Tensor) -> Tensor:
         """images [N, 3, H, W] -> logits [N, C, H, W]."""
+        return resize(self.head_logits(images), images.shape[2:], self.align_corners)
+
+    def head_logits(self, images: Tensor) -> Tensor:
+        """images [N, 3, H, W] -> logits [N, C, h, w], of the size that the decode head gives them."""
         logits: Tensor = self.decode_head(self.extract_features(images))
-        return resize(logits, images.shape[2:], self.align_corners)
+        return logits
 
     @property
     def slides(self) -> bool:
