@@ -25,6 +25,7 @@ from pipeline.report import write_report
 from pipeline.steps import STEPS, Progress
 from rewriters import ExportRecord
 from zoo.build import build_model
+from zoo.manifest import Manifest
 from zoo.structures import Result
 from zoo.target import Target
 
@@ -107,7 +108,7 @@ def make_deployment(
             (folder / PARITY_FILE).write_text(measures, encoding="utf-8")
             write_report(folder, described, record, export, draw_previews(job, reference, results, folder))
             progress(STEPS[7])
-        return Deployed(_opened(job.place, job.target), job.place, record, export)
+        return Deployed(_opened(job.place), job.place, record, export)
 
 
 @contextmanager
@@ -128,9 +129,9 @@ def _telling_what_lies_there() -> Iterator[list[tuple[Path, os.stat_result]]]:
         raise
 
 
-def _opened(folder: Path, target: Target) -> Deployment:
+def _opened(folder: Path) -> Deployment:
     """Files with plugin nodes are run by their reference, all others by the backend."""
-    return plugin_deployment(folder) if target.level == "plugin" else load(folder)
+    return plugin_deployment(folder) if Manifest.read(folder).output_level == "plugin" else load(folder)
 
 
 def _unseen(step: str) -> None:
@@ -145,7 +146,8 @@ def _parity(
     Raises ParityMissedError where a gate was missed and that is not allowed.
     """
     target, gates = job.target, job.gates
-    with _opened(folder, target) as staged:
+    with _opened(folder) as staged:
+        level = staged.level
         progress(STEPS[4])
         cases = list(
             graph_parity(staged.runner, reference.graph, job.task.name, target.level, gates["graph"], reference.rule)
@@ -155,8 +157,8 @@ def _parity(
             pipeline_case(staged, image, expected, gates, reference.rule)
             for image, expected in zip(job.images, reference.pipeline, strict=True)
         ]
-    notes = () if target.level == "final" else (NO_RESULTS.format(level=target.level),)
-    by_engine = target.level != "plugin"
+    notes = () if level == "final" else (NO_RESULTS.format(level=level),)
+    by_engine = level != "plugin"
     notes = notes if by_engine else (*notes, BY_REFERENCE)
     all_cases = (*cases, *(case for case, _ in compared))
     record = ParityRecord(gates, all_cases, notes, allowed=allowed, by_engine=by_engine)

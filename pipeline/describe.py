@@ -10,6 +10,7 @@ from mmengine.config import Config
 from torch import nn
 
 from pipeline.job import Job
+from pipeline.plugin_level import plugin_level
 from pipeline.thresholds import default_thresholds
 from rewriters import ExportRecord
 from zoo.manifest import Manifest, file_record
@@ -42,7 +43,7 @@ def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) ->
         "zooport.name": job.name,
         "zooport.version": versions().get("zooport", "unknown"),
         "zooport.task": task.name,
-        "zooport.output_level": target.level,
+        "zooport.output_level": output_level(job, model),
         "zooport.classes": json.dumps([info._asdict() for info in task.classes], sort_keys=True),
         "zooport.preprocess": json.dumps(Preprocess.from_dict(job.preprocess).to_dict(), sort_keys=True),
         "names": repr({index: info.name for index, info in enumerate(task.classes)}),
@@ -69,6 +70,13 @@ def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) ->
     return metadata
 
 
+def output_level(job: Job, model: nn.Module) -> str:
+    """The target's; "final" where level plugin is asked for with standard operators alone."""
+    if job.target.level != "plugin":
+        return job.target.level
+    return plugin_level(model, job.task, job.config.get("export", {}).get("plugin")).level
+
+
 def weights_sha256(model: nn.Module) -> str:
     """Of all parameters and buffers in the order of their names: a line of name, dtype and shape, then the bytes."""
     digest = hashlib.sha256()
@@ -79,9 +87,12 @@ def weights_sha256(model: nn.Module) -> str:
 
 
 def config_sha256(config: Config) -> str:
-    """Of what else decides the model's numbers: the sections `model` and `export.forward`, as JSON with sorted keys."""
-    export = config.get("export", {})
+    """Of what else decides the model's numbers: the sections `model` and `export.forward`, and `export.plugin` and
+    `export.graph_rewriters` where the config has them, as JSON with sorted keys.
+    """
+    export = config.to_dict().get("export", {})
     sections = {"model": config.model.to_dict(), "forward": dict(export.get("forward", {}))}
+    sections |= {key: export[key] for key in ("plugin", "graph_rewriters") if key in export}
     return hashlib.sha256(json.dumps(sections, sort_keys=True).encode()).hexdigest()
 
 
@@ -101,7 +112,7 @@ def manifest(
         inputs=export.inputs,
         outputs=export.outputs,
         axes={axis: getattr(target, axis) for axis in target.dynamic_axes},
-        output_level=target.level,
+        output_level=output_level(job, model),
         backend=target.backend,
         precision={"stored": target.precision, "computed": target.precision},
         provider=target.device,

@@ -1,17 +1,15 @@
 """The export of a deploy: the contract's module, real pictures as the example, the contract's names and shapes."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import torch
 from torch import Tensor, nn
 
 from pipeline.describe import ONNX_FILE, onnx_metadata
-from pipeline.graph_step import Steps, graph_step
+from pipeline.graph_step import rewritten
 from pipeline.host_windows import export_window, images_spec
 from pipeline.job import Job
 from pipeline.output_specs import output_specs
@@ -21,13 +19,10 @@ from pipeline.plugin_level import plugin_level
 from pipeline.reference_run import ReferenceRun
 from pipeline.thresholds import threshold_steps
 from rewriters import ExportRecord, export_onnx
-from rewriters.export_onnx import tensor_spec
 from zoo.contract import contract_module
 from zoo.input_specs import IMAGES
 from zoo.models.segmentation import EncoderDecoder
 from zoo.structures import DetectionResult, Result
-from zoo.target import Target
-from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 
 EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch
@@ -53,7 +48,14 @@ def export_step(
         assert isinstance(model, EncoderDecoder)  # whose windows these are
         images = example[IMAGES.name]
         record = export_window(
-            model, target, windows, path, images=images, required_rewriters=required, metadata=metadata
+            model,
+            target,
+            windows,
+            path,
+            images=images,
+            required_rewriters=required,
+            graph_rewriters=section.get("graph_rewriters", ()),
+            metadata=metadata,
         )
         return replace(record, inputs=(images_spec(target),), outputs=specs)
     record = export_onnx(
@@ -66,7 +68,7 @@ def export_step(
         metadata=metadata,
     )
     steps = [*section.get("graph_rewriters", ()), *threshold_steps(model, target)]
-    return _rewritten(record, path, steps, target, example, specs)
+    return rewritten(record, path, steps, target, example, specs)
 
 
 def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Path) -> ExportRecord:
@@ -87,25 +89,7 @@ def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Pa
         metadata=onnx_metadata(job, model),
     )
     steps = [*section.get("graph_rewriters", ()), plugin.step]
-    return _rewritten(record, path, steps, target, example, plugin.outputs)
-
-
-def _rewritten(
-    record: ExportRecord,
-    path: Path,
-    steps: Steps,
-    target: Target,
-    example: Mapping[str, Tensor],
-    specs: Sequence[TensorSpec],
-) -> ExportRecord:
-    """The record of the file after graph rewriters."""
-    if not steps:
-        return record
-    arrays = {name: tensor.numpy() for name, tensor in example.items()}
-    fired = graph_step(path, steps, target, arrays, specs)
-    graph = onnx.load(path).graph
-    inputs, outputs = (tuple(tensor_spec(value) for value in side) for side in (graph.input, graph.output))
-    return replace(record, rewriters=(*record.rewriters, *fired), nodes=len(graph.node), inputs=inputs, outputs=outputs)
+    return rewritten(record, path, steps, target, example, plugin.outputs)
 
 
 def measured(export: ExportRecord) -> dict[str, Any]:

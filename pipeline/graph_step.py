@@ -1,13 +1,16 @@
 """Graph rewriters after an export: the file is changed, and checked as a fresh one is."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import onnx
-from numpy.typing import NDArray
+from torch import Tensor
 
+from rewriters import ExportRecord
 from rewriters.checks import check_graph
+from rewriters.export_onnx import tensor_spec
 from rewriters.export_record import Fired
 from rewriters.graph_rewriters import GRAPH_REWRITERS, rewrite_graph
 from zoo.target import Target
@@ -16,23 +19,32 @@ from zoo.tensor_spec import TensorSpec
 Steps = Sequence[str | Mapping[str, Any]]
 
 
-def graph_step(
+def rewritten(
+    record: ExportRecord,
     path: Path,
     steps: Steps,
     target: Target,
-    example: Mapping[str, NDArray[Any]],
+    example: Mapping[str, Tensor],
     output_specs: Sequence[TensorSpec],
-) -> tuple[Fired, ...]:
-    """Apply graph rewriters to the ONNX file at `path`, in order; a record of each that changed something.
+) -> ExportRecord:
+    """The record of the ONNX file at `path` after graph rewriters changed it, in order.
 
-    `output_specs`: of the result. Raises InputError for unknown rewriters or options, ExportError where one refuses the
-    graph, or the result does not hold.
+    `example`: inputs to run it once; `output_specs`: of the result. Raises InputError for unknown rewriters or options,
+    ExportError where one refuses the graph, or the result does not hold.
     """
+    if not steps:
+        return record
     model, done = rewrite_graph(onnx.load(path), steps)
-    check_graph(model, target, example, output_specs)
+    check_graph(model, target, {name: tensor.numpy() for name, tensor in example.items()}, output_specs)
     path.write_bytes(model.SerializeToString(deterministic=True))
-    return tuple(
-        Fired(f"graph.{record.name}", GRAPH_REWRITERS[record.name].summary, len(record.changes))
-        for record in done
-        if record.changes
+    fired = [
+        Fired(f"graph.{one.name}", GRAPH_REWRITERS[one.name].summary, len(one.changes)) for one in done if one.changes
+    ]
+    inputs, outputs = (tuple(tensor_spec(value) for value in side) for side in (model.graph.input, model.graph.output))
+    return replace(
+        record,
+        rewriters=(*record.rewriters, *fired),
+        nodes=len(model.graph.node),
+        inputs=inputs,
+        outputs=outputs,
     )

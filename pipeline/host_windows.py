@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.slide_runner import LOGITS
+from pipeline.graph_step import rewritten
 from rewriters import ExportRecord, export_onnx
 from zoo.contract import Contract
 from zoo.errors import InputError
@@ -74,6 +75,7 @@ def export_window(
     *,
     images: Tensor,
     required_rewriters: Sequence[str | Mapping[str, Any]],
+    graph_rewriters: Sequence[str | Mapping[str, Any]],
     metadata: Mapping[str, str],
 ) -> ExportRecord:
     """Write the ONNX file of one window's model. `target` and `images` [N, 3, H, W] are those of the whole images.
@@ -83,19 +85,22 @@ def export_window(
     height, width = windows.crop_size
     batch = AxisRange(1, min(2, windows.batch), windows.batch)
     spec = TensorSpec(LOGITS, "float32", ("batch" if batch.dynamic else 1, model.num_classes, height, width))
-    return export_onnx(
+    window = target.with_(
+        batch=batch, height=AxisRange.fixed(height), width=AxisRange.fixed(width), level="decoded", slide="graph"
+    )
+    corners = torch.cat([images[..., :height, :width], images[..., -height:, -width:]])[: batch.opt]
+    record = export_onnx(
         WindowModel(model, {}),
-        target.with_(
-            batch=batch, height=AxisRange.fixed(height), width=AxisRange.fixed(width), level="decoded", slide="graph"
-        ),
+        window,
         path,
-        example={IMAGES.name: torch.cat([images[..., :height, :width], images[..., -height:, -width:]])[: batch.opt]},
+        example={IMAGES.name: corners},
         output_specs=[spec],
         required_rewriters=[
             entry for entry in required_rewriters if (entry if isinstance(entry, str) else entry["name"]) != IN_GRAPH
         ],
         metadata=metadata,
     )
+    return rewritten(record, path, graph_rewriters, window, {IMAGES.name: corners}, [spec])
 
 
 def images_spec(target: Target) -> TensorSpec:

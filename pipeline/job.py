@@ -1,6 +1,6 @@
 """What one deploy is about, checked before the long work starts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from pipeline.images import NamedImage
 from pipeline.parity.gates import merged_gates
 from pipeline.pictures import pictures
 from pipeline.place import deployment_place
+from pipeline.plugin_level import check_plugin
+from rewriters.graph_rewriters import check_steps
 from zoo.config import config_target, load_config
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.preprocess import Preprocess
@@ -62,8 +64,21 @@ def plan_job(
     preprocess = Preprocess.from_dict(fields)
     if target.image_sizes:
         check_image_sizes(task, preprocess)
+    export = config.get("export", {})
+    _check_steps(export)
     place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, config_target(config))
     return Job(config, target, task, fields, pictures(config, images, preprocess, target), gates, place)
+
+
+def _check_steps(export: Mapping[str, Any]) -> None:
+    """Graph rewriters and plugins of the config, by their names and options."""
+    steps = check_steps(export.get("graph_rewriters", ()))
+    if any(rewriter.name == "cast_precision" for rewriter, _ in steps):
+        raise InputError(
+            "export.graph_rewriters: cast_precision changes the precision behind the target's back; leave it out, and "
+            "ask for a --precision"
+        )
+    check_plugin(export.get("plugin"))
 
 
 def _check_buildable(target: Target) -> None:

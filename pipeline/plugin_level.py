@@ -27,12 +27,25 @@ class PluginLevel:
     step: Mapping[str, Any]
     outputs: tuple[TensorSpec, ...]
 
+    @property
+    def level(self) -> str:
+        """Of the file: "final" where the step is asked for standard operators alone, which ONNX Runtime runs."""
+        return "final" if self.step.get("form") == "onnx" else "plugin"
+
+
+def check_plugin(section: Mapping[str, Any] | None) -> None:
+    """Raises InputError for a config's export.plugin that names none."""
+    name = DECODE if section is None else section["name"]
+    if name not in (DECODE, NMS):
+        raise InputError(f'export.plugin: unknown plugin "{name}"; {nearest(name, (DECODE, NMS))}')
+
 
 def plugin_level(model: nn.Module, task: Task, section: Mapping[str, Any] | None) -> PluginLevel:
     """`section`: the config's export.plugin, dict(name=..., option=value); what it leaves out is the model's own.
 
     Raises InputError for an unknown plugin, or a model that has no such level.
     """
+    check_plugin(section)
     if not isinstance(model, YOLOv5):
         raise InputError(f"level plugin: {type(model).__name__} has none; YOLOv5 has")
     given = dict(section or DEFAULT)
@@ -41,9 +54,7 @@ def plugin_level(model: nn.Module, task: Task, section: Mapping[str, Any] | None
         kinds = ("int32", "float32", "float32", "int32")
         outputs = tuple(TensorSpec(*spec) for spec in zip(OUTPUTS, kinds, shapes, strict=True))
         return PluginLevel("raw", _decode_options(model) | given, outputs)
-    if given["name"] == NMS:
-        return PluginLevel("decoded", _nms_options(model) | given, task.outputs("final"))
-    raise InputError(f'export.plugin: unknown plugin "{given["name"]}"; {nearest(given["name"], (DECODE, NMS))}')
+    return PluginLevel("decoded", _nms_options(model) | given, task.outputs("final"))
 
 
 def _decode_options(model: YOLOv5) -> dict[str, Any]:

@@ -14,8 +14,6 @@ def checked_divisor(model: nn.Module, target: Target) -> int:
         for size in (bounds.min, bounds.opt, bounds.max):
             if size % divisor:
                 below = size // divisor * divisor
-                raise InputError(
-                    f"{axis} {size}: {type(model).__name__} takes multiples of {divisor}; give {below or divisor} or "
-                    f"{below + divisor}"
-                )
+                nearest = f"{below} or {below + divisor}" if below else f"{divisor}"
+                raise InputError(f"{axis} {size}: {type(model).__name__} takes multiples of {divisor}; give {nearest}")
     return divisor

@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         if compared.unequal and exact:
             raise GateError(f"{options.model}: the rewritten graph computes something else: {compared.unequal}")
         begin("write")
-        write(options.out, after)
+        write(options.out.resolve(), after)
     for step in done:
         lines = step.changes or ("nothing to do",)
         shown = lines if options.verbose or len(lines) <= LINES else (*lines[:LINES], f"and {len(lines) - LINES} more")
@@ -126,16 +126,21 @@ def parse_step(words: Sequence[str]) -> dict[str, Any]:
             raise InputError(f'--step {name}: "{pair}" is no OPTION=VALUE')
         if option in step:
             raise InputError(f"--step {name}: {option} is given twice")
-        step[option] = literal(value)
+        step[option] = typed(name, option, value)
     return step
 
 
-def literal(text: str) -> Any:
-    """A Python literal, or else the text."""
+def typed(rewriter: str, option: str, text: str) -> Any:
+    """A Python literal, or else the text; also the text where only that is of the option's type (a tensor named 12)."""
+    from rewriters.graph_rewriters import GRAPH_REWRITERS
+    from rewriters.graph_rewriters.option_types import fits
+
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
+    hint = GRAPH_REWRITERS[rewriter].options.get(option, Any) if rewriter in GRAPH_REWRITERS else Any
+    return text if fits(text, hint) and not fits(value, hint) else value
 
 
 def check_paths(options: argparse.Namespace) -> None:
@@ -145,7 +150,7 @@ def check_paths(options: argparse.Namespace) -> None:
         raise InputError("give IN, OUT and at least one --step NAME, or --list; see rewrite_graph.py --help")
     if not path.is_file():
         raise InputError(f"{path}: {'not a file' if path.exists() else 'no such file'}; give an ONNX file")
-    if out.is_dir() or not out.absolute().parent.is_dir():
+    if (out.exists() and not out.is_file()) or not out.absolute().parent.is_dir():
         raise InputError(f"{out}: not a file in an existing folder; give one")
     if out.exists() and out.samefile(path):
         raise InputError(f"{out}: it is the file that is read, and would be lost; give another OUT")
@@ -170,8 +175,8 @@ def read(path: Path) -> "onnx.ModelProto":
     if any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in model.graph.initializer):
         raise InputError(f"{path}: its weights lie in another file, which is not supported; save it as one file")
     try:
-        onnx.checker.check_model(model)
-    except onnx.checker.ValidationError as error:
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise InputError(f"{path}: onnx.checker refuses it: {str(error).splitlines()[0]}") from error
     return model
 

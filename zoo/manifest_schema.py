@@ -137,8 +137,8 @@ MANIFEST_SCHEMA: Schema = {
             },
             "config": {
                 **_SHA256,
-                "description": "which architecture and thresholds: of the config's `model` and `export.forward` as "
-                "JSON with sorted keys",
+                "description": "which architecture and thresholds: of the config's `model` and `export.forward`, and "
+                "`export.plugin` and `export.graph_rewriters` where it has them, as JSON with sorted keys",
             },
         },
         optional=("checkpoint", "config", "defaults", "task_options", "windows"),

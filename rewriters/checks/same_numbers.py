@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from rewriters.checks.onnxruntime_runs import run_once
 from rewriters.checks.random_inputs import random_inputs
+from rewriters.graph.opset import STANDARD
 from rewriters.graph.scopes import every_graph
 from zoo.errors import ExportError
 
 ROUNDS = 2  # of different sizes
 TOLERANCE = 1e-4  # of an output's largest number: what another order of float32 arithmetic may change
-STANDARD = ("", "ai.onnx", "ai.onnx.ml", "com.microsoft")  # that ONNX Runtime runs
+OF_ONNXRUNTIME = (*STANDARD, "ai.onnx.ml", "com.microsoft")  # domains that ONNX Runtime runs
 
 
 @dataclass(frozen=True)
@@ -100,14 +101,15 @@ def custom_nodes(model: onnx.ModelProto) -> str:
     """The operators that ONNX Runtime does not know and no function of the model defines, in words."""
     local = {(function.domain, function.name) for function in model.functions}
     nodes = (node for graph in every_graph(model.graph) for node in graph.node)
-    found = {
-        f"{n.domain}::{n.op_type}" for n in nodes if n.domain not in STANDARD and (n.domain, n.op_type) not in local
-    }
+    custom = (node for node in nodes if node.domain not in OF_ONNXRUNTIME)
+    found = {f"{node.domain}::{node.op_type}" for node in custom if (node.domain, node.op_type) not in local}
     return f"custom nodes {', '.join(sorted(found))}" if found else ""
 
 
 def _difference(one: Any, two: Any) -> float:
     """The largest, as a part of the largest number; infinite where that has no meaning."""
+    if not isinstance(one, Sequence | np.ndarray):  # a map of onnxruntime's ML operators, or an absent value
+        return 0.0 if one == two else np.inf
     if isinstance(one, Sequence):
         pairs = zip(one, two, strict=False)
         return max((_difference(*pair) for pair in pairs), default=0.0) if len(one) == len(two) else np.inf

@@ -7,7 +7,7 @@ import onnx
 
 def reads(node: onnx.NodeProto) -> Iterator[str]:
     """The names of the values that a node reads, those inside its subgraphs included."""
-    yield from node.input
+    yield from filter(None, node.input)  # an input that is left out has no name
     for attribute in node.attribute:
         if attribute.type == onnx.AttributeProto.GRAPH:
             for inner in attribute.g.node:

@@ -5,7 +5,7 @@ from rewriters.graph_rewriters.drop_identities import drop_identities
 from rewriters.graph_rewriters.efficient_nms_plugin import efficient_nms_plugin
 from rewriters.graph_rewriters.extract_submodel import extract_submodel
 from rewriters.graph_rewriters.fold_constants import fold_constants
-from rewriters.graph_rewriters.graph_rewriter import GRAPH_REWRITERS, Rewritten, rewrite_graph
+from rewriters.graph_rewriters.graph_rewriter import GRAPH_REWRITERS, Rewritten, check_steps, rewrite_graph
 from rewriters.graph_rewriters.replace_op import replace_op
 from rewriters.graph_rewriters.set_metadata import set_metadata
 from rewriters.graph_rewriters.simplify import simplify
@@ -16,6 +16,7 @@ __all__ = [
     "GRAPH_REWRITERS",
     "Rewritten",
     "cast_precision",
+    "check_steps",
     "drop_identities",
     "efficient_nms_plugin",
     "extract_submodel",

@@ -12,9 +12,11 @@ import onnx
 from onnx import NodeProto, TensorProto, numpy_helper
 
 from rewriters.graph.drop_unused import drop_unused
+from rewriters.graph.opset import opset_of
 from rewriters.graph.scopes import captured, every_graph, subgraphs
 from rewriters.graph.value_types import value_types
-from rewriters.graph_rewriters.fp16_ports import STANDARD, Ports
+from rewriters.graph_rewriters.fold_constants import fold_constants
+from rewriters.graph_rewriters.fp16_ports import Ports
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
 from zoo.errors import ExportError, InputError, nearest
 
@@ -36,17 +38,20 @@ def cast_precision(model: onnx.ModelProto, *, precision: str = "fp16", keep: Seq
 
     `keep`: operators, or names of nodes with * and ?, that stay in fp32, besides those that are unsafe in fp16: TopK,
     RoiAlign, GridSample, Exp, Pow, CumSum and sums. Subgraphs and custom nodes stay in fp32 as a whole; so does a node
-    with a constant that fp16 cannot hold, and the report says so.
+    with a constant that fp16 cannot hold, and the report says so. Constants are folded first: only then are they known.
     """
     if precision != "fp16":
         raise InputError(f'cast_precision: precision is "{precision}", expected "fp16"')
     _check_keep(model, keep)
-    caster = _Caster(model, (*KEEP, *keep))
+    folded = onnx.ModelProto()
+    folded.CopyFrom(model)
+    folded, _ = fold_constants(folded)
+    caster = _Caster(folded, (*KEEP, *keep))
     caster.cast()
     if not caster.changes:
         return model, []
-    drop_unused(model)
-    return model, [*caster.changes, *caster.refusals]
+    drop_unused(folded)
+    return folded, [*caster.changes, *caster.refusals]
 
 
 def _check_keep(model: onnx.ModelProto, keep: Sequence[str]) -> None:
@@ -64,11 +69,10 @@ class _Caster:
     def __init__(self, model: onnx.ModelProto, keep: Sequence[str]) -> None:
         self.graph = model.graph
         self.keep = keep
-        self.opset = next((entry.version for entry in model.opset_import if entry.domain in STANDARD), 1)
+        self.opset = opset_of(model)
         self.types = value_types(model)
         given = {value.name for value in self.graph.input}
-        self.initializers = {t.name for t in self.graph.initializer} - given
-        self.constants = {t.name: t for t in self.graph.initializer if t.name in self.initializers}
+        self.constants = {t.name: t for t in self.graph.initializer if t.name not in given}
         self.taken = {name for graph in every_graph(self.graph) for node in graph.node for name in node.output}
         self.taken |= {*given, *self.constants}
         self.half_names: dict[str, str] = {}
@@ -81,8 +85,6 @@ class _Caster:
     def cast(self) -> None:
         """In place, the main graph only."""
         for node in self.graph.node:
-            if node.op_type == "Constant" and self._is_float(node.output[0]):
-                self._remember(node)
             if places := self._places(node):
                 self._read_half(node, places)
             else:
@@ -143,21 +145,10 @@ class _Caster:
         self.changes.append(f"{node.op_type} {node.name or node.output[0]} computes in fp16")
         node.output[:] = [self._half(name) if name in floats else name for name in node.output]
 
-    def _remember(self, node: NodeProto) -> None:
-        """The value of a Constant."""
-        (attribute,) = node.attribute
-        value = onnx.helper.get_attribute_value(attribute)
-        array = numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.array(value, dtype=np.float32)
-        self.constants[node.output[0]] = numpy_helper.from_array(array, node.output[0])
-
     def _add_constant(self, name: str) -> None:
-        """Beside the one in fp32, as the same: an initializer or a node."""
+        """Beside the one in fp32."""
         array = numpy_helper.to_array(self.constants[name]).astype(np.float16)
-        half = numpy_helper.from_array(array, self._half(name))
-        if name in self.initializers:
-            self.graph.initializer.append(half)
-        else:
-            self.nodes.append(onnx.helper.make_node("Constant", [], [half.name], half.name, value=half))
+        self.graph.initializer.append(numpy_helper.from_array(array, self._half(name)))
 
     def _half(self, name: str) -> str:
         if name not in self.half_names:

@@ -71,7 +71,7 @@ def _needed(graph: onnx.GraphProto, stops: Sequence[str], ends: Sequence[str]) -
     """The nodes behind `ends`, back to `stops`, in order, and all names that they read or give as ends."""
     needed, inner, nodes = set(ends), set(ends) - set(stops), []
     for node in reversed(graph.node):  # in topological order, so one pass finds all
-        if inner.isdisjoint(node.output):
+        if inner.isdisjoint(filter(None, node.output)):
             continue
         nodes.append(node)
         needed.update(reads(node))
@@ -84,7 +84,7 @@ def _check(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], stops: Seque
     sources: dict[str, set[str]] = {name: {name} for name in (*_own_inputs(graph), *stops)}
     for node in nodes:
         of_node = set().union(*(sources.get(name, ()) for name in reads(node)))
-        sources.update((name, of_node) for name in node.output if name not in stops)
+        sources.update((name, of_node) for name in node.output if name and name not in stops)
     for end in ends:
         if end in stops:
             raise ExportError(f'extract_submodel: "{end}" is an input and an output; give another output')

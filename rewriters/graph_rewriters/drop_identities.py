@@ -6,12 +6,12 @@ from typing import Any
 import onnx
 from onnx import numpy_helper
 
+from rewriters.graph.opset import STANDARD, opset_of
 from rewriters.graph.scopes import rename_reads, subgraphs
 from rewriters.graph.value_types import value_types
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
 
 PLAIN_DROPOUT = 7  # from this opset on a Dropout does nothing unless it is told to train
-STANDARD = ("", "ai.onnx")
 Useless = Callable[[onnx.NodeProto], bool]
 
 
@@ -71,7 +71,7 @@ def _is_identity(node: onnx.NodeProto) -> bool:
 
 def _does_nothing(model: onnx.ModelProto) -> Useless:
     """Whether a node gives back what it gets, as far as the model says."""
-    opset = next((entry.version for entry in model.opset_import if entry.domain in STANDARD), 0)
+    opset = opset_of(model)
     types = value_types(model)
     given = {value.name for value in model.graph.input}
     constants = (tensor for tensor in model.graph.initializer if tensor.name not in given)

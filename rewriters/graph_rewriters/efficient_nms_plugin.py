@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import onnx
 
+from rewriters.graph.opset import add_domain, opset_of
+from rewriters.graph.scopes import rename_reads
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
 from rewriters.ops.graph_builder import FLOAT, INT64, GraphBuilder
 from rewriters.ops.nms_keep.threshold import float32_threshold
@@ -15,7 +17,8 @@ NODE = "EfficientNMS_TRT"
 FORMS = ("plugin", "onnx")
 FINAL = ("num_dets", "boxes", "scores", "labels")
 PREFIX = "efficient_nms"
-INT32 = onnx.TensorProto.INT32
+LEAST_OPSET = 17  # of our exports
+AXES_ARE_INPUTS = 18  # of ReduceMax, from this opset on
 
 
 @graph_rewriter(same_numbers=False)
@@ -41,24 +44,31 @@ def efficient_nms_plugin(
     if tuple(outputs) == FINAL:
         return model, ()
     classes = _check_decoded(outputs)
+    if max_output_boxes < 1:
+        raise InputError(f"efficient_nms_plugin: max_output_boxes is {max_output_boxes}, expected 1 or more")
+    opset = opset_of(model)
+    if opset < LEAST_OPSET:
+        raise ExportError(f"efficient_nms_plugin: the graph has opset {opset}, expected {LEAST_OPSET} or above")
     b = GraphBuilder(PREFIX)
-    raw = {name: f"{PREFIX}/decoded_{name}" for name in ("boxes", "scores")}
+    raw = {name: f"{PREFIX}/decoded_{name}" for name in FINAL}  # free the names of the contract
     _rename(model.graph, raw)
     scores = raw["scores"]
     if best_class_only:
-        best = b.ReduceMax(scores, b.constant([2]), keepdims=1)
+        best = _best_of_classes(b, scores, opset)
         first = b.Equal(
             b.Unsqueeze(b.ArgMax(scores, axis=2, keepdims=0), b.constant([2])), b.constant(np.arange(classes))
         )
-        scores = b.Where(first, best, b.constant(0.0, np.float32))
-    make = _plugin if form == "plugin" else _standard
+        scores = b.Where(first, best, b.constant(-1.0, np.float32))
     thresholds = (score_threshold, iou_threshold)
-    padded = make(b, raw["boxes"], scores, thresholds, max_output_boxes, class_agnostic=class_agnostic)
+    if form == "plugin":
+        padded = _plugin(b, raw["boxes"], scores, thresholds, max_output_boxes, class_agnostic=class_agnostic)
+        add_domain(model, PLUGIN_DOMAIN)
+    else:
+        best = _best_of_classes(b, scores, opset) if class_agnostic else ""
+        padded = _standard(b, raw["boxes"], scores, thresholds, max_output_boxes, best)
     batch = outputs["boxes"].type.tensor_type.shape.dim[0]
     _set_outputs(model.graph, b, padded, batch, max_output_boxes)
     model.graph.node.extend(b.nodes)
-    if form == "plugin":
-        model.opset_import.append(onnx.helper.make_opsetid(PLUGIN_DOMAIN, 1))
     what = NODE if form == "plugin" else "NonMaxSuppression"
     return model, (f"{what} and {len(b.nodes) - 1} nodes for the contract put behind boxes and scores",)
 
@@ -81,12 +91,21 @@ def _check_decoded(outputs: Mapping[str, onnx.ValueInfoProto]) -> int:
 
 
 def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
-    """Give values that were outputs of the graph other names, wherever the main graph's nodes name them."""
+    """Give values of the graph other names, wherever they are made or read, in subgraphs as well."""
     for node in graph.node:
-        for side in (node.input, node.output):
-            side[:] = [names.get(name, name) for name in side]
-    for value in graph.value_info:
-        value.name = names.get(value.name, value.name)
+        rename_reads(node, names)
+        node.output[:] = [names.get(name, name) for name in node.output]
+    for item in (*graph.value_info, *graph.initializer):
+        item.name = names.get(item.name, item.name)
+
+
+def _best_of_classes(b: GraphBuilder, scores: str, opset: int) -> str:
+    """[N, M, C] -> [N, M, 1]. The axes were an attribute before opset 18."""
+    if opset < AXES_ARE_INPUTS:
+        best: str = b.ReduceMax(scores, axes=[2], keepdims=1)
+    else:
+        best = b.ReduceMax(scores, b.constant([2]), keepdims=1)
+    return best
 
 
 def _plugin(
@@ -130,14 +149,15 @@ def _standard(
     scores: str,
     thresholds: tuple[float, float],
     slots: int,
-    *,
-    class_agnostic: bool,
+    best_of_classes: str,
 ) -> tuple[str, str, str, str]:
-    """The rows that NonMaxSuppression selects become a mask over all pairs of class and box; the best are gathered."""
+    """The rows that NonMaxSuppression selects become a mask over all pairs of class and box; the best are gathered.
+
+    `best_of_classes` [N, M, 1]: where the classes meet in NMS.
+    """
     middle = b.constant([1])
-    labels = b.ArgMax(scores, axis=2, keepdims=0) if class_agnostic else ""
-    by_class = b.ReduceMax(scores, b.constant([2]), keepdims=1) if class_agnostic else scores
-    by_class = b.Transpose(by_class, perm=[0, 2, 1])
+    labels = b.ArgMax(scores, axis=2, keepdims=0) if best_of_classes else ""
+    by_class = b.Transpose(best_of_classes or scores, perm=[0, 2, 1])
     selected = b.NonMaxSuppression(
         boxes,
         by_class,
@@ -182,7 +202,7 @@ def _set_outputs(
     slots: int,
 ) -> None:
     """The contract's outputs, by their names, in its order."""
-    rows = batch.dim_param or batch.dim_value
+    rows = batch.dim_param or (batch.dim_value if batch.HasField("dim_value") else None)
     shapes = ([rows], [rows, slots, 4], [rows, slots], [rows, slots])
     kinds = (INT64, FLOAT, FLOAT, INT64)
     names = dict(zip(padded, FINAL, strict=True))

@@ -8,10 +8,10 @@ import onnx
 from onnx import TensorProto, TypeProto, numpy_helper
 
 from rewriters.checks.onnxruntime_runs import run_once
+from rewriters.graph.opset import STANDARD
 from rewriters.graph.scopes import subgraphs
 from zoo.errors import ExportError
 
-STANDARD = ("", "ai.onnx")
 NUMBERS = "biuf"  # NumPy's kinds
 IR_VERSION = 10  # has all that an operator can need; the newest may be newer than ONNX Runtime
 

@@ -12,6 +12,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from rewriters.graph.drop_unused import drop_unused
+from rewriters.graph.opset import STANDARD
 from rewriters.graph.scopes import captured, subgraphs
 from rewriters.graph.value_types import value_types
 from rewriters.graph_rewriters.evaluate import evaluate
@@ -19,7 +20,6 @@ from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
 from zoo.errors import InputError
 
 MEGABYTE = 2**20
-STANDARD = ("", "ai.onnx")
 NEVER = (
     *("Bernoulli", "Dropout", "Multinomial"),  # others in each run
     *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),  # the same

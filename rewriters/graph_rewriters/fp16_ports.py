@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import onnx
 
+from rewriters.graph.opset import STANDARD
+
 HALF = "tensor(float16)"
-STANDARD = ("", "ai.onnx")
 
 
 class Ports:

@@ -87,7 +87,7 @@ def rewrite_graph(
     Raises InputError for an unknown name or a wrong option, naming the nearest, before anything runs; ExportError where
     a rewriter refuses the graph.
     """
-    chosen = [_chosen(step) for step in steps]
+    chosen = check_steps(steps)
     result = onnx.ModelProto()
     result.CopyFrom(model)
     done = []
@@ -95,6 +95,11 @@ def rewrite_graph(
         result, changes = rewriter.rewrite(result, **options)
         done.append(Rewritten(rewriter.name, tuple(changes)))
     return result, tuple(done)
+
+
+def check_steps(steps: Sequence[str | Mapping[str, Any]]) -> list[tuple[GraphRewriter, dict[str, Any]]]:
+    """The rewriters of the steps, with their options. Raises InputError as rewrite_graph does."""
+    return [_chosen(step) for step in steps]
 
 
 def _chosen(step: str | Mapping[str, Any]) -> tuple[GraphRewriter, dict[str, Any]]:

@@ -6,7 +6,10 @@ from typing import Any, Union, get_args, get_origin
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type: a class, X | Y, Sequence[X], Mapping[str, X] or Any. True is no int."""
+    """Whether a value is of a type: a class, X | Y, Sequence[X], Mapping[str, X] or Any.
+
+    True is no int; 1 is a float.
+    """
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
@@ -16,6 +19,8 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, Mapping) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())
     if origin is Sequence:
         return isinstance(value, Sequence) and not isinstance(value, str) and all(fits(one, inner[0]) for one in value)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 
 

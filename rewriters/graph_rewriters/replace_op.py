@@ -6,11 +6,10 @@ from typing import Any
 
 import onnx
 
+from rewriters.graph.opset import STANDARD, add_domain, opset_of
 from rewriters.graph.scopes import every_graph
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
 from zoo.errors import ExportError, InputError, nearest
-
-STANDARD = ("", "ai.onnx")
 
 
 @graph_rewriter(same_numbers=False)
@@ -23,11 +22,12 @@ def replace_op(
     attributes: Mapping[str, Any] | None = None,
     node: str = "*",
 ) -> Edited:
-    """Make every node of one operator a node of another, with the same inputs and outputs.
+    """Make every node of one operator, of any domain, a node of another, with the same inputs and outputs.
 
     `domain`: the new operator's; one of your own is added to the model's opsets. `attributes`: set, or removed where
     None; the others stay. `node`: only those named like this, with * and ?. Nodes in subgraphs count.
     """
+    domain = "" if domain in STANDARD else domain
     _check_known(model, new_op_type, domain)
     changed = _changed(attributes or {})
     nodes = [one for graph in every_graph(model.graph) for one in graph.node]
@@ -47,8 +47,8 @@ def replace_op(
         one.attribute.extend(sorted([*kept, *new], key=lambda attribute: attribute.name) if changed else kept)
         if one.SerializeToString(deterministic=True) != before:
             changes.append(f"{op_type} {one.name or one.output[0]} is now {_full(new_op_type, domain)}")
-    if changes and domain not in (entry.domain for entry in model.opset_import):
-        model.opset_import.append(onnx.helper.make_opsetid(domain, 1))
+    if changes and domain:
+        add_domain(model, domain)
     return model, changes
 
 
@@ -58,11 +58,9 @@ def _full(op_type: str, domain: str) -> str:
 
 def _check_known(model: onnx.ModelProto, op_type: str, domain: str) -> None:
     """Raises ExportError for a standard operator that the model's opset has not."""
-    versions = [entry.version for entry in model.opset_import if entry.domain in STANDARD]
-    if domain in STANDARD and versions and not onnx.defs.has(op_type, versions[0], ""):
-        raise ExportError(
-            f"replace_op: opset {versions[0]} has no operator {op_type}; for one of your own, give its domain"
-        )
+    opset = opset_of(model)
+    if not domain and opset and not onnx.defs.has(op_type, opset, ""):
+        raise ExportError(f"replace_op: opset {opset} has no operator {op_type}; for one of your own, give its domain")
 
 
 def _changed(attributes: Mapping[str, Any]) -> dict[str, onnx.AttributeProto | None]:

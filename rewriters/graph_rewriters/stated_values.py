@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import onnx
 
+from rewriters.graph.value_types import value_types
 from zoo.errors import ExportError
 
 
@@ -17,15 +18,9 @@ def stated_values(model: onnx.ModelProto, names: Iterable[str]) -> dict[str, onn
 
 
 def known_values(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
-    """What is known of the main graph's values: what it says, else what ONNX infers."""
-    graph, inferred = model.graph, onnx.shape_inference.infer_shapes(model, data_prop=True).graph
-    known = {
-        tensor.name: onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
-        for tensor in graph.initializer
-    }
-    for part in (inferred, graph):
-        known.update({value.name: value for value in (*part.value_info, *part.output, *part.input)})
-    return known
+    """What is known of the main graph's values, as it would be stated."""
+    types = value_types(model)
+    return {name: onnx.helper.make_value_info(name, kind) for name, kind in types.items()}
 
 
 def _complete(name: str, known: dict[str, onnx.ValueInfoProto]) -> onnx.ValueInfoProto:

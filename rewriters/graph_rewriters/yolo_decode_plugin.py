@@ -42,10 +42,10 @@ def yolo_decode_plugin(
         "anchors": [float(value) for value in anchors],
         "prenms_score_threshold": float(prenms_score_threshold),
     }
-    removed: list[str] = []
+    counts: list[int] = []
 
-    def cut(graph: gs.Graph) -> None:
-        before = {node.name: node.op for node in graph.nodes}
+    def put_node(graph: gs.Graph) -> None:
+        counts.append(len(graph.nodes))
         maps = _sigmoid_maps(graph, num_classes)
         batch = maps[0].shape[0]
         slots = _slots(maps)
@@ -55,16 +55,17 @@ def yolo_decode_plugin(
         graph.nodes.append(gs.Node(NODE, "YoloLayer", attributes, maps, outputs, domain=PLUGIN_DOMAIN))
         graph.outputs = outputs
         graph.cleanup().toposort()
-        removed.extend(before.keys() - {node.name for node in graph.nodes})
+        counts.append(len(graph.nodes) - 1)
 
-    result = edited(onnx.shape_inference.infer_shapes(model, data_prop=True), cut)
-    return result, (f"{len(removed)} nodes behind the head's sigmoid replaced by one {NODE}",)
+    result = edited(onnx.shape_inference.infer_shapes(model, data_prop=True), put_node)
+    before, after = counts
+    return result, (f"{before - after} nodes behind the head's sigmoid replaced by one {NODE}",)
 
 
 def _sigmoid_maps(graph: gs.Graph, num_classes: int) -> list[gs.Variable]:
     """The head's three maps, the finest first where the sizes are known."""
     channels = ANCHORS_OF_A_LEVEL * (BOX_AND_OBJECT + num_classes)
-    sigmoids = [node for node in graph.nodes if node.op == "Sigmoid" and node.i().op == "Conv"]
+    sigmoids = [node for node in graph.nodes if node.op == "Sigmoid" and _ends_a_head(node)]
     shapes = [node.outputs[0].shape for node in sigmoids]
     found = [
         node.outputs[0]
@@ -80,6 +81,12 @@ def _sigmoid_maps(graph: gs.Graph, num_classes: int) -> list[gs.Variable]:
     if all(isinstance(size, int) for value in found for size in value.shape[2:]):
         found.sort(key=lambda value: -value.shape[2] * value.shape[3])
     return found
+
+
+def _ends_a_head(sigmoid: gs.Node) -> bool:
+    """Whether it is behind a Conv whose result nobody else reads: x * sigmoid(x) is an activation."""
+    producers = sigmoid.inputs[0].inputs
+    return bool(producers) and producers[0].op == "Conv" and len(sigmoid.inputs[0].outputs) == 1
 
 
 def _slots(maps: Sequence[gs.Variable]) -> int | str:

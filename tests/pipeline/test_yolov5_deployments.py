@@ -90,6 +90,20 @@ class TestPluginLevel:
         outputs = {spec.name: spec.shape for spec in deployed.deployment.manifest.outputs}
         assert outputs["boxes"] == ("batch", 100, 4)
 
+    def test_its_standard_form_is_of_level_final_and_runs(self, tmp_path: Path) -> None:
+        section = {"plugin": {"name": "efficient_nms_plugin", "form": "onnx"}}
+        deployed = made(tmp_path, section=section, level="plugin", exporter="torchscript")
+        assert deployed.record.verdict == "passed"
+        assert deployed.record.summary("pipeline").matched > 10
+        assert deployed.deployment.manifest.output_level == "final"
+        with load(deployed.place) as model:
+            assert len(model(cv2.imread(str(PICTURES[0])))) > 0
+
+    def test_the_oldest_opset(self, tmp_path: Path) -> None:
+        section = {"plugin": {"name": "efficient_nms_plugin"}}
+        deployed = made(tmp_path, section=section, level="plugin", exporter="torchscript", opset=17)
+        assert deployed.record.summary("graph").matched > 50
+
     def test_wrong_attributes_are_not_published(self, tmp_path: Path) -> None:
         wrong = {"plugin": {"name": "yolo_decode_plugin", "max_stride": 31}}
         with pytest.raises(GateError, match="nothing was published"):
@@ -178,6 +192,10 @@ class TestGraphRewritersOfAConfig:
         props = {entry.key: entry.value for entry in onnx.load(deployed.place / "model.onnx").metadata_props}
         assert props["owner"] == "somebody"
         assert props["zooport.name"] == "yolov5n_digits"
+
+    def test_the_precision_is_not_their_business(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="cast_precision changes the precision behind the target's back"):
+            made(tmp_path, section={"graph_rewriters": ["cast_precision"]})
 
     def test_an_unknown_one(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match='unknown graph rewriter "fold"; nearest: "fold_constants"'):

@@ -1,6 +1,7 @@
 """tools/rewrite_graph.py: steps, the comparison, what is written, and one line for each mistake."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def test_long_lists_are_cut(rewrite: Rewrite, tmp_path: Path) -> None:
 def test_the_list(rewrite: Rewrite, tmp_path: Path) -> None:
     done = rewrite("--list", "--json", "list.json")
     assert done.code == 0
-    assert "replace_op: Make every node of one operator a node of another" in done.out
+    assert "replace_op: Make every node of one operator, of any domain, a node of another" in done.out
     assert "    max_bytes: int; default 1048576\n" in done.out
     assert "    op_type: str; required\n" in done.out
     names = [one["name"] for one in json.loads((tmp_path / "list.json").read_text(encoding="utf-8"))["rewriters"]]
@@ -158,3 +159,25 @@ def test_a_place_that_cannot_be_written(rewrite: Rewrite, tmp_path: Path) -> Non
     assert done.code == 2
     assert done.err.count("\n") == 1
     assert "/sys/kernel/b.onnx: cannot be written" in done.err
+
+
+def test_a_tensor_that_is_named_like_a_number(rewrite: Rewrite, tmp_path: Path) -> None:
+    graph = model("small (float[4] x) => (float[4] y) { t12 = Relu(x)  y = Neg(t12) }")
+    for node in graph.graph.node:
+        for side in (node.input, node.output):
+            side[:] = ["12" if name == "t12" else name for name in side]
+    onnx.save(graph, tmp_path / "m.onnx")
+    done = rewrite("m.onnx", "out.onnx", "--step", "extract_submodel", "outputs=12")
+    assert (done.code, done.err) == (0, "")
+    assert [value.name for value in onnx.load(tmp_path / "out.onnx").graph.output] == ["12"]
+
+
+def test_out_that_is_no_plain_file_is_not_replaced(rewrite: Rewrite, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = rewrite("a.onnx", "pipe", "--step", "drop_identities")
+    assert (done.code, done.err) == (2, "error: pipe: not a file in an existing folder; give one\n")
+    (tmp_path / "target.onnx").write_bytes(b"old")
+    (tmp_path / "link.onnx").symlink_to("target.onnx")
+    assert rewrite("a.onnx", "link.onnx", "--step", "drop_identities").code == 0
+    assert (tmp_path / "link.onnx").is_symlink()
+    assert len(onnx.load(tmp_path / "target.onnx").graph.node) == 3

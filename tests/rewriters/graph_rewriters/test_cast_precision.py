@@ -109,7 +109,7 @@ def test_constants_that_are_nodes_and_sizes_that_are_not_cast() -> None:
         { t = Constant<value_floats = [1.0, 2.0]>()  s = Shape(x)  y = Add(x, t) }"""
     )
     after, _ = cast(before)
-    assert ops(after) == ["Shape", "Cast", "Constant", "Add", "Cast"]
+    assert ops(after) == ["Shape", "Cast", "Add", "Cast"]
 
 
 def test_names_that_are_taken() -> None:
@@ -130,3 +130,10 @@ def test_refusals() -> None:
         rewritten(before, {"name": FP16, "precision": "int8"})
     with pytest.raises(ExportError, match='keep: no node is or is named "Relo"; nearest: "Relu"'):
         rewritten(before, {"name": FP16, "keep": ["Relo"]})
+
+
+def test_a_large_constant_behind_another_operator_is_seen() -> None:
+    text = "g (float[4] x) => (float[4] y) <int64[1] axis = {0}, float large = {1000000}>"
+    before = model(f"{text} {{ c = Unsqueeze(large, axis)  y = Mul(x, c) }}")
+    after, _ = rewritten(before, "cast_precision", same=False)
+    assert "Cast" not in ops(after)

@@ -275,3 +275,18 @@ def test_two_pieces_together_are_the_whole(model: onnx.ModelProto, data: st.Data
             known.update(run(piece, {name: known[name] for name in names(piece.graph.input)}))
     for name in ends:
         np.testing.assert_array_equal(known[name], whole[name])
+
+
+def test_inputs_and_outputs_that_are_left_out_connect_nothing() -> None:
+    model = parsed("""
+        small (float[4] a, float[4] b) => (float[4] y, bool[4] mask)
+        {
+            dropped, mask = Dropout(b)
+            most = ReduceMax <keepdims = 0> (a)
+            y = Clip(a, , most)
+        }
+    """)
+    model.graph.node[0].output[0] = ""
+    piece, _ = rewrite_graph(model, [{"name": "extract_submodel", "inputs": "a", "outputs": "y"}])
+    assert [value.name for value in piece.graph.input] == ["a"]
+    assert [node.op_type for node in piece.graph.node] == ["ReduceMax", "Clip"]

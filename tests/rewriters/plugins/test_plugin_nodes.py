@@ -124,7 +124,7 @@ def same_detections(found: list[tuple[np.ndarray, ...]], images: Tensor) -> None
 def test_attributes_wrong_by_one_are_found(decoded: onnx.ModelProto, wrong: dict[str, Any]) -> None:
     plugin, _ = rewrite_graph(decoded, [{**DECODE, **wrong}])
     images = scenes(4, *SIZE, seed=3)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="Arrays are not equal|Not equal to tolerance"):
         same_detections(decoded_sets(plugin, images), images)
 
 
@@ -216,9 +216,53 @@ def test_the_numpy_nms_keeps_what_torchvision_keeps() -> None:
         generator = torch.Generator().manual_seed(seed)
         corners = torch.rand(80, 2, generator=generator) * 50
         boxes = torch.cat((corners, corners + torch.rand(80, 2, generator=generator) * 30), dim=1)
-        scores = torch.randint(0, 40, (80,), generator=generator) / 40  # with ties
-        scores = scores + torch.arange(80) * -1e-4
+        scores = torch.randint(0, 40, (80,), generator=generator) / 40
+        scores = scores + torch.arange(80) * -1e-4  # torchvision promises no order of equal scores
         labels = torch.randint(0, 3, (80,), generator=generator)
         want = batched_nms(boxes, scores, labels, 0.4)
         got = class_nms(boxes.numpy(), scores.numpy(), labels.numpy(), 0.4)
         assert got.tolist() == want.tolist()
+
+
+def test_of_equal_scores_the_lowest_index_is_kept() -> None:
+    boxes = np.array([[0, 0, 10, 10], [0, 0, 10, 9], [20, 0, 30, 10]], np.float32)
+    assert class_nms(boxes, np.full(3, 0.5, np.float32), np.zeros(3, int), 0.5).tolist() == [0, 2]
+
+
+DECODED = """
+    small (bool[1] flag, float[N, M, 4] given, float[N, M, 2] labels)
+        => (float[N, M, 4] boxes, float[N, M, 2] scores)
+    {
+        boxes = Identity(given)
+        num_dets = Sigmoid(labels)
+        once = Squeeze(flag)
+        scores = If(once) <then_branch = a () => (float[N, M, 2] t) { t = Identity(num_dets) },
+                           else_branch = b () => (float[N, M, 2] e) { e = Neg(num_dets) }>
+    }
+"""
+
+
+@pytest.mark.parametrize("opset", [17, 18, 24])
+@pytest.mark.parametrize("form", ["plugin", "onnx"])
+@pytest.mark.parametrize("agnostic", [False, True])
+def test_nms_behind_any_graph_of_level_decoded(form: str, agnostic: bool, opset: int) -> None:
+    """The contract's names are taken inside, a subgraph reads one of them; old and new opsets."""
+    graph = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : {opset}]>\n{DECODED}'.replace("labels", "x"))
+    step = {**NMS, "form": form, "class_agnostic": agnostic, "score_threshold": 0, "max_output_boxes": 4}
+    final, _ = rewrite_graph(graph, [step])
+    onnx.checker.check_model(final, full_check=True)
+    assert sum(entry.domain == PLUGIN_DOMAIN for entry in final.opset_import) == (form == "plugin")
+
+
+def test_a_threshold_of_zero_makes_no_candidates_of_other_classes(decoded: onnx.ModelProto) -> None:
+    step = {**NMS, "score_threshold": 0.0, "iou_threshold": 1.0, "max_output_boxes": 2000}
+    images = scenes(1, *SIZE)
+    final, _ = rewrite_graph(decoded, [step])
+    num, *_ = reference_evaluator(final).run(None, {"images": images.numpy()})
+    anchors = outputs(contract(small_yolov5(), "decoded"), images)[1].shape[1]
+    assert num.tolist() == [anchors]
+
+
+def test_whole_numbers_are_anchors_too(decoded: onnx.ModelProto) -> None:
+    plugin, _ = rewrite_graph(decoded, [{**DECODE, "anchors": [int(value) for value in FLAT]}])
+    assert len(plugin_nodes(plugin)) == 1
