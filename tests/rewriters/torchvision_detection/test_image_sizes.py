@@ -84,7 +84,9 @@ def region_that_torchvision_takes(size: tuple[int, int]) -> bool:
     return min(64 / shorter, 96 / longer) * shorter >= 1
 
 
-SIDES = st.one_of(st.integers(32, 128), st.sampled_from([1, 2, 3, 127, 128]))
+# Thin regions are examples of their own: clipped to one, boxes have no width, and what torchvision's batched_nms keeps
+# of those hangs on the rounding of its offsets (docs/rewriters.md).
+SIDES = st.integers(32, 128)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
