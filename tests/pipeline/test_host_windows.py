@@ -1,8 +1,12 @@
 """Which windows a target lets the backend cut."""
 
-import pytest
+from pathlib import Path
 
-from pipeline.host_windows import host_windows, images_spec
+import onnx
+import pytest
+import torch
+
+from pipeline.host_windows import export_window, host_windows, images_spec
 from tests.rewriters.small_models import fixed_target, small_segmentor
 from zoo.errors import InputError
 from zoo.target import AxisRange
@@ -39,3 +43,21 @@ def test_a_window_batch_in_the_graph_needs_a_fixed_size() -> None:
 def test_the_images_of_a_target() -> None:
     target = fixed_target(64, 96).with_(width=AxisRange(48, 96, 200), batch=AxisRange.fixed(2))
     assert images_spec(target).shape == (2, 3, 64, "width")
+
+
+def test_graph_rewriters_act_on_the_windows_file(tmp_path: Path) -> None:
+    target = fixed_target(64, 96, exporter="torchscript", slide="host")
+    windows = host_windows(MODEL, target)
+    assert windows is not None
+    record = export_window(
+        MODEL,
+        target,
+        windows,
+        tmp_path / "m.onnx",
+        images=torch.rand(2, 3, 64, 96),
+        required_rewriters=(),
+        graph_rewriters=[{"name": "set_metadata", "props": {"owner": "somebody"}}],
+        metadata={},
+    )
+    assert "graph.set_metadata" in {fired.name for fired in record.rewriters}
+    assert [entry.value for entry in onnx.load(tmp_path / "m.onnx").metadata_props] == ["somebody"]
