@@ -59,6 +59,7 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/mypy tools/*.py
 	MYPYPATH=.:benchmarks $(BIN)/mypy benchmarks/*.py
+	MYPYPATH=. $(BIN)/mypy docs/*.py
 	$(BIN)/lint-imports --no-cache
 
 format: $(INSTALLED)

@@ -75,8 +75,8 @@ def export_window(
     *,
     images: Tensor,
     required_rewriters: Sequence[str | Mapping[str, Any]],
-    graph_rewriters: Sequence[str | Mapping[str, Any]],
     metadata: Mapping[str, str],
+    graph_rewriters: Sequence[str | Mapping[str, Any]] = (),
 ) -> ExportRecord:
     """Write the ONNX file of one window's model. `target` and `images` [N, 3, H, W] are those of the whole images.
 
