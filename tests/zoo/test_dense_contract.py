@@ -48,7 +48,7 @@ def test_the_rule_has_the_models_own_thresholds(family: str) -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(InputError, match="model Conv2d: expected a torchvision R-CNN or RetinaNet, FCOS, SSD for task"):
+    with pytest.raises(InputError, match="model Conv2d: expected a torchvision R-CNN or RetinaNet, FCOS, SSD, YOLOv5"):
         contract_module(nn.Conv2d(1, 1, 1), task(), "final", {})
     with pytest.raises(InputError, match="model RetinaNet: expected a torchvision R-CNN for task instance-seg"):
         contract_module(small_detector("retina_net"), task("InstanceSegmentation"), "final", {})

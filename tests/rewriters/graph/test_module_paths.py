@@ -108,7 +108,7 @@ def test_a_shared_module_has_its_first_name() -> None:
     assert "" not in names  # the wrapper's own
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
 def test_the_exporters_own_keys_are_gone(exporter: str, tmp_path: Path) -> None:
     export(
         contract(small_faster_rcnn()), fixed_target(64, 96, exporter=exporter), tmp_path / "m.onnx", detection_specs(20)

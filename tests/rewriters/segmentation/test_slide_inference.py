@@ -45,7 +45,7 @@ SPACE: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(
     **SPACE,
     seed=st.integers(0, 100),
@@ -97,7 +97,7 @@ def test_segments_cover_the_axis_once_and_know_their_windows(size: int, crop: in
             assert part.windows == tuple(w for w, start in enumerate(starts) if start <= i < start + crop)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     size=st.tuples(st.integers(1, 400), st.integers(1, 400)),
     crop=st.tuples(st.integers(1, 120), st.integers(1, 120)),
@@ -137,7 +137,7 @@ def test_coarse_windows_are_joined_as_resized_ones(
     torch.testing.assert_close(got, (total / count).float(), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("few", [coarse_windows.FEW, 1])
 def test_coarse_logits_are_joined_by_one_product_for_each_axis(exporter: str, few: int, tmp_path: Path) -> None:
     """Neither where one matrix makes all rows nor where blocks of rows do."""
@@ -254,7 +254,7 @@ def test_windows_whose_pools_do_not_divide(exporter: str, architecture: str, siz
 DYNAMIC = fixed_target(50, 70).with_(height=AxisRange(32, 50, 200), width=AxisRange(32, 70, 200))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     height=st.integers(32, 90),
     width=st.integers(32, 90),

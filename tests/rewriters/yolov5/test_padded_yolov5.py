@@ -84,9 +84,8 @@ def test_empty_full_and_unfilled_slots(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("level", "exporter"),
     [
-        ("final", "dynamo"),
         *[(level, "torchscript") for level in SPECS],
-        *[pytest.param(level, "dynamo", marks=pytest.mark.slow) for level in ("decoded", "raw")],
+        *[pytest.param(level, "dynamo", marks=pytest.mark.slow) for level in SPECS],
     ],
 )
 def test_onnxruntime_equals_unpatched_at_any_size_and_batch(exporter: str, level: str, tmp_path: Path) -> None:
@@ -98,7 +97,7 @@ def test_onnxruntime_equals_unpatched_at_any_size_and_batch(exporter: str, level
         same_outputs(module, level, tmp_path / "m.onnx", scenes(count, height, width, seed=7))
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
 def test_a_fixed_size_and_batch(exporter: str, tmp_path: Path) -> None:
     module = contract(small_yolov5(class_agnostic=True))
     target = fixed_target(*SIZE, exporter=exporter, batch=AxisRange.fixed(2))
