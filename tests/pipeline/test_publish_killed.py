@@ -99,7 +99,7 @@ def test_killed_at_every_file_operation(publisher: Publisher, tmp_path: Path, mo
     assert expected <= seen <= expected | {None}
 
 
-@pytest.mark.parametrize("mode", ["exchange", "aside"])
+@pytest.mark.parametrize("mode", ["exchange", pytest.param("aside", marks=pytest.mark.slow)])
 def test_killed_at_random_moments(publisher: Publisher, tmp_path: Path, mode: str) -> None:
     place = tmp_path / "killed" / "place"
     chance = random.Random(0)

@@ -130,6 +130,7 @@ class TestRestores:
         assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_another_thread_finds_the_same_things_with_onednn_on(tmp_path: Path) -> None:
     """The default: during a dynamo export the last bits of convolutions move, by no more than this."""
     module = contract(small_faster_rcnn())

@@ -155,6 +155,7 @@ def test_two_processes_give_exactly_the_figures_of_one(voc: Tiny, evaluate: Eval
     assert run.stdout.count("7 images of VOCSegmentation") == 1, "the first process reports"
 
 
+@pytest.mark.slow
 def test_two_processes_without_a_metric(voc: Tiny) -> None:
     config = voc.config.read_text().replace("evaluator =", "_evaluator =")
     voc.config.write_text(config)

@@ -42,7 +42,7 @@ def predict(capsys: pytest.CaptureFixture[str]) -> Tool:
     return in_this_process(tool("predict"), capsys)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
 def test_both_forms_are_deployed_and_agree(slide: Tiny, deploy: Tool, exporter: str) -> None:
     arguments = slide.with_images("--exporter", exporter, "--opset", 18)
     host = deploy([*arguments, "--slide", "host", "--window-batch", "3"])

@@ -172,7 +172,7 @@ def test_an_encode_decode_of_its_own_is_kept() -> None:
     torch.testing.assert_close(got, expected, atol=1e-5 * expected.abs().max().item(), rtol=0)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("accumulate", "blend"), [("segments", "constant"), ("segments", "gaussian"), ("pad", "gaussian")]
 )
@@ -230,7 +230,7 @@ def test_onnxruntime_equals_it_over_the_shape_space(
     np.testing.assert_allclose(got, expected, atol=1e-5 * np.abs(expected).max(), rtol=0)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("architecture", "sizes"), [("psp", "dynamic"), ("uper", "fixed")])
 def test_windows_whose_pools_do_not_divide(exporter: str, architecture: str, sizes: str, tmp_path: Path) -> None:
     """The heads' pyramids of 1, 2, 3 and 6 cells, on the maps of windows of 49 by 65."""

@@ -137,10 +137,18 @@ def test_decoded_boxes_are_in_pixels_of_the_tensor_given(family: str) -> None:
             assert distance.min() < 1e-3
 
 
-EXPORTED = [(family, exporter) for family in ("retina_net", "fcos", "ssd") for exporter in ("torchscript", "dynamo")]
+EXPORTED = [
+    pytest.param(
+        (family, exporter),
+        id=f"{family}-{exporter}",
+        marks=pytest.mark.slow if exporter == "dynamo" and family != "fcos" else (),
+    )
+    for family in ("retina_net", "fcos", "ssd")
+    for exporter in ("torchscript", "dynamo")
+]
 
 
-@pytest.fixture(scope="module", params=EXPORTED, ids="-".join)
+@pytest.fixture(scope="module", params=EXPORTED)
 def exported(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, Path, ExportRecord]:
