@@ -97,6 +97,17 @@ def test_segments_cover_the_axis_once_and_know_their_windows(size: int, crop: in
             assert part.windows == tuple(w for w, start in enumerate(starts) if start <= i < start + crop)
 
 
+def test_the_number_of_windows_alone_grows_faster_than_their_area() -> None:
+    """Why latency in the graph misses the exponent 1.1 from 512x512 to 2048x2048 (docs/rewriters.md): crop 512, stride
+    341. What joins the windows has no part in this; from 9 windows on they grow as the area does.
+    """
+    sides = (512, 768, 1024, 1448, 2048)
+    counts = [len(window_starts(side, 512, 341)) ** 2 for side in sides]
+    assert counts == [1, 4, 9, 16, 36]
+    assert np.log(counts[-1]) / np.log(16) == pytest.approx(1.29, abs=0.01)
+    assert np.log(counts[-1] / counts[2]) / np.log(4) == pytest.approx(1.0, abs=0.01)
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     size=st.tuples(st.integers(1, 400), st.integers(1, 400)),
