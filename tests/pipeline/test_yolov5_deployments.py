@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "configs/detection/yolov5n_digits.py"
 PICTURES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))
 STATIC = {axis: AxisRange.fixed(size) for axis, size in (("batch", 1), ("height", 320), ("width", 320))}
-DYNAMIC = {"batch": AxisRange(1, 3, 3), "height": AxisRange(320, 320, 416), "width": AxisRange(320, 320, 416)}
+DYNAMIC = {"batch": AxisRange(1, 3, 3), "height": AxisRange(256, 320, 640), "width": AxisRange(256, 320, 640)}
 
 
 def made(tmp_path: Path, images: int = 2, section: dict[str, Any] | None = None, **target: Any) -> Any:
