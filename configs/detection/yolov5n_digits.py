@@ -16,7 +16,7 @@ model = dict(
     anchors=[[(26, 42), (34, 48), (34, 58)], [(44, 56), (40, 68), (50, 66)], [(50, 80), (62, 78), (74, 100)]],
     score_thresh=0.05,
     nms_thresh=0.5,
-    topk_candidates=300,
+    topk_candidates=1000,
     detections_per_img=100,
 )
 checkpoint = "../../zoo/weights/yolov5n_digits.safetensors"
