@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 import onnx
 
+from rewriters.graph.scopes import captured
+
 
 def reads(node: onnx.NodeProto) -> Iterator[str]:
-    """The names of the values that a node reads, those inside its subgraphs included."""
+    """The names of the values that a node reads, and of those that its subgraphs read of the graphs around."""
     yield from filter(None, node.input)  # an input that is left out has no name
-    for attribute in node.attribute:
-        if attribute.type == onnx.AttributeProto.GRAPH:
-            for inner in attribute.g.node:
-                yield from reads(inner)
-            yield from (output.name for output in attribute.g.output)
+    yield from captured(node)

@@ -147,7 +147,7 @@ def test_nms_behind_the_decoded_graph_gives_the_contract(
         assert [node.op_type for node in plugin_nodes(final)] == ["EfficientNMS_TRT"]
     for array, tensor in zip(got, want, strict=True):
         assert array.dtype == tensor.numpy().dtype
-        np.testing.assert_allclose(array, tensor.numpy(), atol=5e-3)
+        np.testing.assert_allclose(array, tensor.numpy(), atol=5e-3 if array.ndim == 3 else 1e-4)  # boxes in pixels
     assert "put behind boxes and scores" in record.changes[0]
     again, (nothing,) = rewrite_graph(final, [{**NMS, "form": form}])
     assert (again.SerializeToString(), nothing.changes) == (final.SerializeToString(), ())
