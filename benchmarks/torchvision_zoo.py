@@ -3,7 +3,7 @@
 For each architecture, with calibrated random weights on shipped pictures: export time, peak memory, nodes and file size
 by both exporters; then the latency of our graph (dynamo), of torch's plain torchscript export of the unpatched model,
 of eager PyTorch and of torch.compile, interleaved, at 320 and 800 px, batch 1 and 4, with 1 and 2 threads. Each
-architecture, size and batch is a process of its own; a cell that fails says why.
+architecture and size is a process of its own; a cell that fails says why.
 
     python benchmarks/torchvision_zoo.py --page docs/measured/torchvision_zoo.md
 
@@ -11,6 +11,7 @@ The script may be interrupted: cells are kept in --state and done once. Exit cod
 """
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -48,9 +49,9 @@ from zoo.target import AxisRange, Target
 SIZES = {"320": (256, 320), "800": (608, 800)}
 BATCHES = (1, 4)
 THREADS = (1, 2)
-ROUNDS = {("320", 1): 11, ("320", 4): 5, ("800", 1): 5, ("800", 4): 5}
+ROUNDS = {("320", 1): 11, ("320", 4): 5, ("800", 1): 5, ("800", 4): 3}
 EXPORTERS = ("dynamo", "torchscript")
-LIMIT = 1800  # seconds of a cell
+LIMIT = 3600  # seconds of a cell
 OF_EAGER = 0.95
 # Of the plain export's latency, at batch 1 with 2 threads, by size.
 OF_PLAIN: Mapping[str, Mapping[str, float]] = {
@@ -74,25 +75,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("architectures", nargs="*", help="default: all")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--batches", nargs="+", type=int, choices=BATCHES, default=list(BATCHES))
     parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/torchvision_zoo.json")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--cell", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.cell:
         warnings.simplefilter("ignore")
-        architecture, size, batch = args.cell.split()
-        print(json.dumps(_cell(architecture, size, int(batch))))
+        print(json.dumps(_cell(*args.cell.split())))
         return 0
     state = state_of(args.state, made_of(), "torch", "torchvision", "onnxruntime")
-    for batch in args.batches:
-        for size in args.sizes:
-            for architecture in args.architectures or ARCHITECTURES:
-                key = f"{architecture} {size} {batch}"
-                if key not in state:
-                    state[key] = _in_a_process(key)
-                    keep(state, args.state)
-                    print(f"{key}: {state[key].get('failed', 'done')}", flush=True)
+    for size in args.sizes:
+        for architecture in args.architectures or ARCHITECTURES:
+            key = f"{architecture} {size}"
+            if key not in state:
+                state[key] = _in_a_process(key)
+                keep(state, args.state)
+                print(f"{key}: {state[key].get('failed', 'done')}", flush=True)
     cells = {key: cell for key, cell in state.items() if isinstance(cell, dict)}
     exports, latencies, held = _exports(cells), *_latencies(cells)
     print(f"{exports}\n\n{latencies}")
@@ -124,20 +122,30 @@ def _in_a_process(key: str) -> dict[str, Any]:
     return content
 
 
-def _cell(architecture: str, size: str, batch: int) -> dict[str, Any]:
+def _cell(architecture: str, size: str) -> dict[str, Any]:
     model = calibrated(architecture, SIZES[size])
-    module, images = PlainDetector(model).eval(), pictures(batch, SIZES[size])
-    cell: dict[str, Any] = {"exports": {}, "latency": {}}
-    begin = time.perf_counter()
-    plain = plain_export(module, images)
-    cell["exports"]["plain"] = _file(plain, time.perf_counter() - begin)
+    module, exports = PlainDetector(model).eval(), {}
+    plain = {}
+    for batch in reversed(BATCHES):  # the file of a batch of one is the one whose figures stay
+        begin = time.perf_counter()
+        plain[batch] = plain_export(module, pictures(batch, SIZES[size]))
+        exports["plain"] = _file(plain[batch], time.perf_counter() - begin)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         for exporter in reversed(EXPORTERS):  # the file of dynamo stays
-            cell["exports"][exporter] = export_ours(model, architecture, exporter, SIZES[size], path)
+            exports[exporter] = export_ours(model, architecture, exporter, SIZES[size], path)
         ours = path.read_bytes()
+    latency = {str(batch): _latency(module, ours, plain[batch], size, batch) for batch in BATCHES}
+    return {"exports": exports, "latency": latency}
+
+
+def _latency(module: Any, ours: bytes, plain: bytes, size: str, batch: int) -> dict[str, Any]:
+    """By number of threads: milliseconds of each run, and ours as a part of each other one."""
+    images = pictures(batch, SIZES[size])
     feed = {"images": images.numpy()}
+    torch.compiler.reset()  # or the second batch would make the first one's axis dynamic
     eager, compiled = _inference(module, images), _inference(torch.compile(module), images)
+    found = {}
     for threads in reversed(THREADS):
         torch.set_num_threads(threads)
         runs: dict[str, Callable[[], Any]] = {
@@ -146,12 +154,13 @@ def _cell(architecture: str, size: str, batch: int) -> dict[str, Any]:
             "eager": eager,
             "compile": compiled,
         }
-        seconds = interleaved(runs, ROUNDS[size, batch], warm_up=1)
-        cell["latency"][str(threads)] = {
+        # once before the first round, where torch compiles; short runs are warmed up in each round
+        seconds = interleaved(runs, ROUNDS[size, batch], warm_up=1 if threads == max(THREADS) else 0)
+        found[str(threads)] = {
             "ms": {name: 1e3 * statistics.median(values) for name, values in seconds.items()},
             "of": {name: ratio(seconds, "ours", name) for name in runs if name != "ours"},
         }
-    return cell
+    return found
 
 
 def export_ours(model: Any, architecture: str, exporter: str, size: tuple[int, int], path: Path) -> dict[str, Any]:
@@ -184,8 +193,8 @@ def _inference(module: Any, images: Tensor) -> Callable[[], Any]:
 def _exports(cells: Mapping[str, Any]) -> str:
     lines = ["| architecture | px | exporter | s | of plain | peak MiB | nodes | file MiB |", "|---" * 8 + "|"]
     for key, cell in cells.items():
-        architecture, size, batch = key.split()
-        if "failed" in cell or batch != str(BATCHES[0]):
+        architecture, size = key.split()
+        if "failed" in cell:
             continue
         plain = cell["exports"]["plain"]["seconds"]
         for name, export in cell["exports"].items():
@@ -201,12 +210,13 @@ def _latencies(cells: Mapping[str, Any]) -> tuple[str, bool]:
     head = "| architecture | px | batch | threads | ours ms | of plain | of eager | of torch.compile | target |"
     lines, held = [head, "|---" * 9 + "|"], True
     for key, cell in cells.items():
-        architecture, size, batch = key.split()
+        architecture, size = key.split()
         if "failed" in cell:
-            lines.append(f"| {architecture} | {size} | {batch} | | {cell['failed']} | | | | missed |")
+            lines.append(f"| {architecture} | {size} | | | {cell['failed']} | | | | missed |")
             held = False
             continue
-        for threads, latency in cell["latency"].items():
+        for batch, threads in itertools.product(map(str, BATCHES), map(str, reversed(THREADS))):
+            latency = cell["latency"][batch][threads]
             of, word = latency["of"], ""
             if (batch, threads) == ("1", "2"):
                 good = of["plain"] <= OF_PLAIN[architecture].get(size, float("inf")) and of["eager"] < OF_EAGER
@@ -220,11 +230,7 @@ def _latencies(cells: Mapping[str, Any]) -> tuple[str, bool]:
 
 def _plot(cells: Mapping[str, Any], path: Path) -> None:
     """Ours as a part of the plain export and of eager, at batch 1 with 2 threads."""
-    rows = [
-        (key.removesuffix(" 1"), cell["latency"]["2"]["of"])
-        for key, cell in cells.items()
-        if "failed" not in cell and key.endswith(" 1")
-    ]
+    rows = [(key, cell["latency"]["1"]["2"]["of"]) for key, cell in cells.items() if "failed" not in cell]
     figure, axes = plt.subplots(figsize=(9, 1 + 0.3 * len(rows)), layout="constrained")
     places = range(len(rows))
     axes.barh([place - 0.2 for place in places], [of["plain"] for _, of in rows], 0.4, label="of the plain export")
