@@ -74,7 +74,7 @@ def session_of(form: str, operator: str, feed: Mapping[str, Any], given: Mapping
         onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
         for name, value in feed.items()
     ]
-    outputs = [onnx.helper.make_tensor_value_info(result, BOOL if "Nms" in operator else FLOAT, None)]
+    outputs = [onnx.helper.make_tensor_value_info(str(result), BOOL if "Nms" in operator else FLOAT, None)]
     graph = onnx.helper.make_graph(builder.nodes, operator, inputs, outputs)
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=10)
     options = ort.SessionOptions()

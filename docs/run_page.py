@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from rewriters.graph_rewriters import GRAPH_REWRITERS
+from rewriters.symbolic.declaration import SYMBOLIC_REWRITERS
+from rewriters.symbolic.kernels import KERNELS
 
 
 def run_page(page: Path) -> dict[str, Any]:
-    """The names that the page's code defines. Graph rewriters that it registers are taken out again."""
-    registered = dict(GRAPH_REWRITERS)
+    """The names that the page's code defines. Rewriters and kernels that it registers are taken out again."""
+    registered, symbolic, kernels = dict(GRAPH_REWRITERS), list(SYMBOLIC_REWRITERS), dict(KERNELS)
     names: dict[str, Any] = {"__name__": page.stem}
     text = page.read_text(encoding="utf-8")
     try:
@@ -19,4 +21,7 @@ def run_page(page: Path) -> dict[str, Any]:
     finally:
         GRAPH_REWRITERS.clear()
         GRAPH_REWRITERS.update(registered)
+        SYMBOLIC_REWRITERS[:] = symbolic
+        KERNELS.clear()
+        KERNELS.update(kernels)
     return names

@@ -4,6 +4,7 @@ import copy
 import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -19,11 +20,16 @@ import rewriters.torchvision_detection
 import rewriters.yolov5  # noqa: F401  # the four declare the rewriters
 from rewriters.checks import check_graph
 from rewriters.engine.overrides import check_overrides
+from rewriters.engine.rewriter import Rewriter
 from rewriters.engine.rewriting import EXPORT_LOCK, Session, rewriting
 from rewriters.export_record import ExportRecord, Fired, peak_memory
 from rewriters.graph import finish
+from rewriters.graph.expand_operators import all_nodes
 from rewriters.graph.module_paths import traced_names
-from rewriters.ops.operator import dynamo_nodes, torchscript_nodes
+from rewriters.ops.operator import DOMAIN, dynamo_nodes, torchscript_nodes
+from rewriters.symbolic import operators_for, symbolic_for
+from rewriters.symbolic.declaration import SymbolicRewriter, other_opsets
+from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
 from zoo.errors import ExportError, InputError, ZooportError, nearest
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
@@ -67,6 +73,7 @@ def export_onnx(
             _check_required(names, session)
             check_overrides(module, session.rewriters)
             model = _traced(_twin(module), target, example, [spec.name for spec in output_specs])
+        session.hits.update(_translated(model, target))
         _check_hits(names, session)
         model = finish(model, target, output_specs, metadata or {}, traced_names(module))
         check_graph(model, target, {name: tensor.numpy() for name, tensor in example.items()}, output_specs)
@@ -77,7 +84,7 @@ def export_onnx(
         opset=target.opset,
         rewriters=tuple(
             Fired(rewriter.name, rewriter.reason, session.hits[rewriter.name])
-            for rewriter in session.rewriters
+            for rewriter in _in_force(session)
             if session.hits[rewriter.name]
         ),
         warnings=tuple(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)),
@@ -113,10 +120,21 @@ def _check_call(module: nn.Module, target: Target, example: Mapping[str, Tensor]
 
 
 def _check_required(names: Sequence[str], session: Session) -> None:
-    known = [rewriter.name for rewriter in session.rewriters]
+    known = [rewriter.name for rewriter in _in_force(session)]
     for name in names:
         if name not in known:
             raise InputError(f'unknown rewriter "{name}" for this target; {nearest(name, known)}')
+
+
+def _in_force(session: Session) -> list[Rewriter | SymbolicRewriter]:
+    return [*session.rewriters, *symbolic_for(session.target)]
+
+
+def _translated(model: onnx.ModelProto, target: Target) -> Counter[str]:
+    """How often each symbolic rewriter acted, by name."""
+    names = {rewriter.operator.op_type: rewriter.name for rewriter in symbolic_for(target)}
+    ours = (node.op_type for node in all_nodes(model.graph) if node.domain == DOMAIN)
+    return Counter(names[op_type] for op_type in ours if op_type in names)
 
 
 def _check_hits(names: Sequence[str], session: Session) -> None:
@@ -149,7 +167,10 @@ def _traced(
             if isinstance(cause, ZooportError):
                 raise cause from error
             cause = cause.__cause__ or cause.__context__
-        raise ExportError(f"torch's {target.exporter} exporter refused the model: {_reason(error)}") from error
+        reason = _reason(error)
+        raise ExportError(
+            f"torch's {target.exporter} exporter refused the model: {reason}{other_opsets(target, reason)}"
+        ) from error
 
 
 def _reason(error: BaseException) -> str:
@@ -170,7 +191,7 @@ def _torchscript(
     module: nn.Module, target: Target, example: Mapping[str, Tensor], output_names: list[str]
 ) -> onnx.ModelProto:
     stream = BytesIO()
-    with torchscript_nodes():
+    with torchscript_nodes(operators_for(target), target.opset):
         torch.onnx.export(
             module,
             tuple(example.values()),
@@ -192,17 +213,18 @@ def _dynamo(
         for axis in target.dynamic_axes
     }
     shapes = tuple({index: dims[axis] for index, axis in _dynamic_axes(name, target).items()} for name in example)
-    program = torch.onnx.export(
-        module,
-        tuple(example.values()),
-        dynamo=True,
-        opset_version=target.opset,
-        input_names=list(example),
-        output_names=output_names,
-        dynamic_shapes=shapes if dims else None,
-        custom_translation_table=dynamo_nodes(),
-        verbose=False,
-    )
+    with refusing_untraceable_functions():
+        program = torch.onnx.export(
+            module,
+            tuple(example.values()),
+            dynamo=True,
+            opset_version=target.opset,
+            input_names=list(example),
+            output_names=output_names,
+            dynamic_shapes=shapes if dims else None,
+            custom_translation_table=dynamo_nodes(operators_for(target)),
+            verbose=False,
+        )
     if program is None:
         raise ExportError("torch's dynamo exporter gave no program")
     return program.model_proto

@@ -10,6 +10,7 @@ from rewriters.checks.local_paths import check_local_paths
 from rewriters.checks.onnxruntime_runs import check_onnxruntime_runs
 from rewriters.checks.reachability import check_reachability
 from rewriters.plugins import plugin_nodes
+from rewriters.symbolic.kernels import check_kernels_run, custom_nodes
 from zoo.errors import ExportError
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
@@ -36,5 +37,9 @@ def check_graph(
         raise ExportError(f"onnx.checker refuses the exported graph: {str(error).splitlines()[0]}") from error
     content = model.SerializeToString(deterministic=True)
     check_local_paths(content)
-    if not plugin_nodes(model):  # those only an engine runs, or our reference implementation
+    if plugin_nodes(model):  # those only an engine runs, or our reference implementation
+        return
+    if custom_nodes(model):  # ONNX Runtime knows them by a library of theirs alone
+        check_kernels_run(model, example)
+    else:
         check_onnxruntime_runs(content, example, output_specs)

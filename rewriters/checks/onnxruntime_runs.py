@@ -26,16 +26,23 @@ def check_onnxruntime_runs(
 
 
 def run_once(
-    content: bytes, feed: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None, threads: int = 0
+    content: bytes,
+    feed: Mapping[str, NDArray[Any]],
+    names: Sequence[str] | None = None,
+    threads: int = 0,
+    libraries: Sequence[str] = (),
 ) -> list[Any]:
     """The outputs of those names, or all, without optimisations on the CPU; `threads` 0: as many as it has cores.
 
+    `libraries`: paths of those that hold custom operators.
     Raises ExportError with ONNX Runtime's reason.
     """
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    for library in libraries:
+        options.register_custom_ops_library(library)
     try:
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         outputs: list[Any] = session.run(names, dict(feed))

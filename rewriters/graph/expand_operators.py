@@ -1,23 +1,53 @@
-"""Our own operators as the ONNX operators of their translation.
+"""Our nodes as the ONNX operators of their translation, in the graph and its subgraphs.
 
-zooport::X(tensors) {arguments}  ->  the translation in rewriters.ops.x that is for the target's backend
+zooport::X(tensors) {arguments}  ->  the translation in rewriters.ops.x that is for the target's backend, or the
+symbolic rewriter for the target
 """
+
+from collections.abc import Iterator, Mapping
 
 import onnx
 
-from rewriters.ops.operator import DOMAIN, family, translate
+from rewriters.graph.opset import STANDARD, add_domain
+from rewriters.ops.operator import DOMAIN, Operator, family, translate
+from rewriters.symbolic.declaration import operators_for
+from zoo.errors import ExportError
 from zoo.target import Target
 
 
 def expand_operators(model: onnx.ModelProto, target: Target) -> None:
-    """Replace every node of ours in the main graph, in place. Raises ExportError where a translation cannot be had."""
-    nodes = [
-        added
-        for node in model.graph.node
-        for added in (translate(node, family(target)) if node.domain == DOMAIN else [node])
-    ]
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
+    """Replace every node of ours, in place. Raises ExportError where a translation cannot be had."""
+    _expand(model.graph, operators_for(target), family(target))
     kept = [opset for opset in model.opset_import if opset.domain != DOMAIN]
     del model.opset_import[:]
     model.opset_import.extend(kept)
+    for domain in sorted({node.domain for node in all_nodes(model.graph)} - set(STANDARD)):
+        add_domain(model, domain)
+    made = {name for node in all_nodes(model.graph) for name in node.output}
+    missing = {value.name for value in model.graph.output} - made - {value.name for value in model.graph.input}
+    missing -= {value.name for value in model.graph.initializer}
+    if missing:
+        raise ExportError(f"the graph gives {', '.join(sorted(missing))}, which no translation computes")
+
+
+def all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """The nodes of a graph and of its subgraphs."""
+    for node in graph.node:
+        yield node
+        for inner in _subgraphs(node):
+            yield from all_nodes(inner)
+
+
+def _subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    single = [attribute.g for attribute in node.attribute if attribute.type == onnx.AttributeProto.GRAPH]
+    return single + [graph for attribute in node.attribute for graph in attribute.graphs]
+
+
+def _expand(graph: onnx.GraphProto, operators: Mapping[str, Operator], target_family: str) -> None:
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        for inner in _subgraphs(node):
+            _expand(inner, operators, target_family)
+        nodes.extend(translate(node, target_family, operators) if node.domain == DOMAIN else [node])
+    del graph.node[:]
+    graph.node.extend(nodes)

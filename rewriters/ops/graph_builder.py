@@ -1,6 +1,6 @@
 """Writing ONNX nodes from Python, for both exporters at once: names and protobuf are its business."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,11 +16,12 @@ BOOL, FLOAT, INT64 = onnx.TensorProto.BOOL, onnx.TensorProto.FLOAT, onnx.TensorP
 class GraphBuilder:
     """Collects nodes; values are names. ``b.Mul(x, y)`` adds a node and gives its result; keywords are attributes.
 
-    The names of all values begin with `prefix`.
+    The names of all values begin with `prefix`. `ranks`: of the values whose number of axes the exporter knows.
     """
 
     prefix: str
     nodes: list[onnx.NodeProto] = field(default_factory=list)
+    ranks: Mapping[str, int] = field(default_factory=dict)
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
         if not op_type[:1].isupper():

@@ -2,11 +2,14 @@
 
     torch.ops.zooport.x(tensors, values)  ->  zooport::X(tensors) {arguments: JSON of the values}  ->  ONNX operators
 
+Symbolic rewriters do the same with operators of other libraries (see rewriters.symbolic).
+
 So a translation is written once for both exporters, and may hold subgraphs, which neither lets a translation have.
 Which one is chosen depends on the target's backend: see `family`.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,29 +17,39 @@ from typing import Any
 
 import onnx
 from onnxscript import values
-from torch.onnx import symbolic_helper
-from torch.onnx.utils import register_custom_op_symbolic, unregister_custom_op_symbolic
+from torch.onnx import errors, symbolic_helper
+from torch.onnx._internal.exporter._registration import ONNXRegistry
 
 from rewriters.ops.graph_builder import GraphBuilder
+from rewriters.ops.symbolic_registry import Symbolic, registered
+from zoo.errors import ExportError
 from zoo.target import OPSETS, Target
 
-DOMAIN, ARGUMENTS = "zooport", "arguments"
+DOMAIN, ARGUMENTS, RANKS = "zooport", "arguments", "ranks"
+UNKNOWN = -1  # a rank that the exporter does not know
 ONNXRUNTIME, TENSORRT = "onnxruntime", "tensorrt"  # the families of translations
 OPERATORS: dict[str, "Operator"] = {}
 
-Translation = Callable[..., str]
-"""(builder, *tensors, **values) -> the name of the result; a list of tensors comes as so many tensors."""
+Translation = Callable[..., str | tuple[str, ...]]
+"""(builder, *tensors, **values) -> the name of the result, or of each result, "" for one that no model asks for; a list
+of tensors comes as so many tensors, and an optional tensor that is not given as ""."""
 ResultType = Callable[[Sequence[Any], Mapping[str, Any]], Any]
-"""(torchscript values of the tensors, values) -> the result's torchscript type: no size that another input changes."""
+"""(torchscript values of the tensors, values) -> the result's torchscript type: no size that another input changes.
+None: dtype and number of axes as traced, and no sizes at all."""
+
+
+Case = Callable[..., bool]
+"""(ranks of the tensors, **values) -> whether the translation is for such a call; the others are the exporter's."""
 
 
 @dataclass(frozen=True)
 class Operator:
-    """`overload` is the torch operator; `translations` by family."""
+    """`overload` is the torch operator; `translations` by family; `when` None: every call is translated."""
 
     overload: Any
-    result_type: ResultType
+    result_type: ResultType | None
     translations: Mapping[str, Translation]
+    when: Case | None = None
 
     @property
     def name(self) -> str:
@@ -45,25 +58,38 @@ class Operator:
 
     @property
     def op_type(self) -> str:
-        """As ONNX names such a thing, ``NmsKeep``."""
-        return self.name.partition("::")[2].title().replace("_", "")
+        """As ONNX names such a thing: ``NmsKeep``; of other namespaces than ours ``TorchvisionDeformConv2D``."""
+        return re.sub("[^0-9a-z]", "", self.name.removeprefix(f"{DOMAIN}::").title(), flags=re.IGNORECASE)
+
+    @property
+    def results(self) -> int:
+        """How many tensors it gives."""
+        return len(self.overload._schema.returns)  # noqa: SLF001  # torch has no public name for it
 
     def sorted_arguments(
         self, arguments: Sequence[Any], unpack: Callable[[Any], Sequence[Any]], value: Callable[[Any, str], Any]
     ) -> tuple[list[Any], dict[str, Any]]:
         """What an exporter gives for the operator's arguments, as tensors and as values by name.
 
-        `unpack(argument)`: the tensors of a list; `value(argument, type)`: as plain Python, types as in torch's schema.
+        `unpack(argument)`: the tensors of a list; `value(argument, type)`: as plain Python, types as in torch's schema,
+        or TypeError where it is no constant of the graph, which becomes an ExportError.
         """
         tensors, given = [], {}
-        for parameter, argument in zip(self.overload._schema.arguments, arguments, strict=True):  # noqa: SLF001  # torch has no public name for it
+        for parameter, argument in zip(self.overload._schema.arguments, arguments, strict=True):  # noqa: SLF001  # see above
             kind = str(parameter.type)
-            if kind == "Tensor":
+            if kind in ("Tensor", "Optional[Tensor]"):
                 tensors.append(argument)
             elif kind == "List[Tensor]":
                 tensors.extend(unpack(argument))
             else:
-                given[parameter.name] = value(argument, kind)
+                try:
+                    given[parameter.name] = value(argument, kind)
+                    json.dumps(given[parameter.name])
+                except (TypeError, errors.SymbolicValueError) as error:
+                    raise ExportError(
+                        f"{self.name}: {parameter.name} is computed in the graph, and its translation needs a "
+                        "constant; give the model a plain number, not one read from a tensor's shape or values"
+                    ) from error
         return tensors, given
 
 
@@ -77,65 +103,111 @@ def family(target: Target) -> str:
     return TENSORRT if target.backend in ("tensorrt", "tensorrt-rtx") else ONNXRUNTIME
 
 
-def translate(node: onnx.NodeProto, target_family: str) -> list[onnx.NodeProto]:
-    """The nodes that take the place of a node of ours; the last one gives its result."""
-    builder = GraphBuilder(node.output[0])
+def translate(
+    node: onnx.NodeProto, target_family: str, operators: Mapping[str, Operator] = OPERATORS
+) -> list[onnx.NodeProto]:
+    """The nodes that take the place of a node of ours."""
     (given,) = (json.loads(attribute.s) for attribute in node.attribute if attribute.name == ARGUMENTS)
-    result = OPERATORS[node.op_type].translations[target_family](builder, *node.input, **given)
-    last = builder.nodes[-1]
-    assert list(last.output) == [result], f"{node.op_type}: a translation ends with its result"
-    last.output[:] = node.output
+    (ranks,) = (json.loads(attribute.s) for attribute in node.attribute if attribute.name == RANKS)
+    known = {name: rank for name, rank in zip(node.input, ranks, strict=False) if rank != UNKNOWN}
+    builder = GraphBuilder(next(name for name in node.output if name), ranks=known)
+    result = operators[node.op_type].translations[target_family](builder, *node.input, **given)
+    results = (result,) if isinstance(result, str) else result
+    renamed = {ours: name for ours, name in zip(results, node.output, strict=True) if ours and name}
+    made = {name for added in builder.nodes for name in added.output}
+    assert made >= set(renamed), f"{node.op_type}: a translation gives results of its own nodes"
     for added in builder.nodes:
+        added.input[:] = [renamed.get(name, name) for name in added.input]
+        added.output[:] = [renamed.get(name, name) for name in added.output]
         added.metadata_props.extend(node.metadata_props)
     return builder.nodes
 
 
 @contextmanager
-def torchscript_nodes() -> Iterator[None]:
-    """Symbolic functions that write our nodes, registered with torch.onnx while the context lasts."""
-    for operator in OPERATORS.values():
-        register_custom_op_symbolic(operator.name, _symbolic(operator), OPSETS.start)
-    try:
+def torchscript_nodes(operators: Mapping[str, Operator] = OPERATORS, opset: int = OPSETS.start) -> Iterator[None]:
+    """Symbolic functions that write our nodes, registered with torch.onnx for an opset while the context lasts."""
+    with registered({operator.name: _symbolic(operator) for operator in operators.values()}, opset):
         yield
-    finally:
-        for operator in OPERATORS.values():
-            unregister_custom_op_symbolic(operator.name, OPSETS.start)
 
 
-def _symbolic(operator: Operator) -> Callable[..., Any]:
-    kinds = {"int": "i", "float": "f", "List[int]": "is", "List[float]": "fs"}
+def _symbolic(operator: Operator) -> Symbolic:
+    kinds = {"int": "i", "bool": "b", "float": "f", "str": "s", "number": "t"}
+    kinds |= {f"List[{kind}]": f"{letter}s" for kind, letter in kinds.items()}
+    kinds["List[bool]"] = "is"
+
+    def constant(argument: Any, kind: str) -> Any:
+        kind = kind.removeprefix("Optional[").removesuffix("]") if kind.startswith("Optional") else kind
+        value = symbolic_helper._get_const(argument, kinds[kind], operator.name)  # type: ignore[no-untyped-call]  # noqa: SLF001  # torch.onnx has no public name for it, nor for the next
+        return value.item() if kind == "number" and value is not None else value
 
     def symbolic(g: Any, *arguments: Any) -> Any:
-        tensors, given = operator.sorted_arguments(
-            arguments,
-            symbolic_helper._unpack_list,  # noqa: SLF001  # torch.onnx has no public name for it, nor for the next
-            lambda argument, kind: symbolic_helper._get_const(argument, kinds[kind], operator.name),  # type: ignore[no-untyped-call]  # noqa: SLF001
+        tensors, given = operator.sorted_arguments(arguments, symbolic_helper._unpack_list, constant)  # noqa: SLF001
+        ranks = [_rank(tensor) for tensor in tensors]
+        if operator.when is not None and not operator.when(ranks, **given):
+            return NotImplemented
+        found = g.op(
+            f"{DOMAIN}::{operator.op_type}",
+            *tensors,
+            arguments_s=json.dumps(given),
+            ranks_s=json.dumps(ranks),
+            outputs=operator.results,
         )
-        result = g.op(f"{DOMAIN}::{operator.op_type}", *tensors, arguments_s=json.dumps(given))
-        result.setType(operator.result_type(tensors, given))  # without it later operators lose dtype and rank
-        return result
+        results = [found] if operator.results == 1 else list(found)
+        traced = list(g.original_node.outputs()) if operator.result_type is None else []
+        for index, result in enumerate(results):  # without a type later operators lose dtype and rank
+            if operator.result_type is not None:
+                result.setType(operator.result_type(tensors, given))
+            elif (rank := traced[index].type().dim()) is not None:
+                result.setType(traced[index].type().with_sizes([None] * rank))
+        return found
 
     return symbolic
 
 
-def dynamo_nodes() -> dict[Callable[..., Any], Callable[..., Any]]:
+def _rank(tensor: Any) -> int:
+    """Of a torchscript value."""
+    rank = symbolic_helper._get_tensor_rank(tensor)  # noqa: SLF001
+    return UNKNOWN if rank is None else int(rank)
+
+
+def dynamo_nodes(operators: Mapping[str, Operator] = OPERATORS) -> dict[Callable[..., Any], Callable[..., Any]]:
     """Functions that write our nodes: the table for torch.onnx.export(dynamo=True, custom_translation_table=...)."""
-    return {operator.overload: _traced(operator) for operator in OPERATORS.values()}
+    return {operator.overload: _traced(operator) for operator in operators.values()}
 
 
 def _traced(operator: Operator) -> Callable[..., Any]:
-    def traced(*arguments: Any) -> Any:
-        tensors, given = operator.sorted_arguments(
-            arguments, list, lambda argument, kind: list(argument) if kind.startswith("List") else argument
-        )
-        schema = _schema(operator.op_type)
-        return values.Op(values.Opset(DOMAIN, 1), operator.op_type, schema)(*tensors, arguments=json.dumps(given))
+    parameters = operator.overload._schema.arguments  # noqa: SLF001  # see above
+
+    def traced(*arguments: Any, **named: Any) -> Any:
+        rest = parameters[len(arguments) :]
+        given = [*arguments, *(named.get(parameter.name, parameter.default_value) for parameter in rest)]
+        tensors, constants = operator.sorted_arguments(given, list, _plain)
+        shapes = [getattr(tensor, "shape", None) for tensor in tensors]
+        ranks = [UNKNOWN if shape is None else len(shape) for shape in shapes]
+        if operator.when is not None and not operator.when(ranks, **constants):
+            return _of_torch(operator)(*arguments, **named)
+        schema = _schema(operator.op_type, operator.results)
+        write = values.Op(values.Opset(DOMAIN, 1), operator.op_type, schema)
+        return write(*tensors, arguments=json.dumps(constants), ranks=json.dumps(ranks))
 
     return traced
 
 
-def _schema(name: str) -> onnx.defs.OpSchema:
-    """Any number of tensors in, one out, and the arguments."""
+def _of_torch(operator: Operator) -> Callable[..., Any]:
+    """The dynamo exporter's own translation. Raises ExportError where it has none."""
+    own = ONNXRegistry.from_torchlib().functions.get(operator.overload)
+    if not own:
+        raise ExportError(f"{operator.name}: neither torch's dynamo exporter nor zooport translates such a call")
+    function: Callable[..., Any] = own[0].onnx_function
+    return function
+
+
+def _plain(argument: Any, kind: str) -> Any:
+    return list(argument) if "List[" in kind and argument is not None else argument
+
+
+def _schema(name: str, results: int) -> onnx.defs.OpSchema:
+    """Any number of tensors in, so many out, and the arguments."""
     types = sorted(onnx.defs.get_schema("Identity", OPSETS.start).type_constraints[0].allowed_type_strs)
     formal, variadic = onnx.defs.OpSchema.FormalParameter, onnx.defs.OpSchema.FormalParameterOption.Variadic
     return onnx.defs.OpSchema(
@@ -143,7 +215,10 @@ def _schema(name: str) -> onnx.defs.OpSchema:
         DOMAIN,
         1,
         inputs=[formal("tensors", "T", param_option=variadic, is_homogeneous=False)],
-        outputs=[formal("result", "R")],
-        type_constraints=[("T", types, ""), ("R", types, "")],
-        attributes=[onnx.defs.OpSchema.Attribute(ARGUMENTS, onnx.defs.OpSchema.AttrType.STRING, "")],
+        outputs=[formal(f"result_{index}", f"R{index}") for index in range(results)],
+        type_constraints=[("T", types, ""), *((f"R{index}", types, "") for index in range(results))],
+        attributes=[
+            onnx.defs.OpSchema.Attribute(attribute, onnx.defs.OpSchema.AttrType.STRING, "")
+            for attribute in (ARGUMENTS, RANKS)
+        ],
     )

@@ -6,19 +6,21 @@ from pathlib import Path
 import pytest
 
 from rewriters.graph_rewriters import GRAPH_REWRITERS
+from rewriters.symbolic.declaration import SYMBOLIC_REWRITERS
+from rewriters.symbolic.kernels import KERNELS
 
 DOCS = Path(__file__).parents[2] / "docs"
 run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
-PAGES = ["graphs.md", "graph_rewriters.md"]
+PAGES = {"graphs.md": [], "graph_rewriters.md": [], "rewriters.md": ["model.onnx"]}  # and the files that they write
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    before = dict(GRAPH_REWRITERS)
+    before = dict(GRAPH_REWRITERS), list(SYMBOLIC_REWRITERS), dict(KERNELS)
     assert len(run_page(DOCS / page)) > 10
-    assert before == GRAPH_REWRITERS
-    assert not list(tmp_path.iterdir())
+    assert before == (GRAPH_REWRITERS, SYMBOLIC_REWRITERS, KERNELS)
+    assert [path.name for path in tmp_path.iterdir()] == PAGES[page]
 
 
 def test_an_error_names_the_line_of_its_page(tmp_path: Path) -> None:

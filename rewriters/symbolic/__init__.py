@@ -1,0 +1,17 @@
+"""Symbolic rewriters: operators of torch and torchvision that an exporter cannot write, or writes wrongly."""
+
+from rewriters.symbolic import cdist, deform_conv2d, elementwise, grid_sample, roi_pooling, roll, sort
+from rewriters.symbolic.declaration import operators_for, symbolic, symbolic_for
+
+__all__ = [
+    "cdist",
+    "deform_conv2d",
+    "elementwise",
+    "grid_sample",
+    "operators_for",
+    "roi_pooling",
+    "roll",
+    "sort",
+    "symbolic",
+    "symbolic_for",
+]

@@ -1,0 +1,51 @@
+"""python -m rewriters.symbolic.extensions_process FOLDER MODULE ...: the process that extensions.py starts.
+
+FOLDER holds model.onnx and inputs.npz, and gets outputs.npz; the modules declare the kernels.
+"""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from rewriters.checks.onnxruntime_runs import run_once
+from rewriters.symbolic.kernels import Kernel, kernels_of
+
+NAMES = {"float32": "float", "float64": "double"}  # as the library calls them
+
+
+def main(name: str, *modules: str) -> None:
+    """Run the model once."""
+    from onnxruntime_extensions import get_library_path
+
+    for module in modules:
+        import_module(module)
+    folder = Path(name)
+    model = onnx.load_model(folder / "model.onnx")
+    for kernel in kernels_of(model).values():
+        _register(kernel)
+    with np.load(folder / "inputs.npz", allow_pickle=False) as inputs:
+        feed = dict(inputs)
+    outputs = run_once(model.SerializeToString(), feed, libraries=[get_library_path()])
+    np.savez(folder / "outputs.npz", *outputs, allow_pickle=False)
+
+
+def _register(kernel: Kernel) -> None:
+    from onnxruntime_extensions import PyOp, onnx_op
+
+    def kind(dtype: str) -> int:
+        number: int = getattr(PyOp, f"dt_{NAMES.get(dtype, dtype)}")
+        return number
+
+    onnx_op(
+        op_type=kernel.name,
+        inputs=[kind(dtype) for dtype in kernel.inputs],
+        outputs=[kind(kernel.output)],
+        attrs={name: kind(dtype) for name, dtype in kernel.attributes.items()},
+    )(kernel.function)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,121 @@
+"""torch.nn.functional.grid_sample by gathering, where the backend or the opset cannot be trusted with GridSample.
+
+A place lies between 2**D elements, for D = 2 or 3 axes; each is gathered and weighed with what is left of the others:
+
+    y[n, c, p] = sum over the corners of  w[n, p] * x[n, c, index[n, p]],    w = product of (fraction or 1 - fraction)
+"""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from rewriters.ops.graph_builder import INT64, GraphBuilder
+from rewriters.symbolic.declaration import symbolic
+from rewriters.symbolic.elementwise import like
+from zoo.errors import ExportError
+
+LINEAR, NEAREST, CUBIC = range(3)  # torch's numbers
+ZEROS, BORDER, REFLECTION = range(3)
+VOLUME = 5  # axes of a batch of volumes
+OUTSIDE = -2.0
+
+
+def grid_sampler(
+    b: GraphBuilder, x: str, grid: str, *, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> str:
+    """x [N, C, *sizes], grid [N, *out, D], last axis first -> [N, C, *out]. Raises ExportError for bicubic sampling."""
+    if interpolation_mode == CUBIC:
+        raise ExportError('grid_sample(mode="bicubic") has no gather form; use mode="bilinear" or another backend')
+    if grid not in b.ranks:
+        raise ExportError("grid_sample: the exporter does not know the grid's number of axes; give the grid a shape")
+    axes = b.ranks[grid] - 2
+    sizes = [b.Gather(b.Shape(x), b.constant([2 + axis])) for axis in range(axes)]
+    places = [
+        _place(b, b.Gather(grid, b.constant(axes - 1 - axis), axis=-1), size, padding_mode, align_corners=align_corners)
+        for axis, size in enumerate(sizes)
+    ]  # [N, *out] each
+    if interpolation_mode == NEAREST:
+        corners = [[(b.Round(place), "")] for place in places]
+    else:
+        corners = [_between(b, place) for place in places]
+    batch_channels = b.Shape(x, start=0, end=2)
+    flat = b.Transpose(b.Reshape(x, b.Concat(batch_channels, b.constant([-1]), axis=0)), perm=[0, 2, 1])
+    parts = [_part(b, flat, corner, sizes, x) for corner in product(*corners)]  # [N, P, C] each
+    total = parts[0] if len(parts) == 1 else b.Sum(*parts)
+    out = b.Concat(batch_channels, b.Shape(grid, start=1, end=-1), axis=0)
+    result: str = b.Reshape(b.Transpose(total, perm=[0, 2, 1]), out)
+    return result
+
+
+def _place(b: GraphBuilder, value: str, size: str, padding: int, *, align_corners: bool) -> str:
+    """-1..1 -> element of an axis; what is not a number is outside."""
+    one, half, count = like(b, 1.0, value), like(b, 0.5, value), b.CastLike(size, value)
+    last = b.Sub(count, one)
+    if align_corners:
+        place = b.Mul(b.Mul(b.Add(value, one), half), last)
+    else:
+        place = b.Mul(b.Sub(b.Mul(b.Add(value, one), count), one), half)
+    if padding == REFLECTION:
+        low = like(b, 0.0 if align_corners else -0.5, value)
+        place = _reflected(b, place, low, last if align_corners else count)
+    if padding != ZEROS:
+        place = b.Min(b.Max(place, like(b, 0.0, value)), last)
+    result: str = b.Where(b.IsNaN(place), like(b, OUTSIDE, value), place)
+    return result
+
+
+def _reflected(b: GraphBuilder, place: str, low: str, span: str) -> str:
+    """There and back between low and low + span; a span of 0 has one place."""
+    point = b.Equal(span, like(b, 0.0, span))
+    length = b.Where(point, like(b, 1.0, span), span)
+    beyond = b.Abs(b.Sub(place, low))
+    turn = b.Mul(length, like(b, 2.0, span))
+    rest = b.Sub(beyond, b.Mul(b.Floor(b.Div(beyond, turn)), turn))  # 0 to 2 spans
+    back = b.Add(b.Min(rest, b.Sub(turn, rest)), low)
+    result: str = b.Where(point, like(b, 0.0, span), back)
+    return result
+
+
+def _between(b: GraphBuilder, place: str) -> list[tuple[str, str]]:
+    """The two elements around a place, with their weights."""
+    one, lower = like(b, 1.0, place), b.Floor(place)
+    fraction = b.Sub(place, lower)
+    return [(lower, b.Sub(one, fraction)), (b.Add(lower, one), fraction)]
+
+
+def _part(b: GraphBuilder, flat: str, corner: Sequence[tuple[str, str]], sizes: Sequence[str], x: str) -> str:
+    """flat [N, P, C] -> what one corner adds: its elements by its weight, 0 outside."""
+    index, weight = "", ""
+    for (element, share), size in zip(corner, sizes, strict=True):
+        nothing, one = like(b, 0.0, element), like(b, 1.0, element)
+        last = b.Sub(b.CastLike(size, element), one)
+        inside = b.Min(b.Max(element, nothing), last)
+        here = b.CastLike(b.Equal(inside, element), x)
+        here = b.Mul(here, share) if share else here
+        number = b.Cast(inside, to=INT64)
+        index = b.Add(b.Mul(index, size), number) if index else number
+        weight = b.Mul(weight, here) if weight else here
+    rows = b.constant([0, -1, 1])
+    result: str = b.Mul(b.GatherND(flat, b.Reshape(index, rows), batch_dims=1), b.Reshape(weight, rows))
+    return result
+
+
+def _is_volume(ranks: Sequence[int], **_values: Any) -> bool:
+    return ranks[0] == VOLUME
+
+
+for _backend in ("tensorrt", "tensorrt-rtx"):
+    symbolic(
+        "aten::grid_sampler",
+        reason="TensorRT's GridSample gave wrong boxes without an error (NVIDIA/TensorRT#4813)",
+        written_for="torch 2.15",
+        backend=_backend,
+    )(grid_sampler)
+symbolic(
+    "aten::grid_sampler",
+    reason="GridSample takes volumes since opset 20",
+    written_for="torch 2.15",
+    backend="onnxruntime",
+    opset=(17, 19),
+    when=_is_volume,
+)(grid_sampler)

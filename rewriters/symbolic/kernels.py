@@ -1,0 +1,113 @@
+"""Operators of a domain of one's own: nodes that no standard operator can express, with a kernel in Python.
+
+    @symbolic("mylib::two_a_plus_b", reason="no standard operator", written_for="mylib 1.0")
+    def two_a_plus_b(b: GraphBuilder, x: str, y: str) -> str:
+        return b.node("TwoAPlusB", x, y, domain="mydomain")
+
+    @kernel("mydomain::TwoAPlusB")
+    def two_a_plus_b_kernel(x, y):
+        return 2 * x + y
+
+The kernel serves onnx's ReferenceEvaluator (here) and ONNX Runtime with onnxruntime-extensions (see extensions). It
+takes the node's inputs as arrays and its attributes by name, and gives one array.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import onnx
+from numpy.typing import NDArray
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
+
+from rewriters.graph.opset import STANDARD
+from zoo.errors import ExportError, nearest
+
+Function = TypeVar("Function", bound=Callable[..., NDArray[Any]])
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What the nodes of one type compute."""
+
+    domain: str
+    op_type: str
+    function: Callable[..., NDArray[Any]]
+    inputs: tuple[str, ...]
+    output: str
+    attributes: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """``mydomain::TwoAPlusB``."""
+        return f"{self.domain}::{self.op_type}"
+
+
+KNOWN = (*STANDARD, "ai.onnx.ml", "com.microsoft")
+KERNELS: dict[str, Kernel] = {}
+
+
+def kernel(
+    name: str,
+    *,
+    inputs: tuple[str, ...] | None = None,
+    output: str = "float32",
+    attributes: Mapping[str, str] | None = None,
+) -> Callable[[Function], Function]:
+    """Declare the decorated function as what nodes ``domain::OpType`` compute.
+
+    `inputs` and `output`: dtypes, float32 by default, and `attributes`: "int64", "float32" or "string" by name;
+    onnxruntime-extensions alone asks for them. Raises ExportError for a bad name.
+    """
+    domain, _, op_type = name.partition("::")
+    if not op_type.isidentifier() or domain in KNOWN:
+        raise ExportError(f'kernel: "{name}" is no operator of a domain of its own; expected "mydomain::OpType"')
+
+    def register(function: Function) -> Function:
+        parameters = inspect.signature(function).parameters.values()
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        dtypes = ("float32",) * len(positional) if inputs is None else inputs
+        KERNELS[name] = Kernel(domain, op_type, function, dtypes, output, attributes or {})
+        return function
+
+    return register
+
+
+def custom_nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    """Those of the main graph that ONNX Runtime does not know by itself."""
+    return [node for node in model.graph.node if node.domain not in KNOWN]
+
+
+def kernels_of(model: onnx.ModelProto) -> Mapping[str, Kernel]:
+    """The kernels of a model's custom nodes, by name. Raises ExportError for a node that has none."""
+    found = {}
+    for node in custom_nodes(model):
+        name = f"{node.domain}::{node.op_type}"
+        if name not in KERNELS:
+            known = nearest(name, KERNELS) if KERNELS else "none is declared"
+            raise ExportError(f"{name} has no kernel; {known}; declare one with @kernel")
+        found[name] = KERNELS[name]
+    return found
+
+
+def check_kernels_run(model: onnx.ModelProto, example: Mapping[str, NDArray[Any]]) -> None:
+    """Run the example once in onnx's ReferenceEvaluator. Raises ExportError with its reason."""
+    evaluator = reference_evaluator(model)
+    try:
+        evaluator.run(None, dict(example))
+    except Exception as error:  # a kernel is anybody's code
+        raise ExportError(f"onnx's ReferenceEvaluator fails on the exported graph: {error}") from error
+
+
+def reference_evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
+    """An evaluator that knows the model's custom nodes. Its `run(names, arrays)` gives the outputs."""
+    return ReferenceEvaluator(model, new_ops=[_op_run(kernel) for kernel in kernels_of(model).values()])
+
+
+def _op_run(kernel: Kernel) -> type[OpRun]:
+    def run(_self: OpRun, *inputs: NDArray[Any], **attributes: Any) -> tuple[NDArray[Any]]:
+        return (kernel.function(*inputs, **attributes),)
+
+    return type(kernel.op_type, (OpRun,), {"op_domain": kernel.domain, "_run": run})
