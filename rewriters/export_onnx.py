@@ -4,7 +4,6 @@ import copy
 import os
 import time
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -24,9 +23,9 @@ from rewriters.engine.rewriter import Rewriter
 from rewriters.engine.rewriting import EXPORT_LOCK, Session, rewriting
 from rewriters.export_record import ExportRecord, Fired, peak_memory
 from rewriters.graph import finish
-from rewriters.graph.expand_operators import all_nodes
+from rewriters.graph.expand_operators import translated
 from rewriters.graph.module_paths import traced_names
-from rewriters.ops.operator import DOMAIN, dynamo_nodes, torchscript_nodes
+from rewriters.ops.operator import dynamo_nodes, torchscript_nodes
 from rewriters.symbolic import operators_for, symbolic_for
 from rewriters.symbolic.declaration import SymbolicRewriter, other_opsets
 from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
@@ -73,7 +72,7 @@ def export_onnx(
             _check_required(names, session)
             check_overrides(module, session.rewriters)
             model = _traced(_twin(module), target, example, [spec.name for spec in output_specs])
-        session.hits.update(_translated(model, target))
+        session.hits.update(translated(model, target))
         _check_hits(names, session)
         model = finish(model, target, output_specs, metadata or {}, traced_names(module))
         check_graph(model, target, {name: tensor.numpy() for name, tensor in example.items()}, output_specs)
@@ -128,13 +127,6 @@ def _check_required(names: Sequence[str], session: Session) -> None:
 
 def _in_force(session: Session) -> list[Rewriter | SymbolicRewriter]:
     return [*session.rewriters, *symbolic_for(session.target)]
-
-
-def _translated(model: onnx.ModelProto, target: Target) -> Counter[str]:
-    """How often each symbolic rewriter acted, by name."""
-    names = {rewriter.operator.op_type: rewriter.name for rewriter in symbolic_for(target)}
-    ours = (node.op_type for node in all_nodes(model.graph) if node.domain == DOMAIN)
-    return Counter(names[op_type] for op_type in ours if op_type in names)
 
 
 def _check_hits(names: Sequence[str], session: Session) -> None:

@@ -4,13 +4,14 @@ zooport::X(tensors) {arguments}  ->  the translation in rewriters.ops.x that is 
 symbolic rewriter for the target
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import onnx
 
 from rewriters.graph.opset import STANDARD, add_domain
 from rewriters.ops.operator import DOMAIN, Operator, family, translate
-from rewriters.symbolic.declaration import operators_for
+from rewriters.symbolic.declaration import operators_for, symbolic_for
 from zoo.errors import ExportError
 from zoo.target import Target
 
@@ -28,6 +29,13 @@ def expand_operators(model: onnx.ModelProto, target: Target) -> None:
     missing -= {value.name for value in model.graph.initializer}
     if missing:
         raise ExportError(f"the graph gives {', '.join(sorted(missing))}, which no translation computes")
+
+
+def translated(model: onnx.ModelProto, target: Target) -> Counter[str]:
+    """How often each symbolic rewriter acted, by name; to be asked before its nodes are expanded."""
+    names = {rewriter.operator.op_type: rewriter.name for rewriter in symbolic_for(target)}
+    ours = (node.op_type for node in all_nodes(model.graph) if node.domain == DOMAIN)
+    return Counter(names[op_type] for op_type in ours if op_type in names)
 
 
 def all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:

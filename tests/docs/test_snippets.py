@@ -11,7 +11,8 @@ from rewriters.symbolic.kernels import KERNELS
 
 DOCS = Path(__file__).parents[2] / "docs"
 run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
-PAGES = {"graphs.md": [], "graph_rewriters.md": [], "rewriters.md": ["model.onnx"]}  # and the files that they write
+PAGES = {"graphs.md": [], "graph_rewriters.md": [], "control_flow.md": [], "rewriters.md": ["model.onnx"]}
+"""And the files that they write."""
 
 
 @pytest.mark.parametrize("page", PAGES)

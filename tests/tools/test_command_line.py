@@ -49,7 +49,9 @@ def test_a_missing_library_is_named_with_what_installs_it(
     assert done.stderr == f'error: {library} is not installed, and this needs it: pip install "zooport[{extra}]"\n'
 
 
-@pytest.mark.parametrize("tool", ["deploy", "evaluate", "train", "make_digits", "regression", "update_zoo"])
+@pytest.mark.parametrize(
+    "tool", ["deploy", "evaluate", "train", "make_digits", "regression", "update_zoo", "check_export"]
+)
 def test_help_and_wrong_flags_load_no_library(tool: str) -> None:
     done = run(tool, HEAVY, "--help")
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,158 @@
+"""One export, with or without our rewriters, whose file is run in ONNX Runtime and compared with eager PyTorch."""
+
+import copy
+import re
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import onnx
+import torch
+from torch.jit._trace import TracerWarning
+
+from pipeline.doctor.difference import TOLERANCE, difference, eager_outputs
+from pipeline.doctor.first_difference import first_difference
+from pipeline.doctor.loaded import Loaded
+from pipeline.doctor.place import Place, is_model_source, place_of_error
+from pipeline.doctor.way import Way, export
+from rewriters.checks.local_paths import check_local_paths
+from rewriters.checks.onnxruntime_runs import run_once
+from rewriters.checks.reachability import check_reachability
+from rewriters.graph.scopes import every_graph
+from zoo.errors import ExportError
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A trial of the file: how far it is from eager, see `difference`, or why it did not run."""
+
+    label: str
+    by: str
+    difference: float = 0.0
+    refused: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether it ran and gave the same numbers."""
+        return not self.refused and self.difference <= TOLERANCE
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """`error`: why no file runs on the example; `stage`: where it came from, "exporter", "graph" or "onnxruntime".
+
+    `warned`: the exporter's warnings about lines of the model; `runs`: the trials that the model takes, the example
+    first; `module`: the first whose result differs; `fired`: the rewriters that acted; `nodes`: how many of each type;
+    `leak`: what of this machine is in the file.
+    """
+
+    way: Way
+    stage: str = ""
+    error: str = ""
+    place: Place | None = None
+    warned: tuple[tuple[Place, str], ...] = ()
+    runs: tuple[Ran, ...] = ()
+    module: str = ""
+    fired: tuple[str, ...] = ()
+    nodes: dict[str, int] = field(default_factory=dict)
+    leak: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether the file runs and gives the model's numbers in every trial."""
+        return not self.error and all(run.good for run in self.runs)
+
+
+def attempt(subject: Loaded, way: Way) -> Attempt:
+    """Export and try. What the exporter, ONNX Runtime or a rewriter raises is in the result."""
+    with warnings.catch_warnings(record=True) as caught, torch.no_grad():
+        warnings.simplefilter("always")
+        try:
+            model, fired = export(copy.deepcopy(subject.module), subject, way)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is what the user wants to know
+            return Attempt(way, "exporter", _words(error), place_of_error(error), _warned(caught))
+    content = model.SerializeToString()
+    nodes = Counter(node.op_type for graph in every_graph(model.graph) for node in graph.node)
+    made = Attempt(way, warned=_warned(caught), fired=tuple(fired), nodes=dict(nodes), leak=_leak(content))
+    try:
+        _check(model, subject, way)
+    except ExportError as error:
+        return replace(made, stage="graph", error=str(error))
+    try:
+        run_once(content, _feed(model, subject.trials[0].feed), threads=1)
+    except ExportError as error:
+        return replace(made, stage="onnxruntime", error=_first_line(error))
+    runs = [_run(model, content, subject, number) for number in range(len(subject.trials))]
+    made = replace(made, runs=tuple(run for run in runs if run is not None))
+    wrong = next((trial for trial, run in zip(subject.trials, runs, strict=True) if run and not run.good), None)
+    if wrong is not None:
+        made = replace(made, module=first_difference(model, subject.module, wrong.feed))
+    return made
+
+
+def _check(model: onnx.ModelProto, subject: Loaded, way: Way) -> None:
+    """Raises ExportError for another opset, an axis that was to vary, an unread input, or a constant output."""
+    opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+    if opset != way.opset:
+        raise ExportError(f"asked for opset {way.opset}, the exporter wrote {opset}")
+    check_reachability(model, list(subject.trials[0].feed))
+    for value in model.graph.input:
+        for place, name in subject.axes.get(value.name, {}).items():
+            size = value.type.tensor_type.shape.dim[place]
+            if size.HasField("dim_value"):
+                raise ExportError(
+                    f"input {value.name}: axis {place} ({name}) was to vary, the file fixes it at {size.dim_value}"
+                )
+
+
+def _run(model: onnx.ModelProto, content: bytes, subject: Loaded, number: int) -> Ran | None:
+    """None where the model itself does not take the trial."""
+    trial = subject.trials[number]
+    try:
+        expected = eager_outputs(subject.module, trial.feed)
+    except Exception:  # noqa: BLE001  # a size that the model refuses says nothing of the export
+        return None
+    try:
+        found = run_once(content, _feed(model, trial.feed), threads=1)
+    except ExportError as error:
+        return Ran(trial.label, trial.by, refused=_first_line(error))
+    return Ran(trial.label, trial.by, difference(expected, found))
+
+
+def _feed(model: onnx.ModelProto, feed: dict[str, torch.Tensor]) -> dict[str, Any]:
+    present = {value.name for value in model.graph.input}
+    return {name: tensor.numpy() for name, tensor in feed.items() if name in present}
+
+
+def _leak(content: bytes) -> str:
+    try:
+        check_local_paths(content)
+    except ExportError as error:
+        return str(error).partition(";")[0]
+    return ""
+
+
+def _warned(caught: Sequence[warnings.WarningMessage]) -> tuple[tuple[Place, str], ...]:
+    """Of the tracer, about lines of the model."""
+    found = [
+        (Place(one.filename, one.lineno), re.split(r"\.\s", str(one.message))[0])
+        for one in caught
+        if issubclass(one.category, TracerWarning) and is_model_source(one.filename)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _words(error: BaseException) -> str:
+    """The innermost error, and what wraps it, without colours: the operator's name may be in either."""
+    words: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        words.append(f"{type(cause).__name__}: {_first_line(cause)}")
+        cause = cause.__cause__ or cause.__context__
+    return re.sub(r"\x1b\[\d+m", "", "; from ".join(reversed(dict.fromkeys(words))))
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "")

@@ -1,0 +1,59 @@
+"""A config of ours as the doctor's subject: its module with the contract's outputs, and pictures of its data set."""
+
+from collections.abc import Iterator
+
+import torch
+from mmengine.config import Config
+
+from pipeline.doctor.example import Trial
+from pipeline.doctor.loaded import Loaded
+from pipeline.parity.graph_inputs import stacked
+from pipeline.pictures import pictures
+from rewriters.export_onnx import INPUT_AXES
+from zoo.build import build_model
+from zoo.config import config_target, load_config
+from zoo.contract import contract_module
+from zoo.preprocess import Preprocess
+from zoo.target import Target
+from zoo.tasks import build_task
+
+
+def load_config_subject(path: str) -> Loaded:
+    """Raises InputError for a faulty config, and for weights that are not there."""
+    config = load_config(path)
+    target = config_target(config)
+    export = config.get("export", {})
+    task = build_task(config.task)
+    module = contract_module(build_model(config), task, target.level, export.get("forward", {}), target.layout)
+    rounds = list(_trials(config, target))
+    axes = {
+        name: {place: axis for place, axis in INPUT_AXES[name].items() if axis in target.dynamic_axes}
+        for name in rounds[0].feed
+    }
+    options = {
+        entry["name"]: {key: value for key, value in entry.items() if key != "name"}
+        for entry in export.get("rewriters", ())
+        if not isinstance(entry, str)
+    }
+    return Loaded(module.eval(), rounds, axes, target, options)
+
+
+def _trials(config: Config, target: Target) -> Iterator[Trial]:
+    """The first pictures, the others, one more in the batch, and another size where height or width varies."""
+    images = pictures(config, [], Preprocess.from_dict(config.preprocess), target)
+
+    def trial(label: str, by: str, batch: int, size: tuple[int, int], first: int = 0) -> Trial:
+        chosen = [images[(first + place) % len(images)] for place in range(batch)]
+        arrays = stacked(chosen, size, dict(config.preprocess), image_sizes=target.image_sizes).arrays
+        return Trial(label, by, {name: torch.from_numpy(array) for name, array in arrays.items()})
+
+    batch = max(2, target.batch.min) if target.batch.dynamic else target.batch.opt
+    sides = (target.height, target.width)
+    usual, size = (sides[0].opt, sides[1].opt), tuple(side.min if side.min < side.opt else side.max for side in sides)
+    yield trial("pictures", "", batch, usual)
+    yield trial("other pictures", "numbers", batch, usual, first=batch)
+    if target.batch.dynamic:
+        other = batch + 1 if batch < target.batch.max else target.batch.min
+        yield trial(f"batch={other}", "batch", other, usual)
+    if size != usual:
+        yield trial(f"height={size[0]} width={size[1]}", "size", batch, (size[0], size[1]))

@@ -1,0 +1,101 @@
+"""From what exporters said and eager PyTorch showed to findings: one for each cause at each place."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from pipeline.doctor.attempt import Attempt, Ran
+from pipeline.doctor.causes import Cause, by_sight, by_warning, by_words
+from pipeline.doctor.place import Place
+from pipeline.doctor.report import Finding, Report, in_words
+from pipeline.doctor.translations import symbolic_rewriter
+from pipeline.doctor.watching import Watched
+
+SCATTERS = 4  # fewer cost little
+NUMBER = by_sight("to-python")
+OPERATOR = re.compile(r"(aten|torchvision|prims|zooport)(?:::|\.)_?(\w+)|(?:operator|implementation for) (\w+)")
+
+
+def diagnose(made: Sequence[Attempt], watched: Watched, sights: Iterable[Finding]) -> Report:
+    """The report of attempts and of what eager PyTorch showed."""
+    sights = list(sights)
+    found = [*(finding for attempt in made for finding in _of_attempt(attempt, watched, sights)), *sights]
+    frozen = {finding.place for finding in found if finding.cause.silent and finding.cause is not NUMBER}
+    told = {finding.place for finding in found if finding.ways and finding.cause.warned}
+    merged: dict[tuple[str, Place | None, str], Finding] = {}
+    for finding in found:
+        if not finding.ways and finding.place in (frozen if finding.cause is NUMBER else told):
+            continue  # what is known of that line is more exact
+        key = (finding.cause.name, finding.place, finding.operator)
+        merged[key] = merged[key].merged(finding) if key in merged else finding
+    return Report(tuple(made), tuple(merged.values()))
+
+
+def _of_attempt(attempt: Attempt, watched: Watched, sights: Sequence[Finding]) -> Iterator[Finding]:
+    way = attempt.way
+    if attempt.error:
+        code = f" @ {attempt.place.code}" if attempt.place else ""
+        cause = by_words(attempt.error + code, way.exporter)
+        operator, place = _operator(attempt.error, watched)
+        place = place or attempt.place or _sighted(cause, sights) or _early_return(attempt)
+        yield Finding(cause, place, (way,), attempt.error, operator, symbolic_rewriter(operator, way.exporter))
+    for place, words in attempt.warned:
+        if (warned := by_warning(f"{words} @ {place.code}", way.exporter)) is not None:
+            yield Finding(warned, place, (way,), words)
+    bad = [run for run in attempt.runs if not run.good]
+    if bad:
+        yield _of_numbers(attempt, bad, watched, sights)
+    if not way.rewriters and attempt.nodes.get("ScatterElements", 0) >= SCATTERS:
+        place = next(iter(watched.operators.get("torchvision::roi_align", ())), None)
+        yield Finding(by_sight("scatter"), place, (way,), f"{attempt.nodes['ScatterElements']} nodes ScatterElements")
+    if attempt.leak:
+        yield Finding(by_sight("leak"), None, (way,), attempt.leak)
+
+
+def _of_numbers(attempt: Attempt, bad: Sequence[Ran], watched: Watched, sights: Sequence[Finding]) -> Finding:
+    """For a file that runs, and gives other numbers: on its own example, or on other inputs alone."""
+    why = "; ".join(in_words(run) for run in bad)
+    if attempt.module:
+        why += f"; the first module that differs: {attempt.module}"
+    ways = (attempt.way,)
+    if attempt.runs[0].good:
+        return Finding(*_suspect(attempt, sights), ways, why)
+    if watched.ties:
+        return Finding(by_sight("ties"), next(iter(watched.ties)), ways, why)
+    for operator, places in watched.operators.items():
+        if rewriter := symbolic_rewriter(operator, attempt.way.exporter):
+            return Finding(by_sight("numbers"), next(iter(places), None), ways, why, operator, rewriter)
+    return Finding(by_sight("numbers"), None, ways, why)
+
+
+def _operator(words: str, watched: Watched) -> tuple[str, Place | None]:
+    """The operator that an error names, as the model ran it, and where from."""
+    for found in OPERATOR.finditer(words):
+        wanted = (found[2] or found[3]).lstrip("_").lower()
+        for name, places in watched.operators.items():
+            if name.partition("::")[2].lstrip("_").lower() == wanted:
+                return name, places[0] if places else None
+    return "", None
+
+
+def _sighted(cause: Cause, sights: Sequence[Finding]) -> Place | None:
+    """For a path that depends on the input, and an error that names no line: the first that eager PyTorch showed."""
+    if not (cause.silent or cause.name.startswith("data-dependent")):
+        return None
+    return next((sight.place for sight in sights if sight.cause.silent), None)
+
+
+def _early_return(attempt: Attempt) -> Place | None:
+    """Where the graph lacks an input: the last branch that the exporter warned of is where the trace ended."""
+    branches = [place for place, words in attempt.warned if "boolean" in words]
+    return branches[-1] if branches and attempt.stage == "graph" else None
+
+
+def _suspect(attempt: Attempt, sights: Sequence[Finding]) -> tuple[Cause, Place | None]:
+    """What may be to blame for other numbers: a line that parts, else one that the exporter warned of."""
+    for sight in sights:
+        if sight.cause in (by_sight("branch"), by_sight("loop")):
+            return sight.cause, sight.place
+    for place, words in attempt.warned:
+        if (warned := by_warning(f"{words} @ {place.code}", attempt.way.exporter)) is not None:
+            return warned, place
+    return by_sight("path"), None

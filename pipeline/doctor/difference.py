@@ -1,0 +1,42 @@
+"""What a model gives in eager PyTorch, and how far a file's outputs are from it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+TOLERANCE = 1e-4  # of an output: what another order of float32 arithmetic may change
+
+
+def eager_outputs(module: nn.Module, feed: Mapping[str, Tensor]) -> list[NDArray[Any]]:
+    """The tensors among what the module gives, in order, as the exporters flatten them."""
+    with torch.no_grad():
+        given = module(*(tensor.clone() for tensor in feed.values()))
+    return [leaf.numpy() for leaf in tree_leaves(given) if isinstance(leaf, Tensor)]
+
+
+def difference(expected: Sequence[NDArray[Any]], found: Sequence[Any]) -> float:
+    """The largest of all outputs; infinite for another shape or dtype, or for NaN in other places.
+
+    Of floats: as a part of the output's largest number. Of whole numbers: the part of them that is not the same, for in
+    a map of labels a near tie may fall the other way.
+    """
+    if len(expected) != len(found):
+        return float("inf")
+    return max((_of_one(one, np.asarray(two)) for one, two in zip(expected, found, strict=True)), default=0.0)
+
+
+def _of_one(one: NDArray[Any], two: NDArray[Any]) -> float:
+    if one.shape != two.shape or one.dtype != two.dtype:
+        return float("inf")
+    if one.dtype.kind != "f":
+        return float((one != two).mean()) if one.size else 0.0
+    finite = np.isfinite(one)
+    if not np.array_equal(one[~finite], two[~finite], equal_nan=True) or not np.isfinite(two[finite]).all():
+        return float("inf")
+    gap = np.abs(one[finite].astype(np.float64) - two[finite]).max(initial=0.0)
+    return float(gap / max(np.abs(one[finite]).max(initial=0.0), 1e-12))

@@ -1,0 +1,71 @@
+"""The first module whose result in the file differs from eager."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import onnx
+import torch
+from torch import Tensor, nn
+
+from pipeline.doctor.difference import TOLERANCE, difference
+from rewriters.checks.onnxruntime_runs import run_once
+from rewriters.graph_rewriters.module_ends import module_ends
+from zoo.errors import ExportError
+
+
+def first_difference(model: onnx.ModelProto, module: nn.Module, feed: Mapping[str, Tensor]) -> str:
+    """Its name; "" where it is the model itself, or where the modules cannot be told apart in the graph.
+
+    Modules are compared in the order in which they end, those that run once and give one tensor. `model` has module
+    paths on its nodes.
+    """
+    expected = _results(module, feed)
+    ends = {}
+    for name in expected:
+        try:
+            outputs = module_ends(model, name)[1]
+        except ExportError:
+            continue
+        if len(outputs) == 1:
+            ends[name] = outputs[0]
+    wider = onnx.ModelProto()
+    wider.CopyFrom(model)
+    there = {value.name for value in wider.graph.output}
+    wider.graph.output.extend(
+        onnx.ValueInfoProto(name=name) for name in dict.fromkeys(ends.values()) if name not in there
+    )
+    present = {value.name for value in model.graph.input}
+    arrays = {name: tensor.numpy() for name, tensor in feed.items() if name in present}
+    try:
+        found = run_once(wider.SerializeToString(), arrays, list(ends.values()), threads=1) if ends else []
+    except ExportError:
+        return ""
+    for name, array in zip(ends, found, strict=True):
+        if difference([expected[name]], [array]) > TOLERANCE:
+            return name
+    return ""
+
+
+def _results(module: nn.Module, feed: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Of each submodule that runs once and gives a tensor, in the order in which they end."""
+    results: dict[str, Any] = {}
+    often: set[str] = set()
+    hooks = []
+    for name, part in module.named_modules():
+        if not name:
+            continue
+
+        def keep(_part: nn.Module, _given: Any, result: Any, name: str = name) -> None:
+            if name in results or not isinstance(result, Tensor):
+                often.add(name)
+            else:
+                results[name] = result.clone().numpy()
+
+        hooks.append(part.register_forward_hook(keep))
+    try:
+        with torch.no_grad():
+            module(*(tensor.clone() for tensor in feed.values()))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return {name: result for name, result in results.items() if name not in often}

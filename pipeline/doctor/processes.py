@@ -1,0 +1,48 @@
+"""Attempts in a process of their own: one that ends or hangs takes nothing with it, and the others go on."""
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+
+from pipeline.doctor.attempt import Attempt, attempt
+from pipeline.doctor.subject import Subject
+from pipeline.doctor.way import Way
+
+Begin = Callable[[str], None]
+
+
+def attempts(subject: Subject, ways: Sequence[Way], *, seconds: float, begin: Begin = lambda _: None) -> list[Attempt]:
+    """One for each way, each within `seconds`. One process makes them all, or what is left where one ended it."""
+    done: list[Attempt] = []
+    context = multiprocessing.get_context("spawn")  # a fork of a process with torch's threads may hang
+    while len(done) < len(ways):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(subject, ways[len(done) :], theirs), daemon=True)
+        process.start()
+        theirs.close()
+        try:
+            for way in ways[len(done) :]:
+                begin(str(way))
+                if not ours.poll(seconds):
+                    done.append(Attempt(way, "export", f"no result after {seconds:g} s"))
+                    break
+                done.append(ours.recv())
+        except EOFError:
+            process.join()
+            done.append(Attempt(ways[len(done)], "export", f"the process ended with code {process.exitcode}"))
+        finally:
+            process.kill()
+            process.join()
+            ours.close()
+    return done
+
+
+def _work(subject: Subject, ways: Sequence[Way], results: Connection) -> None:
+    """In the other process. What the exporters print goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
+    for way in ways:
+        results.send(attempt(subject.load(), way))

@@ -1,0 +1,137 @@
+"""What the doctor found: attempts, findings, and the verdict."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipeline.doctor.attempt import Attempt, Ran
+from pipeline.doctor.causes import Cause
+from pipeline.doctor.place import Place
+from pipeline.doctor.way import Way
+
+GOOD, WRONG, REFUSED = 0, 3, 5
+"""Exit codes: some way is right; files run, and none is right; there is no file that runs."""
+
+STAGES = {"exporter": "the exporter", "graph": "our checks of its graph", "onnxruntime": "ONNX Runtime"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cause, where it was met (None: not known), in which ways of export (none: seen in eager PyTorch), and `why`.
+
+    `operator`: as torch names it, where one is at fault; `rewriter`: our symbolic rewriter of it.
+    """
+
+    cause: Cause
+    place: Place | None
+    ways: tuple[Way, ...]
+    why: str
+    operator: str = ""
+    rewriter: str = ""
+
+    @property
+    def cure(self) -> str:
+        """In words."""
+        return f"our symbolic rewriter {self.rewriter}; or {self.cause.cure}" if self.rewriter else self.cause.cure
+
+    def merged(self, other: "Finding") -> "Finding":
+        """The same, in the ways of both, with what was seen in each."""
+        return replace(
+            self,
+            ways=tuple(dict.fromkeys((*self.ways, *other.ways))),
+            why=self.why if other.why in self.why else f"{self.why}; {other.why}",
+            rewriter=self.rewriter or other.rewriter,
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """Of one model."""
+
+    attempts: tuple[Attempt, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def best(self) -> Attempt | None:
+        """The first attempt whose file is right; those with fewer means come first."""
+        return next((attempt for attempt in self.attempts if attempt.good), None)
+
+    @property
+    def exit_code(self) -> int:
+        """0: some way is right; 3: files run, none of them right; 5: no file runs."""
+        if self.best is not None:
+            return GOOD
+        return WRONG if any(not attempt.error for attempt in self.attempts) else REFUSED
+
+    def harmful(self, finding: Finding) -> bool:
+        """Whether all of its ways went wrong, or, where it was seen in eager PyTorch alone, any."""
+        if finding.cause.harmless:
+            return False
+        if not finding.ways:
+            return any(not attempt.good for attempt in self.attempts)
+        return not any(attempt.good for attempt in self.attempts if attempt.way in finding.ways)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "verdict": {GOOD: "good", WRONG: "wrong-numbers", REFUSED: "refused"}[self.exit_code],
+            "best": str(self.best.way) if self.best else None,
+            "attempts": [_attempt(attempt) for attempt in self.attempts],
+            "findings": [{**_finding(finding), "harmful": self.harmful(finding)} for finding in self.findings],
+        }
+
+
+def verdict(attempt: Attempt) -> str:
+    """In a few words."""
+    if attempt.error:
+        return f"refused by {STAGES[attempt.stage]}"
+    bad = [run for run in attempt.runs if not run.good]
+    if not bad:
+        return f"right in {len(attempt.runs)} trials"
+    return f"WRONG in {len(bad)} of {len(attempt.runs)} trials: {', '.join(run.label for run in bad)}"
+
+
+def in_words(run: Ran) -> str:
+    """What is wrong with a run."""
+    if run.refused:
+        return f"{run.label}: {run.refused}"
+    much = "in shape, dtype or NaN" if run.difference == float("inf") else f"by {run.difference:.1e}"
+    return f"{run.label}: differs {much}"
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "exporter": attempt.way.exporter,
+        "rewriters": attempt.way.rewriters,
+        "opset": attempt.way.opset,
+        "good": attempt.good,
+        "stage": attempt.stage,
+        "error": attempt.error,
+        "module": attempt.module,
+        "fired": list(attempt.fired),
+        "nodes": attempt.nodes,
+        "runs": [
+            {
+                "label": run.label,
+                "good": run.good,
+                "difference": run.difference if run.difference != float("inf") else None,
+                "refused": run.refused,
+            }
+            for run in attempt.runs
+        ],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    place = finding.place
+    return {
+        "cause": finding.cause.name,
+        "what": finding.cause.what,
+        "cure": finding.cure,
+        "silent": finding.cause.silent,
+        "slow": finding.cause.slow,
+        "ways": [str(way) for way in finding.ways],
+        "why": finding.why,
+        "operator": finding.operator,
+        "place": {"file": place.file, "line": place.line, "code": place.code} if place else None,
+    }

@@ -1,0 +1,99 @@
+"""What a model does when it runs eagerly: its operators, and where it leaves what an exporter can record."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from pipeline.doctor.place import Place, innermost
+
+TO_PYTHON = ("__bool__", "__int__", "__float__", "__index__", "item", "tolist", "numpy", "__array__")
+ASSIGNMENT = "__setitem__"
+SORTED = {"aten::topk": 2, "aten::sort": 1}
+"""Operators whose order of equal numbers is not promised, and which of their arguments is the axis."""
+
+
+@dataclass
+class Watched:
+    """Places, each with how often: of tensors that became Python values, of assignments to a part of a tensor, of ties.
+
+    `operators`: where each is called from, as torch names them without the overload, "aten::sort".
+    """
+
+    conversions: dict[Place, int] = field(default_factory=lambda: defaultdict(int))
+    assignments: dict[Place, int] = field(default_factory=lambda: defaultdict(int))
+    ties: dict[Place, int] = field(default_factory=lambda: defaultdict(int))
+    operators: dict[str, list[Place]] = field(default_factory=lambda: defaultdict(list))
+
+
+def watch(module: nn.Module, feed: Mapping[str, Tensor]) -> Watched:
+    """Run the module once. What it raises is raised."""
+    watched = Watched()
+    with torch.no_grad(), _Functions(watched), _Operators(watched):
+        module(*(tensor.clone() for tensor in feed.values()))
+    return watched
+
+
+class _Functions(TorchFunctionMode):
+    """Sees torch's functions and methods as the model calls them."""
+
+    def __init__(self, watched: Watched) -> None:
+        super().__init__()
+        self.watched = watched
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Sequence[type], args: Any = (), kwargs: Any = None
+    ) -> Any:
+        name = getattr(func, "__name__", "")
+        seen = (
+            self.watched.conversions if name in TO_PYTHON else self.watched.assignments if name == ASSIGNMENT else None
+        )
+        if seen is not None and (place := _caller()) is not None:
+            seen[place] += 1
+        return func(*args, **(kwargs or {}))
+
+
+class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own
+    """Sees the operators that the functions become."""
+
+    def __init__(self, watched: Watched) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.watched = watched
+
+    def __torch_dispatch__(self, func: Any, types: Sequence[type], args: Any = (), kwargs: Any = None) -> Any:
+        name = str(func.name())
+        result = func(*args, **(kwargs or {}))
+        if (place := _caller()) is not None:
+            known = self.watched.operators[name.partition(".")[0]]
+            known += [place] if place not in known else []
+            if name in SORTED and _tied(args[0], result[0], args[SORTED[name]] if len(args) > SORTED[name] else -1):
+                self.watched.ties[place] += 1
+        return result
+
+
+def _tied(scores: Tensor, chosen: Tensor, axis: int) -> bool:
+    """Whether two of the chosen are equal, or the last of them and one that was not chosen."""
+    if not chosen.numel() or not chosen.dim():
+        return False
+    last = chosen.narrow(axis, chosen.shape[axis] - 1, 1)
+    left_out = (scores == last).sum(axis) > (chosen == last).sum(axis)
+    return bool((chosen.diff(dim=axis) == 0).any() or left_out.any())
+
+
+def _caller() -> Place | None:
+    """The innermost line of the model's source on this thread's stack."""
+    stack = []
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # torch calls a mode without a frame to start from
+    while frame is not None:
+        stack.append((frame.f_code.co_filename, frame.f_lineno))
+        if frame.f_code is watch.__code__:  # what called us is not the model
+            break
+        frame = frame.f_back
+    return innermost(reversed(stack))

@@ -1,0 +1,89 @@
+"""A way of export: an exporter, with or without our rewriters, and the graph that it writes."""
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import onnx
+import torch
+from torch import nn
+
+from pipeline.doctor.loaded import Loaded
+from rewriters.engine.rewriting import rewriting
+from rewriters.graph.expand_operators import expand_operators, translated
+from rewriters.graph.module_paths import module_paths, traced_names
+from rewriters.graph.strip_traces import strip_traces
+from rewriters.ops.operator import Operator, dynamo_nodes, torchscript_nodes
+from rewriters.symbolic import operators_for
+from zoo.target import DYNAMO_MIN_OPSET
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a model is exported."""
+
+    exporter: str
+    rewriters: bool
+    opset: int
+
+    def __str__(self) -> str:
+        return f"{self.exporter}{', with rewriters' if self.rewriters else ''}"
+
+
+def export(module: nn.Module, subject: Loaded, way: Way) -> tuple[onnx.ModelProto, Mapping[str, int]]:
+    """The graph, its nodes marked with their modules, and how often each rewriter acted. What torch raises is raised.
+
+    `module`: a copy of the subject's, for the exporters change it.
+    """
+    opset = max(way.opset, DYNAMO_MIN_OPSET) if way.exporter == "dynamo" else way.opset
+    target = subject.target.with_(exporter=way.exporter, opset=opset)
+    write = _torchscript if way.exporter == "torchscript" else _dynamo
+    with ExitStack() as stack:
+        session = stack.enter_context(rewriting(target, options=subject.options)) if way.rewriters else None
+        model = write(module, subject, way, operators_for(target) if way.rewriters else None)
+        fired = Counter() if session is None else session.hits + translated(model, target)
+    module_paths(model, traced_names(subject.module))
+    if way.rewriters:
+        strip_traces(model)
+        expand_operators(model, target)
+    return model, fired
+
+
+def _torchscript(
+    module: nn.Module, subject: Loaded, way: Way, operators: Mapping[str, Operator] | None
+) -> onnx.ModelProto:
+    feed, stream = subject.trials[0].feed, BytesIO()
+    with nullcontext() if operators is None else torchscript_nodes(operators, way.opset):
+        torch.onnx.export(
+            module,
+            tuple(feed.values()),
+            stream,  # type: ignore[arg-type]  # a stream is documented for this exporter
+            dynamo=False,
+            opset_version=way.opset,
+            input_names=list(feed),
+            dynamic_axes={name: dict(subject.axes.get(name, {})) for name in feed},
+        )
+    return onnx.load_model_from_string(stream.getvalue())
+
+
+def _dynamo(module: nn.Module, subject: Loaded, way: Way, operators: Mapping[str, Operator] | None) -> onnx.ModelProto:
+    feed = subject.trials[0].feed
+    dims: dict[str, Any] = {}
+    for name in (name for axes in subject.axes.values() for name in axes.values()):
+        dims.setdefault(name, torch.export.Dim(name))
+    shapes = tuple({place: dims[axis] for place, axis in subject.axes.get(name, {}).items()} for name in feed)
+    program = torch.onnx.export(
+        module,
+        tuple(feed.values()),
+        dynamo=True,
+        opset_version=way.opset,
+        input_names=list(feed),
+        dynamic_shapes=shapes if dims else None,
+        custom_translation_table=None if operators is None else dynamo_nodes(operators),
+        verbose=False,
+    )
+    assert program is not None
+    return program.model_proto

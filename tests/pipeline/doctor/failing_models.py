@@ -1,0 +1,272 @@
+"""A minimal model for each known way in which an export fails or is silently wrong."""
+
+import functools
+
+import torch
+import torch.nn.functional as F
+import torchvision
+from torch import Tensor, nn
+
+
+class Good(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(x) + 1
+
+
+class Branch(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            return x + 1
+        return x - 1
+
+
+class EarlyReturn(nn.Module):
+    """The example has nothing above the threshold."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = x[x > 2]
+        if found.numel() == 0:
+            return torch.zeros(1)
+        return found.sum()[None]
+
+
+class SizeBranch(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[2] > 20:
+            return x * 2
+        return x
+
+
+class Windows(nn.Module):
+    """A loop over a grid that depends on the height, with slice assignment."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        total = torch.zeros_like(x)
+        for top in range(0, x.shape[2], 4):
+            total[:, :, top : top + 4] += x[:, :, top : top + 4].relu()
+        return total
+
+
+class EachImage(nn.Module):
+    """As torchvision's detectors do: a batch is a list of images."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        return torch.stack([image / image.amax() for image in images])
+
+
+class IntSize(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return F.interpolate(x[:, :, ::2, ::2], size=tuple(int(side) for side in x.shape[2:]))
+
+
+class Item(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + x.max().item()
+
+
+class Stride(nn.Module):
+    """A stride is a Python number to torchscript, and it warns of nothing."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * x.stride(2)
+
+
+class Linspace(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.linspace(0, x.max().item(), x.shape[3])
+
+
+class TensorOfSize(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x / torch.tensor([x.shape[2], x.shape[3]]).sum()
+
+
+class TopK(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        flat = x.flatten(1)
+        return flat.topk(min(2000, flat.shape[1])).values
+
+
+class Numpy(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.from_numpy(x.numpy().copy())
+
+
+class Asinh(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.asinh(x)
+
+
+class Antialias(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return F.interpolate(x, size=(7, 9), mode="bilinear", antialias=True)
+
+
+class AdaptivePool(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return F.adaptive_avg_pool2d(x, 5)
+
+
+class StableSort(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.sort(x, stable=True).values
+
+
+class DeformConv(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        offset = torch.zeros(x.shape[0], 18, x.shape[2], x.shape[3])
+        return torchvision.ops.deform_conv2d(x, offset, torch.ones(3, 3, 3, 3), padding=1)
+
+
+class PsRoiAlign(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        boxes = x[:, :1, 0, :4].flatten(1) + torch.tensor([0.0, 0.0, 4.0, 4.0])
+        return torchvision.ops.ps_roi_align(torch.cat([x, x[:, :1]], 1), F.pad(boxes, (1, 0)), 2)
+
+
+class RoiPool(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        boxes = x[:, :1, 0, :4].flatten(1) + torch.tensor([0.0, 0.0, 4.0, 4.0])
+        return torchvision.ops.roi_pool(x, F.pad(boxes, (1, 0)), 2)
+
+
+class Grid5D(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return F.grid_sample(x[:, :, None], torch.zeros(x.shape[0], 1, 2, 2, 3), align_corners=False)
+
+
+class BatchedNms(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        boxes = x[0, 0, :, :4]
+        boxes = torch.cat([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], dim=1)
+        return torchvision.ops.batched_nms(boxes, boxes[:, 0], torch.zeros(len(boxes), dtype=torch.int64), 0.5)
+
+
+class Levels(nn.Module):
+    """RoIAlign from four levels, which torchvision merges by scattering."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pool = torchvision.ops.MultiScaleRoIAlign(["0", "1", "2", "3"], output_size=2, sampling_ratio=2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        levels = {str(level): F.avg_pool2d(x, 2**level) for level in range(4)}
+        corners = x[0, 0, :, :2] * 4
+        boxes = torch.cat([corners, corners + x[0, 0, :, 2:4] * 500], dim=1)
+        result: Tensor = self.pool(levels, [boxes] * x.shape[0], [(400, 600)] * x.shape[0])
+        return result
+
+
+class Double(nn.Module):
+    """ONNX Runtime has no kernel of Erf for float64."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.erf(x.double())
+
+
+class Ties(nn.Module):
+    """Saturated scores: many are the same."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x * 10).clamp(max=1).flatten(1).topk(20).indices
+
+
+class FixedAxis(nn.Module):
+    """Made for a batch of two."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.zeros(2, 1, 1, 1)
+
+
+class LongRoll(nn.Module):
+    """Rolled by more than the axis has."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.roll(x, 30, dims=3)
+
+
+class NoBoxes(nn.Module):
+    """The example has no boxes."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        boxes = x[0, 0, :, :4]
+        boxes = boxes[boxes[:, 0] > 2]
+        return x + torchvision.ops.nms(boxes, boxes[:, 0], 0.5).sum()
+
+
+class Known(nn.Module):
+    """What both exporters know."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        corners = x[0, 0, :, :2] * 4
+        boxes = torch.cat([corners, corners + x[0, 0, :, 2:4] * 8], dim=1)
+        pooled = torchvision.ops.roi_align(x, F.pad(boxes, (1, 0)), 2)
+        return pooled + F.grid_sample(pooled, pooled[:, :2].movedim(1, 3), align_corners=False)
+
+
+class PartialForward(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.forward = functools.partial(self.scaled, scale=2)  # type: ignore[assignment]
+
+    def scaled(self, x: Tensor, scale: int) -> Tensor:
+        return x * scale
+
+
+class Attention(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(24, 2, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.attention(*[x.mean(dim=1)] * 3)[0]
+        return result
+
+
+class Deep(nn.Module):
+    """The middle one of three is wrong."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.middle, self.last = nn.ReLU(), Item(), nn.Tanh()
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.last(self.middle(self.first(x)))
+        return result
+
+
+class Ends(nn.Module):
+    """Ends the process that exports it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if torch.onnx.is_in_onnx_export():
+            import os
+
+            os._exit(7)
+        return x
+
+
+class Hangs(nn.Module):
+    """Takes too long where it is exported."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if torch.onnx.is_in_onnx_export():
+            import time
+
+            time.sleep(1000)
+        return x
+
+
+class Raises(nn.Module):
+    """Does not run at all."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ x
+
+
+class Needs(nn.Module):
+    """Cannot be made without an argument."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.channels = channels

@@ -1,0 +1,190 @@
+"""Each failure class is recognised: its cause, the line or operator at fault, and what cures it where we can."""
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.doctor.attempt import attempt
+from pipeline.doctor.diagnosis import diagnose
+from pipeline.doctor.difference import difference
+from pipeline.doctor.examining import observe
+from pipeline.doctor.report import Finding, Report
+from pipeline.doctor.subject import Subject
+from pipeline.doctor.way import Way
+from zoo.errors import InputError
+
+MODELS = Path(__file__).with_name("failing_models.py")
+INPUT = "x=float32[N=2,3,H=16,W=24]"
+TORCHSCRIPT = [
+    # model, cause, words of the line at fault, words of the cure, exit codes: plain, with rewriters if that differs
+    ("Good", "", "", "", (0,)),
+    ("Known", "", "", "", (0,)),
+    ("Branch", "frozen-branch", "if x.sum() > 0:", "torch.jit.script", (3,)),
+    ("EarlyReturn", "constant-output", "if found.numel() == 0:", "main path", (5,)),
+    ("NoBoxes", "constant-output", "torchvision.ops.nms(", "a picture with objects", (0, 5)),
+    ("SizeBranch", "frozen-branch", "if x.shape[2] > 20:", "torch.where", (3,)),
+    ("Windows", "frozen-loop", "for top in range(", "zoo.EncoderDecoder.slide_inference", (3,)),
+    ("Windows", "slice-assignment", "total[:, :, top : top + 4] +=", "zoo.EncoderDecoder.slide_inference", (3,)),
+    ("EachImage", "batch-as-list", "for image in images", "torchvision.GeneralizedRCNN.forward", (3,)),
+    ("IntSize", "baked-number", "tuple(int(side)", "without int()", (3,)),
+    ("Item", "baked-number", "x.max().item()", "x * x.max()", (3,)),
+    ("Stride", "other-path", "", "the other exporter", (3,)),
+    ("Linspace", "baked-number", "x.max().item()", "x * x.max()", (3,)),
+    ("TensorOfSize", "baked-tensor", "torch.tensor([x.shape[2]", "torch.stack", (3,)),
+    ("TopK", "size-limit", "min(2000", "dynamo", (3,)),
+    ("Ties", "ties", "topk(20)", "as sets", (3,)),
+    ("Numpy", "through-numpy", "x.numpy()", "torch's operators", (3,)),
+    ("Asinh", "unsupported-operator", "torch.asinh(x)", "symbolic rewriter aten::asinh", (5, 0)),
+    ("Antialias", "antialias", "antialias=True", "torch.nn.functional.interpolate", (5, 0)),
+    ("AdaptivePool", "adaptive-pool", "adaptive_avg_pool2d(x, 5)", "torch.nn.functional.adaptive_avg_pool2d", (5, 0)),
+    ("StableSort", "stable-sort", "stable=True", "symbolic rewriter aten::sort.stable", (5, 0)),
+    ("DeformConv", "deform-conv", "deform_conv2d(x, offset", "symbolic rewriter torchvision::deform_conv2d", (5, 0)),
+    ("PsRoiAlign", "ps-roi-align", "ps_roi_align(", "symbolic rewriter torchvision::ps_roi_align", (5, 0)),
+    ("LongRoll", "other-numbers", "torch.roll(x, 30", "symbolic rewriter aten::roll", (3, 0)),
+    ("Double", "no-kernel", "torch.erf(x.double())", "compute in float32", (5,)),
+    ("PartialForward", "partial-forward", "", "dynamo", (5,)),
+    ("Attention", "attention-fast-path", "", "torch.MultiheadAttention.forward", (5, 0)),
+]
+DYNAMO = [
+    # model, cause, words of the line at fault, opset
+    ("Branch", "data-dependent", "if x.sum() > 0:", 20),
+    ("BatchedNms", "data-dependent-nms", "batched_nms(", 20),
+    ("StableSort", "stable-sort", "stable=True", 20),
+    ("PsRoiAlign", "ps-roi-align", "ps_roi_align(", 20),
+    ("RoiPool", "roi-pool", "roi_pool(", 20),
+    ("Windows", "frozen-loop", "for top in range(", 20),
+    ("Windows", "slice-assignment", "total[:, :, top : top + 4] +=", 20),
+    ("FixedAxis", "fixed-axis", "", 20),
+    ("Antialias", "opset-too-low", "", 17),
+    ("DeformConv", "opset-too-low", "", 17),
+]
+
+
+@functools.cache
+def examined(name: str, *ways: Way, text: str = INPUT) -> Report:
+    """In this process."""
+    subject = Subject(f"{MODELS}:{name}", (text,))
+    watched, sights = observe(subject.load())
+    return diagnose([attempt(subject.load(), way) for way in ways], watched, sights)
+
+
+def finding(report: Report, cause: str) -> Finding:
+    found = [finding for finding in report.findings if finding.cause.name == cause]
+    assert found, [finding.cause.name for finding in report.findings]
+    return found[0]
+
+
+@pytest.mark.parametrize(("name", "cause", "code", "cure", "exit_codes"), TORCHSCRIPT)
+def test_torchscript(name: str, cause: str, code: str, cure: str, exit_codes: tuple[int, ...]) -> None:
+    ways = [Way("torchscript", rewriters, 20) for rewriters in (False, True)[: len(exit_codes)]]
+    report = examined(name, *ways)
+    assert tuple(Report((one,), ()).exit_code for one in report.attempts) == exit_codes, report.attempts
+    if not cause:
+        assert not [finding for finding in report.findings if report.harmful(finding)]
+        return
+    found = finding(report, cause)
+    assert report.harmful(found)
+    assert (found.place is None) == (code == "")
+    assert found.place is None or code in found.place.code
+    assert cure in found.cure
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "cause", "code", "opset"), DYNAMO)
+def test_dynamo(name: str, cause: str, code: str, opset: int) -> None:
+    text = "x=float32[N=2,3,H=2000,W=8]" if name == "BatchedNms" else INPUT  # few boxes are exported
+    report = examined(name, Way("dynamo", rewriters=False, opset=opset), text=text)
+    assert report.exit_code
+    place = finding(report, cause).place
+    assert code == "" or (place is not None and code in place.code)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [
+        ([1.0, -4.0], [1.0, -4.5], 0.125),
+        ([1, 2, 3, 4], [1, 2, 3, 5], 0.25),
+        ([float("nan"), 1.0], [float("nan"), 1.0], 0.0),
+        ([float("nan"), 1.0], [0.0, 1.0], float("inf")),
+        ([1.0], [1.0, 2.0], float("inf")),
+        ([1.0], [1], float("inf")),
+    ],
+)
+def test_how_far_two_outputs_are(one: list[float], two: list[float], expected: float) -> None:
+    assert difference([np.array(one)], [np.array(two)]) == expected
+    assert difference([np.array(one)], []) == float("inf")
+
+
+@pytest.mark.slow
+def test_dynamo_leaves_paths_of_this_machine_and_our_export_does_not() -> None:
+    report = examined("Good", *(Way("dynamo", rewriters, 20) for rewriters in (False, True)))
+    assert report.exit_code == 0
+    assert [str(way) for way in finding(report, "local-paths").ways] == ["dynamo"]
+
+
+def test_parts_that_are_scattered_are_slow_and_right() -> None:
+    text = "x=float32[2,3,H=16,W=24]"
+    report = examined("Levels", Way("torchscript", rewriters=False, opset=20), text=text)
+    found = finding(report, "scattered-parts")
+    assert found.cause.slow
+    assert found.place is not None
+    assert "self.pool(" in found.place.code
+    assert "torchvision.MultiScaleRoIAlign.forward" in found.cure
+    assert report.exit_code == 0
+
+
+def test_a_grid_of_volumes_needs_opset_20() -> None:
+    report = examined("Grid5D", *(Way("torchscript", rewriters=False, opset=opset) for opset in (17, 20)))
+    assert "20" in finding(report, "grid-sample-5d").cause.cure
+    assert report.attempts[1].good
+
+
+def test_the_first_module_that_differs_is_named() -> None:
+    report = examined("Deep", Way("torchscript", rewriters=False, opset=17))
+    assert report.attempts[0].module == "middle"
+    assert "the first module that differs: middle" in finding(report, "baked-number").why
+
+
+def test_sizes_without_a_name_are_not_tried() -> None:
+    report = examined("SizeBranch", Way("torchscript", rewriters=False, opset=17), text="x=float32[2,3,16,24]")
+    assert report.exit_code == 0
+    assert [run.label for run in report.attempts[0].runs] == ["noise", "faint noise", "negative noise"]
+
+
+def test_a_model_that_does_not_run_is_one_line() -> None:
+    loaded = Subject(f"{MODELS}:Raises", (INPUT,)).load()
+    with pytest.raises(InputError) as raised:
+        observe(loaded)
+    assert "the model does not run in PyTorch on x [2, 3, 16, 24]: RuntimeError:" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_too_few_inputs_are_the_users() -> None:
+    loaded = Subject(f"{MODELS}:Good", (INPUT, "y=float32[2]")).load()
+    with pytest.raises(InputError, match="takes 2 positional arguments but 3 were given"):
+        observe(loaded)
+
+
+WRONG = [
+    (f"{MODELS}:Good", "x=float32", "expected NAME=DTYPE[SIZE,...]"),
+    (f"{MODELS}:Good", "x=float23[2]", 'unknown dtype "float23"; nearest: "float32"'),
+    (f"{MODELS}:Good", "x=float32[2:3]", '"2:3" is no SIZE, NAME=SIZE or NAME=SIZE:OTHER'),
+    (f"{MODELS}:Goood", INPUT, 'has no "Goood"; nearest: "Good"'),
+    (f"{MODELS}:functools", INPUT, "cannot be made without arguments"),
+    (f"{MODELS}:Needs", INPUT, "cannot be made without arguments: TypeError: Needs.__init__() missing 1 required"),
+    (f"{MODELS}:F", INPUT, "cannot be made without arguments"),
+    (f"{MODELS}:Good", "x=float32[99999999,99999999]", "give smaller sizes"),
+    (f"{MODELS}:Good", "x=float32[N=2,N=3]", "axis N is 3 here and 2 before"),
+    (f"{Path(__file__).parents[3]}/README.md:Net", INPUT, "not a Python file"),
+    ("no.py:Good", INPUT, "no.py: no such file; give FILE.py:NAME"),
+]
+
+
+@pytest.mark.parametrize(("subject", "text", "words"), WRONG)
+def test_a_mistake_is_one_line(subject: str, text: str, words: str) -> None:
+    with pytest.raises(InputError) as raised:
+        Subject(subject, (text,)).load()
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)

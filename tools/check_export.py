@@ -1,0 +1,122 @@
+"""Examine why a model cannot be exported to ONNX, or is exported wrongly, and what cures it."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from command_line import Parser, run_tool
+from terminal import open_console, show_steps
+
+from zoo.errors import ExportError, GateError, InputError, ZooportError
+from zoo.target import EXPORTERS, OPSETS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pipeline.doctor import Finding, Report
+
+EXAMPLES = """examples:
+  python tools/check_export.py model.py:Net --input images=float32[N=2,3,H=64,W=96]
+  python tools/check_export.py model.py:make --input a=float32[2,8] --input b=int64[2,T=5:9:17] --exporter torchscript
+  python tools/check_export.py configs/segmentation/fcn_r18_digits.py
+
+NAME of FILE.py:NAME is a torch.nn.Module, a class or a function that makes one. An axis with a name varies: its file is
+tried at other sizes, too, those after the colon or one of our choice. The code of FILE.py is run.
+exit codes: 0 some way of export is right (it is named), 2 wrong usage or input, 3 files run, but none gives the model's
+numbers, 4 a library is not installed, 5 no exporter writes a file that runs, 130 interrupted, 1 a fault of zooport"""
+LEAST_TIME, USUAL_TIME = 1, 300  # seconds
+MANY = 8  # findings that do no harm
+FEW = 3  # lines of the model with the same cause
+LONGEST = 160  # characters of what an exporter says
+
+
+def parser() -> Parser:
+    """The flags."""
+    flags = Parser(prog="check_export.py", description=__doc__, epilog=EXAMPLES)
+    flags.add_argument("subject", metavar="MODULE_OR_CONFIG", help="FILE.py:NAME, or a file under configs/")
+    flags.add_argument(
+        "--input", action="append", default=[], metavar="NAME=DTYPE[SIZE,...]", help="an input, in forward's order"
+    )
+    flags.add_argument("--exporter", metavar="E", help="dynamo or torchscript; default: both")
+    flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's, or 20")
+    flags.add_argument("--timeout", type=float, default=USUAL_TIME, metavar="S", help="seconds for each export; 300")
+    flags.add_shared()
+    return flags
+
+
+def run(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Examine, print, and give the same as data."""
+    if options.exporter not in (None, *EXPORTERS):
+        raise InputError(f'unknown exporter "{options.exporter}"; give one of {", ".join(EXPORTERS)}')
+    if options.opset is not None and options.opset not in OPSETS:
+        raise InputError(f"--opset {options.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
+    if not options.timeout >= LEAST_TIME:
+        raise InputError(f"--timeout {options.timeout}: expected seconds, 1 or more")
+    console = open_console()
+    exporters = (options.exporter,) if options.exporter else EXPORTERS
+    names = ["load PyTorch", "eager PyTorch", *exporters, *(f"{name}, with rewriters" for name in exporters)]
+    with show_steps(console, names) as begin:
+        begin(names[0])
+        from pipeline.doctor import Subject, examine
+
+        subject = Subject(options.subject, tuple(options.input))
+        report = examine(subject, exporters=exporters, opset=options.opset, seconds=options.timeout, begin=begin)
+    show(console, report)
+    if report.exit_code:
+        kind = GateError if report.exit_code == GateError.exit_code else ExportError
+        error: ZooportError = kind(f"{options.subject}: no way of export is right; the findings say why")
+        error.data = report.data  # type: ignore[attr-defined]  # run_tool writes it
+        raise error
+    return report.data
+
+
+def show(console: "Console", report: "Report") -> None:
+    """A line for each way, the findings that matter, the others in short, and what to do."""
+    from pipeline.doctor.report import verdict
+
+    width = max(len(str(attempt.way)) for attempt in report.attempts) + 2
+    lines = [f"{attempt.way!s:{width}}{verdict(attempt)}" for attempt in report.attempts]
+    matter = [finding for finding in report.findings if finding.cause.slow or report.harmful(finding)]
+    others = [finding for finding in report.findings if finding not in matter]
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in matter:
+        groups.setdefault((finding.cause.name, finding.cure), []).append(finding)
+    for group in groups.values():
+        lines += ["", *described(group)]
+    lines += ["", "seen as well, and harmless in these trials:"] if others else []
+    lines += [f"  {finding.cause.name}  {finding.place or finding.why}" for finding in others[:MANY]]
+    lines += [f"  and {len(others) - MANY} more, see --json"] if len(others) > MANY else []
+    if report.best is not None:
+        by = f", that is {', '.join(report.best.fired)}" if report.best.fired else ""
+        lines += ["", f"export it by {report.best.way}{by}"]
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def described(group: "Sequence[Finding]") -> list[str]:
+    """Of one cause: the lines of the model, operators, what was said, and the cure."""
+    first = group[0]
+    ways = dict.fromkeys(str(way) for finding in group for way in finding.ways)
+    silent = "; no error says so" if first.cause.silent else ""
+    places = list(dict.fromkeys(f"{one.place}: {one.place.code}" for one in group if one.place))
+    more = [("", f"and {len(places) - FEW} more, see --json")] if len(places) > FEW else []
+    rows = [
+        *(("line", place) for place in places[:FEW]),
+        *more,
+        *(("operator", name) for name in dict.fromkeys(one.operator for one in group) if name),
+        ("what", first.cause.what),
+        ("seen", first.why if len(first.why) <= LONGEST else f"{first.why[:LONGEST]} ..."),
+        ("cure", first.cure),
+    ]
+    head = f"{first.cause.name} ({'; '.join(ways) or 'seen in PyTorch'}{silent})"
+    return [head, *(f"  {name:10}{text}" for name, text in rows)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code."""
+    return run_tool(parser(), run, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
