@@ -1,9 +1,12 @@
 """What a model costs: its parameters, and the floating point operations of one image. Needs torch."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import torchvision.ops  # noqa: F401  # registers torch.ops.torchvision
 from mmengine.config import Config
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -23,10 +26,21 @@ class Cost(NamedTuple):
     input_size: tuple[int, int]
 
 
+def _deformable_flops(
+    _x_shape: Sequence[int], weight_shape: Sequence[int], *_others: Any, out_shape: Sequence[int], **_options: Any
+) -> int:
+    """weight [C_out, C_in / groups, kh, kw], out [N, C_out, h, w]."""
+    return 2 * prod(weight_shape[1:]) * prod(out_shape)
+
+
+DEFORMABLE = {torch.ops.torchvision.deform_conv2d: _deformable_flops}
+
+
 def model_cost(config: Config) -> Cost:
     """Of the unpatched model on the first image of the config's data set, preprocessed as the config says.
 
-    torch's FlopCounterMode counts convolutions, matrix products and attention, and nothing else. Where the work depends
+    torch's FlopCounterMode counts convolutions, matrix products and attention, and nothing else; a deformable
+    convolution counts as a plain one, without the work of its sampling. Where the work depends
     on what is seen (the proposals of a two-stage detector), so does the count. Raises InputError where the config has
     no data set, and what building the model and the data set raise.
     """
@@ -40,7 +54,7 @@ def model_cost(config: Config) -> Cost:
     height, width = preprocess.geometry(*image.shape[:2]).tensor_size
     tensor = np.empty((1, CHANNELS, height, width), np.float32)
     preprocess.run(image, tensor[0])
-    with torch.no_grad(), FlopCounterMode(display=False) as counted:
+    with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=DEFORMABLE) as counted:
         module(torch.from_numpy(tensor))
     parameters = sum(parameter.numel() for parameter in model.parameters())
     return Cost(parameters, counted.get_total_flops(), (height, width))

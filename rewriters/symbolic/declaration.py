@@ -13,7 +13,7 @@ import torch
 import torchvision.ops  # noqa: F401  # registers torch.ops.torchvision
 
 from rewriters.engine.rewriter import Limits
-from rewriters.ops.operator import ONNXRUNTIME, OPERATORS, TENSORRT, Case, Operator, Translation
+from rewriters.ops.operator import ONNXRUNTIME, OPERATORS, TENSORRT, Case, Operator, ResultType, Translation
 from zoo.errors import ExportError, nearest
 from zoo.target import OPSETS, TORCHSCRIPT_MAX_OPSET, Target
 
@@ -49,6 +49,7 @@ def symbolic(
     opset: tuple[int, int] | None = None,
     library: str | None = None,
     when: Case | None = None,
+    result_type: ResultType | None = None,
 ) -> Callable[[Declared], Declared]:
     """Declare the decorated function as the translation of an operator, ``namespace::operator[.overload]``.
 
@@ -59,14 +60,16 @@ def symbolic(
     It takes a GraphBuilder, the tensors by position (names; "" for an optional one that is not given), and all other
     arguments by their names in torch's schema, as plain Python; it gives the name of the result, or of each. `backend`,
     `exporter`, `opset` and `library` limit it to some targets (see Limits), and `when(ranks, **values)` to some calls:
-    the others are left to the exporter. Raises ExportError for an operator that torch does not know, a function that
-    takes other arguments, and a second declaration with the same limits.
+    the others are left to the exporter. `result_type` says which sizes of the result torchscript may rely on (see
+    rewriters.ops.operator); without it none, and what asks for one, as adaptive pooling does, is refused.
+    Raises ExportError for an operator that torch does not know, a function that takes other arguments, and a second
+    declaration with the same limits.
     """
 
     def register(translation: Declared) -> Declared:
         overload = find_overload(name)
         check_arity(overload, translation)
-        operator = Operator(overload, None, {ONNXRUNTIME: translation, TENSORRT: translation}, when)
+        operator = Operator(overload, result_type, {ONNXRUNTIME: translation, TENSORRT: translation}, when)
         rewriter = SymbolicRewriter(operator, reason, written_for, Limits(backend, exporter, opset, library))
         if any(other.name == rewriter.name and other.limits == rewriter.limits for other in SYMBOLIC_REWRITERS):
             raise ExportError(f"symbolic {rewriter.name}: declared twice with the same limits; limit one of them")

@@ -3,12 +3,15 @@
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import save_file
+from torch.utils.flop_counter import FlopCounterMode
 
 from tests.tools.tiny import CLASSES, SIZE, TinySegmentor
 from zoo.config import load_config
-from zoo.cost import Cost, model_cost
+from zoo.cost import DEFORMABLE, Cost, model_cost
 from zoo.errors import InputError
+from zoo.models.deformable_convolution import ModulatedDeformableConv2d
 from zoo.registry import MODELS
 
 CONFIG = f"""
@@ -32,6 +35,14 @@ def test_a_multiply_add_is_two(config: Path) -> None:
     channels, pixels = 3 * len(CLASSES), SIZE[0] * SIZE[1]
     found = model_cost(load_config(config))
     assert found == Cost(parameters=channels + len(CLASSES), flops=2 * channels * pixels, input_size=SIZE)
+
+
+def test_a_deformable_convolution_counts_as_a_plain_one_and_its_offsets() -> None:
+    conv = ModulatedDeformableConv2d(3, 5, 3, stride=2, padding=1)
+    with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=DEFORMABLE) as counted:
+        conv(torch.rand(2, 3, 8, 10))
+    places, taps, offsets = 2 * 4 * 5, 3 * 9, 27
+    assert counted.get_total_flops() == 2 * places * taps * (5 + offsets)
 
 
 def test_a_size_that_is_kept_is_the_images_own(config: Path) -> None:

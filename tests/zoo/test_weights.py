@@ -25,6 +25,7 @@ CONFIGS = {
     "configs/detection/yolov5n_digits.py": ("coco/box_AP", 60),
     "configs/segmentation/deeplabv3plus_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/pspnet_r18_digits.py": ("segmentation/mIoU", 70),
+    "configs/segmentation/upernet_dcn-r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/upernet_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/fcn_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/fcn_r18-slide_digits.py": ("segmentation/mIoU", 70),
@@ -37,6 +38,7 @@ MAX_BYTES = {  # of each shipment
     ("keypoint-rcnn",): 2_000_000,
     ("yolov5n",): 4_000_000,
     ("deeplabv3plus", "pspnet", "upernet"): 5_000_000,
+    ("upernet_dcn-r18",): 2_000_000,
 }
 BUFFERS = r"running_|num_batches|\.anchors$"  # no parameters: statistics, and YOLOv5's anchors
 LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
@@ -53,6 +55,7 @@ GOLDEN = {
     "configs/detection/yolov5n_digits.py": 76.72,
     "configs/segmentation/deeplabv3plus_r18_digits.py": 76.84,
     "configs/segmentation/pspnet_r18_digits.py": 80.82,
+    "configs/segmentation/upernet_dcn-r18_digits.py": 76.99,
     "configs/segmentation/upernet_r18_digits.py": 75.04,
     "configs/segmentation/fcn_r18_digits.py": 78.65,
     "configs/segmentation/fcn_r18-slide_digits.py": 80.25,

@@ -1,4 +1,4 @@
-"""ResNet of any depth and width, with mmseg's stem, strides and dilations.
+"""ResNet of any depth and width, with mmseg's stem, strides and dilations, and deformable stages.
 
 Source: He et al., Deep Residual Learning for Image Recognition, CVPR 2016, and Bag of Tricks for Image Classification,
 CVPR 2019 (the deep stem of v1c); parameter names as in torchvision and mmseg.
@@ -8,26 +8,36 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from zoo.models.deformable_convolution import ModulatedDeformableConv2d
 from zoo.registry import MODELS
+
+Conv = type[nn.Conv2d]
 
 
 class BasicBlock(nn.Module):
     """Two 3x3 convolutions around a shortcut: [N, C_in, H, W] -> [N, C_out, H/stride, W/stride].
 
-    `dilate_both`: whether the second is dilated, too; mmseg's is not.
+    `dilate_both`: whether the second is dilated, too; mmseg's is not. `conv`: the class of both.
     """
 
     expansion = 1
 
     def __init__(
-        self, in_channels: int, channels: int, stride: int = 1, dilation: int = 1, *, dilate_both: bool = False
+        self,
+        in_channels: int,
+        channels: int,
+        stride: int = 1,
+        dilation: int = 1,
+        *,
+        conv: Conv = nn.Conv2d,
+        dilate_both: bool = False,
     ) -> None:
         super().__init__()
         second = dilation if dilate_both else 1
-        self.conv1 = nn.Conv2d(in_channels, channels, 3, stride, dilation, dilation, bias=False)
+        self.conv1 = conv(in_channels, channels, 3, stride, dilation, dilation, bias=False)
         self.bn1 = nn.BatchNorm2d(channels)
         self.relu = nn.ReLU(inplace=True)
-        self.conv2 = nn.Conv2d(channels, channels, 3, 1, second, second, bias=False)
+        self.conv2 = conv(channels, channels, 3, 1, second, second, bias=False)
         self.bn2 = nn.BatchNorm2d(channels)
         self.downsample = _shortcut(in_channels, channels, stride)
 
@@ -42,17 +52,19 @@ class BasicBlock(nn.Module):
 class Bottleneck(nn.Module):
     """1x1, 3x3 and 1x1 convolutions around a shortcut: [N, C_in, H, W] -> [N, 4 C, H/stride, W/stride].
 
-    The 3x3 convolution has the stride ("pytorch" style).
+    The 3x3 convolution, of class `conv`, has the stride ("pytorch" style).
     """
 
     expansion = 4
 
-    def __init__(self, in_channels: int, channels: int, stride: int = 1, dilation: int = 1) -> None:
+    def __init__(
+        self, in_channels: int, channels: int, stride: int = 1, dilation: int = 1, *, conv: Conv = nn.Conv2d
+    ) -> None:
         super().__init__()
         out_channels = channels * self.expansion
         self.conv1 = nn.Conv2d(in_channels, channels, 1, bias=False)
         self.bn1 = nn.BatchNorm2d(channels)
-        self.conv2 = nn.Conv2d(channels, channels, 3, stride, dilation, dilation, bias=False)
+        self.conv2 = conv(channels, channels, 3, stride, dilation, dilation, bias=False)
         self.bn2 = nn.BatchNorm2d(channels)
         self.conv3 = nn.Conv2d(channels, out_channels, 1, bias=False)
         self.bn3 = nn.BatchNorm2d(out_channels)
@@ -83,7 +95,8 @@ class ResNet(nn.Module):
     At the default strides they lie at 1/4, 1/8, 1/16 and 1/32 of the image; a stage with stride 1 keeps its
     resolution and is usually given a dilation instead. `deep_stem`: three 3x3 convolutions instead of one 7x7 (mmseg's
     ResNetV1c). `contract_dilation`: the first block of a dilated stage has half its dilation. `dilate_both`: see
-    BasicBlock. Raises ValueError for an unknown depth.
+    BasicBlock. `deformable`: of which stages the 3x3 convolutions are modulated deformable ones. Raises ValueError for
+    an unknown depth.
     """
 
     def __init__(
@@ -92,6 +105,7 @@ class ResNet(nn.Module):
         base_channels: int = 64,
         strides: Sequence[int] = (1, 2, 2, 2),
         dilations: Sequence[int] = (1, 1, 1, 1),
+        deformable: Sequence[bool] = (False, False, False, False),
         *,
         deep_stem: bool = False,
         contract_dilation: bool = False,
@@ -114,13 +128,14 @@ class ResNet(nn.Module):
         in_channels = base_channels
         for stage, count in enumerate(counts):
             blocks = nn.Sequential()
+            conv = ModulatedDeformableConv2d if deformable[stage] else nn.Conv2d
             for index in range(count):
                 first = index == 0
                 dilation = dilations[stage]
                 if first and contract_dilation and dilation > 1:
                     dilation //= 2
                 stride = strides[stage] if first else 1
-                blocks.append(block(in_channels, base_channels * 2**stage, stride, dilation, **options))
+                blocks.append(block(in_channels, base_channels * 2**stage, stride, dilation, conv=conv, **options))
                 in_channels = self.out_channels[stage]
             setattr(self, f"layer{stage + 1}", blocks)
 
@@ -143,8 +158,9 @@ class ResNet18(ResNet):
         base_channels: int = 64,
         strides: Sequence[int] = (1, 2, 2, 2),
         dilations: Sequence[int] = (1, 1, 1, 1),
+        deformable: Sequence[bool] = (False, False, False, False),
     ) -> None:
-        super().__init__(18, base_channels, strides, dilations, dilate_both=True)
+        super().__init__(18, base_channels, strides, dilations, deformable, dilate_both=True)
 
 
 def _shortcut(in_channels: int, out_channels: int, stride: int) -> nn.Module | None:

@@ -27,10 +27,12 @@ def pretrain(backbone: nn.Module, plan: Pretraining, *, num_scenes: int, seed: i
 
     `backbone`: images [N, 3, H, W] -> a feature map, or several of which the last counts. It is trained on mmengine's
     device; a ResNet at the default strides, without dilation, which costs a quarter: the weights have the same shapes.
+    The offsets of deformable convolutions stay as they are.
     """
     torch.manual_seed(seed)
     plain = ResNet18(backbone.conv1.out_channels) if isinstance(backbone, ResNet18) else copy.deepcopy(backbone)
-    plain.load_state_dict(backbone.state_dict())
+    own = backbone.state_dict()
+    plain.load_state_dict({name: own[name] for name in plain.state_dict()})
     channels = _last_map(plain.eval(), torch.zeros(1, 3, plan.side, plan.side)).shape[1]
     classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(channels, NUM_CLASSES))
     device = get_device()
@@ -56,7 +58,7 @@ def pretrain(backbone: nn.Module, plan: Pretraining, *, num_scenes: int, seed: i
             accuracy = 100 * right / (LOG_INTERVAL * plan.batch_size)
             logger.info("pre-training %d/%d: loss %.3f, accuracy %.1f", step, plan.iterations, loss.item(), accuracy)
             right = 0
-    backbone.load_state_dict(plain.state_dict())
+    backbone.load_state_dict({**own, **plain.state_dict()})
 
 
 def _last_map(backbone: nn.Module, images: Tensor) -> Tensor:

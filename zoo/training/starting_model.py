@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from zoo.build import build_model
 from zoo.checkpoint import load_state, read_state
 from zoo.errors import InputError
+from zoo.models.deformable_convolution import OFFSETS
 from zoo.models.detection.yolov5 import YOLOv5
 from zoo.models.resnet import ResNet18
 from zoo.training.pretraining import pretrain
@@ -28,10 +29,16 @@ def starting_model(config: Config, path: Path, recipe: Recipe) -> nn.Module:
     model = build_model(config, weights=False)
     if recipe.backbone is not None:
         file = _backbone_file(path, recipe.backbone)
-        load_state(backbone_of(model), _backbone_state(file), f"train.backbone {file}")
+        load_state(backbone_of(model), _fitted(_backbone_state(file), model), f"train.backbone {file}")
     if recipe.pretrain is not None:
         pretrain(backbone_of(model), recipe.pretrain, num_scenes=recipe.num_scenes, seed=recipe.seed)
     return model
+
+
+def _fitted(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:
+    """The state of a backbone without deformable convolutions, with the fresh offsets of one that has some."""
+    own = backbone_of(model).state_dict()
+    return {name: tensor for name, tensor in own.items() if OFFSETS in name} | dict(state)
 
 
 def backbone_sha256(path: Path, recipe: Recipe) -> str | None:

@@ -100,6 +100,30 @@ def test_a_model_without_a_backbone() -> None:
         backbone_of(nn.Sequential())
 
 
+def test_a_deformable_backbone_starts_from_a_plain_one(tmp_path: Path) -> None:
+    config, path, recipe = tiny(tmp_path)
+    config.model.backbone.deformable = (False, False, False, True)
+    state = saved(tmp_path / "other.safetensors", "backbone.", channels=4)
+    started = starting_model(config, path, replace(recipe, pretrain=None, backbone="other.safetensors"))
+    check_offsets_are_fresh(backbone_of(started), set(state))
+    assert all(torch.equal(backbone_of(started).state_dict()[name], tensor) for name, tensor in state.items())
+
+
+def test_a_deformable_backbone_is_pre_trained_as_a_plain_one(tmp_path: Path) -> None:
+    config, path, recipe = tiny(tmp_path)
+    config.model.backbone.deformable = (False, False, False, True)
+    before, after = (starting_model(config, path, plan) for plan in (replace(recipe, pretrain=None), recipe))
+    check_offsets_are_fresh(backbone_of(after), set(ResNet18(4).state_dict()))
+    name = "layer4.1.conv2.weight"
+    assert not torch.equal(backbone_of(before).state_dict()[name], backbone_of(after).state_dict()[name])
+
+
+def check_offsets_are_fresh(backbone: nn.Module, plain: set[str]) -> None:
+    fresh = {name: tensor for name, tensor in backbone.state_dict().items() if name not in plain}
+    assert len(fresh) == 2 * 4  # a weight and a bias of each convolution of the stage
+    assert not any(tensor.any() for tensor in fresh.values())
+
+
 def test_pre_training_changes_the_backbone_alone(tmp_path: Path) -> None:
     config, path, recipe = tiny(tmp_path)
     before = starting_model(config, path, replace(recipe, pretrain=None)).state_dict()
