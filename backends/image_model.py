@@ -131,6 +131,8 @@ class ImageModel:
                 raise InputError(f'{self.name}: unknown input "{name}"; {known}')
             if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
                 raise InputError(f'{self.name}: input "{name}" is {value!r}, expected a number')
+            if defaults[name].dtype.kind == "i" and (value != int(value) or value < 1):
+                raise InputError(f'{self.name}: input "{name}" is {value!r}, expected a whole number, 1 or more')
         return {name: np.array([value], defaults[name].dtype) for name, value in inputs.items()}
 
     def _run_batch(self, images: Sequence[Image], settings: Mapping[str, NDArray[Any]]) -> list[Result]:

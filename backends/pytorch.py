@@ -29,10 +29,11 @@ class PyTorchRunner(Runner):
         outputs: Iterable[TensorSpec],
         axes: Mapping[str, AxisRange] | None = None,
         *,
+        defaults: Mapping[str, float] | None = None,
         device: str = "cpu",
     ) -> None:
         require("pytorch")
-        super().__init__(inputs, outputs, axes)
+        super().__init__(inputs, outputs, axes, defaults)
         self.device = device
         self._module: nn.Module | None = module
         _check_eval(module)

@@ -13,6 +13,7 @@ from pipeline.job import Job
 from pipeline.plugin_level import plugin_level
 from pipeline.thresholds import default_thresholds
 from rewriters import ExportRecord
+from zoo.contract import contract_module
 from zoo.manifest import Manifest, file_record
 from zoo.preprocess import Preprocess
 from zoo.windows import Windows
@@ -106,7 +107,7 @@ def manifest(
         task=job.task.name,
         task_options=job.task.options,
         windows=windows,
-        defaults=default_thresholds(model, target),
+        defaults=_defaults(job, model),
         classes=job.task.classes,
         preprocess=Preprocess.from_dict(job.preprocess),
         inputs=export.inputs,
@@ -125,3 +126,10 @@ def manifest(
         checkpoint={"sha256": weights_sha256(model)},
         config={"sha256": config_sha256(job.config)},
     )
+
+
+def _defaults(job: Job, model: nn.Module) -> dict[str, float]:
+    """Of the inputs that may be left out."""
+    target = job.target
+    contract = contract_module(model, job.task, target.level, job.forward, target.layout)
+    return {**contract.defaults, **default_thresholds(model, target)}

@@ -22,7 +22,7 @@ from rewriters import ExportRecord, export_onnx
 from zoo.contract import contract_module
 from zoo.input_specs import IMAGES
 from zoo.models.segmentation import EncoderDecoder
-from zoo.structures import DetectionResult, Result
+from zoo.structures import DetectionResult, Result, SuperResolutionResult
 from zoo.windows import Windows
 
 EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch
@@ -44,6 +44,7 @@ def export_step(
     section = job.config.get("export", {})
     required, metadata = section.get("rewriters", ()), onnx_metadata(job, model, windows)
     example = _example(job, reference)
+    example |= {name: torch.tensor([value]) for name, value in contract.defaults.items()}
     if windows is not None:
         assert isinstance(model, EncoderDecoder)  # whose windows these are
         images = example[IMAGES.name]
@@ -118,5 +119,7 @@ def _example(job: Job, reference: ReferenceRun) -> dict[str, Tensor]:
 
 
 def _count(result: Result) -> int:
-    """How many objects, or classes, a result has."""
+    """How many objects, classes or pixels a result has."""
+    if isinstance(result, SuperResolutionResult):
+        return result.image.size
     return len(result) if isinstance(result, DetectionResult) else len(np.unique(result.label_map))

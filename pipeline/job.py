@@ -12,6 +12,7 @@ from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.device import check_device
 from pipeline.image_sizes import check_image_sizes
 from pipeline.images import NamedImage
+from pipeline.own_size import check_own_size
 from pipeline.parity.gates import merged_gates
 from pipeline.pictures import pictures
 from pipeline.place import deployment_place
@@ -62,6 +63,7 @@ def plan_job(
     task = build_task(config.task)
     fields = target_preprocess(config, target)
     preprocess = Preprocess.from_dict(fields)
+    check_own_size(task, preprocess)
     if target.image_sizes:
         check_image_sizes(task, preprocess)
     export = config.get("export", {})

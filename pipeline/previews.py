@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pipeline.job import Job
 from pipeline.reference_run import ReferenceRun
 from zoo.errors import InputError
-from zoo.structures import DetectionResult, Result
+from zoo.structures import DetectionResult, Result, SegmentationResult
 from zoo.tasks import Task
 
 FOLDER = "previews"
@@ -82,8 +82,9 @@ def _words(result: Result, task: Task) -> str:
     likely = _likely(result)
     if isinstance(likely, DetectionResult):
         return f"{len(likely)} objects with a score of {DRAWN_SCORE} or more"
-    found = [task.class_name(int(label)) for label in np.unique(likely.label_map)]
-    return f"classes {', '.join(found)}"
+    if isinstance(likely, SegmentationResult):
+        return f"classes {', '.join(task.class_name(int(label)) for label in np.unique(likely.label_map))}"
+    return f"an image of {likely.image.shape[1]}x{likely.image.shape[0]} pixels"
 
 
 def _titled(picture: Image, title: str) -> NDArray[np.uint8]:

@@ -13,6 +13,7 @@ from pipeline.parity.decision_rule import DecisionRule, decision_rule
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs
 from pipeline.parity.graph_parity import GraphReference, graph_references
 from pipeline.parity.reference_result import ReferenceResult, reference_result
+from pipeline.scales import at_other_scales
 from pipeline.size_divisor import checked_divisor
 from pipeline.thresholds import OTHERS, default_thresholds, model_thresholds, with_thresholds
 from zoo.errors import InputError
@@ -37,9 +38,10 @@ def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
     Raises InputError where the model does not take the target's sizes, or what the config's `export.forward` gives it.
     """
     inputs = graph_inputs(job.images, job.target, job.preprocess, checked_divisor(model, job.target))
+    scaled = at_other_scales(model, inputs)
     with _forward_options(job, model):
         return ReferenceRun(
-            graph=[*_references(job, model, inputs), *_at_other_thresholds(job, model, inputs[0])],
+            graph=[*_references(job, model, [*inputs, *scaled]), *_at_other_thresholds(job, model, inputs[0])],
             pipeline=[
                 reference_result(
                     model, job.task, job.preprocess, job.forward, image.pixels, image_sizes=job.target.image_sizes
@@ -85,7 +87,7 @@ def _forward_options(job: Job, model: nn.Module) -> Iterator[None]:
         if isinstance(output, list) if detects else isinstance(output, Tensor) and output.ndim == LOGITS_DIMS:
             return
         got = f"a tensor {list(output.shape)}" if isinstance(output, Tensor) else f"a {type(output).__name__}"
-        wanted = "a list of detections" if detects else "logits [N, C, H, W]"
+        wanted = "a list of detections" if detects else "a tensor [N, C, H, W]"
         raise InputError(
             f"{where}: {type(model).__name__}.forward gave {got}, expected {wanted}; correct export.forward"
         )

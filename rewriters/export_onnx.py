@@ -13,10 +13,11 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+import rewriters.restoration
 import rewriters.segmentation
 import rewriters.torch_functions
 import rewriters.torchvision_detection
-import rewriters.yolov5  # noqa: F401  # the four declare the rewriters
+import rewriters.yolov5  # noqa: F401  # the five declare the rewriters
 from rewriters.checks import check_graph
 from rewriters.engine.overrides import check_overrides
 from rewriters.engine.rewriter import Rewriter
@@ -30,10 +31,15 @@ from rewriters.symbolic import operators_for, symbolic_for
 from rewriters.symbolic.declaration import SymbolicRewriter, other_opsets
 from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
 from zoo.errors import ExportError, InputError, ZooportError, nearest
+from zoo.input_specs import SETTINGS
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
 
-INPUT_AXES = {"images": {0: "batch", 2: "height", 3: "width"}, "image_sizes": {0: "batch"}}
+INPUT_AXES: dict[str, dict[int, str]] = {
+    "images": {0: "batch", 2: "height", 3: "width"},
+    "image_sizes": {0: "batch"},
+    **{name: {} for name in SETTINGS},
+}
 
 
 def export_onnx(
@@ -49,7 +55,8 @@ def export_onnx(
     """Write `module`, in eval mode, as an ONNX file for `target`.
 
     `example`: the graph's inputs by name, in the order of the module's forward: real pictures, float32 [N, 3, H, W];
-    two or more where the batch axis is dynamic; then `image_sizes` int64 [N, 2] where the target has it.
+    two or more where the batch axis is dynamic; then `image_sizes` int64 [N, 2] where the target has it; then
+    settings such as `scale`, of one element each.
     `output_specs`: names, dtypes and known sizes of what forward gives; strings are named dynamic axes.
     `required_rewriters`: names, or {"name": ..., option: value}; one that does not act is an error. `metadata` goes
     into the file's metadata_props.
@@ -111,7 +118,8 @@ def _check_call(module: nn.Module, target: Target, example: Mapping[str, Tensor]
             f"{target.image_sizes}; give the input image_sizes int64 [N, 2] just where the target has it"
         )
     for name, tensor in example.items():
-        if target.batch.dynamic and target.exporter == "dynamo" and tensor.shape[0] < 2:  # noqa: PLR2004
+        batched = target.batch.dynamic and name not in SETTINGS
+        if batched and target.exporter == "dynamo" and tensor.shape[0] < 2:  # noqa: PLR2004
             raise InputError(
                 f"export_onnx: example {name} has a batch of {tensor.shape[0]}, which dynamo would freeze; "
                 "give two or more for a dynamic batch"

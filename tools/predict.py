@@ -1,4 +1,4 @@
-"""Run a deployment on pictures: label maps as PNG files, detections as data, both drawn on request."""
+"""Run a deployment on pictures: label maps and larger images as PNG files, detections as data, drawn on request."""
 
 import argparse
 import itertools
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   python tools/predict.py work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image *.jpg --out found
   python tools/predict.py work_dirs/semantic-segmentation/fcn_r18_digits/onnxruntime-fp32 --image a.jpg --out b --draw
+  python tools/predict.py work_dirs/super-resolution/srcnn_any-scale_photographs/onnxruntime-fp32 \\
+    --image a.jpg --out b --input scale=4
 
---out gets NAME.png for a label map (a pixel is the model's own id), NAME.json for detections (box x1 y1 x2 y2 in
-pixels of the picture), NAME.npz for their masks (masks bool [n, h, w]), and with --draw NAME_drawn.png"""
+--out gets NAME.png for a label map (a pixel is the model's own id) or a larger image, NAME.json for
+detections (box x1 y1 x2 y2 in pixels of the picture), NAME.npz for their masks (masks bool [n, h, w]), and with --draw
+NAME_drawn.png"""
 ENDINGS = (".png", ".json", ".npz", "_drawn.png")
 
 
@@ -39,6 +42,14 @@ def parser() -> Parser:
     flags.add_argument("--image", nargs="+", action="extend", required=True, metavar="F", help="pictures")
     flags.add_argument("--out", type=Path, required=True, metavar="D", help="folder for the results; may be new")
     flags.add_argument("--draw", action="store_true", help="also draw each result on its picture")
+    flags.add_argument(
+        "--input",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="of inputs with defaults: scale=2, score_threshold=0.5",
+    )
     flags.add_argument("--device", metavar="D", help="cpu or cuda:N; default: as deployed")
     flags.add_shared()
     return flags
@@ -48,6 +59,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Predict, write, and give what was written. An error names what was written before it."""
     console = open_console()
     names = _names(options.image, options.out)
+    inputs = _inputs(options.input)
     _check_out(options.out)
     from backends import load
     from pipeline.images import read_image
@@ -62,7 +74,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             for number, (name, path) in enumerate(names.items(), 1):
                 current = path
                 pixels = read_image(path).pixels
-                for ending, content in _files(model, pixels, model(pixels), draw=options.draw):
+                for ending, content in _files(model, pixels, model(pixels, **inputs), draw=options.draw):
                     written.append(_write(options.out / f"{name}{ending}", content))
                 if unit == "images":
                     count("predict", number, len(names))
@@ -96,6 +108,20 @@ def _names(paths: Sequence[str], out: Path) -> dict[str, str]:
     return names
 
 
+def _inputs(flags: Sequence[str]) -> dict[str, float]:
+    """From NAME=NUMBER. Raises InputError; what the model knows, it says itself."""
+    inputs: dict[str, float] = {}
+    for flag in flags:
+        name, _, text = flag.partition("=")
+        if name in inputs:
+            raise InputError(f"--input {flag}: {name} is given twice")
+        try:
+            inputs[name] = float(text)
+        except ValueError as error:
+            raise InputError(f"--input {flag}: expected NAME=NUMBER, for example scale=2") from error
+    return inputs
+
+
 def _check_out(out: Path) -> None:
     """Before the long work: can files be written there?"""
     try:
@@ -110,11 +136,13 @@ def _files(
     model: "Deployment", pixels: NDArray[np.uint8], result: "Result", *, draw: bool
 ) -> Iterator[tuple[str, bytes]]:
     """What is written of one picture: the ending of a name, and the content."""
-    from zoo.structures import InstanceSegmentationResult, SegmentationResult
+    from zoo.structures import InstanceSegmentationResult, SegmentationResult, SuperResolutionResult
 
     if isinstance(result, SegmentationResult):
         label_map = result.label_map
         yield ".png", _encoded(".png", label_map if label_map.dtype == np.uint8 else label_map.astype(np.uint16))
+    elif isinstance(result, SuperResolutionResult):
+        yield ".png", _encoded(".png", result.image)
     else:
         yield ".json", json.dumps(_objects(model, result), indent=1).encode()
     if isinstance(result, InstanceSegmentationResult):

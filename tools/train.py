@@ -199,7 +199,8 @@ def publish_weights(
 
 def compare(config: "Config", file: Path, card: "CheckpointCard", again: "Reproduction") -> dict[str, Any]:
     """Both figures and their difference; kept on the card, also where the gate is missed. Raises GateError."""
-    from zoo.training import check_figures, main_metric, publish
+    from zoo.metrics import build_metric
+    from zoo.training import check_figures, publish
 
     for name, row in again.figures.items():
         for metric, value in row.items():
@@ -211,7 +212,8 @@ def compare(config: "Config", file: Path, card: "CheckpointCard", again: "Reprod
     print(f"card: {path} and {path.with_suffix('.md').name}")
     content = {"reproduction": again.to_dict(), "card": str(path)}
     try:
-        check_figures(again, next(iter(again.figures)), main_metric(config))
+        metric = build_metric(config.evaluator)
+        check_figures(again, next(iter(again.figures)), metric.main_key, metric.unit)
     except GateError as error:
         error.data = content  # type: ignore[attr-defined]  # what run_tool writes beside the error
         raise

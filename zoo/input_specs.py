@@ -10,6 +10,12 @@ SCORE_THRESHOLD = TensorSpec("score_threshold", "float32", (1,))
 IOU_THRESHOLD = TensorSpec("iou_threshold", "float32", (1,))
 """Of a detector, where the target asks for thresholds; both have defaults, and may be left out."""
 
+SCALE = TensorSpec("scale", "int64", (1,))
+"""How many times to enlarge, of super-resolution at any scale; has a default, and may be left out of a deployment's."""
+
+SETTINGS = frozenset(spec.name for spec in (SCORE_THRESHOLD, IOU_THRESHOLD, SCALE))
+"""Inputs of one element, for the whole batch."""
+
 
 def input_specs(*, image_sizes: bool) -> tuple[TensorSpec, ...]:
     """The inputs in the graph's order, every axis but the channels dynamic."""

@@ -11,6 +11,7 @@ from zoo.errors import InputError
 from zoo.manifest_schema import SCHEMA_VERSION, schema_errors
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
+from zoo.tasks.building import TASKS
 from zoo.tasks.class_info import ClassInfo
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
@@ -168,6 +169,9 @@ def _check(fields: Mapping[str, Any], source: str, mend: str) -> None:
             for axis in spec["shape"]
             if isinstance(axis, str) and axis not in fields["axes"]
         ]
+    if not errors and not fields["classes"]:
+        task = TASKS.get(fields["task"])
+        errors = ["classes: got none, expected one or more"] if task is None or task.has_classes else []
     if errors:
         more = f" (and {len(errors) - SHOWN_ERRORS} more)" if len(errors) > SHOWN_ERRORS else ""
         raise InputError(f"{source}: {'; '.join(errors[:SHOWN_ERRORS])}{more}; {mend}")

@@ -65,9 +65,9 @@ MANIFEST_SCHEMA: Schema = {
                 "additionalProperties": {"type": "boolean"},
             },
             "classes": {
-                "description": "index = the model's own id; background and unused ids have category_id null",
+                "description": "index = the model's own id; background and unused ids have category_id null; empty for "
+                "super-resolution, which has none",
                 "type": "array",
-                "minItems": 1,
                 "items": _object({"name": _TEXT, "category_id": {"type": ["integer", "null"]}}),
             },
             "preprocess": _object(
@@ -93,7 +93,7 @@ MANIFEST_SCHEMA: Schema = {
             },
             "inputs": {**_TENSORS, "description": "a string in a shape names a dynamic axis"},
             "defaults": {
-                "description": "the values of inputs that may be left out, such as score_threshold",
+                "description": "the values of inputs that may be left out, such as score_threshold or scale",
                 "type": "object",
                 "additionalProperties": {"type": "number"},
             },

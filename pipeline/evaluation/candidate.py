@@ -16,7 +16,7 @@ from pipeline.place import deployment_place
 from pipeline.steps import Progress
 from zoo.config import config_target
 from zoo.errors import InputError
-from zoo.input_specs import IMAGE_SIZES
+from zoo.input_specs import IMAGE_SIZES, SCORE_THRESHOLD
 from zoo.manifest import Manifest
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange, Target
@@ -71,7 +71,11 @@ def _is_current(config: Config, target: Target, weights: str, place: Path) -> bo
     )
     made = (
         *(manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset),
-        *(_takes_sizes(manifest), bool(manifest.defaults), manifest.windows and manifest.windows.batch),
+        *(
+            _takes_sizes(manifest),
+            SCORE_THRESHOLD.name in manifest.defaults,
+            manifest.windows and manifest.windows.batch,
+        ),
     )
     return asked == made and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
 

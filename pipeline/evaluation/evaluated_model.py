@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from mmengine.model import BaseModel
 
 from backends.image_model import ImageModel
 from pipeline.evaluation.result_store import ResultStore
+from zoo.datasets.evaluation_dataset import INPUTS
 from zoo.errors import InputError
 from zoo.structures import Result
 
@@ -16,6 +18,7 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
     """Gives the result for each item of a batch: the one in the store, or what the model finds in the image now.
 
     Items are those of a data set with their place in it under "number" and the state of their file under "state".
+    Those with "inputs" say what else the model is given, for example {"scale": 2}.
     ``earlier``: the images that an earlier run has left results for.
     """
 
@@ -42,7 +45,10 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
 
     def _run(self, items: Sequence[dict[str, Any]]) -> list[Result]:
         try:
-            return self.image_model([item["image"] for item in items])
+            runs = groupby(items, key=lambda item: item.get(INPUTS, {}))
+            return [
+                result for inputs, run in runs for result in self.image_model([item["image"] for item in run], **inputs)
+            ]
         except InputError as error:
             raise InputError(f"{', '.join(item['path'] for item in items)}: {error}") from error
 

@@ -19,11 +19,13 @@ def reference_model(
 ) -> ImageModel:
     """The model in eager PyTorch, no rewriter near it, at most ``batch_size`` images at once."""
     forward = dict(config.get("export", {}).get("forward", {}))
+    contract = contract_module(model.to(device), task, "final", forward)
     runner = PyTorchRunner(
-        contract_module(model.to(device), task, "final", forward),
-        input_specs(image_sizes=feeding.image_sizes),
+        contract,
+        (*input_specs(image_sizes=feeding.image_sizes), *contract.settings),
         task.outputs("final"),
         {"batch": AxisRange(1, 1, batch_size)},
+        defaults=contract.defaults,
         device=device,
     )
     return ImageModel(REFERENCE_BACKEND, task, feeding.rule, runner)

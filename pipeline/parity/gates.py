@@ -18,6 +18,8 @@ GRAPH: Mapping[str, float] = {
     "keypoints": 0.05,  # pixels of the graph's input
     "keypoint_values": 1e-4,  # of the heatmaps' largest values, as a part of their range
     "moved_keypoints": 0.01,  # the part of the keypoints that may jump to another pixel of the same value
+    "psnr": 60.0,  # dB at least, between two restored images; floats are held to "logits" as well
+    "grey_levels": 1.0,  # of 255, in a restored image: values at a half may be rounded either way
     "nms_iou": 1e-4,  # an overlap this near to the model's NMS threshold may fall on either side
 }
 
@@ -33,6 +35,7 @@ GRAPH: Mapping[str, float] = {
 # - masks, end to end: of 1546 pairs of Mask R-CNN on the 64 pictures of val, all within 0.15.
 # - keypoints, end to end: estimates. Those of weak detections jump, so Keypoint R-CNN's config excuses more of them.
 #   Both measured by tools/deploy.py CONFIG --image zoo/data/digits/val/images/*.jpg.
+# - restored images: they are never resized first, so the gates are those of the graph.
 # - pixels, end to end: at most 0.000463 of a picture relabelled.
 PIPELINE: Mapping[str, float] = {
     "input_max": 0.99,  # grey levels of 255, between the two input tensors
@@ -43,6 +46,8 @@ PIPELINE: Mapping[str, float] = {
     "keypoints": 2.0,
     "keypoint_values": 0.05,
     "moved_keypoints": 0.02,
+    "psnr": 60.0,
+    "grey_levels": 1.0,
     "nms_iou": 0.01,
     "excused": 0.02,  # the part of a picture's detections that may be further apart; one always may
     "pixels": 0.002,  # the part of a picture's pixels that may change their label

@@ -53,7 +53,8 @@ def graph_references(
     ``image_sizes``: whether the inputs have them. ``layout``: of the outputs, see zoo.Target.
     """
     contract = contract_module(model, task, level, forward, layout)
-    runner = PyTorchRunner(contract, input_specs(image_sizes=image_sizes), contract.outputs(task, level))
+    specs = (*input_specs(image_sizes=image_sizes), *contract.settings)
+    runner = PyTorchRunner(contract, specs, contract.outputs(task, level), defaults=contract.defaults)
     references = []
     with _own_output(contract.model) as seen:
         for given in inputs:

@@ -8,7 +8,7 @@ The reference resizes, pads, runs and maps back by itself. Three things are comp
 3. *end to end*: the deployment's result with PyTorch's on the reference's own tensor. A detector decides at thresholds,
    and a rounding of the input can move a proposal across one. So where 1 and 2 hold, a few detections of a picture (the
    gate "excused") may be further apart than the gates, and are listed as borderline; more of them are failures. Of a
-   label map nothing is excused: the gate "pixels" says how many may change.
+   label map nothing is excused: the gate "pixels" says how many may change. Nor of a restored image.
 """
 
 from collections.abc import Mapping
@@ -27,8 +27,9 @@ from pipeline.parity.label_maps import compare_label_maps
 from pipeline.parity.records import Case, Figure, Findings
 from pipeline.parity.reference_input import ReferenceInput
 from pipeline.parity.reference_result import EagerResult, ReferenceResult, nearest_pixels
+from pipeline.parity.restored_images import compare_restored
 from pipeline.parity.tensors import figure, gate_failure, shape_problem
-from zoo.structures import DetectionResult, KeypointResult, Result, SegmentationResult
+from zoo.structures import DetectionResult, KeypointResult, Result, SegmentationResult, SuperResolutionResult
 
 GREY_LEVELS = 255.0  # in the tensor's 0..1
 EXPLAINED = "PyTorch moves likewise when its input is rounded as the deployment's is"
@@ -84,6 +85,8 @@ def compare_results(
         return compare_detections(in_tensor(ours, placed), in_tensor(result, placed), gates, rule, excuse)
     if isinstance(ours, SegmentationResult) and isinstance(result, SegmentationResult) and expected.logits is not None:
         return _compare_maps(ours.label_map, expected.logits, placed, result.label_map, gates)
+    if isinstance(ours, SuperResolutionResult) and isinstance(result, SuperResolutionResult):
+        return compare_restored(ours.image, result.image, gates["grey_levels"], gates["psnr"])
     return Findings(failures=(f"the backend gives a {type(result).__name__}, PyTorch a {type(ours).__name__}",))
 
 

@@ -19,7 +19,14 @@ from zoo.contract.instance_segmentation import head_masks
 from zoo.contract.segmentation import model_logits
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
-from zoo.structures import DetectionResult, InstanceSegmentationResult, KeypointResult, Result, SegmentationResult
+from zoo.structures import (
+    DetectionResult,
+    InstanceSegmentationResult,
+    KeypointResult,
+    Result,
+    SegmentationResult,
+    SuperResolutionResult,
+)
 from zoo.tasks import Detection, InstanceSegmentation, KeypointDetection, Task
 
 BYTE_CLASSES = 256
@@ -104,6 +111,8 @@ def _run(
         if task.name == "semantic-segmentation":
             logits: NDArray[np.float32] = model_logits(model(given[None], **forward))[0].numpy()
             return EagerResult(array, SegmentationResult(_label_map(logits, placed)), logits)
+        if task.name == "super-resolution":
+            return EagerResult(array, _restored(model(given[None], **forward)[0], placed))
     raise InputError(f'task "{task.name}": the pipeline comparison has no PyTorch path for it')
 
 
@@ -128,6 +137,14 @@ def _keypoints(found: Mapping[str, Tensor], detections: DetectionResult, placed:
     places = found["keypoints"][..., :2] / torch.tensor((x, y))
     points = torch.cat([places, found["keypoints_scores"][..., None]], dim=-1)
     return KeypointResult(detections.boxes, detections.scores, detections.labels, points.numpy())
+
+
+def _restored(enlarged: Tensor, placed: ReferenceInput) -> SuperResolutionResult:
+    """The enlarged tensor [3, H * s, W * s] as bytes, BGR, without what was enlarged of the padding."""
+    scale = enlarged.shape[1] // placed.tensor.shape[2]
+    height, width = placed.image
+    levels = (enlarged[:, : height * scale, : width * scale].clamp(0, 1) * 255).round().to(torch.uint8)
+    return SuperResolutionResult(levels.flip(0).permute(1, 2, 0).contiguous().numpy())
 
 
 def _in_image(boxes: Tensor, placed: ReferenceInput) -> Tensor:

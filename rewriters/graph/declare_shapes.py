@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import onnx
 
 from zoo.errors import ExportError
+from zoo.input_specs import SETTINGS
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
 
@@ -17,6 +18,8 @@ IMAGE_AXES = ("batch", None, "height", "width")
 def declare_shapes(model: onnx.ModelProto, target: Target, output_specs: Sequence[TensorSpec]) -> None:
     """Set the shapes, in place. Raises ExportError where a graph's output has another dtype or number of axes."""
     for value in model.graph.input:
+        if value.name in SETTINGS:
+            continue
         for dim, axis in zip(value.type.tensor_type.shape.dim, IMAGE_AXES, strict=False):
             if axis is not None and axis in target.dynamic_axes:
                 dim.dim_param = axis

@@ -23,7 +23,7 @@ IMAGES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())
 
 
 def test_no_config_is_left_out() -> None:
-    assert len(CONFIGS) == 13
+    assert len(CONFIGS) == 15
     assert len(IMAGES) == 8
 
 

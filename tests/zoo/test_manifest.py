@@ -103,7 +103,7 @@ def test_the_bytes_are_always_the_same(manifest: Manifest, tmp_path: Path) -> No
         (lambda f: f.update(task_options={"image_masks": 1}), "task_options.image_masks: got 1, expected boolean"),
         (lambda f: f.update(task_options=True), "task_options: got true, expected object"),
         (lambda f: f.update(backened="x"), 'unknown key "backened"; nearest: "backend"'),
-        (lambda f: f.update(classes=[]), "classes: got 0 items, expected 1 to any"),
+        (lambda f: f.update(classes=[]), "classes: got none, expected one or more"),
         (lambda f: f["classes"][1].update(name=None), r"classes\[1\].name: got null, expected string"),
         (lambda f: f["classes"][1].pop("category_id"), r'classes\[1\]: no key "category_id"'),
         (lambda f: f["preprocess"].update(resize="crop"), 'preprocess.resize: got "crop", expected one of "letterbox"'),

@@ -34,8 +34,10 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
     ):
         assert isinstance(task, Detection)
         assert task.classes == (ClassInfo("background", None), ClassInfo("zero", 1))
-    assert list(TASKS) == ["detection", "instance-segmentation", "keypoint-detection", "semantic-segmentation"]
-    assert [task.metric for task in TASKS.values()] == ["CocoBoxAP", "CocoMaskAP", "CocoKeypointAP", "MeanIoU"]
+    names = ["detection", "instance-segmentation", "keypoint-detection", "semantic-segmentation", "super-resolution"]
+    assert list(TASKS) == names
+    metrics = ["CocoBoxAP", "CocoMaskAP", "CocoKeypointAP", "MeanIoU", "ImageQuality"]
+    assert [task.metric for task in TASKS.values()] == metrics
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,7 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
             "task InstanceSegmentation: image_masks: got 1, expected True or False",
         ),
         ({"type": "Detection"}, "task detection: no classes; list them all"),
+        ({"type": "SuperResolution", "classes": CLASSES}, "task super-resolution: got 2 classes, but it has none"),
         ({"type": "Detection", "classes": [{"nam": "x"}]}, 'class: unknown key "nam"; nearest: "name"'),
         ({"type": "Detection", "classes": [{"name": 5}]}, "class: got name 5 and category_id None, expected a string"),
         ({"type": "Detection", "classes": [{"name": "x", "category_id": "1"}]}, "category_id '1'"),

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 
 from zoo.checkpoint import load_checkpoint
 from zoo.config import load_config
+from zoo.metrics import build_metric
 from zoo.registry import MODELS
 from zoo.training import CheckpointCard, Recipe, check_figures, checkpoint_page, score
 
@@ -23,6 +24,8 @@ CONFIGS = {
     "configs/detection/retinanet_r18-fpn_digits.py": ("coco/box_AP", 55),
     "configs/detection/ssdlite_r18-fpn_digits.py": ("coco/box_AP", 55),
     "configs/detection/yolov5n_digits.py": ("coco/box_AP", 60),
+    "configs/restoration/srcnn_any-scale_photographs.py": ("restoration/PSNR", 30.5),
+    "configs/restoration/srcnn_x3_photographs.py": ("restoration/PSNR", 30.1),
     "configs/segmentation/deeplabv3plus_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/pspnet_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/upernet_dcn-r18_digits.py": ("segmentation/mIoU", 70),
@@ -39,6 +42,8 @@ MAX_BYTES = {  # of each shipment
     ("yolov5n",): 4_000_000,
     ("deeplabv3plus", "pspnet", "upernet"): 5_000_000,
     ("upernet_dcn-r18",): 2_000_000,
+    ("srcnn_any-scale",): 300_000,
+    ("srcnn_x3",): 300_000,
 }
 BUFFERS = r"running_|num_batches|\.anchors$"  # no parameters: statistics, and YOLOv5's anchors
 LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
@@ -46,6 +51,8 @@ LIMIT = 8  # images of val, so that the test stays quick; the cards have the fig
 #   python -c 'from zoo import build_model; from zoo.config import load_config; from zoo.training import score
 #   C = "configs/..."; print(score(load_config(C), build_model(C), limit=8))'
 GOLDEN = {
+    "configs/restoration/srcnn_any-scale_photographs.py": 32.49,
+    "configs/restoration/srcnn_x3_photographs.py": 29.60,
     "configs/detection/faster-rcnn_r18-fpn_digits.py": 77.10,
     "configs/detection/fcos_r18-fpn_digits.py": 76.61,
     "configs/detection/keypoint-rcnn_r18-fpn_digits.py": 70.32,
@@ -60,12 +67,12 @@ GOLDEN = {
     "configs/segmentation/fcn_r18_digits.py": 78.65,
     "configs/segmentation/fcn_r18-slide_digits.py": 80.25,
 }
-GOLDEN_WITHIN = 1.0  # points; another version of OpenCV or torch rounds otherwise
-CARD_WITHIN = 0.2  # points, on all images
+GOLDEN_WITHIN = {"points": 1.0, "dB": 0.05}  # another version of OpenCV or torch rounds otherwise
+CARD_WITHIN = {"points": 0.2, "dB": 0.01}  # on all images
 
 
 def test_together_they_are_small() -> None:
-    sizes = {re.split("_r18|_digits", file.stem)[0]: file.stat().st_size for file in WEIGHTS}
+    sizes = {re.split("_r18|_digits|_photographs", file.stem)[0]: file.stat().st_size for file in WEIGHTS}
     assert sorted(sizes) == sorted(name for names in MAX_BYTES for name in names)
     for names, most in MAX_BYTES.items():
         assert sum(sizes[name] for name in names) < most
@@ -101,11 +108,16 @@ def test_the_card_has_the_recipe_of_its_config(file: Path) -> None:
 def test_no_reproduction_came_to_other_figures(file: Path) -> None:
     card = card_of(file)
     for run in card.reproduced:
-        check_figures(run, card.training.config, CONFIGS[card.training.config][0])
+        config = card.training.config
+        check_figures(run, config, CONFIGS[config][0], unit_of(config))
 
 
 def card_of(file: Path) -> CheckpointCard:
     return CheckpointCard.read(file.with_suffix(".json"))
+
+
+def unit_of(config: str) -> str:
+    return build_metric(load_config(ROOT / config).evaluator).unit
 
 
 def measured(config: str, limit: int | None = None) -> float:
@@ -125,13 +137,13 @@ def on_the_card(config: str) -> float:
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_weights_load_and_score(config: str) -> None:
-    assert measured(config, LIMIT) == pytest.approx(GOLDEN[config], abs=GOLDEN_WITHIN)
+    assert measured(config, LIMIT) == pytest.approx(GOLDEN[config], abs=GOLDEN_WITHIN[unit_of(config)])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS)
 def test_all_images_score_what_the_card_says(config: str) -> None:
-    assert measured(config) == pytest.approx(on_the_card(config), abs=CARD_WITHIN)
+    assert measured(config) == pytest.approx(on_the_card(config), abs=CARD_WITHIN[unit_of(config)])
 
 
 @pytest.mark.parametrize("config", CONFIGS)

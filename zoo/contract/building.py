@@ -12,10 +12,12 @@ from zoo.contract.detection import DetectionFinal
 from zoo.contract.instance_segmentation import ImageMasksFinal, InstanceSegmentationFinal
 from zoo.contract.keypoint_detection import KeypointDetectionFinal
 from zoo.contract.segmentation import SegmentationDecoded, SegmentationFinal, SegmentationRaw
+from zoo.contract.super_resolution import AnyScaleFinal, SuperResolutionFinal
 from zoo.contract.two_stage import TwoStageDecoded, TwoStageRaw
 from zoo.contract.yolov5 import UltralyticsDecoded, YOLOv5Decoded, YOLOv5Final, YOLOv5Raw
 from zoo.errors import InputError
 from zoo.models.detection.yolov5 import YOLOv5
+from zoo.models.restoration import AnyScaleSRCNN
 from zoo.tasks import Detection, InstanceSegmentation, Task
 
 CONTRACTS: dict[tuple[str, str], type[Contract]] = {
@@ -31,6 +33,7 @@ CONTRACTS: dict[tuple[str, str], type[Contract]] = {
     ("semantic-segmentation", "final"): SegmentationFinal,
     ("semantic-segmentation", "decoded"): SegmentationDecoded,
     ("semantic-segmentation", "raw"): SegmentationRaw,
+    ("super-resolution", "final"): SuperResolutionFinal,
 }
 
 DENSE_CONTRACTS: dict[str, type[Contract]] = {"final": DetectionFinal, "decoded": DenseDecoded, "raw": DenseRaw}
@@ -65,4 +68,8 @@ def contract_module(
         raise InputError(f"model {type(model).__name__}: expected a torchvision R-CNN{others} for task {task.name}")
     if isinstance(task, InstanceSegmentation) and task.image_masks and level == "final":
         return ImageMasksFinal(model, forward)
+    if isinstance(model, AnyScaleSRCNN) and level == "final":
+        return AnyScaleFinal(model, forward)
+    if (task.name, level) not in CONTRACTS:
+        raise InputError(f"level {level}: {task.name} has none; use level final")
     return CONTRACTS[task.name, level](model, forward)

@@ -18,11 +18,14 @@ class Contract(nn.Module):
     num_slots: int | None = None
     raw_names: tuple[str, ...] = ()
     """The head's own tensors, float32, for level "raw", which the task leaves open."""
+    settings: tuple[TensorSpec, ...] = ()
+    """What forward takes behind the images: tensors of one element, each with a default."""
 
     def __init__(self, model: nn.Module, forward: Mapping[str, Any]) -> None:
         super().__init__()
         self.model = model
         self.forward_options = dict(forward)
+        self.defaults: dict[str, int] = {}  # of `settings`
         self.eval()  # a fresh module is in training mode, and the torchscript exporter would leave the model in it
 
     def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:

@@ -11,6 +11,7 @@ from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.image_folder import ImageFolder
 from zoo.datasets.label_maps.ade20k import ADE20K
 from zoo.datasets.label_maps.cityscapes import Cityscapes
+from zoo.datasets.photographs.super_resolution_folder import PhotographCrops, SuperResolutionFolder
 from zoo.datasets.voc.detection import VOCDetection
 from zoo.datasets.voc.segmentation import VOCSegmentation
 
@@ -28,6 +29,8 @@ __all__ = [
     "DigitsTraining",
     "EvaluationDataset",
     "ImageFolder",
+    "PhotographCrops",
+    "SuperResolutionFolder",
     "VOCDetection",
     "VOCSegmentation",
     "build_dataset",

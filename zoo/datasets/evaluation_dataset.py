@@ -11,6 +11,8 @@ from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import read_image
 from zoo.tasks import ClassInfo
 
+INPUTS = "inputs"  # of an item: numbers for inputs of the model that have defaults, by name
+
 
 class Picture(NamedTuple):
     """An image of a data set: where it is, its id, and its stored (height, width)."""

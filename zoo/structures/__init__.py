@@ -4,7 +4,15 @@ from zoo.structures.detection_result import DetectionResult
 from zoo.structures.instance_segmentation_result import InstanceSegmentationResult
 from zoo.structures.keypoint_result import KeypointResult
 from zoo.structures.segmentation_result import SegmentationResult
+from zoo.structures.super_resolution_result import SuperResolutionResult
 
-Result = DetectionResult | InstanceSegmentationResult | KeypointResult | SegmentationResult
+Result = DetectionResult | InstanceSegmentationResult | KeypointResult | SegmentationResult | SuperResolutionResult
 
-__all__ = ["DetectionResult", "InstanceSegmentationResult", "KeypointResult", "Result", "SegmentationResult"]
+__all__ = [
+    "DetectionResult",
+    "InstanceSegmentationResult",
+    "KeypointResult",
+    "Result",
+    "SegmentationResult",
+    "SuperResolutionResult",
+]

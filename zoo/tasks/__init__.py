@@ -6,6 +6,7 @@ from zoo.tasks.detection import Detection
 from zoo.tasks.instance_segmentation import InstanceSegmentation
 from zoo.tasks.keypoint_detection import KeypointDetection
 from zoo.tasks.semantic_segmentation import SemanticSegmentation
+from zoo.tasks.super_resolution import SuperResolution
 from zoo.tasks.task import Task
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "InstanceSegmentation",
     "KeypointDetection",
     "SemanticSegmentation",
+    "SuperResolution",
     "Task",
     "build_task",
 ]

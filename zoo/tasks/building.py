@@ -8,10 +8,12 @@ from zoo.tasks.detection import Detection
 from zoo.tasks.instance_segmentation import InstanceSegmentation
 from zoo.tasks.keypoint_detection import KeypointDetection
 from zoo.tasks.semantic_segmentation import SemanticSegmentation
+from zoo.tasks.super_resolution import SuperResolution
 from zoo.tasks.task import Task
 
 TASKS: Mapping[str, type[Task]] = {
-    task.name: task for task in (Detection, InstanceSegmentation, KeypointDetection, SemanticSegmentation)
+    task.name: task
+    for task in (Detection, InstanceSegmentation, KeypointDetection, SemanticSegmentation, SuperResolution)
 }
 
 

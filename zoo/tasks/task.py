@@ -19,18 +19,21 @@ Array = NDArray[Any]
 class Task(ABC):
     """What a model does. `classes[i]` is the class with the model's own id i.
 
-    Raises InputError where there are no classes.
+    Raises InputError where a task that has classes is given none, and where one that has none is given some.
     """
 
     name: ClassVar[str]
     metric: ClassVar[str]
     """The name in zoo.registry.METRICS of the metric that judges this task."""
+    has_classes: ClassVar[bool] = True
     OPTIONS: ClassVar[tuple[str, ...]] = ()
     """Keywords of the constructor beside `classes`, and attributes: what a config may ask for, off by default."""
 
     def __init__(self, classes: Iterable[ClassInfo | Mapping[str, Any]]) -> None:
         self.classes = tuple(info if isinstance(info, ClassInfo) else ClassInfo.from_dict(info) for info in classes)
-        if not self.classes:
+        if self.classes and not self.has_classes:
+            raise InputError(f"task {self.name}: got {len(self.classes)} classes, but it has none; leave them out")
+        if not self.classes and self.has_classes:
             raise InputError(f"task {self.name}: no classes; list them all, index = the model's own id")
 
     @property
@@ -45,9 +48,9 @@ class Task(ABC):
     def outputs(self, level: str = "final") -> tuple[TensorSpec, ...]:
         """The contract: the tensors that every graph of this task gives at a level, in order.
 
-        Axes that the graph decides are named: N batch, H W the input's height and width, K maximum detections, P
-        proposals or keypoints. Empty for level "raw": the head's own tensors, under its own names. InputError for
-        another level.
+        Axes that the graph decides are named: N batch, H W the input's height and width, sH sW the same enlarged, K
+        maximum detections, P proposals or keypoints. Empty for level "raw", the head's own tensors under its own names,
+        and for levels that the task does not have. InputError for another level.
         """
         if level not in LEVELS:
             raise InputError(f'unknown output level "{level}"; {nearest(str(level), LEVELS)}')

@@ -8,7 +8,7 @@ from zoo.training.publishing import check_publishable, new_card, publish
 from zoo.training.recipe import Pretraining, Recipe
 from zoo.training.reproduction import check_figures, check_proof, check_recipe, check_unchanged, reproduction
 from zoo.training.runner import train
-from zoo.training.score import main_metric, score, score_all, scored_on
+from zoo.training.score import score, score_all, scored_on
 from zoo.training.trained import last_checkpoint, load_trained, read_run
 from zoo.training.training_run import TrainingRun, config_name
 
@@ -29,7 +29,6 @@ __all__ = [
     "half_precision_file",
     "last_checkpoint",
     "load_trained",
-    "main_metric",
     "new_card",
     "publish",
     "read_run",

@@ -50,20 +50,19 @@ def _figures(card: CheckpointCard) -> Iterator[str]:
 
 def _making(card: CheckpointCard) -> Iterator[str]:
     recipe, run = card.recipe, card.training
-    height, width = recipe["size"]
     yield "## How it was made"
     yield ""
     yield f"    python tools/train.py {run.config} --publish"
     yield ""
-    scenes = f"{recipe['num_scenes']} `train` scenes of the digits ([card](../data/digits/README.md))"
-    yield f"- data: {scenes}, never mirrored."
-    yield "  No photograph and no handwritten sample of `val` is in them."
+    yield from _data(recipe)
     yield f"- seed {run.seed}; {run.iterations} of {recipe['iterations']} iterations"
     yield f"- {_effort(run)}"
     yield f"- optimizer: {json.dumps(recipe['optimizer'])}"
     yield f"- schedule: {_schedule(recipe)}"
     yield f"- batch: {recipe['batch_size']} tensors of {recipe['crop'][0]}x{recipe['crop'][1]} (height x width)"
-    yield f"- scale: letterbox to {height}x{width}, times {recipe['scale'][0]} to {recipe['scale'][1]}"
+    height, width = recipe["size"]
+    scaled = "the photograph" if recipe["num_scenes"] is None else f"letterbox to {height}x{width}"
+    yield f"- scale: {scaled}, times {recipe['scale'][0]} to {recipe['scale'][1]}"
     backbone = recipe["backbone"]
     yield f"- start: {'random weights' if backbone is None else f'the backbone of `{Path(backbone).name}`{_hash(run)}'}"
     if recipe["pretrain"]:
@@ -72,6 +71,16 @@ def _making(card: CheckpointCard) -> Iterator[str]:
     if run.recipe is None:
         yield f"- {UNTOLD}"
     yield ""
+
+
+def _data(recipe: Mapping[str, Any]) -> Iterator[str]:
+    if recipe["num_scenes"] is None:
+        yield "- data: crops of the `train` photographs ([card](../data/photographs/README.md)), mirrored and turned."
+        yield "  No photograph of `val` is among them."
+    else:
+        scenes = f"{recipe['num_scenes']} `train` scenes of the digits ([card](../data/digits/README.md))"
+        yield f"- data: {scenes}, never mirrored."
+        yield "  No photograph and no handwritten sample of `val` is in them."
 
 
 def _reproductions(card: CheckpointCard) -> Iterator[str]:

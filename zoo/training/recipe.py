@@ -30,11 +30,12 @@ class Pretraining:
 class Recipe:
     """How a model is trained. Sizes are (height, width) in pixels.
 
-    `crop`: the side of a training tensor, by default the preprocessing's size. `scale`: range of the random factor upon
-    the letterbox's scale. `num_scenes`: training pictures. `optimizer`: torch's optimizer and its arguments; the rate
-    rises over `warmup` iterations and falls by a half cosine. `backbone`: a safetensors file of another digits model
-    whose backbone to start from. `pretrain`: or train the backbone first as a classifier of single digits,
-    dict(iterations, batch_size, side, lr).
+    `crop`: the side of a training tensor, by default the preprocessing's size; it stands for that where images keep
+    their own. `scale`: range of the random factor upon the letterbox's scale, or upon a photograph's own size.
+    `num_scenes`: training pictures of digits; None: crops of photographs. `optimizer`: torch's optimizer and its
+    arguments; the rate rises over `warmup` iterations and falls by a half cosine. `backbone`: a safetensors file of
+    another digits model whose backbone to start from. `pretrain`: or train the backbone first as a classifier of single
+    digits, dict(iterations, batch_size, side, lr).
     `also`: configs that use the same checkpoint and are scored on its card. Both are relative to the config's folder.
     """
 
@@ -44,7 +45,7 @@ class Recipe:
     crop: tuple[int, int]
     size: tuple[int, int]
     scale: tuple[float, float] = (1.0, 1.0)
-    num_scenes: int = 1500
+    num_scenes: int | None = 1500
     seed: int = 0
     warmup: int = 100
     max_grad_norm: float = 10.0
@@ -67,8 +68,12 @@ class Recipe:
         if not section:
             raise InputError(f"config {path} has no recipe; give it a train=dict(iterations=..., batch_size=..., ...)")
         size = Preprocess.from_dict(config.preprocess).size
-        if size is None:
-            raise InputError(f"config {path}: training needs tensors of one size; give preprocess a size")
+        scenes = section.get("num_scenes", cls.num_scenes)
+        if size is None and (scenes is not None or "crop" not in section):
+            raise InputError(
+                f"config {path}: training needs tensors of one size; give preprocess a size, or, for crops of "
+                "photographs, num_scenes=None and a crop"
+            )
         values = {"crop": size, **section}
         given = {key: value for key, value in values.items() if key != "pretrain"}
         faults = [*wrong_arguments(cls, given, (SIZE, "pretrain")), *recipe_values(given)]
@@ -78,12 +83,14 @@ class Recipe:
             faults += [f"pretrain: {fault}" for fault in found]
         elif pretrain is not None:
             faults.append(f'argument "pretrain": got {pretrain!r}, expected dict(iterations, batch_size, side, lr)')
+        if pretrain is not None and scenes is None:
+            faults.append("pretrain: learns from digits; give num_scenes")
         if faults:
             raise InputError(f"config {path}: train: {'; '.join(faults)}")
         pairs = {key: tuple(values[key]) for key in ("crop", "scale", "also") if key in values}
         asked = {key: value for key, value in (("iterations", iterations), ("seed", seed)) if value is not None}
         first = None if pretrain is None else Pretraining(**pretrain)
-        return cls(**{**given, **pairs, **asked, "size": size, "pretrain": first})
+        return cls(**{**given, **pairs, **asked, "size": size or pairs["crop"], "pretrain": first})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types, as cards and checkpoints keep it."""

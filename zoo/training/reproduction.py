@@ -10,7 +10,7 @@ from zoo.training.half_precision import half_precision_file
 from zoo.training.recipe import Recipe, changed
 from zoo.training.training_run import TrainingRun
 
-WITHIN = 3.0  # points (or dB) of the main figure, either way
+WITHIN = {"points": 3.0, "dB": 0.1}  # of the main figure, either way, by its metric's unit
 
 
 def reproduction(run: TrainingRun, model: nn.Module, figures: Figures, published: Figures) -> Reproduction:
@@ -59,14 +59,17 @@ def check_proof(run: TrainingRun, recipe: Recipe, card: CheckpointCard) -> None:
         )
 
 
-def check_figures(run: Reproduction, config: str, metric: str) -> None:
-    """Raises GateError where the main figure, `metric` of `config`, is not that of the published weights."""
+def check_figures(run: Reproduction, config: str, metric: str, unit: str = "points") -> None:
+    """Raises GateError where the main figure, `metric` of `config`, is not that of the published weights.
+
+    `unit`: "points" or "dB".
+    """
     value, change = run.figures[config][metric], run.differences[config][metric]
     if value is None or change is None:
         raise GateError(f"{config}: {metric} has nothing to judge; give the config a data set with objects in it")
-    if abs(change) > WITHIN:
+    if abs(change) > WITHIN[unit]:
         mend = "publish the new weights" if change > 0 else "mend the recipe, or publish weights that it makes"
         raise GateError(
-            f"{config}: {metric} is {value:.2f}, {change:+.2f} from the published weights; expected at most {WITHIN} "
-            f"either way: {mend}"
+            f"{config}: {metric} is {value:.2f}, {change:+.2f} from the published weights; expected at most "
+            f"{WITHIN[unit]} either way: {mend}"
         )

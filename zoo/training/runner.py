@@ -9,22 +9,20 @@ from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import nn
-from torch.utils.data import DataLoader
 
 from zoo.build import build_model
-from zoo.datasets import DigitsTraining
-from zoo.datasets.digits.training import collate
-from zoo.tasks import build_task
+from zoo.models.restoration import SRCNN
 from zoo.training.opencv_threads import one_opencv_thread
 from zoo.training.optimization import optimization, schedule
 from zoo.training.recipe import Recipe
 from zoo.training.starting_model import backbone_sha256, starting_model
 from zoo.training.trainable import Trainable, memory_format
+from zoo.training.trainable_restorer import TrainableRestorer
 from zoo.training.trained import RUN_KEY
+from zoo.training.training_data import training_data
 from zoo.training.training_run import TrainingRun
 
 CHECKPOINTS_KEPT = 3
-TASK_DETAILS = {"InstanceSegmentation": ("masks",), "KeypointDetection": ("keypoints",)}  # beside boxes and labels
 LOG_INTERVAL = 10  # iterations; also mmengine's window of the mean, so that each counts once
 
 
@@ -75,17 +73,11 @@ def build_runner(
     """The Runner of a training, with the model to start from; pre-training, where there is any, is done in here."""
     optimizing = optimization(recipe, amp=record.before.amp)
     model = starting_model(config, path, recipe) if resume is None else build_model(config, weights=False)
-    options = {key: getattr(recipe, key) for key in ("size", "crop", "scale", "num_scenes", "seed")}
-    details = TASK_DETAILS.get(config.task.type, ())
-    own_ids = {info.category_id: index for index, info in enumerate(build_task(config.task).classes)}
-    label_ids = [own_ids[digit + 1] for digit in range(10)]  # a digit's category id is d + 1
-    dataset = DigitsTraining(recipe.iterations * recipe.batch_size, **options, details=details, label_ids=label_ids)
-    # One worker makes the scenes and their crops while the cores train. Scenes are random: no shuffling needed.
-    loader: Any = DataLoader(dataset, recipe.batch_size, num_workers=1, collate_fn=collate, prefetch_factor=8)
+    trainable = TrainableRestorer(model) if isinstance(model, SRCNN) else Trainable(model)
     return Runner(
-        model=Trainable(model).to(memory_format=memory_format(recipe.batch_size)),
+        model=trainable.to(memory_format=memory_format(recipe.batch_size)),
         work_dir=str(work_dir),
-        train_dataloader=loader,
+        train_dataloader=training_data(config, recipe, model),
         train_cfg={"type": "IterBasedTrainLoop", "max_iters": recipe.iterations},
         optim_wrapper=optimizing,
         param_scheduler=schedule(recipe),

@@ -12,6 +12,7 @@ from torch import nn
 from zoo.config import load_config
 from zoo.contract import contract_module
 from zoo.datasets.building import build_dataset
+from zoo.datasets.evaluation_dataset import INPUTS
 from zoo.errors import InputError
 from zoo.metrics import build_metric
 from zoo.preprocess import Preprocess
@@ -52,12 +53,6 @@ def score_all(
     return figures
 
 
-def main_metric(config: Config) -> str:
-    """The name of the figure that the config is judged by."""
-    name: str = build_metric(config.evaluator).main_key
-    return name
-
-
 def score(
     config: Config, model: nn.Module, *, limit: int | None = None, progress: Progress | None = None
 ) -> dict[str, float]:
@@ -72,13 +67,17 @@ def score(
     module = contract_module(model, task, "final", config.get("export", {}).get("forward", {}))
     names = [spec.name for spec in task.outputs("final")]
     count = len(dataset) if limit is None else min(limit, len(dataset))
-    height, width = config.preprocess["size"]
-    for start in range(0, count, BATCH_SIZE):
-        items: list[dict[str, Any]] = [dataset[index] for index in range(start, min(start + BATCH_SIZE, count))]
+    batch_size = BATCH_SIZE if preprocess.size is not None else 1  # images that keep their size share no tensor
+    for start in range(0, count, batch_size):
+        items: list[dict[str, Any]] = [dataset[index] for index in range(start, min(start + batch_size, count))]
+        height, width = preprocess.geometry(*items[0]["image"].shape[:2]).tensor_size
         images = np.empty((len(items), 3, height, width), np.float32)
+        settings = {**module.defaults, **items[0].get(INPUTS, {})}
         geometries = [preprocess.run(item["image"], out) for item, out in zip(items, images, strict=True)]
         with torch.inference_mode():
-            outputs = module(torch.from_numpy(images))
+            outputs = module(
+                torch.from_numpy(images), *(torch.tensor([settings[spec.name]]) for spec in module.settings)
+            )
         arrays = {name: output.numpy() for name, output in zip(names, outputs, strict=True)}
         metric.process(items, task.results(arrays, geometries))
         if progress is not None:

@@ -31,6 +31,7 @@ def starting_model(config: Config, path: Path, recipe: Recipe) -> nn.Module:
         file = _backbone_file(path, recipe.backbone)
         load_state(backbone_of(model), _fitted(_backbone_state(file), model), f"train.backbone {file}")
     if recipe.pretrain is not None:
+        assert recipe.num_scenes is not None  # from_config sees to that
         pretrain(backbone_of(model), recipe.pretrain, num_scenes=recipe.num_scenes, seed=recipe.seed)
     return model
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from mmengine.config import Config
 from torch import nn
 
 from tests.zoo.training.cards import CONFIG, again, card, run
@@ -16,7 +15,6 @@ from zoo.training import (
     check_recipe,
     check_unchanged,
     half_precision_file,
-    main_metric,
     reproduction,
 )
 
@@ -39,6 +37,12 @@ def test_within(change: float) -> None:
 def test_outside(change: float, message: str) -> None:
     with pytest.raises(GateError, match=message):
         check_figures(again(60.0, change), CONFIG, METRIC)
+
+
+def test_decibels_count_for_more() -> None:
+    check_figures(again(30.0, -0.1), CONFIG, METRIC, "dB")
+    with pytest.raises(GateError, match=r"is 30\.00, -0\.11 from the published weights; expected at most 0\.1 "):
+        check_figures(again(30.0, -0.11), CONFIG, METRIC, "dB")
 
 
 def test_nothing_to_judge_proves_nothing() -> None:
@@ -97,11 +101,3 @@ def _before(model: nn.Linear) -> nn.Linear:
     with torch.no_grad():
         model.weight -= 1
     return model
-
-
-@pytest.mark.parametrize(
-    ("evaluator", "name"),
-    [({"type": "CocoBoxAP"}, "coco/box_AP"), ({"type": "MeanIoU", "num_classes": 2}, "segmentation/mIoU")],
-)
-def test_the_main_figure_is_the_metrics_own(evaluator: dict[str, object], name: str) -> None:
-    assert main_metric(Config({"evaluator": evaluator})) == name

@@ -220,7 +220,11 @@ def test_a_training_that_diverged_does_not_replace_good_weights(
     ("old", "new", "message"),
     [
         ('dataset = dict(root="', 'dataset = dict(root="none', 'digits split "val": no none'),
-        ("size=(64, 80)", '_delete_=True, resize="keep"', "training needs tensors of one size; give preprocess a size"),
+        (
+            "size=(64, 80)",
+            '_delete_=True, resize="keep"',
+            "training needs tensors of one size; give preprocess a size, or,",
+        ),
         ("warmup=1", 'warmup="1"', """train: argument "warmup": got '1', expected int"""),
         ("side=32", "sides=32", 'train: pretrain: unknown argument "sides"; nearest: "side"'),
         ("model = dict(", 'model = dict(type="EncoderDecodr", ', 'unknown model type "EncoderDecodr"; nearest: "Enc'),

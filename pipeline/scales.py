@@ -1,0 +1,24 @@
+"""The scale as an input of a super-resolution graph: the proof that the others work, too."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from torch import nn
+
+from pipeline.parity.graph_inputs import GraphInput
+from zoo.input_specs import SCALE
+from zoo.models.restoration import AnyScaleSRCNN
+
+
+def at_other_scales(model: nn.Module, inputs: Sequence[GraphInput]) -> Iterator[GraphInput]:
+    """The first and the last of the cases at each scale that the model is trained for, but for its default.
+
+    None for a model whose scale is no input.
+    """
+    if not isinstance(model, AnyScaleSRCNN):
+        return
+    for scale in model.scales:
+        if scale != model.scale:
+            for given in (inputs[0], inputs[-1]):
+                yield replace(given, arrays={**given.arrays, SCALE.name: np.array([scale], np.int64)})

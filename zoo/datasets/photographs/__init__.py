@@ -1,0 +1,1 @@
+"""Photographs and smaller copies of them, for super-resolution."""

@@ -1,0 +1,89 @@
+"""Images of a folder, to be made again from smaller copies of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset, Picture
+from zoo.datasets.files.faults import Faults
+from zoo.datasets.files.image_files import check_header, read_image
+from zoo.datasets.image_folder import SUFFIXES
+from zoo.datasets.photographs.low_resolution import low_resolution, trimmed
+from zoo.errors import InputError
+from zoo.input_specs import SCALE
+from zoo.preprocess import MIN_SIDE
+from zoo.registry import DATASETS
+from zoo.tasks import ClassInfo
+
+PHOTOGRAPHS_ROOT = Path(__file__).resolve().parents[2] / "data" / "photographs"
+
+
+@DATASETS.register_module()
+class SuperResolutionFolder(EvaluationDataset):
+    """The images of the folder `root`, in the order of their names, as Set5, Set14 and BSD100 are laid out.
+
+    "image" is the small copy (see low_resolution), made when it is asked for; "target" uint8 [h * scale, w * scale, 3]
+    BGR the large one, cut off where the scale does not divide it. `scale`: of a model that has one alone. `scales`, in
+    its stead: of a model that is told; every image comes once for each of them, all images at the first scale before
+    the second, and the item's "inputs" have it.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        scale: int | None = None,
+        scales: Sequence[int] | None = None,
+        *,
+        classes: Sequence[ClassInfo] = (),
+    ) -> None:
+        if (scale is None) == (scales is None):
+            raise InputError(f"{type(self).__name__}: got scale {scale} and scales {scales}, expected one of the two")
+        self.root, self.told = Path(root), scales is not None
+        self.scales: tuple[int, ...] = tuple(scales or ()) if scale is None else (scale,)
+        if not self.scales or not all(type(one) is int and one >= 1 for one in self.scales):
+            raise InputError(f"{type(self).__name__}: got scales {self.scales}, expected whole numbers, 1 or more")
+        super().__init__(classes=classes)
+
+    def picture(self, index: int) -> dict[str, Any]:
+        """An item without its truth."""
+        scale = self._scale(index)
+        item = super().picture(index)
+        item["image"] = low_resolution(trimmed(item["image"], scale), scale)
+        return item | ({INPUTS: {SCALE.name: scale}} if self.told else {})
+
+    def _index(self, faults: Faults) -> list[Picture]:
+        if not self.root.is_dir():
+            faults.missing(self.root, "folder")
+            return []
+        found = [
+            (path, header.size)
+            for path in sorted(self.root.iterdir())
+            if path.suffix.lower() in SUFFIXES and (header := check_header(path, faults)) is not None
+        ]
+        least = MIN_SIDE * max(self.scales)
+        for path, (height, width) in found:
+            if min(height, width) < least:
+                faults.add(path, f"got {width}x{height} pixels, expected {least} or more, {MIN_SIDE} when made small")
+        if not found:
+            faults.add(self.root, f"no images, expected one or more of {', '.join(SUFFIXES)}")
+        return [
+            Picture(path, number, size)
+            for number, (path, size) in enumerate(entry for _ in self.scales for entry in found)
+        ]
+
+    def _truth(self, index: int) -> dict[str, Any]:
+        picture = self.pictures[index]
+        return {"target": trimmed(read_image(picture.path, picture.size), self._scale(index))}
+
+    def _scale(self, index: int) -> int:
+        return self.scales[index // (len(self.pictures) // len(self.scales))]
+
+
+@DATASETS.register_module()
+class PhotographCrops(SuperResolutionFolder):
+    """The shipped crops of photographs that training never sees; see zoo/data/photographs/README.md."""
+
+    def __init__(
+        self, scale: int | None = None, scales: Sequence[int] | None = None, *, classes: Sequence[ClassInfo] = ()
+    ) -> None:
+        super().__init__(PHOTOGRAPHS_ROOT / "val", scale, scales, classes=classes)
