@@ -48,21 +48,24 @@ OPSETS_OF = {
     "dynamo": range(DYNAMO_MIN_OPSET, OPSETS.stop),
 }
 BOUND = 1e-4  # of the largest absolute value, or of 1 where that is smaller
-SOURCES = ("rewriters", "benchmarks/operator_cases.py", "benchmarks/operator_table.py")
+SCRIPTS = ("benchmarks/operator_cases.py", "benchmarks/operator_table.py")
+SOURCES = {"torch": SCRIPTS, "zooport": (*SCRIPTS, "rewriters")}  # what the cells of each form hang on
 MARK = "cell: "  # torch prints, too
 SHORT = {
     "UnsupportedOperatorError": "unknown",
     "DispatchError": "unknown",
     "NotImplemented": "no kernel",
     "InvalidGraph": "invalid",
+    "ExportError": "no form",
 }
+TOO_NEW = "Target opset version"  # onnxscript's version converter, which steps in where a node is not its own
 
 
 def main() -> int:
     """Print and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("operators", nargs="*", help="default: all")
-    parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/operator_table.json")
+    parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/operator_table", help="folder of the cells")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--work", nargs=2, metavar=("EXPORTER", "FORM"), help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -73,10 +76,13 @@ def main() -> int:
         _work(exporter, form, json.load(sys.stdin))
         return 0
     names = args.operators or list(CASES)
-    state = state_of(args.state, sources(*SOURCES), *PACKAGES)
-    for exporter in OPSETS_OF:
-        for form in FORMS:
-            _fill(state, args.state, names, exporter, form)
+    state: dict[str, Any] = {}
+    for form in FORMS:
+        kept = args.state / f"{form}.json"
+        cells = state_of(kept, sources(*SOURCES[form]), *PACKAGES)
+        for exporter in OPSETS_OF:
+            _fill(cells, kept, names, exporter, form)
+        state |= cells
     content = _table(state, names)
     print(content)
     if args.page:
@@ -207,9 +213,15 @@ def _table(state: Mapping[str, Any], names: Sequence[str]) -> str:
             cells = [(opset, state.get(_key(name, exporter, form, opset))) for opset in OPSETS_OF[exporter]]
             words.append(_runs([(opset, _word(cell)) for opset, cell in cells]))
             reasons = [cell[1] for _, cell in cells if form == "zooport" and cell is not None and cell[1]]
-            left += [f"- {name}, {exporter}: {reason}" for reason in dict.fromkeys(reasons)]
+            left += [f"- {name}, {exporter}: {reason}" for reason in reasons[-1:]]
         lines.append(f"| {name} | " + " | ".join(words) + " |")
-    return "\n".join([*lines, "", *(["What is left, with zooport's rewriters:", "", *left] if left else [])])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            *(["What is left with zooport's rewriters, at the newest of those opsets:", "", *left] if left else []),
+        ]
+    )
 
 
 def _word(cell: Sequence[str] | None) -> str:
@@ -217,6 +229,8 @@ def _word(cell: Sequence[str] | None) -> str:
         return "not run"
     reached, reason = cell
     kind = reason.partition(":")[0]
+    if TOO_NEW in reason:
+        return f"{reached} (opset too new)"
     return f"{reached} ({SHORT.get(kind, kind.removesuffix('Error'))})" if reason else reached
 
 
