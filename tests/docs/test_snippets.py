@@ -15,7 +15,9 @@ PAGES = {"graphs.md": [], "graph_rewriters.md": [], "control_flow.md": [], "rewr
 """And the files that they write."""
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.slow] * (page == "control_flow.md")) for page in PAGES]
+)
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before = dict(GRAPH_REWRITERS), list(SYMBOLIC_REWRITERS), dict(KERNELS)

@@ -178,7 +178,7 @@ def test_two_exports_at_once_record_their_own_warnings(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:TF32 acceleration on top of oneDNN:UserWarning")  # said by switching oneDNN off
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
 def test_another_thread_gets_the_same_results_during_an_export(exporter: str, tmp_path: Path) -> None:
     """A second thread runs the very model eagerly, over and over, while this one exports it.
 

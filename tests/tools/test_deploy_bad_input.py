@@ -151,7 +151,7 @@ class TestConfig:
         [
             ('mod="tensor"', "TinySegmentor.forward got an unexpected keyword argument 'mod'; correct export.forward"),
             ('mode="tensr"', r'TinySegmentor.forward refuses it \(ValueError: unknown mode "tensr"\); correct export'),
-            ('mode="predict"', r"TinySegmentor.forward gave a tensor \[1, 64, 96\], expected logits \[N, C, H, W\]"),
+            ('mode="predict"', r"TinySegmentor.forward gave a tensor \[1, 64, 96\], expected a tensor \[N, C, H, W\]"),
         ],
     )
     def test_what_the_models_forward_does_not_take(self, deploy: Deploy, tiny: Tiny, forward: str, words: str) -> None:

@@ -143,6 +143,7 @@ def test_an_interrupted_run_goes_on(voc: Tiny, evaluate: Evaluate) -> None:
     assert measured(evaluate, voc)["rows"][0]["images_resumed"] == 0, "without --resume all is run again"
 
 
+@pytest.mark.slow
 def test_two_processes_give_exactly_the_figures_of_one(voc: Tiny, evaluate: Evaluate) -> None:
     whole = measured(evaluate, voc)
     file = voc.folder / "two.json"

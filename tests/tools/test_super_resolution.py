@@ -29,7 +29,7 @@ ANY_SCALE = CONFIGS / "srcnn_any-scale_photographs.py"
 CROPS = PhotographCrops(3).root
 GATE = 0.01  # dB
 EXPORTERS = ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)]
-ON_EVERY_COMMIT = 2  # crops; all of them where it may be slow
+ON_EVERY_COMMIT = 1  # crop; all of them where it may be slow
 
 
 @pytest.fixture
@@ -94,7 +94,8 @@ def psnr_of_both(deployment: ImageModel, scale: int, items: Sequence[dict[str, A
     return ours, theirs
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.slow
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
 def test_a_fixed_scale_is_deployed_and_evaluated(deploy: Tool, evaluate: Tool, exporter: str, tmp_path: Path) -> None:
     config = CONFIGS / "srcnn_x3_photographs.py"
     place = deployed(deploy, config, exporter, tmp_path)

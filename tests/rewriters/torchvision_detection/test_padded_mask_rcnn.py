@@ -69,7 +69,7 @@ def test_the_levels_before_the_masks_are_those_of_a_detector(level: str) -> None
         assert torch.equal(got, want)
 
 
-@pytest.fixture(scope="module", params=["torchscript", "dynamo"])
+@pytest.fixture(scope="module", params=["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("mask_rcnn") / "model.onnx"
     target = fixed_target(64, 96, exporter=request.param)
