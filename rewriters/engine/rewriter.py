@@ -6,10 +6,10 @@ from importlib import metadata
 from types import ModuleType
 from typing import Any, TypeVar
 
-from packaging.requirements import Requirement
+from packaging.requirements import InvalidRequirement, Requirement
 
-from zoo.errors import ExportError
-from zoo.target import Target
+from zoo.errors import ExportError, nearest
+from zoo.target import BACKENDS, EXPORTERS, Target
 
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
 
@@ -19,12 +19,29 @@ class Limits:
     """The targets that a rewriter is for; None means all.
 
     `opset`: (lowest, highest), both included. `library`: a requirement on an installed package, "torchvision>=0.28".
+    Raises ExportError for limits that no target can have.
     """
 
     backend: str | None = None
     exporter: str | None = None
     opset: tuple[int, int] | None = None
     library: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("backend", self.backend, BACKENDS), ("exporter", self.exporter, EXPORTERS)):
+            if value is not None and value not in known:
+                raise ExportError(f"a rewriter's {name}={value!r}: no target has it; {nearest(str(value), known)}")
+        if self.opset is not None and not (
+            isinstance(self.opset, tuple) and len(self.opset) == 2 and self.opset[0] <= self.opset[1]  # noqa: PLR2004
+        ):
+            raise ExportError(f"a rewriter's opset={self.opset!r}: expected (lowest, highest), both included")
+        if self.library is not None:
+            try:
+                Requirement(self.library)
+            except InvalidRequirement as error:
+                raise ExportError(
+                    f'a rewriter\'s library={self.library!r}: expected a requirement such as "torchvision>=0.28"'
+                ) from error
 
     def admit(self, target: Target) -> bool:
         """Whether the rewriter is for this target."""
@@ -158,7 +175,10 @@ def chosen_for(target: Target) -> list[Rewriter]:
 
 def _is_installed(library: str) -> bool:
     requirement = Requirement(library)
-    return requirement.specifier.contains(metadata.version(requirement.name), prereleases=True)
+    try:
+        return requirement.specifier.contains(metadata.version(requirement.name), prereleases=True)
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def _installed(module: str) -> str:

@@ -9,19 +9,25 @@ import numpy as np
 import onnx
 from numpy.typing import DTypeLike
 
+from zoo.errors import ExportError, nearest
+
 BOOL, FLOAT, INT64 = onnx.TensorProto.BOOL, onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+
+FLOATING = (FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
 
 
 @dataclass
 class GraphBuilder:
     """Collects nodes; values are names. ``b.Mul(x, y)`` adds a node and gives its result; keywords are attributes.
 
-    The names of all values begin with `prefix`. `ranks`: of the values whose number of axes the exporter knows.
+    The names of all values begin with `prefix`. `ranks` and `kinds`: of the values whose number of axes, and
+    whose dtype (a TensorProto's), the exporter knows.
     """
 
     prefix: str
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     ranks: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
         if not op_type[:1].isupper():
@@ -29,7 +35,13 @@ class GraphBuilder:
         return partial(self.node, op_type)
 
     def node(self, op_type: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
-        """Add a node; the name of its result, or a list of names where there are several outputs."""
+        """Add a node; the name of its result, or a list of names where there are several outputs.
+
+        Raises ExportError for an operator that ONNX does not have.
+        """
+        if not attributes.get("domain") and not onnx.defs.has(op_type):
+            known = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
+            raise ExportError(f'ONNX has no operator "{op_type}"; {nearest(op_type, sorted(known))}')
         number = len(self.nodes)
         names = [f"{self.prefix}/{op_type}_{number}" + (f":{index}" if index else "") for index in range(outputs)]
         self.nodes.append(onnx.helper.make_node(op_type, inputs, names, names[0], **attributes))
@@ -44,6 +56,10 @@ class GraphBuilder:
         """The size of one axis, int64 []."""
         name: str = self.Gather(self.Shape(value), self.constant(axis))
         return name
+
+    def integral(self, value: str) -> bool:
+        """Whether a tensor is known to hold whole numbers or bools, for which ONNX has fewer operators."""
+        return value in self.kinds and self.kinds[value] not in FLOATING
 
     def loop(
         self,

@@ -15,18 +15,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import onnx
+import torch
 from onnxscript import values
-from torch.onnx import errors, symbolic_helper
+from torch.onnx import JitScalarType, errors, symbolic_helper  # type: ignore[attr-defined]  # JitScalarType is not in __all__
 from torch.onnx._internal.exporter._registration import ONNXRegistry
 
 from rewriters.ops.graph_builder import GraphBuilder
 from rewriters.ops.symbolic_registry import Symbolic, registered
-from zoo.errors import ExportError
+from zoo.errors import ExportError, ZooportError
 from zoo.target import OPSETS, Target
 
-DOMAIN, ARGUMENTS, RANKS = "zooport", "arguments", "ranks"
+DOMAIN, ARGUMENTS, RANKS, KINDS, RESULT = "zooport", "arguments", "ranks", "kinds", "result"  # a node's attributes
 UNKNOWN = -1  # a rank that the exporter does not know
+NO_KIND: int = onnx.TensorProto.UNDEFINED  # a dtype that it does not know
 ONNXRUNTIME, TENSORRT = "onnxruntime", "tensorrt"  # the families of translations
 OPERATORS: dict[str, "Operator"] = {}
 
@@ -35,7 +38,7 @@ Translation = Callable[..., str | tuple[str, ...]]
 of tensors comes as so many tensors, and an optional tensor that is not given as ""."""
 ResultType = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 """(torchscript values of the tensors, values) -> the result's torchscript type: no size that another input changes.
-None: dtype and number of axes as traced, and no sizes at all."""
+None: dtype and number of axes as traced, or what the operator gives for tensors without data; no sizes at all."""
 
 
 Case = Callable[..., bool]
@@ -44,12 +47,16 @@ Case = Callable[..., bool]
 
 @dataclass(frozen=True)
 class Operator:
-    """`overload` is the torch operator; `translations` by family; `when` None: every call is translated."""
+    """`overload` is the torch operator; `translations` by family; `when` None: every call is translated.
+
+    `promotes`: the translation gets the tensors in the dtype of the result, as torch computes it.
+    """
 
     overload: Any
     result_type: ResultType | None
     translations: Mapping[str, Translation]
     when: Case | None = None
+    promotes: bool = False
 
     @property
     def name(self) -> str:
@@ -92,6 +99,36 @@ class Operator:
                     ) from error
         return tensors, given
 
+    def of_no_data(
+        self,
+        arguments: Sequence[Any],
+        given: Mapping[str, Any],
+        unpack: Callable[[Any], Sequence[Any]],
+        stand_in: Callable[[Any], torch.Tensor | None],
+    ) -> list[torch.Tensor]:
+        """The results, on the device meta, of which dtype and number of axes hold; [] where they cannot be told.
+
+        `stand_in(argument)`: a tensor on meta of its dtype and number of axes, or LookupError.
+        """
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        try:
+            for parameter, argument in zip(self.overload._schema.arguments, arguments, strict=True):  # noqa: SLF001  # see above
+                kind = str(parameter.type)
+                filled: Any
+                if kind == "List[Tensor]":
+                    filled = [stand_in(tensor) for tensor in unpack(argument)]
+                else:
+                    filled = given[parameter.name] if parameter.name in given else stand_in(argument)
+                if parameter.kwarg_only:
+                    named[parameter.name] = filled
+                else:
+                    positional.append(filled)
+            found = self.overload(*positional, **named)
+        except (LookupError, RuntimeError, TypeError, ValueError):  # sizes that are not known may not fit
+            return []
+        return [found] if self.results == 1 else list(found)
+
 
 def register(operator: Operator) -> None:
     """Add an operator to those that every export can translate."""
@@ -106,21 +143,55 @@ def family(target: Target) -> str:
 def translate(
     node: onnx.NodeProto, target_family: str, operators: Mapping[str, Operator] = OPERATORS
 ) -> list[onnx.NodeProto]:
-    """The nodes that take the place of a node of ours."""
-    (given,) = (json.loads(attribute.s) for attribute in node.attribute if attribute.name == ARGUMENTS)
-    (ranks,) = (json.loads(attribute.s) for attribute in node.attribute if attribute.name == RANKS)
+    """The nodes that take the place of a node of ours. Raises ExportError where the translation cannot be had."""
+    operator = operators[node.op_type]
+    given, ranks, kinds, result = (_stored(node, name) for name in (ARGUMENTS, RANKS, KINDS, RESULT))
     known = {name: rank for name, rank in zip(node.input, ranks, strict=False) if rank != UNKNOWN}
-    builder = GraphBuilder(next(name for name in node.output if name), ranks=known)
-    result = operators[node.op_type].translations[target_family](builder, *node.input, **given)
-    results = (result,) if isinstance(result, str) else result
+    dtypes = {name: kind for name, kind in zip(node.input, kinds, strict=False) if kind != NO_KIND}
+    builder = GraphBuilder(next(name for name in node.output if name), ranks=known, kinds=dtypes)
+    inputs = list(node.input)
+    if operator.promotes and result != NO_KIND:
+        inputs = [name if dtypes.get(name) == result else builder.Cast(name, to=result) for name in inputs]
+        dtypes.update(dict.fromkeys(inputs, result))
+    results = _results(operator, target_family, builder, inputs, given, len(node.output))
     renamed = {ours: name for ours, name in zip(results, node.output, strict=True) if ours and name}
-    made = {name for added in builder.nodes for name in added.output}
-    assert made >= set(renamed), f"{node.op_type}: a translation gives results of its own nodes"
     for added in builder.nodes:
         added.input[:] = [renamed.get(name, name) for name in added.input]
         added.output[:] = [renamed.get(name, name) for name in added.output]
         added.metadata_props.extend(node.metadata_props)
     return builder.nodes
+
+
+def _stored(node: onnx.NodeProto, name: str) -> Any:
+    (text,) = (attribute.s for attribute in node.attribute if attribute.name == name)
+    return json.loads(text)
+
+
+def _results(
+    operator: Operator,
+    target_family: str,
+    builder: GraphBuilder,
+    inputs: Sequence[str],
+    given: Mapping[str, Any],
+    expected: int,
+) -> list[str]:
+    """What a translation gives: each name that of a result of its own nodes, and no name twice."""
+    try:
+        found = operator.translations[target_family](builder, *inputs, **given)
+    except Exception as error:  # a translation is anybody's code
+        reason = str(error) if isinstance(error, ZooportError) else f"{type(error).__name__}: {error}"
+        raise ExportError(f"the translation of {operator.name} fails: {reason}") from error
+    results = [found] if isinstance(found, str) else list(found) if isinstance(found, tuple) else []
+    if len(results) != expected or not all(isinstance(result, str) for result in results):
+        raise ExportError(
+            f"the translation of {operator.name} gives {found!r}, expected the name of its result"
+            + (f", or a tuple of {expected} names" if expected > 1 else "")
+        )
+    made = {name for added in builder.nodes for name in added.output}
+    for index, result in enumerate(results):
+        if result and (result not in made or result in results[:index]):  # an input given back, or one result twice
+            results[index] = builder.Identity(result)
+    return results
 
 
 @contextmanager
@@ -145,20 +216,26 @@ def _symbolic(operator: Operator) -> Symbolic:
         ranks = [_rank(tensor) for tensor in tensors]
         if operator.when is not None and not operator.when(ranks, **given):
             return NotImplemented
+        types = [result.type() for result in g.original_node.outputs()]
+        if any(kind.dtype() is None or kind.dim() is None for kind in types):  # a scripted branch or loop
+            meta = operator.of_no_data(arguments, given, symbolic_helper._unpack_list, _stand_in)  # noqa: SLF001
+            types = [torch._C.TensorType.create_from_tensor(x) for x in meta] or types  # noqa: SLF001  # no public name
+        promoted = types[0].dtype() if operator.promotes else None
         found = g.op(
             f"{DOMAIN}::{operator.op_type}",
             *tensors,
             arguments_s=json.dumps(given),
             ranks_s=json.dumps(ranks),
+            kinds_s=json.dumps([int(_kind(JitScalarType.from_value(x, JitScalarType.UNDEFINED))) for x in tensors]),
+            result_s=json.dumps(NO_KIND if promoted is None else _kind(JitScalarType.from_dtype(promoted))),
             outputs=operator.results,
         )
         results = [found] if operator.results == 1 else list(found)
-        traced = list(g.original_node.outputs()) if operator.result_type is None else []
         for index, result in enumerate(results):  # without a type later operators lose dtype and rank
             if operator.result_type is not None:
                 result.setType(operator.result_type(tensors, given))
-            elif (rank := traced[index].type().dim()) is not None:
-                result.setType(traced[index].type().with_sizes([None] * rank))
+            elif (rank := types[index].dim()) is not None:
+                result.setType(types[index].with_sizes([None] * rank))
         return found
 
     return symbolic
@@ -168,6 +245,21 @@ def _rank(tensor: Any) -> int:
     """Of a torchscript value."""
     rank = symbolic_helper._get_tensor_rank(tensor)  # noqa: SLF001
     return UNKNOWN if rank is None else int(rank)
+
+
+def _kind(scalar: JitScalarType) -> int:
+    return NO_KIND if scalar is JitScalarType.UNDEFINED else int(scalar.onnx_type().value)
+
+
+def _stand_in(tensor: Any) -> torch.Tensor | None:
+    """For a torchscript value; a size that is not known is 1."""
+    if symbolic_helper._is_none(tensor):  # noqa: SLF001  # see above
+        return None
+    kind = tensor.type()
+    if not isinstance(kind, torch._C.TensorType) or kind.dtype() is None or kind.dim() is None:  # noqa: SLF001  # see above
+        raise LookupError("a tensor of a type that is not known")
+    sizes = [1 if size is None else size for size in kind.varyingSizes() or ()]
+    return torch.empty(sizes, dtype=kind.dtype(), device="meta")
 
 
 def dynamo_nodes(operators: Mapping[str, Operator] = OPERATORS) -> dict[Callable[..., Any], Callable[..., Any]]:
@@ -186,16 +278,31 @@ def _traced(operator: Operator) -> Callable[..., Any]:
         ranks = [UNKNOWN if shape is None else len(shape) for shape in shapes]
         if operator.when is not None and not operator.when(ranks, **constants):
             return _of_torch(operator)(*arguments, **named)
+        kinds = [int(getattr(tensor, "dtype", None) or NO_KIND) for tensor in tensors]
+        meta = operator.of_no_data(given, constants, list, _stand_in_ir) if operator.promotes else []
+        result = _kind(JitScalarType.from_dtype(meta[0].dtype)) if meta else NO_KIND
         schema = _schema(operator.op_type, operator.results)
         write = values.Op(values.Opset(DOMAIN, 1), operator.op_type, schema)
-        return write(*tensors, arguments=json.dumps(constants), ranks=json.dumps(ranks))
+        texts = {ARGUMENTS: constants, RANKS: ranks, KINDS: kinds, RESULT: result}
+        return write(*tensors, **{name: json.dumps(value) for name, value in texts.items()})
 
     return traced
 
 
+def _stand_in_ir(tensor: Any) -> torch.Tensor | None:
+    """For a value of the dynamo exporter's graph; a size that is not known is 1."""
+    if tensor is None:
+        return None
+    if getattr(tensor, "dtype", None) is None or getattr(tensor, "shape", None) is None:
+        raise LookupError("a tensor of a type that is not known")
+    sizes = [size if isinstance(size, int) else 1 for size in tensor.shape]
+    dtype = torch.from_numpy(np.empty(0, tensor.dtype.numpy())).dtype
+    return torch.empty(sizes, dtype=dtype, device="meta")
+
+
 def _of_torch(operator: Operator) -> Callable[..., Any]:
     """The dynamo exporter's own translation. Raises ExportError where it has none."""
-    own = ONNXRegistry.from_torchlib().functions.get(operator.overload)
+    own = ONNXRegistry.from_torchlib().get_decomps(operator.overload)
     if not own:
         raise ExportError(f"{operator.name}: neither torch's dynamo exporter nor zooport translates such a call")
     function: Callable[..., Any] = own[0].onnx_function
@@ -219,6 +326,6 @@ def _schema(name: str, results: int) -> onnx.defs.OpSchema:
         type_constraints=[("T", types, ""), *((f"R{index}", types, "") for index in range(results))],
         attributes=[
             onnx.defs.OpSchema.Attribute(attribute, onnx.defs.OpSchema.AttrType.STRING, "")
-            for attribute in (ARGUMENTS, RANKS)
+            for attribute in (ARGUMENTS, RANKS, KINDS, RESULT)
         ],
     )

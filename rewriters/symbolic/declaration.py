@@ -50,6 +50,7 @@ def symbolic(
     library: str | None = None,
     when: Case | None = None,
     result_type: ResultType | None = None,
+    promotes: bool = False,
 ) -> Callable[[Declared], Declared]:
     """Declare the decorated function as the translation of an operator, ``namespace::operator[.overload]``.
 
@@ -62,17 +63,24 @@ def symbolic(
     `exporter`, `opset` and `library` limit it to some targets (see Limits), and `when(ranks, **values)` to some calls:
     the others are left to the exporter. `result_type` says which sizes of the result torchscript may rely on (see
     rewriters.ops.operator); without it none, and what asks for one, as adaptive pooling does, is refused.
-    Raises ExportError for an operator that torch does not know, a function that takes other arguments, and a second
-    declaration with the same limits.
+    `promotes`: the tensors come in the dtype of the result, as torch promotes them; otherwise in their own.
+    Raises ExportError for an operator that torch does not know, a function that takes other arguments, limits that no
+    target can have, a second declaration with the same limits, and a name that another operator's node has.
     """
 
     def register(translation: Declared) -> Declared:
         overload = find_overload(name)
         check_arity(overload, translation)
-        operator = Operator(overload, result_type, {ONNXRUNTIME: translation, TENSORRT: translation}, when)
+        operator = Operator(overload, result_type, {ONNXRUNTIME: translation, TENSORRT: translation}, when, promotes)
         rewriter = SymbolicRewriter(operator, reason, written_for, Limits(backend, exporter, opset, library))
         if any(other.name == rewriter.name and other.limits == rewriter.limits for other in SYMBOLIC_REWRITERS):
             raise ExportError(f"symbolic {rewriter.name}: declared twice with the same limits; limit one of them")
+        for other_operator in (*OPERATORS.values(), *(other.operator for other in SYMBOLIC_REWRITERS)):
+            if other_operator.op_type == operator.op_type and other_operator.name != operator.name:
+                raise ExportError(
+                    f"symbolic {operator.name}: its nodes would be called {operator.op_type}, as those of "
+                    f"{other_operator.name} are; rename one of the two"
+                )
         SYMBOLIC_REWRITERS.append(rewriter)
         return translation
 

@@ -3,11 +3,12 @@
 An exception in such a kernel ends the process that runs it (onnxruntime-extensions 0.15), so that is not this one.
 """
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,25 +27,40 @@ def run_with_extensions(model: onnx.ModelProto, feed: Mapping[str, NDArray[Any]]
     """The outputs of a model with custom nodes, run by ONNX Runtime.
 
     The kernels' modules are imported there again. Raises BackendUnavailableError where onnxruntime-extensions is not
-    installed, ExportError with the reason where a kernel or ONNX Runtime fails.
+    installed, ExportError with the reason where a kernel or ONNX Runtime fails or does not end.
     """
     if find_spec("onnxruntime_extensions") is None:
         raise BackendUnavailableError("custom nodes in ONNX Runtime need a library; install onnxruntime-extensions")
     modules = sorted({kernel.function.__module__ for kernel in kernels_of(model).values()})
+    if "__main__" in modules:
+        names = ", ".join(name for name, one in kernels_of(model).items() if one.function.__module__ == "__main__")
+        raise ExportError(
+            f"the kernel of {names} is declared in the script that runs, which another process cannot import; "
+            "put it in a module"
+        )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         onnx.save_model(model, folder / "model.onnx")
-        np.savez(folder / "inputs.npz", allow_pickle=False, **feed)
-        done = subprocess.run(  # noqa: S603  # this Python, our module
-            [sys.executable, "-m", "rewriters.symbolic.extensions_process", name, *modules],
+        for number, value in enumerate(feed.values()):  # by number: a name need not be one of a file
+            np.save(folder / f"input_{number}.npy", value, allow_pickle=False)
+        (folder / "inputs.json").write_text(json.dumps(list(feed)))
+        done = _run(name, modules)
+        if done.returncode:
+            words = next((line for line in reversed(done.stderr.splitlines()) if "Error" in line), "no reason given")
+            raise ExportError(f"ONNX Runtime with onnxruntime-extensions failed ({done.returncode}): {words.strip()}")
+        with np.load(folder / "outputs.npz", allow_pickle=False) as outputs:
+            return [outputs[f"arr_{index}"] for index in range(len(outputs.files))]
+
+
+def _run(folder: str, modules: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    try:
+        return subprocess.run(  # noqa: S603  # this Python, our module
+            [sys.executable, "-m", "rewriters.symbolic.extensions_process", folder, *modules],
             capture_output=True,
             text=True,
             timeout=LIMIT,
             check=False,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         )
-        if done.returncode:
-            words = next((line for line in reversed(done.stderr.splitlines()) if "Error" in line), "no reason given")
-            raise ExportError(f"ONNX Runtime with onnxruntime-extensions failed ({done.returncode}): {words.strip()}")
-        with np.load(folder / "outputs.npz", allow_pickle=False) as outputs:
-            return [outputs[f"arr_{index}"] for index in range(len(outputs.files))]
+    except subprocess.TimeoutExpired as error:
+        raise ExportError(f"ONNX Runtime with onnxruntime-extensions did not end within {LIMIT} s") from error

@@ -1,8 +1,10 @@
 """python -m rewriters.symbolic.extensions_process FOLDER MODULE ...: the process that extensions.py starts.
 
-FOLDER holds model.onnx and inputs.npz, and gets outputs.npz; the modules declare the kernels.
+FOLDER holds model.onnx, inputs.json with the names and input_0.npy and so on, and gets outputs.npz; the modules declare
+the kernels.
 """
 
+import json
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -16,18 +18,18 @@ from rewriters.symbolic.kernels import Kernel, kernels_of
 NAMES = {"float32": "float", "float64": "double"}  # as the library calls them
 
 
-def main(name: str, *modules: str) -> None:
+def main(path: str, *modules: str) -> None:
     """Run the model once."""
     from onnxruntime_extensions import get_library_path
 
     for module in modules:
         import_module(module)
-    folder = Path(name)
+    folder = Path(path)
     model = onnx.load_model(folder / "model.onnx")
     for kernel in kernels_of(model).values():
         _register(kernel)
-    with np.load(folder / "inputs.npz", allow_pickle=False) as inputs:
-        feed = dict(inputs)
+    names = json.loads((folder / "inputs.json").read_text())
+    feed = {name: np.load(folder / f"input_{number}.npy", allow_pickle=False) for number, name in enumerate(names)}
     outputs = run_once(model.SerializeToString(), feed, libraries=[get_library_path()])
     np.savez(folder / "outputs.npz", *outputs, allow_pickle=False)
 

@@ -6,6 +6,7 @@ A place lies between 2**D elements, for D = 2 or 3 axes; each is gathered and we
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -17,6 +18,7 @@ from zoo.errors import ExportError
 LINEAR, NEAREST, CUBIC = range(3)  # torch's numbers
 ZEROS, BORDER, REFLECTION = range(3)
 VOLUME = 5  # axes of a batch of volumes
+PICTURE_AXES = 2
 OUTSIDE = -2.0
 
 
@@ -31,7 +33,7 @@ def grid_sampler(
     axes = b.ranks[grid] - 2
     sizes = [b.Gather(b.Shape(x), b.constant([2 + axis])) for axis in range(axes)]
     places = [
-        _place(b, b.Gather(grid, b.constant(axes - 1 - axis), axis=-1), size, padding_mode, align_corners=align_corners)
+        _place(b, _along(b, grid, axes - 1 - axis), size, axes, padding_mode, align_corners=align_corners)
         for axis, size in enumerate(sizes)
     ]  # [N, *out] each
     if interpolation_mode == NEAREST:
@@ -39,28 +41,41 @@ def grid_sampler(
     else:
         corners = [_between(b, place) for place in places]
     batch_channels = b.Shape(x, start=0, end=2)
-    flat = b.Transpose(b.Reshape(x, b.Concat(batch_channels, b.constant([-1]), axis=0)), perm=[0, 2, 1])
-    parts = [_part(b, flat, corner, sizes, x) for corner in product(*corners)]  # [N, P, C] each
+    elements = reduce(b.Mul, sizes)  # no -1 in a shape, for there may be no picture
+    flat = b.Transpose(b.Reshape(x, b.Concat(batch_channels, elements, axis=0), allowzero=1), perm=[0, 2, 1])
+    count = reduce(b.Mul, [b.Gather(b.Shape(grid), b.constant([1 + axis])) for axis in range(axes)])
+    rows = b.Concat(b.Shape(x, start=0, end=1), count, b.constant([1]), axis=0)
+    parts = [_part(b, flat, corner, sizes, rows, x) for corner in product(*corners)]  # [N, P, C] each
     total = parts[0] if len(parts) == 1 else b.Sum(*parts)
     out = b.Concat(batch_channels, b.Shape(grid, start=1, end=-1), axis=0)
-    result: str = b.Reshape(b.Transpose(total, perm=[0, 2, 1]), out)
+    result: str = b.Reshape(b.Transpose(total, perm=[0, 2, 1]), out, allowzero=1)
     return result
 
 
-def _place(b: GraphBuilder, value: str, size: str, padding: int, *, align_corners: bool) -> str:
-    """-1..1 -> element of an axis; what is not a number is outside."""
+def _along(b: GraphBuilder, grid: str, number: int) -> str:
+    """The grid's places along one axis, [N, *out]."""
+    places: str = b.Gather(grid, b.constant(number), axis=-1)
+    return places
+
+
+def _place(b: GraphBuilder, value: str, size: str, axes: int, padding: int, *, align_corners: bool) -> str:
+    """-1..1 -> element of an axis, or OUTSIDE or beyond the last one."""
     one, half, count = like(b, 1.0, value), like(b, 0.5, value), b.CastLike(size, value)
     last = b.Sub(count, one)
     if align_corners:
         place = b.Mul(b.Mul(b.Add(value, one), half), last)
     else:
         place = b.Mul(b.Sub(b.Mul(b.Add(value, one), count), one), half)
+    if padding == ZEROS:  # what is no number is outside, and infinities are not far away
+        place = b.Min(b.Max(place, like(b, OUTSIDE, value)), b.Add(last, like(b, -OUTSIDE, value)))
+        found: str = b.Where(b.IsNaN(place), like(b, OUTSIDE, value), place)
+        return found
     if padding == REFLECTION:
         low = like(b, 0.0 if align_corners else -0.5, value)
         place = _reflected(b, place, low, last if align_corners else count)
-    if padding != ZEROS:
-        place = b.Min(b.Max(place, like(b, 0.0, value)), last)
-    result: str = b.Where(b.IsNaN(place), like(b, OUTSIDE, value), place)
+    nothing = like(b, 0.0, value)
+    place = b.Where(b.IsNaN(place), nothing if axes == PICTURE_AXES else last, place)  # what torch takes
+    result: str = b.Min(b.Max(place, nothing), last)
     return result
 
 
@@ -83,8 +98,10 @@ def _between(b: GraphBuilder, place: str) -> list[tuple[str, str]]:
     return [(lower, b.Sub(one, fraction)), (b.Add(lower, one), fraction)]
 
 
-def _part(b: GraphBuilder, flat: str, corner: Sequence[tuple[str, str]], sizes: Sequence[str], x: str) -> str:
-    """flat [N, P, C] -> what one corner adds: its elements by its weight, 0 outside."""
+def _part(
+    b: GraphBuilder, flat: str, corner: Sequence[tuple[str, str]], sizes: Sequence[str], rows: str, x: str
+) -> str:
+    """flat [N, P, C], rows (N, P, 1) -> what one corner adds: its elements by its weight, 0 outside."""
     index, weight = "", ""
     for (element, share), size in zip(corner, sizes, strict=True):
         nothing, one = like(b, 0.0, element), like(b, 1.0, element)
@@ -95,8 +112,8 @@ def _part(b: GraphBuilder, flat: str, corner: Sequence[tuple[str, str]], sizes: 
         number = b.Cast(inside, to=INT64)
         index = b.Add(b.Mul(index, size), number) if index else number
         weight = b.Mul(weight, here) if weight else here
-    rows = b.constant([0, -1, 1])
-    result: str = b.Mul(b.GatherND(flat, b.Reshape(index, rows), batch_dims=1), b.Reshape(weight, rows))
+    places, weights = b.Reshape(index, rows, allowzero=1), b.Reshape(weight, rows, allowzero=1)
+    result: str = b.Mul(b.GatherND(flat, places, batch_dims=1), weights)
     return result
 
 

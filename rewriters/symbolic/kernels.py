@@ -13,16 +13,19 @@ takes the node's inputs as arrays and its attributes by name, and gives one arra
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from rewriters.graph.opset import STANDARD
+from rewriters.graph.scopes import every_graph
 from zoo.errors import ExportError, nearest
 
 Function = TypeVar("Function", bound=Callable[..., NDArray[Any]])
@@ -59,15 +62,19 @@ def kernel(
     """Declare the decorated function as what nodes ``domain::OpType`` compute.
 
     `inputs` and `output`: dtypes, float32 by default, and `attributes`: "int64", "float32" or "string" by name;
-    onnxruntime-extensions alone asks for them. Raises ExportError for a bad name.
+    onnxruntime-extensions alone asks for them. Raises ExportError for a bad name, and for another function of a name
+    that is declared.
     """
     domain, _, op_type = name.partition("::")
-    if not op_type.isidentifier() or domain in KNOWN:
+    if not op_type.isidentifier() or not re.fullmatch(r"[A-Za-z_][\w.\-]*", domain) or domain in KNOWN:
         raise ExportError(f'kernel: "{name}" is no operator of a domain of its own; expected "mydomain::OpType"')
 
     def register(function: Function) -> Function:
         parameters = inspect.signature(function).parameters.values()
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        before = KERNELS.get(name)
+        if before is not None and _place(before.function) != _place(function):
+            raise ExportError(f"kernel {name}: declared twice, in {_place(before.function)} and {_place(function)}")
         dtypes = ("float32",) * len(positional) if inputs is None else inputs
         KERNELS[name] = Kernel(domain, op_type, function, dtypes, output, attributes or {})
         return function
@@ -75,9 +82,14 @@ def kernel(
     return register
 
 
+def _place(function: Callable[..., Any]) -> str:
+    """Module and name: the same for a module that is imported again."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
 def custom_nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    """Those of the main graph that ONNX Runtime does not know by itself."""
-    return [node for node in model.graph.node if node.domain not in KNOWN]
+    """Those, in subgraphs too, that ONNX Runtime does not know by itself."""
+    return [node for graph in every_graph(model.graph) for node in graph.node if node.domain not in KNOWN]
 
 
 def kernels_of(model: onnx.ModelProto) -> Mapping[str, Kernel]:
@@ -108,6 +120,9 @@ def reference_evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
 
 def _op_run(kernel: Kernel) -> type[OpRun]:
     def run(_self: OpRun, *inputs: NDArray[Any], **attributes: Any) -> tuple[NDArray[Any]]:
-        return (kernel.function(*inputs, **attributes),)
+        result = kernel.function(*inputs, **attributes)
+        if not isinstance(result, np.ndarray | np.generic):
+            raise ExportError(f"the kernel of {kernel.name} gives a {type(result).__name__}, expected one array")
+        return (np.asarray(result),)
 
     return type(kernel.op_type, (OpRun,), {"op_domain": kernel.domain, "_run": run})

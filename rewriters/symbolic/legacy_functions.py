@@ -15,6 +15,11 @@ from torch.autograd import Function
 from zoo.errors import ExportError
 
 
+def _reason(error: BaseException) -> str:
+    line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+
+
 @contextmanager
 def refusing_untraceable_functions() -> Iterator[None]:
     """While it lasts, a Function with `symbolic` whose forward the dynamo exporter cannot follow is an ExportError."""
@@ -31,7 +36,7 @@ def refusing_untraceable_functions() -> Iterator[None]:
         except Exception as error:
             raise ExportError(
                 f"{cls.__module__}.{cls.__qualname__}: dynamo does not call its `symbolic`, but follows its forward, "
-                f"and fails there ({type(error).__name__}); give --exporter torchscript, or make forward a "
+                f"and fails there ({_reason(error)}); give --exporter torchscript, or make forward a "
                 "torch.library operator with a fake implementation and declare its translation with "
                 "@rewriters.symbolic.symbolic"
             ) from error

@@ -34,7 +34,8 @@ def ps_roi_align(
 ) -> tuple[str, str]:
     """x [N, C * h * w, H, W], rois [R, 5] -> [R, C, h, w]: bin (p, q) is pooled from channels c * h * w + p * w + q.
 
-    RoiAlign of all channels, of which those bins are kept; no channel mapping.
+    RoiAlign of all channels, of which those bins are kept; no channel mapping. A region without
+    area at a sampling_ratio <= 0 gives 0, where torchvision divides by its number of samples, and gives NaN.
     """
     image, corners = b.Split(rois, b.constant([1, 4]), outputs=2, axis=1)
     pooled = b.RoiAlign(
@@ -48,8 +49,9 @@ def ps_roi_align(
         spatial_scale=spatial_scale,
     )
     bins = pooled_height * pooled_width
+    regions = b.Shape(rois, start=0, end=1)  # no -1 in a shape, for there may be none
     channels = b.Div(b.Shape(x, start=1, end=2), b.constant([bins]))
-    sizes = b.Concat(b.constant([0]), channels, b.constant([bins * bins]), axis=0)  # no -1: there may be no region
-    by_bin = b.Reshape(pooled, sizes)  # the channel's bin, then the pooled one
-    own = b.Gather(by_bin, b.constant(np.arange(bins) * (bins + 1)), axis=2)
-    return b.Reshape(own, b.constant([0, 0, pooled_height, pooled_width])), ""
+    by_bin = b.Reshape(pooled, b.Concat(regions, channels, b.constant([bins * bins]), axis=0), allowzero=1)
+    own = b.Gather(by_bin, b.constant(np.arange(bins) * (bins + 1)), axis=2)  # the channel's bin is the pooled one
+    out = b.Concat(regions, channels, b.constant([pooled_height, pooled_width]), axis=0)
+    return b.Reshape(own, out, allowzero=1), ""

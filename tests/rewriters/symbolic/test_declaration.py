@@ -71,6 +71,57 @@ def test_twice_with_the_same_limits() -> None:
         symbolic("aten::asinh", exporter="torchscript", **WHY)(same)
 
 
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"exporter": "torchscrpt"}, 'no target has it; nearest: "torchscript"'),
+        ({"backend": "tensort"}, 'no target has it; nearest: "tensorrt"'),
+        ({"opset": (20, 18)}, "expected .lowest, highest."),
+        ({"opset": 18}, "expected .lowest, highest."),
+        ({"library": "torch vision"}, "expected a requirement"),
+    ],
+)
+def test_limits_that_no_target_can_have(limits: dict[str, Any], said: str) -> None:
+    with pytest.raises(ExportError, match=said):
+        symbolic("aten::digamma", **limits, **WHY)(same)
+
+
+def test_a_library_that_is_not_there_is_not_admitted() -> None:
+    symbolic("aten::digamma", library="no-such-library-of-ours>=1", **WHY)(same)
+    assert "aten::digamma" not in {rewriter.name for rewriter in declaration.symbolic_for(target_of("torchscript"))}
+
+
+def test_two_operators_whose_nodes_would_have_one_name() -> None:
+    with torch.library._scoped_library("zooport_test_names", "FRAGMENT") as library:
+        library.define("two_a(Tensor x) -> Tensor")
+        library.define("two.a(Tensor x) -> Tensor")
+        symbolic("zooport_test_names::two_a", **WHY)(same)
+        with pytest.raises(ExportError, match="ZooportTestNamesTwoA, as those of zooport_test_names::two_a are"):
+            symbolic("zooport_test_names::two.a", **WHY)(same)
+
+
+@pytest.mark.parametrize(
+    ("translation", "said"),
+    [
+        (lambda b, x: (x, x), "gives .*, expected the name of its result"),
+        (lambda b, x: None, "gives None, expected the name of its result"),
+        (lambda b, x: 1 / 0, "fails: ZeroDivisionError"),
+        (lambda b, x: b.Sinn(x), 'fails: ONNX has no operator "Sinn"; nearest: "Sin"'),
+    ],
+    ids=["two results", "none", "raises", "no operator"],
+)
+def test_a_translation_that_is_wrong(translation: Any, said: str) -> None:
+    symbolic("aten::digamma", **WHY)(translation)
+    with pytest.raises(ExportError, match=f"the translation of aten::digamma {said}"):
+        check_equal(torch.digamma, [torch.rand(3)], target_of("torchscript"))
+
+
+def test_a_translation_that_gives_its_input_back() -> None:
+    declaration.SYMBOLIC_REWRITERS[:] = [one for one in declaration.SYMBOLIC_REWRITERS if one.name != "aten::positive"]
+    symbolic("aten::positive", **WHY)(lambda b, x: x)
+    check_equal(torch.positive, [torch.rand(3)], target_of("torchscript"))
+
+
 def test_the_more_specific_wins_and_a_tie_is_an_error() -> None:
     target = target_of("torchscript")
     symbolic("aten::digamma", **WHY)(same)

@@ -114,6 +114,44 @@ def test_all_is_as_before_after_an_error_in_the_model(exporter: str, tmp_path: P
     assert everything() == before
 
 
+def branches(x: Tensor) -> Tensor:
+    if bool(x.mean() > 1):  # noqa: SIM108  # a statement, as in the models that have one
+        y = torch.asinh(x)
+    else:
+        y = torch.sinh(torch.roll(x, [9], [1]))
+    return y
+
+
+def signs(x: Tensor) -> Tensor:
+    if bool(x.mean() > 1):  # noqa: SIM108  # a statement, as in the models that have one
+        y = torch.signbit(x)
+    else:
+        y = torch.signbit(torch.sinc(x))
+    return y
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [lambda f: f[0], lambda f: lambda x: torch.relu(f[0](x)), lambda f: lambda x: torch.where(f[1](x), x, -x)],
+    ids=["alone", "an operator after it", "of another dtype"],
+)
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script")
+def test_in_a_scripted_branch(compute: Any, tmp_path: Path) -> None:
+    scripted = compute((torch.jit.script(branches), torch.jit.script(signs)))
+
+    class Module(nn.Module):
+        def forward(self, images: Tensor) -> Tensor:
+            y: Tensor = scripted(images)
+            return torch.cat((y, y[:, :1]), 1)
+
+    module = Module().eval()
+    exported(module, "torchscript", tmp_path / "m.onnx")
+    session = ort.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
+    for x in (images(), images() + 3):
+        (got,) = session.run(None, {"images": x.numpy()})
+        np.testing.assert_allclose(got, module(x).numpy(), atol=1e-5)
+
+
 def test_an_opset_that_is_too_low_names_those_that_do(tmp_path: Path) -> None:
     class Module(nn.Module):
         def forward(self, images: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime as ort
+import pytest
 import torch
 import torch.nn.functional as F
 import torchvision.ops
@@ -28,18 +29,27 @@ sizes = st.integers(1, 6)
 
 
 def translated(
-    translation: Callable[..., Any], tensors: Sequence[Tensor], results: int = 1, **values: Any
+    translation: Callable[..., Any],
+    tensors: Sequence[Tensor],
+    results: int = 1,
+    *,
+    dynamic: bool = False,
+    **values: Any,
 ) -> list[Any]:
-    """What the nodes of a translation give: no exporter, so that many shapes are cheap."""
+    """What the nodes of a translation give: no exporter, so that many shapes are cheap. `dynamic`: no size is known."""
     names = [f"x{index}" for index in range(len(tensors))]
-    builder = GraphBuilder("t", ranks={name: x.ndim for name, x in zip(names, tensors, strict=True)})
+    kinds = [onnx.helper.np_dtype_to_tensor_dtype(x.numpy().dtype) for x in tensors]
+    ranks = {name: x.ndim for name, x in zip(names, tensors, strict=True)}
+    builder = GraphBuilder("t", ranks=ranks, kinds=dict(zip(names, kinds, strict=True)))
     found = translation(builder, *names, **values)
     outputs = ((found,) if isinstance(found, str) else found)[:results]
-    kinds = [onnx.helper.np_dtype_to_tensor_dtype(x.numpy().dtype) for x in tensors]
     graph = onnx.helper.make_graph(
         builder.nodes,
         "translation",
-        [onnx.helper.make_tensor_value_info(n, k, x.shape) for n, k, x in zip(names, kinds, tensors, strict=True)],
+        [
+            onnx.helper.make_tensor_value_info(n, k, [None] * x.ndim if dynamic else x.shape)
+            for n, k, x in zip(names, kinds, tensors, strict=True)
+        ],
         [onnx.ValueInfoProto(name=name) for name in outputs],
     )
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=10)
@@ -103,6 +113,33 @@ def test_grid_sample(seed: int, axes: list[int], mode: int, padding: int, corner
     want = F.grid_sample(x, grid, MODES[mode], PADDINGS[padding], corners)
     (got,) = translated(grid_sampler, [x, grid], interpolation_mode=mode, padding_mode=padding, align_corners=corners)
     np.testing.assert_allclose(got, want.numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("padding", PADDINGS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("axes", [(3, 4), (2, 3, 4)])
+def test_grid_sample_at_odd_places(axes: tuple[int, ...], mode: int, padding: int, corners: bool) -> None:
+    x, grid = random(0, 1, 2, *axes), random(1, 1, *([3] * len(axes)), len(axes))
+    grid.view(-1, len(axes))[:3, 0] = torch.tensor([float("nan"), float("inf"), -float("inf")])
+    want = F.grid_sample(x, grid, MODES[mode], PADDINGS[padding], corners)
+    (got,) = translated(grid_sampler, [x, grid], interpolation_mode=mode, padding_mode=padding, align_corners=corners)
+    if padding == ZEROS:  # torch's pictures give NaN where its volumes give 0, as all of ours do
+        want = want.nan_to_num(0.0)
+    np.testing.assert_allclose(got, want.numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize(("batch", "channels"), [(0, 2), (2, 0)])
+def test_grid_sample_of_nothing(batch: int, channels: int) -> None:
+    x, grid = torch.rand(batch, channels, 4, 5), torch.rand(batch, 3, 2, 2)
+    (got,) = translated(grid_sampler, [x, grid], interpolation_mode=LINEAR, padding_mode=ZEROS, align_corners=False)
+    assert got.shape == (batch, channels, 3, 2)
+
+
+def test_ps_roi_align_without_regions_of_any_size() -> None:
+    values = {"spatial_scale": 0.5, "pooled_height": 2, "pooled_width": 3, "sampling_ratio": 2}
+    (got,) = translated(ps_roi_align, [torch.rand(1, 12, 8, 9), torch.zeros(0, 5)], dynamic=True, **values)
+    assert got.shape == (0, 2, 2, 3)
 
 
 @few

@@ -98,6 +98,13 @@ def test_stable_sort_of_ties(exporter: str) -> None:
     check_equal(lambda x: torch.argsort(x, dim=0, stable=True), [x.float()], target_of(exporter))
 
 
+@pytest.mark.parametrize("descending", [False, True])
+def test_stable_sort_of_what_is_no_number(descending: bool) -> None:
+    nan = float("nan")
+    x = torch.tensor([[3.0, nan, 1.0, 0.0, nan, 0.0], [nan, nan, float("inf"), -1.0, -1.0, float("-inf")]])
+    check_equal(lambda x: torch.sort(x, dim=1, descending=descending, stable=True), [x], target_of("torchscript"))
+
+
 def test_other_overloads_of_sort_stay_torchs() -> None:
     check_equal(lambda x: torch.sort(x, dim=1)[0], [torch.randn(3, 9)], target_of("torchscript"), ours=False)
 
@@ -109,13 +116,32 @@ def test_cdist(exporter: str, p: float) -> None:
     check_equal(lambda x, y: torch.cdist(x, y, p=p), [x, y], target_of(exporter))
 
 
-def test_euclidean_cdist_is_dynamos_gap() -> None:
+@pytest.mark.parametrize("exporter", DYNAMO_SLOWLY)
+def test_euclidean_cdist(exporter: str) -> None:
     x, y = torch.randn(30, 5, generator=generator()), torch.randn(40, 5, generator=generator(1))
-    check_equal(torch.cdist, [x, y], target_of("torchscript"), 1e-4, ours=False)
-    check_equal(torch.cdist, [x, y], target_of("dynamo"), 1e-4)
+    check_equal(torch.cdist, [x, y], target_of(exporter), 1e-4)
     check_equal(
-        lambda x, y: torch.cdist(x, y, compute_mode="use_mm_for_euclid_dist"), [x, y], target_of("dynamo"), 1e-3
+        lambda x, y: torch.cdist(x, y, compute_mode="use_mm_for_euclid_dist"), [x, y], target_of(exporter), 1e-3
     )
+
+
+@pytest.mark.parametrize("p", [0.0, 2.0, float("inf")])
+def test_cdist_of_different_ranks_at_the_lowest_opset(p: float) -> None:
+    x, y = torch.randn(2, 4, 3, generator=generator()), torch.randn(5, 3, generator=generator(1))
+    check_equal(lambda x, y: torch.cdist(x, y, p=p), [x, y], target_of("torchscript", 17))
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 2.5, float("inf")])
+@pytest.mark.parametrize(("rows", "columns", "width"), [(0, 5, 3), (4, 0, 3), (4, 5, 0)])
+def test_cdist_of_nothing(p: float, rows: int, columns: int, width: int) -> None:
+    x, y = torch.randn(rows, width), torch.randn(columns, width)
+    check_equal(lambda x, y: torch.cdist(x, y, p=p), [x, y], target_of("torchscript"))
+
+
+@pytest.mark.parametrize("p", [0.0, 2.0, float("inf")])
+def test_cdist_of_what_is_no_number(p: float) -> None:
+    x, y = torch.tensor([[float("nan"), 1.0], [float("inf"), 9.0]]), torch.tensor([[0.0, 5.0], [1.0, 1.0]])
+    check_equal(lambda x, y: torch.cdist(x, y, p=p), [x, y], target_of("torchscript"))
 
 
 @pytest.mark.parametrize("exporter", DYNAMO_SLOWLY)
@@ -157,6 +183,19 @@ def test_volumes_are_gathered_below_opset_20_and_pictures_are_not() -> None:
         lambda x, g: F.grid_sample(x, g, align_corners=False),
         [x[:, :, 0], grid[:, 0, :, :, :2]],
         target_of("torchscript", 18),
+        ours=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("opset", [18, 19])
+def test_dynamo_below_opset_20(opset: int) -> None:
+    x, grid = torch.randn(1, 2, 4, 5, 6), torch.rand(1, 3, 3, 3, 3) * 2 - 1
+    check_equal(lambda x, g: F.grid_sample(x, g, align_corners=False), [x, grid], target_of("dynamo", opset))
+    check_equal(
+        lambda x, g: F.grid_sample(x, g, align_corners=True),
+        [x[:, :, 0], grid[:, 0, :, :, :2]],
+        target_of("dynamo", opset),
         ours=False,
     )
 

@@ -22,6 +22,7 @@ A, B = np.array([1.0, 2.0], np.float32), np.array([0.5, 0.25], np.float32)
 def declared() -> Iterator[None]:
     saved = dict(kernels.KERNELS)
     module = import_module("tests.rewriters.symbolic.two_a_plus_b.two_a_plus_b_kernel")
+    kernels.KERNELS.pop("mydomain::TwoAPlusB", None)
     kernels.kernel("mydomain::TwoAPlusB")(module.two_a_plus_b)
     yield
     kernels.KERNELS.clear()
@@ -46,3 +47,26 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rewriters.symbolic.extensions.find_spec", lambda name: None)
     with pytest.raises(BackendUnavailableError, match="install onnxruntime-extensions"):
         run_with_extensions(MODEL, {"a": A, "b": B})
+
+
+def test_a_kernel_in_the_script_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rewriters.symbolic.extensions.find_spec", lambda name: object())
+    monkeypatch.setattr(kernels.KERNELS["mydomain::TwoAPlusB"].function, "__module__", "__main__")
+    with pytest.raises(ExportError, match="mydomain::TwoAPlusB is declared in the script.*put it in a module"):
+        run_with_extensions(MODEL, {"a": A, "b": B})
+
+
+def test_a_run_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rewriters.symbolic.extensions.find_spec", lambda name: object())
+    monkeypatch.setattr("rewriters.symbolic.extensions.LIMIT", 0.01)
+    with pytest.raises(ExportError, match=r"did not end within 0\.01 s"):
+        run_with_extensions(MODEL, {"file": A, "b": B})
+
+
+@pytest.mark.slow
+def test_an_input_called_file() -> None:
+    pytest.importorskip("onnxruntime_extensions", reason="needs the extra extensions")
+    text = "m (float[2] file, float[2] b) => (float[2] c) { c = mydomain.TwoAPlusB(file, b) }"
+    model = onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 20, "mydomain" : 1]>' + text)
+    (got,) = run_with_extensions(model, {"file": A, "b": B})
+    np.testing.assert_array_equal(got, 2 * A + B)

@@ -111,6 +111,18 @@ def test_a_forward_of_torchs_operators_is_followed_by_dynamo() -> None:
         check(written(function.apply, [A, B], target_of("dynamo")), node=False)
 
 
+def test_a_failure_in_forward_is_told() -> None:
+    def fails(_a: Tensor, _b: Tensor) -> Tensor:
+        raise RuntimeError("on purpose\nand more")
+
+    with refusing_untraceable_functions(), pytest.raises(Exception, match=".") as caught:
+        written(function_of(fails).apply, [A, B], target_of("dynamo"))
+    cause: BaseException | None = caught.value
+    while cause is not None and not isinstance(cause, ExportError):
+        cause = cause.__cause__ or cause.__context__
+    assert "and fails there (RuntimeError: on purpose); give" in str(cause)
+
+
 @pytest.mark.slow
 def test_compiled_code_in_forward_is_refused_with_the_way_out(extension: Any) -> None:
     function = function_of(extension.two_a_plus_b)
