@@ -1,6 +1,5 @@
 """Exporting a model to one ONNX file: rewriters in force, one of torch's two exporters, then checked."""
 
-import copy
 import os
 import time
 import warnings
@@ -22,6 +21,7 @@ from rewriters.checks import check_graph
 from rewriters.engine.overrides import check_overrides
 from rewriters.engine.rewriter import Rewriter
 from rewriters.engine.rewriting import EXPORT_LOCK, Session, rewriting
+from rewriters.engine.twin import twin
 from rewriters.export_record import ExportRecord, Fired, peak_memory
 from rewriters.graph import finish
 from rewriters.graph.expand_operators import translated
@@ -78,7 +78,7 @@ def export_onnx(
         with rewriting(target, options=options) as session:
             _check_required(names, session)
             check_overrides(module, session.rewriters)
-            model = _traced(_twin(module), target, example, [spec.name for spec in output_specs])
+            model = _traced(twin(module), target, example, [spec.name for spec in output_specs])
         session.hits.update(translated(model, target))
         _check_hits(names, session)
         model = finish(model, target, output_specs, metadata or {}, traced_names(module))
@@ -144,14 +144,6 @@ def _check_hits(names: Sequence[str], session: Session) -> None:
             f"required rewriters did not act: {', '.join(missed)}; the model no longer calls what they replace "
             "(another class or library version?), so the graph may be wrong; correct export.rewriters in the config"
         )
-
-
-def _twin(module: nn.Module) -> nn.Module:
-    """Modules of its own, the same tensors: the exporters change modules (train flags; dynamo puts fake parameters
-    in), and another thread may be running this very model.
-    """
-    tensors = (*module.parameters(), *module.buffers())
-    return copy.deepcopy(module, {id(tensor): tensor for tensor in tensors})
 
 
 def _traced(

@@ -23,11 +23,13 @@ EXAMPLES = """examples:
 
 NAME of FILE.py:NAME is a torch.nn.Module, a class or a function that makes one. An axis with a name varies: its file is
 tried at other sizes, too, those after the colon or one of our choice. The code of FILE.py is run.
-exit codes: 0 some way of export is right (it is named), 2 wrong usage or input, 3 files run, but none gives the model's
-numbers, 4 a library is not installed, 5 no exporter writes a file that runs, 130 interrupted, 1 a fault of zooport"""
-LEAST_TIME, USUAL_TIME = 1, 300  # seconds
+exit codes: 0 some way of export is right in all trials (it is named, and what they do not decide), 2 wrong usage or
+input, 3 files run, but none gives the model's numbers, 4 a library is not installed, 5 no exporter writes a file that
+runs, 130 interrupted, 1 a fault of zooport"""
+LEAST_TIME, USUAL_TIME, MOST_TIME = 1, 300, 86_400  # seconds
 MANY = 8  # findings that do no harm
 FEW = 3  # lines of the model with the same cause
+UNDECIDED = "not decided by these trials; the file holds what the example decided there:"
 LONGEST = 160  # characters of what an exporter says
 
 
@@ -51,8 +53,8 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         raise InputError(f'unknown exporter "{options.exporter}"; give one of {", ".join(EXPORTERS)}')
     if options.opset is not None and options.opset not in OPSETS:
         raise InputError(f"--opset {options.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
-    if not options.timeout >= LEAST_TIME:
-        raise InputError(f"--timeout {options.timeout}: expected seconds, 1 or more")
+    if not LEAST_TIME <= options.timeout <= MOST_TIME:
+        raise InputError(f"--timeout {options.timeout}: expected seconds, {LEAST_TIME} to {MOST_TIME}")
     console = open_console()
     exporters = (options.exporter,) if options.exporter else EXPORTERS
     names = ["load PyTorch", "eager PyTorch", *exporters, *(f"{name}, with rewriters" for name in exporters)]
@@ -72,26 +74,33 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
 
 def show(console: "Console", report: "Report") -> None:
-    """A line for each way, the findings that matter, the others in short, and what to do."""
+    """A line for each way, the findings that matter, what is undecided, the others in short, and what to do."""
     from pipeline.doctor.report import verdict
 
     width = max(len(str(attempt.way)) for attempt in report.attempts) + 2
-    lines = [f"{attempt.way!s:{width}}{verdict(attempt)}" for attempt in report.attempts]
-    matter = [finding for finding in report.findings if finding.cause.slow or report.harmful(finding)]
-    others = [finding for finding in report.findings if finding not in matter]
-    groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in matter:
-        groups.setdefault((finding.cause.name, finding.cure), []).append(finding)
-    for group in groups.values():
-        lines += ["", *described(group)]
+    lines = [f"{attempt.way!s:{width}}{verdict(attempt, report.open_in(attempt))}" for attempt in report.attempts]
+    undecided = [finding for finding in report.findings if report.undecided(finding)]
+    matter = [f for f in report.findings if f not in undecided and (f.cause.slow or report.harmful(f))]
+    others = [finding for finding in report.findings if finding not in (*matter, *undecided)]
+    lines += all_described(matter)
+    lines += ["", UNDECIDED, *all_described(undecided)] if undecided else []
     lines += ["", "seen as well, and harmless in these trials:"] if others else []
     lines += [f"  {finding.cause.name}  {finding.place or finding.why}" for finding in others[:MANY]]
     lines += [f"  and {len(others) - MANY} more, see --json"] if len(others) > MANY else []
     if report.best is not None:
         by = f", that is {', '.join(report.best.fired)}" if report.best.fired else ""
-        lines += ["", f"export it by {report.best.way}{by}"]
+        care = "; but see what is not decided by these trials" if report.open_in(report.best) else ""
+        lines += ["", f"export it by {report.best.way}{by}{care}"]
     for line in lines:
         console.print(line, soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def all_described(findings: "Sequence[Finding]") -> list[str]:
+    """Those of one cause and cure together, each after an empty line."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.cause.name, finding.cure), []).append(finding)
+    return [line for group in groups.values() for line in ("", *described(group))]
 
 
 def described(group: "Sequence[Finding]") -> list[str]:

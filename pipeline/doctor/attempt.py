@@ -1,12 +1,11 @@
 """One export, with or without our rewriters, whose file is run in ONNX Runtime and compared with eager PyTorch."""
 
-import copy
 import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import onnx
 import torch
@@ -16,12 +15,17 @@ from pipeline.doctor.difference import TOLERANCE, difference, eager_outputs
 from pipeline.doctor.first_difference import first_difference
 from pipeline.doctor.loaded import Loaded
 from pipeline.doctor.place import Place, is_model_source, place_of_error
+from pipeline.doctor.running import has_custom_operators, run_file
+from pipeline.doctor.watching import watch
 from pipeline.doctor.way import Way, export
 from rewriters.checks.local_paths import check_local_paths
-from rewriters.checks.onnxruntime_runs import run_once
 from rewriters.checks.reachability import check_reachability
+from rewriters.engine.twin import twin
 from rewriters.graph.scopes import every_graph
 from zoo.errors import ExportError
+
+Stage = Literal["", "exporter", "graph", "onnxruntime", "reference"]
+"""Where an attempt ended, "" where its file was tried."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Ran:
 
 @dataclass(frozen=True)
 class Attempt:
-    """`error`: why no file runs on the example; `stage`: where it came from, "exporter", "graph" or "onnxruntime".
+    """`error`: why no file runs on the example; `stage`: where that came from.
 
     `warned`: the exporter's warnings about lines of the model; `runs`: the trials that the model takes, the example
     first; `module`: the first whose result differs; `fired`: the rewriters that acted; `nodes`: how many of each type;
@@ -49,7 +53,7 @@ class Attempt:
     """
 
     way: Way
-    stage: str = ""
+    stage: Stage = ""
     error: str = ""
     place: Place | None = None
     warned: tuple[tuple[Place, str], ...] = ()
@@ -66,11 +70,12 @@ class Attempt:
 
 
 def attempt(subject: Loaded, way: Way) -> Attempt:
-    """Export and try. What the exporter, ONNX Runtime or a rewriter raises is in the result."""
+    """Export a copy and try it. What the exporter, ONNX Runtime or a rewriter raises is in the result."""
     with warnings.catch_warnings(record=True) as caught, torch.no_grad():
         warnings.simplefilter("always")
         try:
-            model, fired = export(copy.deepcopy(subject.module), subject, way)
+            subject = replace(subject, module=twin(subject.module, own_tensors=True))
+            model, fired = export(twin(subject.module, own_tensors=True), subject, way)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is what the user wants to know
             return Attempt(way, "exporter", _words(error), place_of_error(error), _warned(caught))
     content = model.SerializeToString()
@@ -81,10 +86,11 @@ def attempt(subject: Loaded, way: Way) -> Attempt:
     except ExportError as error:
         return replace(made, stage="graph", error=str(error))
     try:
-        run_once(content, _feed(model, subject.trials[0].feed), threads=1)
+        run_file(model, _feed(model, subject.trials[0].feed))
     except ExportError as error:
-        return replace(made, stage="onnxruntime", error=_first_line(error))
-    runs = [_run(model, content, subject, number) for number in range(len(subject.trials))]
+        stage: Stage = "reference" if has_custom_operators(model) else "onnxruntime"
+        return replace(made, stage=stage, error=_first_line(error))
+    runs = [_run(model, subject, number) for number in range(len(subject.trials))]
     made = replace(made, runs=tuple(run for run in runs if run is not None))
     wrong = next((trial for trial, run in zip(subject.trials, runs, strict=True) if run and not run.good), None)
     if wrong is not None:
@@ -107,18 +113,21 @@ def _check(model: onnx.ModelProto, subject: Loaded, way: Way) -> None:
                 )
 
 
-def _run(model: onnx.ModelProto, content: bytes, subject: Loaded, number: int) -> Ran | None:
-    """None where the model itself does not take the trial."""
+def _run(model: onnx.ModelProto, subject: Loaded, number: int) -> Ran | None:
+    """None where the trial says nothing of the export: the model does not take it, or it has equal scores."""
     trial = subject.trials[number]
     try:
         expected = eager_outputs(subject.module, trial.feed)
     except Exception:  # noqa: BLE001  # a size that the model refuses says nothing of the export
         return None
     try:
-        found = run_once(content, _feed(model, trial.feed), threads=1)
+        found = run_file(model, _feed(model, trial.feed))
     except ExportError as error:
         return Ran(trial.label, trial.by, refused=_first_line(error))
-    return Ran(trial.label, trial.by, difference(expected, found))
+    ran = Ran(trial.label, trial.by, difference(expected, found))
+    if trial.by == "numbers" and not ran.good and watch(subject.module, trial.feed).ties:
+        return None  # saturated or all the same, whose order torch does not promise
+    return ran
 
 
 def _feed(model: onnx.ModelProto, feed: dict[str, torch.Tensor]) -> dict[str, Any]:

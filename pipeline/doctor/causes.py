@@ -57,7 +57,7 @@ CAUSES = (
         "opset-too-low",
         "dynamo writes opset 18 or later whatever is asked, or a file that ONNX Runtime refuses; DeformConv is in 19",
         "give --opset 20; or, for a lower one, export with torchscript",
-        said=r"asked for opset|No Op registered for \w+ with domain_version of",
+        said=r"asked for opset|since opset \d+; give|No Op registered for \w+ with domain_version of",
     ),
     Cause(
         "fixed-axis",
@@ -87,6 +87,14 @@ CAUSES = (
         "replace the branch by torch.where or torch.cond, the loop by torch.while_loop, a selection by a mask or topk "
         "of a fixed size; see docs/control_flow.md",
         said=r"data-dependent|DataDependent|UserError.*(dynamic control flow|item\(\))|cond\b.*not support",
+        exporter=DYNAMO,
+    ),
+    Cause(
+        "symbolic-method",
+        "dynamo does not call the `symbolic` of an autograd.Function, but follows its forward, and cannot",
+        "export with torchscript; or make its forward a torch.library operator with a fake implementation, and declare "
+        "its translation with @rewriters.symbolic.symbolic",
+        said=r"does not call its `symbolic`",
         exporter=DYNAMO,
     ),
     Cause(
@@ -136,7 +144,21 @@ CAUSES = (
         "grid-sample-5d",
         "a grid of volumes is in opset 20 and later only",
         "give --opset 20",
-        said=r"[Gg]rid_?[Ss]ample",
+        said=r"GridSample with 5D|grid_?sampl\w*3d",
+    ),
+    Cause(
+        "script-module",
+        "torchscript traces no module that torch.jit.script compiled",
+        "compile a function instead (torch.jit.script of a def, not of a module), and call it from forward; see "
+        "docs/control_flow.md; or export with dynamo the module as it was written",
+        said=r"not part of the active trace",
+        exporter=TORCHSCRIPT,
+    ),
+    Cause(
+        "python-output",
+        "forward gives a Python number beside its tensors, such as x.shape[0], which the file would hold as a constant",
+        "give tensors alone; who runs the file reads sizes from its inputs and outputs",
+        seen="python-output",
     ),
     Cause(
         "partial-forward",
@@ -163,7 +185,7 @@ CAUSES = (
         "size-limit",
         "min or max of a traced size, such as topk(min(20, n)), becomes the number of the traced one",
         "export with dynamo, which keeps it; or compute the limit with torch.minimum on torch._shape_as_tensor",
-        warned=r"Python boolean.* @.*\b(min|max)\(",
+        warned=r"Python boolean[^@]* @ (?!(if|elif|while)\b).*(?<![.\w])(min|max)\(",  # not x.max() > 0
         exporter=TORCHSCRIPT,
         silent=True,
     ),
@@ -171,7 +193,7 @@ CAUSES = (
         "frozen-branch",
         "a Python branch on a traced value: the file holds the side that the example took",
         "torch.where, or a function under torch.jit.script, or torch.cond for dynamo; see docs/control_flow.md",
-        warned=r"Python boolean",
+        warned=r"Python boolean(?![^@]* @ while\b)",
         seen="branch",
         silent=True,
     ),
@@ -188,7 +210,7 @@ CAUSES = (
         "a Python loop, or a list, of as many turns as the example asked for",
         "compute the turns as one batch (slide inference: our rewriter zoo.EncoderDecoder.slide_inference), or "
         "torch.jit.script, or torch.while_loop for dynamo; see docs/control_flow.md",
-        warned=r"Using len",
+        warned=r"Using len|Python boolean",
         seen="loop",
         silent=True,
     ),

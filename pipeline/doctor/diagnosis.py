@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from pipeline.doctor.attempt import Attempt, Ran
+from pipeline.doctor.attempt import Attempt
 from pipeline.doctor.causes import Cause, by_sight, by_warning, by_words
+from pipeline.doctor.exercised import Exercised
 from pipeline.doctor.place import Place
 from pipeline.doctor.report import Finding, Report, in_words
-from pipeline.doctor.translations import symbolic_rewriter
+from pipeline.doctor.translations import proposed_rewriter, symbolic_rewriter, with_rewriters
 from pipeline.doctor.watching import Watched
 
 SCATTERS = 4  # fewer cost little
@@ -15,10 +16,10 @@ NUMBER = by_sight("to-python")
 OPERATOR = re.compile(r"(aten|torchvision|prims|zooport)(?:::|\.)_?(\w+)|(?:operator|implementation for) (\w+)")
 
 
-def diagnose(made: Sequence[Attempt], watched: Watched, sights: Iterable[Finding]) -> Report:
+def diagnose(made: Sequence[Attempt], watched: Watched, sights: Iterable[Finding], tested: Exercised) -> Report:
     """The report of attempts and of what eager PyTorch showed."""
     sights = list(sights)
-    found = [*(finding for attempt in made for finding in _of_attempt(attempt, watched, sights)), *sights]
+    found = [*(finding for attempt in made for finding in _of_attempt(attempt, made, watched, sights, tested)), *sights]
     frozen = {finding.place for finding in found if finding.cause.silent and finding.cause is not NUMBER}
     told = {finding.place for finding in found if finding.ways and finding.cause.warned}
     merged: dict[tuple[str, Place | None, str], Finding] = {}
@@ -30,20 +31,26 @@ def diagnose(made: Sequence[Attempt], watched: Watched, sights: Iterable[Finding
     return Report(tuple(made), tuple(merged.values()))
 
 
-def _of_attempt(attempt: Attempt, watched: Watched, sights: Sequence[Finding]) -> Iterator[Finding]:
+def _of_attempt(
+    attempt: Attempt, made: Sequence[Attempt], watched: Watched, sights: Sequence[Finding], tested: Exercised
+) -> Iterator[Finding]:
     way = attempt.way
     if attempt.error:
         code = f" @ {attempt.place.code}" if attempt.place else ""
         cause = by_words(attempt.error + code, way.exporter)
+        if cause.name == "constant-output" and watched.numbers_given and "output" in attempt.error:
+            why = f"{watched.numbers_given} of the outputs; {attempt.error.partition(';')[0]}"
+            yield Finding(by_sight("python-output"), None, (way,), why)
+            return
         operator, place = _operator(attempt.error, watched)
         place = place or attempt.place or _sighted(cause, sights) or _early_return(attempt)
-        yield Finding(cause, place, (way,), attempt.error, operator, symbolic_rewriter(operator, way.exporter))
+        yield Finding(cause, place, (way,), attempt.error, operator, proposed_rewriter(operator, attempt, made))
     for place, words in attempt.warned:
         if (warned := by_warning(f"{words} @ {place.code}", way.exporter)) is not None:
-            yield Finding(warned, place, (way,), words)
-    bad = [run for run in attempt.runs if not run.good]
-    if bad:
-        yield _of_numbers(attempt, bad, watched, sights)
+            decided = not warned.silent or tested.decided(place, warned)
+            yield Finding(warned, place, (way,), words, decided=decided)
+    if not all(run.good for run in attempt.runs):
+        yield _of_numbers(attempt, made, watched, sights)
     if not way.rewriters and attempt.nodes.get("ScatterElements", 0) >= SCATTERS:
         place = next(iter(watched.operators.get("torchvision::roi_align", ())), None)
         yield Finding(by_sight("scatter"), place, (way,), f"{attempt.nodes['ScatterElements']} nodes ScatterElements")
@@ -51,9 +58,9 @@ def _of_attempt(attempt: Attempt, watched: Watched, sights: Sequence[Finding]) -
         yield Finding(by_sight("leak"), None, (way,), attempt.leak)
 
 
-def _of_numbers(attempt: Attempt, bad: Sequence[Ran], watched: Watched, sights: Sequence[Finding]) -> Finding:
+def _of_numbers(attempt: Attempt, made: Sequence[Attempt], watched: Watched, sights: Sequence[Finding]) -> Finding:
     """For a file that runs, and gives other numbers: on its own example, or on other inputs alone."""
-    why = "; ".join(in_words(run) for run in bad)
+    why = "; ".join(in_words(run) for run in attempt.runs if not run.good)
     if attempt.module:
         why += f"; the first module that differs: {attempt.module}"
     ways = (attempt.way,)
@@ -61,8 +68,11 @@ def _of_numbers(attempt: Attempt, bad: Sequence[Ran], watched: Watched, sights: 
         return Finding(*_suspect(attempt, sights), ways, why)
     if watched.ties:
         return Finding(by_sight("ties"), next(iter(watched.ties)), ways, why)
+    mended = with_rewriters(attempt, made)
+    right = mended.fired if mended is not None and mended.good else ()
     for operator, places in watched.operators.items():
-        if rewriter := symbolic_rewriter(operator, attempt.way.exporter):
+        rewriter = symbolic_rewriter(operator, attempt.way)
+        if rewriter in right:  # what acted in the file that is right
             return Finding(by_sight("numbers"), next(iter(places), None), ways, why, operator, rewriter)
     return Finding(by_sight("numbers"), None, ways, why)
 

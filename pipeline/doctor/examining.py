@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pipeline.doctor.branches import count_lines, parted
 from pipeline.doctor.causes import by_sight
 from pipeline.doctor.diagnosis import diagnose
+from pipeline.doctor.exercised import Exercised, exercised
 from pipeline.doctor.loaded import Loaded
 from pipeline.doctor.module_subject import first_line
 from pipeline.doctor.processes import Begin, attempts
@@ -33,14 +34,17 @@ def examine(
     """
     begin("eager PyTorch")
     loaded = subject.load()
-    watched, sights = observe(loaded)
+    watched, sights, tested = observe(loaded)
     opset = opset or loaded.target.opset
     ways = [Way(exporter, rewriters, opset) for rewriters in (False, True) for exporter in exporters]
-    return diagnose(attempts(subject, ways, seconds=seconds, begin=begin), watched, sights)
+    return diagnose(attempts(subject, ways, seconds=seconds, begin=begin), watched, sights, tested)
 
 
-def observe(loaded: Loaded) -> tuple[Watched, list[Finding]]:
-    """What eager PyTorch shows. Raises InputError where the model does not run on its example."""
+def observe(loaded: Loaded) -> tuple[Watched, list[Finding], Exercised]:
+    """What eager PyTorch shows, and which decisions the trials put to the test.
+
+    Raises InputError where the model does not run on its example.
+    """
     example = loaded.trials[0]
     try:
         watched = watch(loaded.module, example.feed)
@@ -51,15 +55,18 @@ def observe(loaded: Loaded) -> tuple[Watched, list[Finding]]:
             f"the model does not run in PyTorch on {shapes}: {first_line(error)}; mend the model or its inputs"
         ) from error
     found: list[Finding] = []
+    runs = [(example, watched)]
     for trial in loaded.trials[1:]:
         try:
             others = count_lines(loaded.module, trial.feed)
+            runs.append((trial, watch(loaded.module, trial.feed)))
         except Exception:  # noqa: BLE001, S112  # a size that the model refuses is no fault of the export
             continue
         found += [
             Finding(by_sight(kind), place, (), f"it goes another way for {trial.label} than for {example.label}")
             for place, kind in parted(lines, others)
         ]
+    tested = exercised(runs, [finding.place for finding in found if finding.place], loaded.axes)
     found += [
         Finding(by_sight("to-python"), place, (), f"a tensor becomes a Python value, {count} times")
         for place, count in watched.conversions.items()
@@ -69,4 +76,4 @@ def observe(loaded: Loaded) -> tuple[Watched, list[Finding]]:
         for place, count in watched.assignments.items()
         if count >= FEW
     ]
-    return watched, found
+    return watched, found, tested

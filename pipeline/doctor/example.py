@@ -19,8 +19,10 @@ DTYPES = {name: getattr(torch, name) for name in ("float32", "float16", "float64
 SHAPE = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<dtype>\w+)\[(?P<axes>[^\]]*)\]")
 AXIS = re.compile(r"(?:(?P<name>[A-Za-z_]\w*)=)?(?P<size>\d+)(?P<others>(?::\d+)*)")
 WHOLE = 4  # whole numbers are below it
-CONTENTS = ("noise", "faint noise", "negative noise")
-"""What a branch may go by: the example's own numbers, small ones, negative ones."""
+CONTENTS = {"noise": 1.0, "faint noise": 1e-3, "negative noise": -1.0, "zeros": 0.0, "large noise": 255.0}
+"""What a branch may go by: the example's own numbers, small ones, negative ones, none, those of a picture of bytes; and
+what floats are scaled by. Whole numbers are others in each."""
+EXAMPLE = "noise"
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def parse_inputs(texts: Sequence[str]) -> list[Input]:
 def trials(inputs: Sequence[Input]) -> Iterator[Trial]:
     """The example, other numbers at its sizes, then other sizes: the first axes' alone, and those of all the others."""
     for content in CONTENTS:
-        yield Trial(content, "" if content == CONTENTS[0] else "numbers", _feed(inputs, {}, content))
+        yield Trial(content, "" if content == EXAMPLE else "numbers", _feed(inputs, {}, content))
     named = {axis.name: (axis, place) for one in inputs for place, axis in enumerate(one.axes) if axis.name}
     first = {name: axis.others for name, (axis, place) in named.items() if place == 0}
     later = {name: axis.others for name, (axis, place) in named.items() if place}
@@ -99,7 +101,7 @@ def trials(inputs: Sequence[Input]) -> Iterator[Trial]:
         for turn in range(max(map(len, group.values()), default=0)):
             sizes = {name: others[min(turn, len(others) - 1)] for name, others in group.items()}
             label = " ".join(f"{name}={size}" for name, size in sizes.items())
-            yield Trial(label, " ".join(sizes), _feed(inputs, sizes, CONTENTS[0]))
+            yield Trial(label, " ".join(sizes), _feed(inputs, sizes, EXAMPLE))
 
 
 def _feed(inputs: Sequence[Input], sizes: dict[str, int], content: str) -> dict[str, Tensor]:
@@ -112,7 +114,7 @@ def _feed(inputs: Sequence[Input], sizes: dict[str, int], content: str) -> dict[
 
 def _numbers(shape: list[int], dtype: torch.dtype, content: str, chance: torch.Generator) -> Tensor:
     if not dtype.is_floating_point:
-        low = torch.randint(0, 2 if dtype == torch.bool else WHOLE, shape, generator=chance)
-        return (low if content == CONTENTS[0] else low.flip(-1) if shape else low).to(dtype)
-    scale = {"noise": 1.0, "faint noise": 1e-3, "negative noise": -1.0}[content]
-    return (torch.rand(shape, generator=chance) * scale).to(dtype)
+        whole = 2 if dtype == torch.bool else WHOLE
+        low = torch.randint(0, whole, shape, generator=chance)
+        return ((low + list(CONTENTS).index(content)) % whole * (content != "zeros")).to(dtype)
+    return (torch.rand(shape, generator=chance) * CONTENTS[content]).to(dtype)

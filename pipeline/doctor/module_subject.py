@@ -40,17 +40,17 @@ def first_line(error: BaseException) -> str:
 def _module(path: Path, name: str) -> nn.Module:
     if not path.is_file():
         raise InputError(f"{path}: no such file; give FILE.py:NAME")
-    spec = importlib.util.spec_from_file_location(path.stem, path.absolute())
+    spec = importlib.util.spec_from_file_location(f"_examined_{path.stem}", path.absolute())  # no installed one's name
     if spec is None or spec.loader is None:
         raise InputError(f"{path}: not a Python file; give FILE.py:NAME")
     code = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.absolute().parent))  # as Python does for a script
+    sys.modules[code.__name__] = code  # dataclasses look their module up
+    if (folder := str(path.absolute().parent)) not in sys.path:
+        sys.path.insert(0, folder)  # as Python does for a script; it stays, for forward may import, too
     try:
         spec.loader.exec_module(code)
     except (Exception, SystemExit) as error:  # the user's code may raise anything
         raise InputError(f"{path} cannot be loaded: {first_line(error)}; mend it first") from error
-    finally:
-        sys.path.pop(0)
     if not hasattr(code, name):
         raise InputError(f'{path} has no "{name}"; {nearest(name, [key for key in vars(code) if key[0] != "_"])}')
     made: Any = getattr(code, name)

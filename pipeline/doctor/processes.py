@@ -26,12 +26,12 @@ def attempts(subject: Subject, ways: Sequence[Way], *, seconds: float, begin: Be
             for way in ways[len(done) :]:
                 begin(str(way))
                 if not ours.poll(seconds):
-                    done.append(Attempt(way, "export", f"no result after {seconds:g} s"))
+                    done.append(Attempt(way, "exporter", f"no result after {seconds:g} s"))
                     break
                 done.append(ours.recv())
         except EOFError:
             process.join()
-            done.append(Attempt(ways[len(done)], "export", f"the process ended with code {process.exitcode}"))
+            done.append(Attempt(ways[len(done)], "exporter", f"the process ended with code {process.exitcode}"))
         finally:
             process.kill()
             process.join()
@@ -44,5 +44,6 @@ def _work(subject: Subject, ways: Sequence[Way], results: Connection) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())
+    loaded = subject.load()  # once: a file may declare rewriters, which are declared once in a process
     for way in ways:
-        results.send(attempt(subject.load(), way))
+        results.send(attempt(loaded, way))

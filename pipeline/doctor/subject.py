@@ -19,7 +19,11 @@ class Subject:
     def load(self) -> Loaded:
         """Raises InputError where there is no such thing, or the inputs do not say how to call it."""
         path, colon, name = self.text.rpartition(":")
+        if not self.text or (colon and not (path and name)):
+            raise InputError(f'"{self.text}": give FILE.py:NAME, or a config')
         if not colon and self.inputs:
+            if Path(self.text).is_file():
+                raise InputError(f"{self.text}: give FILE.py:NAME for a model; for a config leave out --input")
             raise InputError(f"{self.text}: a config has its own inputs; leave out --input, or give FILE.py:NAME")
         if not colon:
             try:

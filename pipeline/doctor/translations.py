@@ -1,13 +1,34 @@
 """Our symbolic rewriters, by the operator that they translate."""
 
-from rewriters.symbolic import SYMBOLIC_REWRITERS
+from collections.abc import Sequence
+
+from pipeline.doctor.attempt import Attempt
+from pipeline.doctor.way import Way, target_of
+from rewriters.symbolic import symbolic_for
+from zoo.target import AxisRange, Target
+
+ANY_SIZE = Target(height=AxisRange.fixed(1), width=AxisRange.fixed(1))  # rewriters are not chosen by it
 
 
-def symbolic_rewriter(operator: str, exporter: str) -> str:
+def symbolic_rewriter(operator: str, way: Way) -> str:
     """The name of the one for an operator, as torch names it without the overload; "" where there is none."""
-    for rewriter in SYMBOLIC_REWRITERS:
-        limits, name = rewriter.limits, rewriter.name
-        for_this = limits.exporter in (None, exporter) and limits.backend in (None, "onnxruntime")
-        if for_this and name.partition(".")[0] == operator:
-            return name
-    return ""
+    names = [rewriter.name for rewriter in symbolic_for(target_of(way, ANY_SIZE))]
+    return next((name for name in names if name.partition(".")[0] == operator), "")
+
+
+def proposed_rewriter(operator: str, attempt: Attempt, made: Sequence[Attempt]) -> str:
+    """The one that may mend an attempt's refusal of an operator.
+
+    "" where the attempt had it, and where the attempt with rewriters was refused because of the same operator.
+    """
+    if attempt.way.rewriters or not operator:
+        return ""
+    other = with_rewriters(attempt, made)
+    refused = other is not None and operator.partition("::")[2].lstrip("_") in other.error
+    return "" if refused else symbolic_rewriter(operator, attempt.way)
+
+
+def with_rewriters(attempt: Attempt, made: Sequence[Attempt]) -> Attempt | None:
+    """That of the same exporter and opset with rewriters, where there is one."""
+    wanted = Way(attempt.way.exporter, True, attempt.way.opset)
+    return next((one for one in made if one.way == wanted), None)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from pipeline.doctor.place import Place, innermost
 
@@ -19,25 +20,34 @@ ASSIGNMENT = "__setitem__"
 SORTED = {"aten::topk": 2, "aten::sort": 1}
 """Operators whose order of equal numbers is not promised, and which of their arguments is the axis."""
 
+SELECTING = ("torchvision::nms",)
+"""Operators whose result's size goes by numbers, beside those that torch marks."""
+
 
 @dataclass
 class Watched:
     """Places, each with how often: of tensors that became Python values, of assignments to a part of a tensor, of ties.
 
-    `operators`: where each is called from, as torch names them without the overload, "aten::sort".
+    `operators`: where each is called from, as torch names them without the overload, "aten::sort"; `values`: what the
+    tensors became; `sized_by_numbers`: whether a tensor's numbers decided the size of another, as a mask does;
+    `numbers_given`: how many Python numbers are among the outputs.
     """
 
     conversions: dict[Place, int] = field(default_factory=lambda: defaultdict(int))
     assignments: dict[Place, int] = field(default_factory=lambda: defaultdict(int))
     ties: dict[Place, int] = field(default_factory=lambda: defaultdict(int))
     operators: dict[str, list[Place]] = field(default_factory=lambda: defaultdict(list))
+    values: dict[Place, list[str]] = field(default_factory=lambda: defaultdict(list))
+    sized_by_numbers: bool = False
+    numbers_given: int = 0
 
 
 def watch(module: nn.Module, feed: Mapping[str, Tensor]) -> Watched:
     """Run the module once. What it raises is raised."""
     watched = Watched()
     with torch.no_grad(), _Functions(watched), _Operators(watched):
-        module(*(tensor.clone() for tensor in feed.values()))
+        given = module(*(tensor.clone() for tensor in feed.values()))
+    watched.numbers_given = sum(isinstance(leaf, int | float) for leaf in tree_leaves(given))
     return watched
 
 
@@ -55,9 +65,13 @@ class _Functions(TorchFunctionMode):
         seen = (
             self.watched.conversions if name in TO_PYTHON else self.watched.assignments if name == ASSIGNMENT else None
         )
-        if seen is not None and (place := _caller()) is not None:
+        place = _caller() if seen is not None else None
+        if seen is not None and place is not None:
             seen[place] += 1
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        if place is not None and name in TO_PYTHON:
+            self.watched.values[place].append(repr(result))
+        return result
 
 
 class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own
@@ -70,6 +84,8 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's
     def __torch_dispatch__(self, func: Any, types: Sequence[type], args: Any = (), kwargs: Any = None) -> Any:
         name = str(func.name())
         result = func(*args, **(kwargs or {}))
+        if torch.Tag.dynamic_output_shape in func.tags or name in SELECTING:
+            self.watched.sized_by_numbers = True
         if (place := _caller()) is not None:
             known = self.watched.operators[name.partition(".")[0]]
             known += [place] if place not in known else []

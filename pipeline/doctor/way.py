@@ -18,7 +18,8 @@ from rewriters.graph.module_paths import module_paths, traced_names
 from rewriters.graph.strip_traces import strip_traces
 from rewriters.ops.operator import Operator, dynamo_nodes, torchscript_nodes
 from rewriters.symbolic import operators_for
-from zoo.target import DYNAMO_MIN_OPSET
+from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
+from zoo.target import DYNAMO_MIN_OPSET, Target
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,18 @@ class Way:
         return f"{self.exporter}{', with rewriters' if self.rewriters else ''}"
 
 
+def target_of(way: Way, target: Target) -> Target:
+    """A target as a way of export has it; dynamo writes no lower opset than its own."""
+    opset = max(way.opset, DYNAMO_MIN_OPSET) if way.exporter == "dynamo" else way.opset
+    return target.with_(exporter=way.exporter, opset=opset)
+
+
 def export(module: nn.Module, subject: Loaded, way: Way) -> tuple[onnx.ModelProto, Mapping[str, int]]:
     """The graph, its nodes marked with their modules, and how often each rewriter acted. What torch raises is raised.
 
     `module`: a copy of the subject's, for the exporters change it.
     """
-    opset = max(way.opset, DYNAMO_MIN_OPSET) if way.exporter == "dynamo" else way.opset
-    target = subject.target.with_(exporter=way.exporter, opset=opset)
+    target = target_of(way, subject.target)
     write = _torchscript if way.exporter == "torchscript" else _dynamo
     with ExitStack() as stack:
         session = stack.enter_context(rewriting(target, options=subject.options)) if way.rewriters else None
@@ -75,15 +81,16 @@ def _dynamo(module: nn.Module, subject: Loaded, way: Way, operators: Mapping[str
     for name in (name for axes in subject.axes.values() for name in axes.values()):
         dims.setdefault(name, torch.export.Dim(name))
     shapes = tuple({place: dims[axis] for place, axis in subject.axes.get(name, {}).items()} for name in feed)
-    program = torch.onnx.export(
-        module,
-        tuple(feed.values()),
-        dynamo=True,
-        opset_version=way.opset,
-        input_names=list(feed),
-        dynamic_shapes=shapes if dims else None,
-        custom_translation_table=None if operators is None else dynamo_nodes(operators),
-        verbose=False,
-    )
+    with refusing_untraceable_functions():
+        program = torch.onnx.export(
+            module,
+            tuple(feed.values()),
+            dynamo=True,
+            opset_version=way.opset,
+            input_names=list(feed),
+            dynamic_shapes=shapes if dims else None,
+            custom_translation_table=None if operators is None else dynamo_nodes(operators),
+            verbose=False,
+        )
     assert program is not None
     return program.model_proto

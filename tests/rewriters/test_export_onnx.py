@@ -16,6 +16,7 @@ from torch.onnx._internal.torchscript_exporter import registration
 
 import rewriters.engine.rewriter as registry
 from rewriters import ExportRecord, export_onnx
+from tests.pipeline.doctor.failing_models import ScriptedFunctions
 from tests.rewriters.small_models import (
     CLASSES,
     contract,
@@ -294,6 +295,13 @@ class TestRefusals:
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="cannot be written: No such file or directory"):
             export_segmentor(tmp_path / "missing" / "m.onnx", "torchscript")
+
+
+def test_a_model_that_holds_compiled_functions(tmp_path: Path) -> None:
+    target = fixed_target(8, 8, exporter="torchscript", batch=AxisRange.fixed(2))
+    specs = [TensorSpec("result", "float32", (2, 3, 8, 8))]
+    export(ScriptedFunctions().eval(), target, tmp_path / "m.onnx", specs)
+    assert (tmp_path / "m.onnx").is_file()
 
 
 class Keywords(nn.Module):

@@ -9,9 +9,10 @@ import pytest
 from pipeline.doctor.attempt import attempt
 from pipeline.doctor.diagnosis import diagnose
 from pipeline.doctor.examining import observe
-from pipeline.doctor.processes import attempts
 from pipeline.doctor.subject import Subject
 from pipeline.doctor.way import Way
+from rewriters.symbolic import SYMBOLIC_REWRITERS
+from rewriters.symbolic.kernels import KERNELS
 from tests.tools.conftest import in_this_process, tool
 from tests.tools.tiny import Run, Tiny
 
@@ -32,7 +33,7 @@ def test_a_rewriter_is_the_cure(check: Callable[[Sequence[str]], Run], tmp_path:
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert "torchscript                  refused by the exporter" in lines
-    assert "torchscript, with rewriters  right in 5 trials" in lines
+    assert "torchscript, with rewriters  right in 7 trials" in lines
     start = lines.index("adaptive-pool (torchscript)")
     assert [line.split()[0] for line in lines[start + 1 : start + 6]] == ["line", "operator", "what", "seen", "cure"]
     assert "failing_models.py" in lines[start + 1]
@@ -47,7 +48,7 @@ def test_a_rewriter_is_the_cure(check: Callable[[Sequence[str]], Run], tmp_path:
 def test_wrong_numbers_are_code_3(check: Callable[[Sequence[str]], Run]) -> None:
     done = check([f"{MODELS}:Branch", "--input", INPUT, "--exporter", "torchscript"])
     assert done.code == 3
-    assert "torchscript                  WRONG in 1 of 5 trials: negative noise" in done.out
+    assert "torchscript                  WRONG in 2 of 7 trials: negative noise, zeros" in done.out
     assert "; negative noise: differs by" in done.out
     assert "frozen-branch (torchscript; torchscript, with rewriters; no error says so)" in done.out
     assert "if x.sum() > 0:" in done.out
@@ -55,12 +56,37 @@ def test_wrong_numbers_are_code_3(check: Callable[[Sequence[str]], Run]) -> None
 
 
 @pytest.mark.slow
-def test_a_process_that_ends_and_one_that_hangs_take_nothing_with_them() -> None:
-    ways = [Way("torchscript", rewriters, 17) for rewriters in (False, True)]
-    ended = attempts(Subject(f"{MODELS}:Ends", (INPUT,)), ways, seconds=300)
-    assert [attempt.error for attempt in ended] == ["the process ended with code 7"] * 2
-    [hung] = attempts(Subject(f"{MODELS}:Hangs", (INPUT,)), ways[:1], seconds=60)
-    assert hung.error == "no result after 60 s"
+@pytest.mark.parametrize(
+    ("model", "more", "cause", "words"),
+    [
+        ("Ends", [], "crash", "the process ended with code 7"),
+        ("Hangs", ["--timeout", "30"], "no-end", "no result after 30 s"),
+    ],
+)
+def test_a_process_that_ends_or_hangs_is_reported(
+    check: Callable[[Sequence[str]], Run], model: str, more: list[str], cause: str, words: str
+) -> None:
+    """Each way has a process of its own then: the second is tried as well."""
+    done = check([f"{MODELS}:{model}", "--input", INPUT, "--exporter", "torchscript", *more])
+    assert done.code == 5
+    for way in ("torchscript                 ", "torchscript, with rewriters "):
+        assert f"{way} refused by the exporter" in done.out
+    assert f"{cause} (torchscript; torchscript, with rewriters)" in done.out
+    assert words in done.out
+
+
+@pytest.mark.slow
+def test_a_file_that_declares_rewriters_and_kernels(check: Callable[[Sequence[str]], Run]) -> None:
+    before = len(SYMBOLIC_REWRITERS)
+    try:
+        done = check([f"{MODELS.with_name('own_operator.py')}:OwnOperator", "--input", INPUT])
+    finally:
+        del SYMBOLIC_REWRITERS[before:]
+        KERNELS.pop("doctortest::TwoA", None)
+    assert done.code == 0, done.out
+    for way in ("dynamo", "torchscript"):
+        assert f"{way + ', with rewriters':28} right in 7 trials" in done.out
+    assert "torchscript                  refused by the exporter" in done.out
 
 
 def test_a_config_is_tried_on_its_own_pictures_plain_and_with_rewriters(voc: Tiny) -> None:
@@ -69,9 +95,9 @@ def test_a_config_is_tried_on_its_own_pictures_plain_and_with_rewriters(voc: Tin
     assert {name: list(tensor.shape) for name, tensor in loaded.trials[0].feed.items()} == {"images": [2, 3, 64, 96]}
     assert loaded.axes == {"images": {0: "batch"}}
     assert not loaded.trials[0].feed["images"].equal(loaded.trials[1].feed["images"])
-    watched, sights = observe(loaded)
+    watched, sights, tested = observe(loaded)
     ways = [Way("torchscript", rewriters, loaded.target.opset) for rewriters in (False, True)]
-    report = diagnose([attempt(loaded, way) for way in ways], watched, sights)
+    report = diagnose([attempt(loaded, way) for way in ways], watched, sights, tested)
     assert [one.good for one in report.attempts] == [True, True]
     assert [len(one.runs) for one in report.attempts] == [3, 3]
     assert report.attempts[0].way.opset == 17
@@ -107,7 +133,13 @@ def test_a_shipped_config(check: Callable[[Sequence[str]], Run]) -> None:
         (["configs/no.py", "--input", INPUT], "a config has its own inputs"),
         (["model.py:Net", "--exporter", "onnx"], 'unknown exporter "onnx"'),
         (["model.py:Net", "--opset", "3"], "--opset 3: expected 17 to 26"),
+        ([""], '"": give FILE.py:NAME, or a config'),
+        (["", "--input", INPUT], '"": give FILE.py:NAME, or a config'),
+        ([f"{MODELS}:", "--input", INPUT], 'failing_models.py:": give FILE.py:NAME'),
+        ([str(MODELS), "--input", INPUT], "failing_models.py: give FILE.py:NAME for a model"),
         (["model.py:Net", "--timeout", "0"], "--timeout 0.0: expected seconds"),
+        (["model.py:Net", "--timeout", "inf"], "--timeout inf: expected seconds, 1 to 86400"),
+        (["model.py:Net", "--timeout", "nan"], "--timeout nan: expected seconds"),
     ],
 )
 def test_a_mistake_is_one_line(check: Callable[[Sequence[str]], Run], arguments: list[str], words: str) -> None:

@@ -1,6 +1,8 @@
 """A minimal model for each known way in which an export fails or is silently wrong."""
 
 import functools
+import warnings
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +22,20 @@ class Branch(nn.Module):
         return x - 1
 
 
+class BranchOfMax(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.max() > 0:
+            return x + 1
+        return x - 1
+
+
+class WhileOfMax(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        while x.abs().max() < 0.5:
+            x = x * 2 + 1e-3
+        return x
+
+
 class EarlyReturn(nn.Module):
     """The example has nothing above the threshold."""
 
@@ -35,6 +51,43 @@ class SizeBranch(nn.Module):
         if x.shape[2] > 20:
             return x * 2
         return x
+
+
+class FarBranch(nn.Module):
+    """No trial's mean is above the threshold."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x.mean()
+        if y > 1000:
+            y = y / 255
+        return x + y
+
+
+class FarSize(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[2] > 1000:
+            return x * 2
+        return x
+
+
+class FewFound(nn.Module):
+    """All trials find some, and their number decides."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = x[x > -1000]
+        if found.numel() == 0:
+            return torch.zeros(1)
+        return found.sum()[None]
+
+
+class Turns(nn.Module):
+    """A number of turns, without axes."""
+
+    def forward(self, n: Tensor) -> Tensor:
+        x = torch.ones(2)
+        for _ in range(int(n)):
+            x = x * 2
+        return x + n
 
 
 class Windows(nn.Module):
@@ -120,7 +173,7 @@ class DeformConv(nn.Module):
 
 class PsRoiAlign(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
-        boxes = x[:, :1, 0, :4].flatten(1) + torch.tensor([0.0, 0.0, 4.0, 4.0])
+        boxes = x[:, :1, 0, :4].flatten(1).sigmoid() + torch.tensor([0.0, 0.0, 4.0, 4.0])
         return torchvision.ops.ps_roi_align(torch.cat([x, x[:, :1]], 1), F.pad(boxes, (1, 0)), 2)
 
 
@@ -169,6 +222,13 @@ class Ties(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return (x * 10).clamp(max=1).flatten(1).topk(20).indices
+
+
+class TiesAtZero(nn.Module):
+    """Of the trials, zeros alone have equal scores."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(1).sort(descending=True).indices
 
 
 class FixedAxis(nn.Module):
@@ -255,6 +315,62 @@ class Hangs(nn.Module):
 
             time.sleep(1000)
         return x
+
+
+class Compiled(torch.autograd.Function):
+    """Its forward asks where the numbers lie, as one that calls C does."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * (2 if x.data_ptr() else 0)
+
+    @staticmethod
+    def symbolic(g: Any, x: Any) -> Any:
+        return g.op("Add", x, x)
+
+
+class SymbolicMethod(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = Compiled.apply(x)
+        return result
+
+
+class ScriptedFunctions(nn.Module):
+    """Holds compiled functions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # that torch.jit.script is deprecated
+            self.function = torch.jit.script(doubled)
+        self.functions = {"all": [self.function]}
+
+    def forward(self, images: Tensor) -> Tensor:
+        result: Tensor = self.function(images) + self.functions["all"][0](images)
+        return result
+
+
+class ScriptedModule(nn.Module):
+    """Holds a compiled module."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            self.part = torch.jit.script(Good())
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.part(x)
+        return result
+
+
+class GivesSize(nn.Module):
+    def forward(self, x: Tensor) -> tuple[int, Tensor]:
+        return x.shape[0], x + 1
+
+
+def doubled(x: Tensor) -> Tensor:
+    return x * 2
 
 
 class Raises(nn.Module):

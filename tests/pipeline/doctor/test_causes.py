@@ -25,5 +25,11 @@ def test_every_cause_is_on_the_page() -> None:
     assert sorted(named) == sorted(cause.name for cause in CAUSES)
 
 
+def test_a_grid_of_pictures_is_no_grid_of_volumes() -> None:
+    volumes = "OnnxExporterError: Unsupported: ONNX export of operator GridSample with 5D volumetric input."
+    assert by_words(volumes, "torchscript").name == "grid-sample-5d"
+    assert by_words("ExportError: no translation of aten::grid_sampler", "dynamo").name != "grid-sample-5d"
+
+
 def test_words_of_no_known_cause() -> None:
     assert by_words("KeyError: a thing of the model's own", "dynamo") is UNKNOWN

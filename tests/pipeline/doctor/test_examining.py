@@ -1,16 +1,19 @@
 """Each failure class is recognised: its cause, the line or operator at fault, and what cures it where we can."""
 
 import functools
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pipeline.doctor.attempt import attempt
+from pipeline.doctor.attempt import Attempt, Ran, attempt
 from pipeline.doctor.diagnosis import diagnose
 from pipeline.doctor.difference import difference
 from pipeline.doctor.examining import observe
-from pipeline.doctor.report import Finding, Report
+from pipeline.doctor.example import CONTENTS
+from pipeline.doctor.report import Finding, Report, verdict
 from pipeline.doctor.subject import Subject
 from pipeline.doctor.way import Way
 from zoo.errors import InputError
@@ -21,9 +24,12 @@ TORCHSCRIPT = [
     # model, cause, words of the line at fault, words of the cure, exit codes: plain, with rewriters if that differs
     ("Good", "", "", "", (0,)),
     ("Known", "", "", "", (0,)),
+    ("ScriptedFunctions", "", "", "", (0, 0)),
     ("Branch", "frozen-branch", "if x.sum() > 0:", "torch.jit.script", (3,)),
+    ("BranchOfMax", "frozen-branch", "if x.max() > 0:", "torch.jit.script", (3,)),
+    ("WhileOfMax", "frozen-loop", "while x.abs().max()", "as one batch", (3,)),
     ("EarlyReturn", "constant-output", "if found.numel() == 0:", "main path", (5,)),
-    ("NoBoxes", "constant-output", "torchvision.ops.nms(", "a picture with objects", (0, 5)),
+    ("NoBoxes", "constant-output", "torchvision.ops.nms(", "a picture with objects", (3, 5)),
     ("SizeBranch", "frozen-branch", "if x.shape[2] > 20:", "torch.where", (3,)),
     ("Windows", "frozen-loop", "for top in range(", "zoo.EncoderDecoder.slide_inference", (3,)),
     ("Windows", "slice-assignment", "total[:, :, top : top + 4] +=", "zoo.EncoderDecoder.slide_inference", (3,)),
@@ -45,6 +51,7 @@ TORCHSCRIPT = [
     ("LongRoll", "other-numbers", "torch.roll(x, 30", "symbolic rewriter aten::roll", (3, 0)),
     ("Double", "no-kernel", "torch.erf(x.double())", "compute in float32", (5,)),
     ("PartialForward", "partial-forward", "", "dynamo", (5,)),
+    ("ScriptedModule", "script-module", "self.part(x)", "compile a function instead", (5,)),
     ("Attention", "attention-fast-path", "", "torch.MultiheadAttention.forward", (5, 0)),
 ]
 DYNAMO = [
@@ -57,6 +64,8 @@ DYNAMO = [
     ("Windows", "frozen-loop", "for top in range(", 20),
     ("Windows", "slice-assignment", "total[:, :, top : top + 4] +=", 20),
     ("FixedAxis", "fixed-axis", "", 20),
+    ("GivesSize", "python-output", "", 20),
+    ("SymbolicMethod", "symbolic-method", "x.data_ptr()", 20),
     ("Antialias", "opset-too-low", "", 17),
     ("DeformConv", "opset-too-low", "", 17),
 ]
@@ -66,8 +75,8 @@ DYNAMO = [
 def examined(name: str, *ways: Way, text: str = INPUT) -> Report:
     """In this process."""
     subject = Subject(f"{MODELS}:{name}", (text,))
-    watched, sights = observe(subject.load())
-    return diagnose([attempt(subject.load(), way) for way in ways], watched, sights)
+    watched, sights, tested = observe(subject.load())
+    return diagnose([attempt(subject.load(), way) for way in ways], watched, sights, tested)
 
 
 def finding(report: Report, cause: str) -> Finding:
@@ -86,6 +95,7 @@ def test_torchscript(name: str, cause: str, code: str, cure: str, exit_codes: tu
         return
     found = finding(report, cause)
     assert report.harmful(found)
+    assert cause == "size-limit" or "size-limit" not in [one.cause.name for one in report.findings]
     assert (found.place is None) == (code == "")
     assert found.place is None or code in found.place.code
     assert cure in found.cure
@@ -141,6 +151,25 @@ def test_a_grid_of_volumes_needs_opset_20() -> None:
     assert report.attempts[1].good
 
 
+def test_a_rewriter_that_refuses_is_not_proposed() -> None:
+    report = examined("DeformConv", *(Way("torchscript", rewriters, 17) for rewriters in (False, True)))
+    assert all(one.error for one in report.attempts)
+    assert not [one.rewriter for one in report.findings if one.rewriter]
+    assert "give --opset 20" in finding(report, "opset-too-low").cure
+
+
+def test_a_rewriter_that_was_on_is_not_the_cure_of_wrong_numbers() -> None:
+    loaded = Subject(f"{MODELS}:LongRoll", (INPUT,)).load()
+    watched, sights, tested = observe(loaded)
+    way = Way("torchscript", rewriters=True, opset=20)
+    wrong = Attempt(way, runs=(Ran("noise", "", 1.0),), fired=("aten::roll",))
+    assert finding(diagnose([wrong], watched, sights, tested), "other-numbers").rewriter == ""
+    plain = replace(wrong, way=replace(way, rewriters=False), fired=())
+    assert finding(diagnose([plain, wrong], watched, sights, tested), "other-numbers").rewriter == ""
+    right = replace(wrong, runs=(Ran("noise", ""),))
+    assert finding(diagnose([plain, right], watched, sights, tested), "other-numbers").rewriter == "aten::roll"
+
+
 def test_the_first_module_that_differs_is_named() -> None:
     report = examined("Deep", Way("torchscript", rewriters=False, opset=17))
     assert report.attempts[0].module == "middle"
@@ -150,7 +179,38 @@ def test_the_first_module_that_differs_is_named() -> None:
 def test_sizes_without_a_name_are_not_tried() -> None:
     report = examined("SizeBranch", Way("torchscript", rewriters=False, opset=17), text="x=float32[2,3,16,24]")
     assert report.exit_code == 0
-    assert [run.label for run in report.attempts[0].runs] == ["noise", "faint noise", "negative noise"]
+    assert [run.label for run in report.attempts[0].runs] == list(CONTENTS)
+    assert not [finding for finding in report.findings if report.undecided(finding)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("FarBranch", "x=float32[2,3,16,24]", "if y > 1000:"),
+        ("FarSize", INPUT, "if x.shape[2] > 1000:"),
+        ("FewFound", "x=float32[2,3,16,24]", "if found.numel() == 0:"),
+    ],
+)
+def test_a_branch_that_no_trial_takes_is_undecided_and_not_harmless(name: str, text: str, code: str) -> None:
+    report = examined(name, Way("torchscript", rewriters=False, opset=17), text=text)
+    found = finding(report, "frozen-branch")
+    assert report.undecided(found)
+    assert found.place is not None
+    assert found.place.code == code
+    assert (report.exit_code, report.data["verdict"]) == (0, "undecided")
+    assert verdict(report.attempts[0], report.open_in(report.attempts[0])).endswith("do not decide 1 of its lines")
+
+
+def test_equal_scores_of_a_trial_say_nothing_of_the_export() -> None:
+    report = examined("TiesAtZero", Way("torchscript", rewriters=False, opset=17), text="x=float32[1,70]")
+    assert report.exit_code == 0
+
+
+@pytest.mark.parametrize("text", ["n=int64[]", "n=int64[1]"])
+def test_whole_numbers_without_axes_are_tried_with_others(text: str) -> None:
+    report = examined("Turns", Way("torchscript", rewriters=False, opset=17), text=text)
+    assert report.exit_code == 3
+    assert report.harmful(finding(report, "frozen-loop"))
 
 
 def test_a_model_that_does_not_run_is_one_line() -> None:
@@ -165,6 +225,30 @@ def test_too_few_inputs_are_the_users() -> None:
     loaded = Subject(f"{MODELS}:Good", (INPUT, "y=float32[2]")).load()
     with pytest.raises(InputError, match="takes 2 positional arguments but 3 were given"):
         observe(loaded)
+
+
+def test_a_file_with_a_dataclass_and_an_import_in_forward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.path", list(sys.path))
+    (tmp_path / "beside_the_model.py").write_text("OFFSET = 1\n", encoding="utf-8")
+    path = tmp_path / "model.py"
+    path.write_text(
+        "from __future__ import annotations\n"
+        "import sys\n"
+        "from dataclasses import dataclass\n"
+        "import torch\n"
+        "sys.path.insert(0, '/a/folder/of/the/model')\n"
+        "@dataclass\n"
+        "class Settings:\n"
+        "    scale: int = 2\n"
+        "class Net(torch.nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        from beside_the_model import OFFSET\n"
+        "        return x * Settings().scale + OFFSET\n",
+        encoding="utf-8",
+    )
+    loaded = Subject(f"{path}:Net", ("x=float32[2]",)).load()
+    observe(loaded)
+    assert attempt(loaded, Way("torchscript", rewriters=False, opset=17)).good
 
 
 WRONG = [
@@ -188,3 +272,11 @@ def test_a_mistake_is_one_line(subject: str, text: str, words: str) -> None:
         Subject(subject, (text,)).load()
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.slow
+def test_dynamo_does_not_freeze_a_batch_of_one() -> None:
+    """With torch 2.15; export_onnx asks for two all the same."""
+    report = examined("Good", Way("dynamo", rewriters=False, opset=20), text="x=float32[N=1,3,H=16,W=24]")
+    assert report.exit_code == 0
+    assert "N=2" in [run.label for run in report.attempts[0].runs]
