@@ -8,7 +8,6 @@ import pytest
 
 from rewriters.graph.opset import STANDARD
 from tests.rewriters.encoder_decoders import CLASSES, small_encoder_decoder
-from tests.rewriters.segmentation.test_family import NEEDS_DEFORM_CONV
 from tests.rewriters.small_models import contract, export, fixed_target
 from zoo.errors import ExportError
 from zoo.models.deformable_convolution import ModulatedDeformableConv2d
@@ -24,7 +23,6 @@ def export_at(opset: int, exporter: str, path: Path) -> int:
     return sum(isinstance(module, ModulatedDeformableConv2d) for module in model.modules())
 
 
-@NEEDS_DEFORM_CONV
 @pytest.mark.parametrize("exporter", EXPORTERS)
 @pytest.mark.parametrize("opset", [19, pytest.param(20, marks=pytest.mark.slow)])
 def test_each_is_one_standard_node(exporter: str, opset: int, tmp_path: Path) -> None:

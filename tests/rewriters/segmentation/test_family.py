@@ -4,10 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 import torch
-from packaging.version import Version
 
 from tests.rewriters.encoder_decoders import ARCHITECTURES, CLASSES, small_encoder_decoder
 from tests.rewriters.small_models import contract, export, fixed_target, run
@@ -22,9 +20,6 @@ HEIGHT, WIDTH = 65, 97
 SIZES = {"fixed": [(HEIGHT, WIDTH)], "dynamic": [(HEIGHT, WIDTH), (64, 96), (33, 47), (199, 101)]}
 LOGITS = ("logits", "float32", CLASSES)
 SPECS = {"decoded": LOGITS, "final": ("label_map", "uint8", None), "raw": LOGITS}
-NEEDS_DEFORM_CONV = pytest.mark.skipif(
-    Version(ort.__version__) < Version("1.25"), reason="ONNX Runtime runs DeformConv since 1.25"
-)
 ADAPTIVE, ATTENTION = "torch.nn.functional.adaptive_avg_pool2d", "torch.MultiheadAttention.forward"
 DEFORM_CONV = "torchvision::deform_conv2d"
 POOLED = ("psp", "uper", "convnext", "dcn")  # the last two have a UPerHead, too
@@ -65,13 +60,9 @@ def assert_same(model: EncoderDecoder, level: str, path: Path, count: int, size:
     assert len(np.unique(expected)) > 1
 
 
-def marks(architecture: str, *, quick: bool) -> list[pytest.MarkDecorator]:
-    return [NEEDS_DEFORM_CONV] * (architecture == "dcn") + [pytest.mark.slow] * (not quick)
-
-
 # On every commit: torchscript, which is quick, at dynamic sizes.
 CELLS = [
-    pytest.param(architecture, exporter, sizes, marks=marks(architecture, quick=quick))
+    pytest.param(architecture, exporter, sizes, marks=() if quick else pytest.mark.slow)
     for architecture in ARCHITECTURES
     for exporter in EXPORTERS
     for sizes in SIZES
@@ -97,9 +88,8 @@ OTHER = [(architecture, "torchscript", level) for architecture in ARCHITECTURES 
 ]
 
 
-@pytest.mark.parametrize(
-    ("architecture", "exporter", "level"), [pytest.param(*cell, marks=marks(cell[0], quick=False)) for cell in OTHER]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("architecture", "exporter", "level"), OTHER)
 def test_other_levels(architecture: str, exporter: str, level: str, tmp_path: Path) -> None:
     model, path = small_encoder_decoder(architecture), tmp_path / "m.onnx"
     export(contract(model, level), target_of(exporter, "dynamic"), path, [spec(model, level, "dynamic")])
