@@ -70,4 +70,4 @@ def deform_conv2d_refused(
     b: GraphBuilder, x: str, weight: str, offset: str, mask: str, bias: str, **_values: Any
 ) -> str:
     """Raises ExportError."""
-    raise ExportError("deform_conv2d: ONNX has DeformConv since opset 19; give --opset 20")
+    raise ExportError("ONNX has DeformConv since opset 19; give --opset 20")
