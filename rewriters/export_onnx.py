@@ -4,7 +4,6 @@ import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +22,12 @@ from rewriters.engine.rewriter import Rewriter
 from rewriters.engine.rewriting import EXPORT_LOCK, Session, rewriting
 from rewriters.engine.twin import twin
 from rewriters.export_record import ExportRecord, Fired, peak_memory
+from rewriters.exporters import by_dynamo, by_torchscript
 from rewriters.graph import finish
 from rewriters.graph.expand_operators import translated
 from rewriters.graph.module_paths import traced_names
-from rewriters.ops.operator import dynamo_nodes, torchscript_nodes
 from rewriters.symbolic import operators_for, symbolic_for
 from rewriters.symbolic.declaration import SymbolicRewriter, other_opsets
-from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
 from zoo.errors import ExportError, InputError, ZooportError, nearest
 from zoo.input_specs import SETTINGS
 from zoo.target import Target
@@ -182,19 +180,11 @@ def _dynamic_axes(name: str, target: Target) -> dict[int, str]:
 def _torchscript(
     module: nn.Module, target: Target, example: Mapping[str, Tensor], output_names: list[str]
 ) -> onnx.ModelProto:
-    stream = BytesIO()
-    with torchscript_nodes(operators_for(target), target.opset):
-        torch.onnx.export(
-            module,
-            tuple(example.values()),
-            stream,  # type: ignore[arg-type]  # a stream is documented for this exporter
-            dynamo=False,
-            opset_version=target.opset,
-            input_names=list(example),
-            output_names=output_names,
-            dynamic_axes={name: _dynamic_axes(name, target) for name in example} if target.dynamic_axes else None,
-        )
-    return onnx.load_model_from_string(stream.getvalue())
+    axes = {name: _dynamic_axes(name, target) for name in example} if target.dynamic_axes else {}
+    operators = operators_for(target)
+    return by_torchscript(
+        module, example, opset=target.opset, axes=axes, operators=operators, output_names=output_names
+    )
 
 
 def _dynamo(
@@ -205,21 +195,14 @@ def _dynamo(
         for axis in target.dynamic_axes
     }
     shapes = tuple({index: dims[axis] for index, axis in _dynamic_axes(name, target).items()} for name in example)
-    with refusing_untraceable_functions():
-        program = torch.onnx.export(
-            module,
-            tuple(example.values()),
-            dynamo=True,
-            opset_version=target.opset,
-            input_names=list(example),
-            output_names=output_names,
-            dynamic_shapes=shapes if dims else None,
-            custom_translation_table=dynamo_nodes(operators_for(target)),
-            verbose=False,
-        )
-    if program is None:
-        raise ExportError("torch's dynamo exporter gave no program")
-    return program.model_proto
+    return by_dynamo(
+        module,
+        example,
+        opset=target.opset,
+        shapes=shapes if dims else None,
+        operators=operators_for(target),
+        output_names=output_names,
+    )
 
 
 def tensor_spec(value: onnx.ValueInfoProto) -> TensorSpec:

@@ -15,12 +15,14 @@ from pipeline.doctor.difference import TOLERANCE, difference, eager_outputs
 from pipeline.doctor.first_difference import first_difference
 from pipeline.doctor.loaded import Loaded
 from pipeline.doctor.place import Place, is_model_source, place_of_error
-from pipeline.doctor.running import has_custom_operators, run_file
+from pipeline.doctor.running import run_file
 from pipeline.doctor.watching import watch
 from pipeline.doctor.way import Way, export
 from rewriters.checks.local_paths import check_local_paths
 from rewriters.checks.reachability import check_reachability
 from rewriters.engine.twin import twin
+from rewriters.graph.custom_nodes import custom_nodes
+from rewriters.graph.opset import opset_of
 from rewriters.graph.scopes import every_graph
 from zoo.errors import ExportError
 
@@ -88,7 +90,7 @@ def attempt(subject: Loaded, way: Way) -> Attempt:
     try:
         run_file(model, _feed(model, subject.trials[0].feed))
     except ExportError as error:
-        stage: Stage = "reference" if has_custom_operators(model) else "onnxruntime"
+        stage: Stage = "reference" if custom_nodes(model) else "onnxruntime"
         return replace(made, stage=stage, error=_first_line(error))
     runs = [_run(model, subject, number) for number in range(len(subject.trials))]
     made = replace(made, runs=tuple(run for run in runs if run is not None))
@@ -100,7 +102,7 @@ def attempt(subject: Loaded, way: Way) -> Attempt:
 
 def _check(model: onnx.ModelProto, subject: Loaded, way: Way) -> None:
     """Raises ExportError for another opset, an axis that was to vary, an unread input, or a constant output."""
-    opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+    opset = opset_of(model)
     if opset != way.opset:
         raise ExportError(f"asked for opset {way.opset}, the exporter wrote {opset}")
     check_reachability(model, list(subject.trials[0].feed))

@@ -7,23 +7,12 @@ import onnx
 from numpy.typing import NDArray
 
 from rewriters.checks.onnxruntime_runs import run_once
-from rewriters.symbolic.kernels import custom_nodes, reference_evaluator
-from zoo.errors import ExportError
-
-
-def has_custom_operators(model: onnx.ModelProto) -> bool:
-    """Whether it has nodes that ONNX Runtime does not know by itself."""
-    own = {function.domain for function in model.functions}
-    return any(node.domain not in own for node in custom_nodes(model))
+from rewriters.graph.custom_nodes import custom_nodes
+from rewriters.symbolic.kernels import run_with_kernels
 
 
 def run_file(model: onnx.ModelProto, feed: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None) -> list[Any]:
     """The outputs of those names, or all. Raises ExportError with the reason, or for an operator without a kernel."""
-    if not has_custom_operators(model):
-        return run_once(model.SerializeToString(), feed, names, threads=1)
-    evaluator = reference_evaluator(model)
-    try:
-        outputs: list[Any] = list(evaluator.run(None if names is None else list(names), dict(feed)))
-    except Exception as error:  # a kernel is anybody's code
-        raise ExportError(f"onnx's ReferenceEvaluator fails on the exported graph: {error}") from error
-    return outputs
+    if custom_nodes(model):
+        return run_with_kernels(model, feed, names)
+    return run_once(model.SerializeToString(), feed, names, threads=1)

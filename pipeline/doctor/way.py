@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any
 
 import onnx
@@ -13,12 +12,12 @@ from torch import nn
 
 from pipeline.doctor.loaded import Loaded
 from rewriters.engine.rewriting import rewriting
+from rewriters.exporters import by_dynamo, by_torchscript
 from rewriters.graph.expand_operators import expand_operators, translated
 from rewriters.graph.module_paths import module_paths, traced_names
 from rewriters.graph.strip_traces import strip_traces
-from rewriters.ops.operator import Operator, dynamo_nodes, torchscript_nodes
+from rewriters.ops.operator import Operator
 from rewriters.symbolic import operators_for
-from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
 from zoo.target import DYNAMO_MIN_OPSET, Target
 
 
@@ -61,18 +60,9 @@ def export(module: nn.Module, subject: Loaded, way: Way) -> tuple[onnx.ModelProt
 def _torchscript(
     module: nn.Module, subject: Loaded, way: Way, operators: Mapping[str, Operator] | None
 ) -> onnx.ModelProto:
-    feed, stream = subject.trials[0].feed, BytesIO()
-    with nullcontext() if operators is None else torchscript_nodes(operators, way.opset):
-        torch.onnx.export(
-            module,
-            tuple(feed.values()),
-            stream,  # type: ignore[arg-type]  # a stream is documented for this exporter
-            dynamo=False,
-            opset_version=way.opset,
-            input_names=list(feed),
-            dynamic_axes={name: dict(subject.axes.get(name, {})) for name in feed},
-        )
-    return onnx.load_model_from_string(stream.getvalue())
+    feed = subject.trials[0].feed
+    axes = {name: dict(subject.axes.get(name, {})) for name in feed}
+    return by_torchscript(module, feed, opset=way.opset, axes=axes, operators=operators)
 
 
 def _dynamo(module: nn.Module, subject: Loaded, way: Way, operators: Mapping[str, Operator] | None) -> onnx.ModelProto:
@@ -81,16 +71,4 @@ def _dynamo(module: nn.Module, subject: Loaded, way: Way, operators: Mapping[str
     for name in (name for axes in subject.axes.values() for name in axes.values()):
         dims.setdefault(name, torch.export.Dim(name))
     shapes = tuple({place: dims[axis] for place, axis in subject.axes.get(name, {}).items()} for name in feed)
-    with refusing_untraceable_functions():
-        program = torch.onnx.export(
-            module,
-            tuple(feed.values()),
-            dynamo=True,
-            opset_version=way.opset,
-            input_names=list(feed),
-            dynamic_shapes=shapes if dims else None,
-            custom_translation_table=None if operators is None else dynamo_nodes(operators),
-            verbose=False,
-        )
-    assert program is not None
-    return program.model_proto
+    return by_dynamo(module, feed, opset=way.opset, shapes=shapes if dims else None, operators=operators)

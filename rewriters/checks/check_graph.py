@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from rewriters.checks.local_paths import check_local_paths
 from rewriters.checks.onnxruntime_runs import check_onnxruntime_runs
 from rewriters.checks.reachability import check_reachability
+from rewriters.graph.custom_nodes import custom_nodes
 from rewriters.plugins import plugin_nodes
-from rewriters.symbolic.kernels import check_kernels_run, custom_nodes
+from rewriters.symbolic.kernels import run_with_kernels
 from zoo.errors import ExportError
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
@@ -40,6 +41,6 @@ def check_graph(
     if plugin_nodes(model):  # those only an engine runs, or our reference implementation
         return
     if custom_nodes(model):  # ONNX Runtime knows them by a library of theirs alone
-        check_kernels_run(model, example)
+        run_with_kernels(model, example)
     else:
         check_onnxruntime_runs(content, example, output_specs)

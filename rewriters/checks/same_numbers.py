@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 
 from rewriters.checks.onnxruntime_runs import run_once
 from rewriters.checks.random_inputs import random_inputs
-from rewriters.graph.opset import STANDARD
-from rewriters.graph.scopes import every_graph
+from rewriters.graph.custom_nodes import custom_nodes, in_words
 from zoo.errors import ExportError
 
 ROUNDS = 2  # of different sizes
 TOLERANCE = 1e-4  # of an output's largest number: what another order of float32 arithmetic may change
-OF_ONNXRUNTIME = (*STANDARD, "ai.onnx.ml", "com.microsoft")  # domains that ONNX Runtime runs
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ def compare_graphs(before: onnx.ModelProto, after: onnx.ModelProto) -> Compariso
     """
     if _interface(before) != _interface(after):
         return Comparison(not_run="its inputs or outputs changed")
-    if custom := custom_nodes(before) or custom_nodes(after):
+    if custom := in_words(custom_nodes(before) or custom_nodes(after)):
         return Comparison(not_run=custom)
     try:
         runs = _runs(before)
@@ -95,15 +93,6 @@ def _runs(model: onnx.ModelProto) -> list[tuple[str, dict[str, NDArray[Any]], li
     if not runs and refusal is not None:
         raise refusal
     return runs
-
-
-def custom_nodes(model: onnx.ModelProto) -> str:
-    """The operators that ONNX Runtime does not know and no function of the model defines, in words."""
-    local = {(function.domain, function.name) for function in model.functions}
-    nodes = (node for graph in every_graph(model.graph) for node in graph.node)
-    custom = (node for node in nodes if node.domain not in OF_ONNXRUNTIME)
-    found = {f"{node.domain}::{node.op_type}" for node in custom if (node.domain, node.op_type) not in local}
-    return f"custom nodes {', '.join(sorted(found))}" if found else ""
 
 
 def _difference(one: Any, two: Any) -> float:

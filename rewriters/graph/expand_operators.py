@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 import onnx
 
 from rewriters.graph.opset import STANDARD, add_domain
+from rewriters.graph.scopes import every_graph, subgraphs
 from rewriters.ops.operator import DOMAIN, Operator, family, translate
 from rewriters.symbolic.declaration import operators_for, symbolic_for
 from zoo.errors import ExportError
@@ -22,9 +23,9 @@ def expand_operators(model: onnx.ModelProto, target: Target) -> None:
     kept = [opset for opset in model.opset_import if opset.domain != DOMAIN]
     del model.opset_import[:]
     model.opset_import.extend(kept)
-    for domain in sorted({node.domain for node in all_nodes(model.graph)} - set(STANDARD)):
+    for domain in sorted({node.domain for node in _nodes(model)} - set(STANDARD)):
         add_domain(model, domain)
-    made = {name for node in all_nodes(model.graph) for name in node.output}
+    made = {name for node in _nodes(model) for name in node.output}
     missing = {value.name for value in model.graph.output} - made - {value.name for value in model.graph.input}
     missing -= {value.name for value in model.graph.initializer}
     if missing:
@@ -34,27 +35,18 @@ def expand_operators(model: onnx.ModelProto, target: Target) -> None:
 def translated(model: onnx.ModelProto, target: Target) -> Counter[str]:
     """How often each symbolic rewriter acted, by name; to be asked before its nodes are expanded."""
     names = {rewriter.operator.op_type: rewriter.name for rewriter in symbolic_for(target)}
-    ours = (node.op_type for node in all_nodes(model.graph) if node.domain == DOMAIN)
+    ours = (node.op_type for node in _nodes(model) if node.domain == DOMAIN)
     return Counter(names[op_type] for op_type in ours if op_type in names)
 
 
-def all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    """The nodes of a graph and of its subgraphs."""
-    for node in graph.node:
-        yield node
-        for inner in _subgraphs(node):
-            yield from all_nodes(inner)
-
-
-def _subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
-    single = [attribute.g for attribute in node.attribute if attribute.type == onnx.AttributeProto.GRAPH]
-    return single + [graph for attribute in node.attribute for graph in attribute.graphs]
+def _nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    return (node for graph in every_graph(model.graph) for node in graph.node)
 
 
 def _expand(graph: onnx.GraphProto, operators: Mapping[str, Operator], target_family: str) -> None:
     nodes: list[onnx.NodeProto] = []
     for node in graph.node:
-        for inner in _subgraphs(node):
+        for inner in subgraphs(node):
             _expand(inner, operators, target_family)
         nodes.extend(translate(node, target_family, operators) if node.domain == DOMAIN else [node])
     del graph.node[:]

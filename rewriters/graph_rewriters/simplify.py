@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import onnx
 
-from rewriters.checks.same_numbers import compare_graphs, custom_nodes
+from rewriters.checks.same_numbers import compare_graphs
+from rewriters.graph.custom_nodes import custom_nodes, in_words
 from rewriters.graph.scopes import every_graph
 from rewriters.graph_rewriters.defaults import check_no_defaults
 from rewriters.graph_rewriters.fold_constants import MEGABYTE
@@ -32,7 +33,7 @@ def simplify(model: onnx.ModelProto, *, max_bytes: int = MEGABYTE) -> Edited:
     """
     slim = _onnxslim()
     check_no_defaults(model)
-    if custom := custom_nodes(model):
+    if custom := in_words(custom_nodes(model)):
         raise ExportError(f"simplify: {custom}: ONNX Runtime does not know them, so that nothing could be proved")
     result = model
     for _ in range(TIMES):

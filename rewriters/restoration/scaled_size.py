@@ -22,10 +22,8 @@ from zoo.models.restoration import any_scale_srcnn
     reason="torchscript freezes a scale that Python reads out of its tensor; dynamo's non-strict tracing refuses it",
     written_for="torch 2.15",
 )
-def scaled_size_in_graph(original: Callable[..., Any], images: Tensor, scale: int | Tensor) -> Any:  # noqa: ARG001
-    """As any_scale_srcnn.scaled_size, for a scale in a tensor."""
-    if isinstance(scale, int):
-        return NotImplemented
+def scaled_size_in_graph(original: Callable[..., Any], images: Tensor, scale: Tensor) -> Any:  # noqa: ARG001
+    """As any_scale_srcnn.scaled_size."""
     height, width = images.shape[-2:]
     if active_target().exporter == "torchscript":
         factor: Any = scale[0]  # a size may be a traced tensor there

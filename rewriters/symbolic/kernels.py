@@ -14,7 +14,7 @@ takes the node's inputs as arrays and its attributes by name, and gives one arra
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-from rewriters.graph.opset import STANDARD
-from rewriters.graph.scopes import every_graph
+from rewriters.graph.custom_nodes import OF_ONNXRUNTIME, custom_nodes
 from zoo.errors import ExportError, nearest
 
 Function = TypeVar("Function", bound=Callable[..., NDArray[Any]])
@@ -48,7 +47,6 @@ class Kernel:
         return f"{self.domain}::{self.op_type}"
 
 
-KNOWN = (*STANDARD, "ai.onnx.ml", "com.microsoft")
 KERNELS: dict[str, Kernel] = {}
 
 
@@ -66,7 +64,7 @@ def kernel(
     that is declared.
     """
     domain, _, op_type = name.partition("::")
-    if not op_type.isidentifier() or not re.fullmatch(r"[A-Za-z_][\w.\-]*", domain) or domain in KNOWN:
+    if not op_type.isidentifier() or not re.fullmatch(r"[A-Za-z_][\w.\-]*", domain) or domain in OF_ONNXRUNTIME:
         raise ExportError(f'kernel: "{name}" is no operator of a domain of its own; expected "mydomain::OpType"')
 
     def register(function: Function) -> Function:
@@ -87,11 +85,6 @@ def _place(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-def custom_nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    """Those, in subgraphs too, that ONNX Runtime does not know by itself."""
-    return [node for graph in every_graph(model.graph) for node in graph.node if node.domain not in KNOWN]
-
-
 def kernels_of(model: onnx.ModelProto) -> Mapping[str, Kernel]:
     """The kernels of a model's custom nodes, by name. Raises ExportError for a node that has none."""
     found = {}
@@ -104,11 +97,13 @@ def kernels_of(model: onnx.ModelProto) -> Mapping[str, Kernel]:
     return found
 
 
-def check_kernels_run(model: onnx.ModelProto, example: Mapping[str, NDArray[Any]]) -> None:
-    """Run the example once in onnx's ReferenceEvaluator. Raises ExportError with its reason."""
+def run_with_kernels(
+    model: onnx.ModelProto, feed: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None
+) -> list[Any]:
+    """The outputs of those names, or all, by onnx's ReferenceEvaluator. Raises ExportError with its reason."""
     evaluator = reference_evaluator(model)
     try:
-        evaluator.run(None, dict(example))
+        return list(evaluator.run(None if names is None else list(names), dict(feed)))
     except Exception as error:  # a kernel is anybody's code
         raise ExportError(f"onnx's ReferenceEvaluator fails on the exported graph: {error}") from error
 

@@ -1,9 +1,8 @@
 """Super-resolution, whose one level is final."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
-import torch
 from torch import Tensor
 
 from zoo.contract.contract import Contract
@@ -27,11 +26,5 @@ class AnyScaleFinal(Contract):
         super().__init__(model, forward)
         self.defaults = {SCALE.name: model.scale}
 
-    @property
-    def scales(self) -> tuple[int, ...]:
-        """Those that the model is trained for."""
-        return cast("AnyScaleSRCNN", self.model).scales
-
     def forward(self, images: Tensor, scale: Tensor | None = None) -> tuple[Tensor, ...]:
-        given = torch.tensor([self.defaults[SCALE.name]]) if scale is None else scale
-        return (self.model(images, given, **self.forward_options).clamp(0.0, 1.0),)
+        return (self.model(images, scale, **self.forward_options).clamp(0.0, 1.0),)

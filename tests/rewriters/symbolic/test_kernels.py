@@ -7,8 +7,9 @@ import numpy as np
 import onnx
 import pytest
 
+from rewriters.graph.custom_nodes import custom_nodes
 from rewriters.symbolic import kernels
-from rewriters.symbolic.kernels import custom_nodes, kernel, reference_evaluator
+from rewriters.symbolic.kernels import kernel, reference_evaluator
 from zoo.errors import ExportError
 
 HEADER = '<ir_version: 10, opset_import: ["" : 20, "mydomain" : 1]>'

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -34,9 +35,8 @@ class AnyScaleSRCNN(SRCNN):
             nn.init.zeros_(layer.bias)
 
     def forward(self, images: Tensor, scale: Tensor | None = None) -> Tensor:
-        factor = self.scale if scale is None else scale
-        inverse = images.new_tensor([1 / self.scale]) if scale is None else 1 / scale.to(images.dtype)
-        return self.mended(enlarged(images, scaled_size(images, factor)), inverse)
+        factor = torch.tensor([self.scale], device=images.device) if scale is None else scale
+        return self.mended(enlarged(images, scaled_size(images, factor)), 1 / factor.to(images.dtype))
 
     def _network(self, images: Tensor, *condition: Tensor) -> Tensor:
         (inverse,) = condition
@@ -52,8 +52,8 @@ def _modulated(features: Tensor, film: Tensor) -> Tensor:
     return features * (1 + gain) + shift
 
 
-def scaled_size(images: Tensor, scale: int | Tensor) -> tuple[int, int]:
-    """The (height, width) of images [N, C, H, W], `scale` (a number, or int64 [1]) times enlarged."""
-    factor = scale if isinstance(scale, int) else int(scale.item())
+def scaled_size(images: Tensor, scale: Tensor) -> tuple[int, int]:
+    """The (height, width) of images [N, C, H, W], `scale` (int64 [1]) times enlarged."""
+    factor = int(scale.item())
     height, width = images.shape[-2:]
     return height * factor, width * factor

@@ -1,0 +1,69 @@
+"""torch's two exporters: a module and its inputs by name become an ONNX model. What torch raises is raised.
+
+`operators`: those whose nodes become ours (see rewriters.ops.operator); None leaves torch alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from io import BytesIO
+from typing import Any
+
+import onnx
+import torch
+from torch import Tensor, nn
+
+from rewriters.ops.operator import Operator, dynamo_nodes, torchscript_nodes
+from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
+from zoo.errors import ExportError
+
+
+def by_torchscript(
+    module: nn.Module,
+    inputs: Mapping[str, Tensor],
+    *,
+    opset: int,
+    axes: Mapping[str, Mapping[int, str]],
+    operators: Mapping[str, Operator] | None,
+    output_names: Sequence[str] | None = None,
+) -> onnx.ModelProto:
+    """`axes`: those that vary, by input and place, with their names."""
+    stream = BytesIO()
+    with nullcontext() if operators is None else torchscript_nodes(operators, opset):
+        torch.onnx.export(
+            module,
+            tuple(inputs.values()),
+            stream,  # type: ignore[arg-type]  # a stream is documented for this exporter
+            dynamo=False,
+            opset_version=opset,
+            input_names=list(inputs),
+            output_names=output_names,
+            dynamic_axes=axes or None,
+        )
+    return onnx.load_model_from_string(stream.getvalue())
+
+
+def by_dynamo(
+    module: nn.Module,
+    inputs: Mapping[str, Tensor],
+    *,
+    opset: int,
+    shapes: tuple[Mapping[int, Any], ...] | None,
+    operators: Mapping[str, Operator] | None,
+    output_names: Sequence[str] | None = None,
+) -> onnx.ModelProto:
+    """`shapes`: the torch.export.Dim of each axis that varies, by place, for each input; None where none does."""
+    with refusing_untraceable_functions():
+        program = torch.onnx.export(
+            module,
+            tuple(inputs.values()),
+            dynamo=True,
+            opset_version=opset,
+            input_names=list(inputs),
+            output_names=output_names,
+            dynamic_shapes=shapes,
+            custom_translation_table=None if operators is None else dynamo_nodes(operators),
+            verbose=False,
+        )
+    if program is None:
+        raise ExportError("torch's dynamo exporter gave no program")
+    return program.model_proto
