@@ -12,9 +12,8 @@ from pipeline.parity.image_masks import ImageMasks
 from pipeline.parity.label_maps import compare_label_maps
 from pipeline.parity.plugin_candidates import final_detections
 from pipeline.parity.records import Findings
-from pipeline.parity.restored_images import noise
 from pipeline.parity.rows import RowGate, compare_rows
-from pipeline.parity.tensors import compare_tensor, gate_failure, shape_problem, value_range
+from pipeline.parity.tensors import compare_tensor, shape_problem, value_range
 from zoo.structures import DetectionResult, InstanceSegmentationResult, KeypointResult
 from zoo.tasks import TASKS, Detection
 
@@ -24,7 +23,6 @@ Arrays = Mapping[str, Array]
 PROPOSALS = "proposals"
 ULTRALYTICS = "output0"
 IMAGE_MASKS = "image_masks"
-RESTORED = "super-resolution"
 SHAPES: Mapping[str, type[DetectionResult]] = {"masks": InstanceSegmentationResult, "keypoints": KeypointResult}
 
 
@@ -61,14 +59,7 @@ def compare_outputs(
     total = Findings(blank=True)
     for name in reference:
         total += compare_tensor(name, reference[name], candidate[name], gates["logits"])
-        if task == RESTORED and not shape_problem(name, reference[name], candidate[name]):
-            total += _noise(name, reference[name], candidate[name], gates["psnr"])
     return total
-
-
-def _noise(name: str, reference: Array, candidate: Array, psnr: float) -> Findings:
-    found = noise(name, reference, candidate, 1.0, psnr)
-    return Findings((found,), failures=() if found.passed else (gate_failure(found),), blank=True)
 
 
 def _split(output: Array) -> dict[str, Array]:

@@ -14,17 +14,15 @@ LEVELS = 255.0  # of a byte, between black and white
 LEAST_NOISE = -200.0  # dB; two equal images would have minus infinity
 
 
-def noise(name: str, reference: Array, candidate: Array, peak: float, psnr: float) -> Figure:
-    """Minus the PSNR of two arrays of one shape, in dB: 20 log10(root mean square error / ``peak``).
+def _noise(reference: Array, candidate: Array, psnr: float) -> Figure:
+    """Minus the PSNR of two arrays of one shape, in dB: 20 log10(root mean square error / 255).
 
-    As all figures it is better where it is lower; ``psnr``: what it must be at least. None where a value is not finite.
+    As all figures it is better where it is lower; ``psnr``: what it must be at least.
     """
     error = reference.astype(np.float64) - candidate.astype(np.float64)
     mean = float(np.mean(error**2)) if error.size else 0.0
-    found: float | None = None
-    if np.isfinite(mean):
-        found = max(LEAST_NOISE, 10 * float(np.log10(mean / peak**2))) if mean > 0 else LEAST_NOISE
-    return Figure(f"noise of {name}", "dB", found, found, None, 1, -psnr)
+    found = max(LEAST_NOISE, 10 * float(np.log10(mean / LEVELS**2))) if mean > 0 else LEAST_NOISE
+    return Figure("noise of image", "dB", found, found, None, 1, -psnr)
 
 
 def compare_restored(reference: Array, candidate: Array, grey_levels: float, psnr: float) -> Findings:
@@ -36,7 +34,7 @@ def compare_restored(reference: Array, candidate: Array, grey_levels: float, psn
         return Findings(failures=(problem,))
     figures = (
         figure("image", reference, candidate, unit="grey levels", gate=grey_levels),
-        noise("image", reference, candidate, LEVELS, psnr),
+        _noise(reference, candidate, psnr),
     )
     failures = tuple(gate_failure(found) for found in figures if not found.passed)
     blank = not failures and bool(reference.size == 0 or reference.min() == reference.max())
