@@ -1,9 +1,11 @@
 """What a model is deployed for: backend, precision, exporter, opset, input shapes, level, device (torch-free)."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
+from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, nearest
+from zoo.precision_options import PrecisionOptions
 
 BACKENDS = ("pytorch", "onnxruntime", "tensorrt", "tensorrt-rtx")
 PRECISIONS = ("fp32", "fp16", "int8")
@@ -59,6 +61,7 @@ class Target:
     None for 8, and for all of them where a graph takes any size. ``layout``, at level decoded: the outputs of the
     contract, or the one output of "ultralytics", whose tools then load the file. ``thresholds``: whether a detector's
     graph takes its thresholds as inputs ``score_threshold`` and ``iou_threshold``, float32 [1], that may be left out.
+    ``engine``: how TensorRT builds. ``precision_options``: how the graph is brought to fp16 or int8.
     Raises InputError where a field has an unknown value, naming the nearest known ones.
     """
 
@@ -76,6 +79,8 @@ class Target:
     window_batch: int | None = None
     layout: str = "zooport"
     thresholds: bool = False
+    engine: EngineOptions = field(default_factory=EngineOptions)
+    precision_options: PrecisionOptions = field(default_factory=PrecisionOptions)
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -125,7 +130,7 @@ class Target:
 
     def with_(self, **changes: Any) -> Self:
         """A copy with some fields changed. Raises InputError for an unknown field."""
-        known = [field.name for field in fields(self)]
+        known = [each.name for each in fields(self)]
         for name in changes:
             if name not in known:
                 raise InputError(f'unknown target field "{name}"; {nearest(name, known)}')

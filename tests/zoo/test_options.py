@@ -1,0 +1,47 @@
+"""Options of engines and of precisions."""
+
+from typing import Any
+
+import pytest
+
+from zoo.engine_options import EngineOptions
+from zoo.errors import InputError
+from zoo.precision_options import PrecisionOptions
+
+
+def test_lists_of_a_config_become_tuples() -> None:
+    engine = EngineOptions.from_dict({"compute_capabilities": ["8.9", "12.0"], "batches": [1, 8]})
+    assert engine == EngineOptions(compute_capabilities=("8.9", "12.0"), batches=(1, 8))
+    assert PrecisionOptions.from_dict({"keep_fp32": ["head.*"]}).keep_fp32 == ("head.*",)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"workspace": 1}, 'unknown engine option "workspace"; nearest: "workspace_mib"'),
+        ({"workspace_mib": 0}, "workspace_mib is 0, expected a whole number, 1 or more"),
+        ({"timeout_seconds": True}, "timeout_seconds is True"),
+        ({"optimization_level": 6}, "optimization_level is 6, expected 0 to 5"),
+        ({"refittable": 1}, "refittable is 1, expected True or False"),
+        ({"compute_capabilities": ["sm89"]}, "'sm89' is none; expected for example 8.9"),
+        ({"batches": [0]}, "0 is no batch"),
+    ],
+)
+def test_a_wrong_engine_option_is_told(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        EngineOptions.from_dict(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"keep": []}, 'unknown precision option "keep"; nearest: "keep_fp32"'),
+        ({"keep_fp32": [1]}, "1 is no module's name"),
+        ({"half_io": 1}, "half_io is 1"),
+        ({"calibration_images": 0}, "calibration_images is 0, expected 1 or more pictures"),
+        ({"calibration_method": "max"}, 'calibration_method is "max"; nearest: "minmax"'),
+    ],
+)
+def test_a_wrong_precision_option_is_told(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        PrecisionOptions.from_dict(given)

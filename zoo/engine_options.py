@@ -1,0 +1,66 @@
+"""How TensorRT builds an engine (torch-free)."""
+
+import re
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from zoo.errors import InputError, nearest
+
+CAPABILITY = re.compile(r"\d+\.\d")
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What a TensorRT engine is built with. Frozen and hashable.
+
+    ``workspace_mib``: scratch memory that a layer may take, MiB; None for TensorRT's own limit.
+    ``optimization_level``: 0 (quick build) to 5 (fast engine); None for TensorRT's own.
+    ``version_compatible``: for later versions of TensorRT, too; the plan then carries code, so load trusted ones only.
+    ``hardware_compatible``: for later GPUs, too. ``refittable``: weights may be changed without a new build.
+    ``compute_capabilities``: those that a tensorrt-rtx engine is for, such as ("8.9", "12.0"); () for all.
+    ``batches``: batch sizes with a profile of their own, tuned for them, beside the profile of the whole range.
+    ``timing_cache``: whether measured kernels are kept and shared between builds.
+    ``timeout_seconds`` and ``memory_limit_mib`` bound the build's process; no memory limit where that is None.
+    Raises InputError for a value that is none.
+    """
+
+    workspace_mib: int | None = None
+    optimization_level: int | None = None
+    version_compatible: bool = False
+    hardware_compatible: bool = False
+    refittable: bool = False
+    compute_capabilities: tuple[str, ...] = ()
+    batches: tuple[int, ...] = ()
+    timing_cache: bool = True
+    timeout_seconds: int = 1800
+    memory_limit_mib: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("workspace_mib", "memory_limit_mib", "timeout_seconds"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 1):
+                raise InputError(f"engine option {name} is {value!r}, expected a whole number, 1 or more")
+        level = self.optimization_level
+        if level is not None and (type(level) is not int or level not in range(6)):
+            raise InputError(f"engine option optimization_level is {level!r}, expected 0 to 5")
+        for name in ("version_compatible", "hardware_compatible", "refittable", "timing_cache"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"engine option {name} is {getattr(self, name)!r}, expected True or False")
+        for text in self.compute_capabilities:
+            if not (isinstance(text, str) and CAPABILITY.fullmatch(text)):
+                raise InputError(f"engine option compute_capabilities: {text!r} is none; expected for example 8.9")
+        for size in self.batches:
+            if type(size) is not int or size < 1:
+                raise InputError(f"engine option batches: {size!r} is no batch; expected a whole number, 1 or more")
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> Self:
+        """From a config's or a manifest's section. Raises InputError for an unknown key, naming the nearest."""
+        known = [field.name for field in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise InputError(f'unknown engine option "{name}"; {nearest(name, known)}')
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+        }
+        return cls(**values)
