@@ -4,6 +4,7 @@ VENV := .venv
 LOWER := .venv-lower
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+INSTALLED_ALL := $(VENV)/.installed-all
 LOWER_INSTALLED := $(LOWER)/.installed
 CONFIGS := configs/segmentation/fcn_r18_digits.py \
            configs/segmentation/fcn_r18-slide_digits.py \
@@ -41,7 +42,11 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	$(PYTEST) -n 2 -m "not slow and not tensorrt and not gpu"
 
-test-all: $(INSTALLED)
+$(INSTALLED_ALL): $(INSTALLED)
+	@$(BIN)/python -m pip install --quiet --editable '.[dev,tensorrt-rtx]'
+	@touch $@
+
+test-all: $(INSTALLED_ALL)
 	$(PYTEST) -n 2
 
 $(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py

@@ -8,13 +8,16 @@ from zoo.target import BACKENDS
 _NEEDS = {
     "onnxruntime": ("onnxruntime", "pip install onnxruntime"),
     "pytorch": ("torch", 'pip install "zooport[export]"'),
+    "tensorrt": ("tensorrt", "pip install tensorrt from NVIDIA's package index"),
+    "tensorrt-rtx": ("tensorrt_rtx", 'pip install "zooport[tensorrt-rtx]"'),
 }
 
 
 def available() -> dict[str, str | None]:
     """Each backend's name -> None where it can be used here, else the reason and what to install.
 
-    Looks for the libraries and imports none of them.
+    Looks for the libraries and imports none of them. Of tensorrt and tensorrt-rtx it says whether engines can be built;
+    whether they can run, which takes a GPU, says backends.tensorrt.running.can_run.
     """
     return {backend: _lack(backend) for backend in BACKENDS}
 
@@ -30,8 +33,6 @@ def require(backend: str) -> None:
 
 
 def _lack(backend: str) -> str | None:
-    if backend not in _NEEDS:
-        return "this version of zooport does not have it yet; use backend onnxruntime"
     library, remedy = _NEEDS[backend]
     try:
         found = importlib.util.find_spec(library) is not None

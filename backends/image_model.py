@@ -141,7 +141,7 @@ class ImageModel:
         arrays: dict[str, NDArray[Any]] = {IMAGES.name: tensor, **settings}
         if self._has_sizes:
             arrays[IMAGE_SIZES.name] = np.array([geometries[0].resized_size] * len(tensor), np.int64)
-        return self.task.results(self.runner.run(arrays), geometries)
+        return self.task.results(self.runner.run_float32(arrays), geometries)
 
     def _tensor(self, images: Sequence[Image], count: int) -> tuple[NDArray[np.float32], list[Geometry]]:
         """The batch of `count` slots, those past the last image filled with the last image."""

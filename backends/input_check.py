@@ -1,7 +1,7 @@
 """The one check of the arrays that go into a runner."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,18 @@ from zoo.errors import InputError, nearest
 from zoo.input_specs import IMAGE_SIZES, IMAGES
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
+
+
+class Described(Protocol):
+    """A tensor of which this much is known, wherever it lies."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """numpy's."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of its axes."""
 
 
 class InputCheck:
@@ -28,22 +40,29 @@ class InputCheck:
         """
         if arrays.keys() != self._names:
             self._refuse_names(arrays)
-        sizes: dict[str, tuple[int, str]] = {}
-        checked = {}
-        for spec, dtype in self._specs:
-            array = arrays[spec.name]
-            if not isinstance(array, np.ndarray):
-                raise InputError(f'input "{spec.name}": got {type(array).__name__}, expected a numpy array: {spec}')
-            if array.dtype != dtype:
-                raise InputError(
-                    f'input "{spec.name}": got dtype {array.dtype}, expected {spec.dtype}; convert it with '
-                    f'.astype("{spec.dtype}")'
-                )
-            self._check_shape(spec, array.shape, sizes)
-            checked[spec.name] = np.ascontiguousarray(array)
+        for spec, _ in self._specs:
+            if not isinstance(arrays[spec.name], np.ndarray):
+                kind = type(arrays[spec.name]).__name__
+                raise InputError(f'input "{spec.name}": got {kind}, expected a numpy array: {spec}')
+        self.check_described(arrays)
+        checked = {spec.name: np.ascontiguousarray(arrays[spec.name]) for spec, _ in self._specs}
         if IMAGE_SIZES.name in checked and IMAGES.name in checked:
             _check_image_sizes(checked[IMAGE_SIZES.name], checked[IMAGES.name])
         return checked
+
+    def check_described(self, tensors: Mapping[str, Described]) -> None:
+        """The same of tensors that need not lie on the host: all but the values of `image_sizes`."""
+        if tensors.keys() != self._names:
+            self._refuse_names(tensors)
+        sizes: dict[str, tuple[int, str]] = {}
+        for spec, dtype in self._specs:
+            tensor = tensors[spec.name]
+            if tensor.dtype != dtype:
+                raise InputError(
+                    f'input "{spec.name}": got dtype {tensor.dtype}, expected {spec.dtype}; convert it with '
+                    f'.astype("{spec.dtype}")'
+                )
+            self._check_shape(spec, tensor.shape, sizes)
 
     def check_shape(self, name: str, shape: Sequence[int]) -> None:
         """Raises InputError unless an array of this shape would do for the input `name`."""
@@ -74,7 +93,7 @@ class InputCheck:
         if first[0] != size:
             raise InputError(f'{where}; axis {side} is {first[0]} in input "{first[1]}" and must be the same here')
 
-    def _refuse_names(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def _refuse_names(self, arrays: Mapping[str, Described]) -> None:
         for name in arrays:
             if name not in self._names:
                 raise InputError(f'unknown input "{name}"; {nearest(str(name), self._names)}')

@@ -2,14 +2,14 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from backends.availability import require
 from backends.deployment import Deployment
 from backends.runner import Runner
 from backends.slide_runner import LOGITS, Progress, SlideRunner
-from zoo.errors import InputError
+from zoo.errors import BackendUnavailableError, InputError
 from zoo.input_specs import IMAGES
 from zoo.manifest import MANIFEST_FILE, Manifest
 from zoo.preprocess import CHANNELS
@@ -17,6 +17,9 @@ from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
 ONNX_FILE = "model.onnx"
+ENGINE_FILE = "model.engine"
+RECORD_FILE = f"{ENGINE_FILE}.json"
+ENGINE_BACKENDS = ("tensorrt", "tensorrt-rtx")
 
 
 def load(
@@ -28,10 +31,12 @@ def load(
 ) -> Deployment:
     """Load the deployment in the folder `path`, as tools/deploy.py wrote it.
 
-    `provider` ("cpu", "cuda", "cuda:1" ...) and `threads` replace what the manifest says; without either, the CPU and
-    all CPUs that this process may use. `progress` is called with (windows done, windows of the image) where the
+    `provider` ("cpu", "cuda", "cuda:1", "tensorrt" ...; for an engine of TensorRT the device, "cuda:0") and `threads`
+    replace what the manifest says; without either, the CPU and all CPUs that this process may use, or the first GPU for
+    an engine, which has no use for threads. `progress` is called with (windows done, windows of the image) where the
     deployment cuts images into windows. Raises InputError where the folder or a file of it is missing, changed or of an
-    unknown schema version, or the backend unknown; BackendUnavailableError where the backend or provider is not here.
+    unknown schema version, the backend unknown, or the engine one of another version or GPU; BackendUnavailableError
+    where the backend or provider is not here, or an engine cannot run here.
     """
     folder = Path(path)
     if not folder.is_dir():
@@ -46,14 +51,36 @@ def load(
             f"give {ONNX_FILE} to TensorRT with the plugin, or deploy another --output-level"
         )
     require(manifest.backend)
-    if ONNX_FILE not in manifest.files:
-        raise InputError(f"{folder / MANIFEST_FILE}: files: no {ONNX_FILE}, which backend onnxruntime loads")
-    runner = _verified(folder, manifest, lambda: _open_onnxruntime(folder, manifest, provider, threads))
-    if manifest.windows is not None:
-        runner = SlideRunner(
-            runner, manifest.windows, manifest.inputs, manifest.outputs, manifest.axes, progress=progress
-        )
-    return Deployment(manifest, runner)
+    engine = manifest.backend in ENGINE_BACKENDS
+    for name in (ONNX_FILE, ENGINE_FILE, RECORD_FILE) if engine else (ONNX_FILE,):
+        if name not in manifest.files:
+            raise InputError(f"{folder / MANIFEST_FILE}: files: no {name}, which backend {manifest.backend} loads")
+    if engine:
+        runner = _verified(folder, manifest, lambda: _open_tensorrt(folder, manifest, provider))
+    else:
+        runner = _verified(folder, manifest, lambda: _open_onnxruntime(folder / ONNX_FILE, manifest, provider, threads))
+    return Deployment(manifest, _with_windows(runner, manifest, progress))
+
+
+def load_graph(path: str | os.PathLike[str], onnx_path: Path | None = None) -> Deployment:
+    """The ONNX file of a deployment in ONNX Runtime on the CPU, whichever backend the deployment is for.
+
+    For proofs: where an engine cannot run, the very same graph still can. `onnx_path`: another form of it. Raises as
+    `load` does.
+    """
+    folder = Path(path)
+    manifest = Manifest.read(folder)
+    file = onnx_path or folder / ONNX_FILE
+    runner = _verified(folder, manifest, lambda: _open_onnxruntime(file, manifest, "cpu", None))
+    return Deployment(manifest, _with_windows(runner, manifest))
+
+
+def _with_windows(runner: Runner, manifest: Manifest, progress: Progress | None = None) -> Runner:
+    """A runner of whole images, where that of the file takes windows."""
+    if manifest.windows is None:
+        return runner
+    windows = manifest.windows
+    return SlideRunner(runner, windows, manifest.inputs, manifest.outputs, manifest.axes, progress=progress)
 
 
 def _verified(folder: Path, manifest: Manifest, open_runner: Callable[[], Runner]) -> Runner:
@@ -79,21 +106,61 @@ def _verified(folder: Path, manifest: Manifest, open_runner: Callable[[], Runner
             raise faults[0]
 
 
-def _open_onnxruntime(folder: Path, manifest: Manifest, provider: str | None, threads: int | None) -> Runner:
+def _open_onnxruntime(path: Path, manifest: Manifest, provider: str | None, threads: int | None) -> Runner:
     from backends.onnxruntime import OnnxRuntimeRunner
 
-    inputs, outputs, axes = manifest.inputs, manifest.outputs, manifest.axes
-    if manifest.windows is not None:  # the file is the model of one
-        crop = manifest.windows.crop_size
-        inputs = (TensorSpec(IMAGES.name, "float32", ("batch", CHANNELS, *crop)),)
-        outputs = (TensorSpec(LOGITS, "float32", ("batch", len(manifest.classes), *crop)),)
-        axes = {"batch": AxisRange(1, 1, manifest.windows.batch)}
     return OnnxRuntimeRunner(
-        folder / ONNX_FILE,
-        inputs,
-        outputs,
-        axes,
+        path,
+        *_tensors(manifest),
         defaults=manifest.defaults,
         provider=provider if provider is not None else manifest.provider or "cpu",
         threads=threads if threads is not None else manifest.threads,
     )
+
+
+def _open_tensorrt(folder: Path, manifest: Manifest, provider: str | None) -> Runner:
+    from backends.tensorrt.cuda import device_number
+    from backends.tensorrt.engine_record import EngineRecord, check_record
+    from backends.tensorrt.gpu import gpu
+    from backends.tensorrt.library import library
+    from backends.tensorrt.runner import TensorRTRunner
+    from backends.tensorrt.running import can_run
+
+    device = provider if provider is not None else manifest.provider or "cuda:0"
+    backend, plan = manifest.backend, folder / ENGINE_FILE
+    here = gpu(device_number(device))
+    record = EngineRecord.read(folder / RECORD_FILE)
+    check_record(
+        record,
+        plan,
+        folder / ONNX_FILE,
+        backend,
+        library(backend).__version__,
+        None if here is None else here.name,
+        None if here is None else here.capability,
+    )
+    reason = can_run(backend, device)
+    if reason is not None:
+        verdict = manifest.parity["verdict"] or "not measured"
+        raise BackendUnavailableError(
+            f"{folder}: its engine of {backend} (parity: {verdict}) cannot run here: {reason}; load it where it can, "
+            f"or deploy the model again with --backend onnxruntime, which runs {ONNX_FILE}"
+        )
+    return TensorRTRunner(
+        plan,
+        *_tensors(manifest),
+        backend=backend,
+        defaults=manifest.defaults,
+        device=device,
+        host_code=record.options.version_compatible,
+    )
+
+
+def _tensors(manifest: Manifest) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...], Mapping[str, AxisRange]]:
+    """Inputs, outputs and axes of the file: the manifest's, or those of one window where the backend cuts windows."""
+    if manifest.windows is None:
+        return manifest.inputs, manifest.outputs, manifest.axes
+    crop = manifest.windows.crop_size
+    inputs = (TensorSpec(IMAGES.name, "float32", ("batch", CHANNELS, *crop)),)
+    outputs = (TensorSpec(LOGITS, "float32", ("batch", len(manifest.classes), *crop)),)
+    return inputs, outputs, {"batch": AxisRange(1, 1, manifest.windows.batch)}

@@ -54,6 +54,15 @@ class Runner(ABC):
         outputs = self._run(self._check({**self.defaults, **arrays}))
         return {spec.name: array for spec, array in zip(self.outputs, outputs, strict=True)}
 
+    def run_float32(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
+        """As `run`, with float32 in and out also where the model's own inputs and outputs are float16."""
+        halves = {spec.name for spec in self.inputs if spec.dtype == "float16"}
+        given = {name: array.astype(np.float16) if name in halves else array for name, array in arrays.items()}
+        outputs = self.run(given)
+        return {
+            name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in outputs.items()
+        }
+
     def _refuse_closed(self) -> None:
         if self._closed:
             raise InputError("the runner is closed; load the deployment again")

@@ -28,8 +28,8 @@ from zoo.tasks import Task
 
 EXPORTERS = ("dynamo", "torchscript")
 LIMIT = 1500  # seconds of a cell
-Cell = tuple[str, str, str]
-"""What is exported, the exporter, the form."""
+Cell = tuple[str, ...]
+"""What is exported, and how: the arguments of --cell."""
 
 
 def run_cells(script: str, cells: Sequence[Cell], state: dict[str, Any], path: Path) -> None:

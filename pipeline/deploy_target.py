@@ -2,25 +2,37 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
 from mmengine.config import Config
 
 from zoo.config import config_target
+from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, nearest
+from zoo.precision_options import PrecisionOptions
 from zoo.target import AXES, DEFAULT_MAX_BATCH, DEFAULT_SIDES, AxisRange, Target
 
 Dynamic = Mapping[str, AxisRange | None]
 
 
-def deploy_target(config: Config, dynamic: Dynamic | None = None, **changes: Any) -> Target:
+def deploy_target(
+    config: Config,
+    dynamic: Dynamic | None = None,
+    *,
+    engine: Mapping[str, Any] | None = None,
+    precision_options: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> Target:
     """The config's target with ``changes`` (those that are not None) and ``dynamic`` axes put over it.
 
-    ``dynamic``: axis -> its range; None for the default one around the config's size. Layout "ultralytics" is that of
-    level decoded, and of a batch of 1, as Ultralytics' own exporter makes it, unless these are given, or a size varies.
+    ``dynamic``: axis -> its range; None for the default one around the config's size. ``engine`` and
+    ``precision_options``: options by name that replace the config's, those that are not None. Layout "ultralytics" is
+    that of level decoded, and of a batch of 1, as Ultralytics' own exporter makes it, unless these are given, or a size
+    varies.
     Raises InputError.
     """
-    target = config_target(config)
+    target = config_target(config, changes.get("precision") or "fp32")
     axes = {axis: bounds or _default(axis, getattr(target, axis)) for axis, bounds in (dynamic or {}).items()}
     asked = {name: value for name, value in changes.items() if value is not None}
     if asked.get("layout") == "ultralytics":
@@ -28,6 +40,10 @@ def deploy_target(config: Config, dynamic: Dynamic | None = None, **changes: Any
         sizes = [axes.get(axis, getattr(target, axis)) for axis in ("height", "width")]
         if not any(size.dynamic for size in sizes):
             axes = {"batch": AxisRange.fixed(1)} | axes
+    if chosen := {name: value for name, value in (engine or {}).items() if value is not None}:
+        asked["engine"] = EngineOptions.from_dict({**asdict(target.engine), **chosen})
+    if chosen := {name: value for name, value in (precision_options or {}).items() if value is not None}:
+        asked["precision_options"] = PrecisionOptions.from_dict({**asdict(target.precision_options), **chosen})
     return target.with_(**axes, **asked)
 
 
@@ -42,6 +58,29 @@ def parse_dynamic(flags: Iterable[str]) -> dict[str, AxisRange | None]:
             raise InputError(f"--dynamic {flag}: {axis} was given before; give each axis once")
         axes[axis] = _bounds(flag, axis, bounds) if given else None
     return axes
+
+
+def parse_engine(flags: Iterable[str]) -> dict[str, Any]:
+    """Options of an engine from the command line's ``OPTION=VALUE``; lists have commas. Raises InputError."""
+    options: dict[str, Any] = {}
+    kinds = {field.name: str(field.type) for field in fields(EngineOptions)}
+    for flag in flags:
+        name, given, text = flag.partition("=")
+        if not given:
+            raise InputError(f"--engine {flag}: expected OPTION=VALUE, for example workspace_mib=1024")
+        if name not in kinds:
+            raise InputError(f'--engine {flag}: unknown option "{name}"; {nearest(name, kinds)}')
+        options[name] = [_plain(part) for part in text.split(",")] if kinds[name].startswith("tuple") else _plain(text)
+        if name == "compute_capabilities":
+            options[name] = text.split(",")
+    return options
+
+
+def _plain(text: str) -> bool | int | str:
+    """true, false and whole numbers as what they are."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    return int(text) if re.fullmatch(r"\d+", text, re.ASCII) else text
 
 
 def _bounds(flag: str, axis: str, text: str) -> AxisRange:

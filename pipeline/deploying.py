@@ -2,51 +2,72 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mmengine.config import Config
+from torch import nn
 
-from backends import Deployment, load
+from backends import Deployment
+from backends.tensorrt.engine_record import EngineRecord
+from pipeline.computed_step import computed_dtypes
 from pipeline.describe import manifest
+from pipeline.engine_step import engine_step
 from pipeline.export_step import export_step, measured
 from pipeline.host_windows import host_windows
 from pipeline.job import Job, plan_job
+from pipeline.metric_gate import check_judgeable, metric_figures
+from pipeline.opened import open_deployment, rounded_deployment
 from pipeline.parity.graph_parity import graph_parity
 from pipeline.parity.missed import ParityMissedError
 from pipeline.parity.pipeline_parity import pipeline_case
-from pipeline.parity.records import ParityRecord, dump_json
-from pipeline.plugin_runner import plugin_deployment
+from pipeline.parity.records import ParityRecord, dump_json, recorded
+from pipeline.precision.calibration import check_calibration
+from pipeline.preflight import Finding
+from pipeline.preflight_step import preflight_step
 from pipeline.previews import draw_previews
 from pipeline.publish import is_published, publication
 from pipeline.reference_run import ReferenceRun, run_reference
 from pipeline.report import write_report
-from pipeline.steps import STEPS, Progress
+from pipeline.steps import (
+    BUILD,
+    CHECK,
+    ENGINE,
+    EXPORT,
+    GRAPH,
+    METRIC,
+    PIPELINE,
+    PUBLISH,
+    REFERENCE,
+    REPORT,
+    Progress,
+    unseen,
+)
 from rewriters import ExportRecord
 from zoo.build import build_model
-from zoo.manifest import Manifest
 from zoo.structures import Result
 from zoo.target import Target
 
 PARITY_FILE = "parity.json"
 DEFAULT_WORK_DIR = "work_dirs"
+ROUNDED = "every fp16 result rounded to fp16"
 NO_RESULTS = "Output level {level} has no results, so the pipeline comparison is that of the input tensor."
-
-BY_REFERENCE = (
-    "Plugin nodes were run by their reference implementations in numpy, what is before them by ONNX Runtime; no engine "
-    "has run this file."
-)
 
 
 @dataclass(frozen=True)
 class Deployed:
-    """What a deploy left: the loaded ``deployment``, the ``place`` where it lies, and what was measured."""
+    """What a deploy left: the loaded ``deployment``, the ``place`` where it lies, and what was measured.
+
+    ``findings``: what is known of this graph on the target's backend. ``engine``: what TensorRT built, None elsewhere.
+    """
 
     deployment: Deployment
     place: Path
     record: ParityRecord
     export: ExportRecord
+    findings: tuple[Finding, ...] = ()
+    engine: EngineRecord | None = None
 
 
 def deploy(
@@ -57,12 +78,14 @@ def deploy(
     checkpoint: str | Path | None = None,
     work_dir: str | Path = DEFAULT_WORK_DIR,
     allow_parity_failure: bool = False,
+    calibration: Sequence[str | Path] = (),
 ) -> Deployment:
     """Export a model, build it for the target's backend, prove it, publish it; the loaded deployment.
 
     ``target``: None for the config's own. ``images``: files to compare and draw; fewer than two contents are filled
-    up from the config's data set. Raises InputError, ExportError, BackendUnavailableError, and ParityMissedError where
-    a gate was missed (then nothing is published, unless ``allow_parity_failure``).
+    up from the config's data set. ``calibration``: pictures, or folders of them, that ranges of fp16 and int8 are
+    measured on, in place of the config's. Raises InputError, ExportError, BackendUnavailableError, and
+    ParityMissedError where a gate was missed (then nothing is published, unless ``allow_parity_failure``).
     """
     return make_deployment(
         config,
@@ -71,6 +94,7 @@ def deploy(
         checkpoint=checkpoint,
         work_dir=work_dir,
         allow_parity_failure=allow_parity_failure,
+        calibration=calibration,
     ).deployment
 
 
@@ -82,33 +106,44 @@ def make_deployment(
     checkpoint: str | Path | None = None,
     work_dir: str | Path = DEFAULT_WORK_DIR,
     allow_parity_failure: bool = False,
+    calibration: Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> Deployed:
-    """As ``deploy``, with all that was measured. ``progress`` is called with each of STEPS as it begins."""
-    progress = progress or _unseen
+    """As ``deploy``, with all that was measured. ``progress`` is called with each of `deploy_steps` as it begins."""
+    progress = progress or unseen
     with _telling_what_lies_there() as begun:
-        progress(STEPS[0])
-        job = plan_job(config, target, images, work_dir)
+        progress(CHECK)
+        job = plan_job(config, target, images, work_dir, calibration)
+        if job.target.precision != "fp32":
+            if not allow_parity_failure:
+                check_judgeable(job)
+            check_calibration(job)
         with publication(job.place) as folder:
             begun.append((job.place, folder.stat()))
-            progress(STEPS[1])
+            progress(BUILD)
             model = build_model(job.config, checkpoint)
             windows = host_windows(model, job.target)
-            progress(STEPS[2])
+            progress(REFERENCE)
             reference = run_reference(job, model)
-            progress(STEPS[3])
-            export = export_step(job, model, reference, folder, windows)
-            described = manifest(job, model, export, folder, windows)
+            progress(EXPORT)
+            export = export_step(job, model, reference, folder, windows, progress)
+            export, findings = preflight_step(job.target, folder, export)
+            if job.target.backend.startswith("tensorrt"):
+                progress(ENGINE)
+            engine = engine_step(job.target, folder, model, windows)
+            computed = computed_dtypes(job.target, folder, engine, reference.graph[0].given.arrays)
+            described = manifest(job, model, export, folder, windows, computed)
             described.write(folder)
-            record, results = _parity(job, reference, folder, progress, allowed=allow_parity_failure)
-            progress(STEPS[6])
+            record, results = _parity(job, model, reference, folder, progress, allowed=allow_parity_failure)
+            progress(REPORT)
             described = replace(described, parity={"verdict": record.verdict})
             described.write(folder)
             measures = dump_json(record.to_dict() | {"export": measured(export)})
             (folder / PARITY_FILE).write_text(measures, encoding="utf-8")
-            write_report(folder, described, record, export, draw_previews(job, reference, results, folder))
-            progress(STEPS[7])
-        return Deployed(_opened(job.place), job.place, record, export)
+            previews = draw_previews(job, reference, results, folder)
+            write_report(folder, described, record, export, previews, findings, engine)
+            progress(PUBLISH)
+        return Deployed(open_deployment(job.place).deployment, job.place, record, export, findings, engine)
 
 
 @contextmanager
@@ -129,39 +164,47 @@ def _telling_what_lies_there() -> Iterator[list[tuple[Path, os.stat_result]]]:
         raise
 
 
-def _opened(folder: Path) -> Deployment:
-    """Files with plugin nodes are run by their reference, all others by the backend."""
-    return plugin_deployment(folder) if Manifest.read(folder).output_level == "plugin" else load(folder)
-
-
-def _unseen(step: str) -> None:
-    """Nobody looks at the progress."""
-
-
 def _parity(
-    job: Job, reference: ReferenceRun, folder: Path, progress: Progress, *, allowed: bool
+    job: Job, model: nn.Module, reference: ReferenceRun, folder: Path, progress: Progress, *, allowed: bool
 ) -> tuple[ParityRecord, list[Result | None]]:
     """Both comparisons against the deployment as it lies in ``folder``, and its results for the job's images.
 
-    Raises ParityMissedError where a gate was missed and that is not allowed.
+    Below fp32 they are recorded, and the metric decides. Raises ParityMissedError where a gate was missed and that is
+    not allowed.
     """
     target, gates = job.target, job.gates
-    with _opened(folder) as staged:
+    opened = open_deployment(folder)
+    metric = None
+    with opened.deployment as staged:
         level = staged.level
-        progress(STEPS[4])
+        progress(GRAPH)
         cases = list(
             graph_parity(staged.runner, reference.graph, job.task.name, target.level, gates["graph"], reference.rule)
         )
-        progress(STEPS[5])
+        progress(PIPELINE)
         compared = [
             pipeline_case(staged, image, expected, gates, reference.rule)
             for image, expected in zip(job.images, reference.pipeline, strict=True)
         ]
+        if target.precision != "fp32":
+            progress(METRIC)
+            with ExitStack() as held:
+                candidates = {"": staged}
+                if _computed_in_fp32(staged):
+                    candidates[ROUNDED] = held.enter_context(rounded_deployment(folder))
+                metric = metric_figures(job, model, candidates, allowed=allowed)
     notes = () if level == "final" else (NO_RESULTS.format(level=level),)
-    by_engine = level != "plugin"
-    notes = notes if by_engine else (*notes, BY_REFERENCE)
+    notes = notes if opened.note is None else (*notes, opened.note)
     all_cases = (*cases, *(case for case, _ in compared))
-    record = ParityRecord(gates, all_cases, notes, allowed=allowed, by_engine=by_engine)
+    if metric is not None:
+        all_cases = tuple(recorded(case) for case in all_cases)
+    record = ParityRecord(gates, all_cases, notes, allowed=allowed, by_engine=opened.note is None, metric=metric)
     if not (record.passed or allowed):
         raise ParityMissedError(record)
     return record, [result for _, result in compared]
+
+
+def _computed_in_fp32(staged: Deployment) -> bool:
+    """Whether fp16 is in the file only: what ONNX Runtime's CPU provider gives says little of fp16 kernels."""
+    precision = staged.manifest.precision
+    return staged.manifest.backend == "onnxruntime" and (precision["stored"], precision["computed"]) == ("fp16", "fp32")

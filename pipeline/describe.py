@@ -2,13 +2,16 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import torch
 from mmengine.config import Config
 from torch import nn
 
+from backends.tensorrt.engine_record import record_path
 from pipeline.job import Job
 from pipeline.plugin_level import plugin_level
 from pipeline.thresholds import default_thresholds
@@ -16,10 +19,13 @@ from rewriters import ExportRecord
 from zoo.contract import contract_module
 from zoo.manifest import Manifest, file_record
 from zoo.preprocess import Preprocess
+from zoo.target import Target
 from zoo.windows import Windows
 
 ONNX_FILE = "model.onnx"
+ENGINE_FILE = "model.engine"
 PACKAGES = ("zooport", "torch", "torchvision", "onnx", "onnxscript", "onnxruntime", "numpy", "opencv-python")
+SHORT = {"float32": "fp32", "float16": "fp16", "int8": "int8"}  # dtypes as precisions, the lowest last
 
 
 def versions() -> dict[str, str]:
@@ -98,10 +104,20 @@ def config_sha256(config: Config) -> str:
 
 
 def manifest(
-    job: Job, model: nn.Module, export: ExportRecord, folder: Path, windows: Windows | None = None
+    job: Job,
+    model: nn.Module,
+    export: ExportRecord,
+    folder: Path,
+    windows: Windows | None = None,
+    computed: Mapping[str, int] | None = None,
 ) -> Manifest:
-    """The manifest of the files in ``folder``, with no verdict yet."""
+    """The manifest of the files in ``folder``, with no verdict yet.
+
+    ``computed``: how many kernels or layers compute in which dtype; None where that was not counted, as for fp32.
+    """
     target = job.target
+    engine = target.backend.startswith("tensorrt")
+    files = (ONNX_FILE, ENGINE_FILE, record_path(ENGINE_FILE).name) if engine else (ONNX_FILE,)
     return Manifest(
         name=job.name,
         task=job.task.name,
@@ -115,17 +131,30 @@ def manifest(
         axes={axis: getattr(target, axis) for axis in target.dynamic_axes},
         output_level=output_level(job, model),
         backend=target.backend,
-        precision={"stored": target.precision, "computed": target.precision},
-        provider=target.device,
+        precision=_precision(target, export, computed),
+        engine=target.engine.to_dict() if engine else {},
+        provider="cuda:0" if engine and target.device == "cpu" else target.device,
         exporter=export.exporter,
         opset=export.opset,
         versions=versions(),
-        files={ONNX_FILE: file_record(folder / ONNX_FILE)},
+        files={name: file_record(folder / name) for name in files},
         rewriters=tuple({"name": f.name, "reason": f.reason, "hits": f.hits} for f in export.rewriters),
         gates=job.gates,
         checkpoint={"sha256": weights_sha256(model)},
         config={"sha256": config_sha256(job.config)},
     )
+
+
+def _precision(target: Target, export: ExportRecord, computed: Mapping[str, int] | None) -> dict[str, Any]:
+    if export.precision is None or computed is None:
+        return {"stored": target.precision, "computed": target.precision}
+    lowest = [short for dtype, short in SHORT.items() if computed.get(dtype)]
+    return {
+        "stored": target.precision,
+        "computed": lowest[-1] if lowest else "fp32",
+        "options": target.precision_options.to_dict(),
+        "nodes": {"stored": dict(export.precision.nodes), "computed": dict(computed)},
+    }
 
 
 def _defaults(job: Job, model: nn.Module) -> dict[str, float]:

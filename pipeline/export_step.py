@@ -16,7 +16,10 @@ from pipeline.output_specs import output_specs
 from pipeline.parity.graph_inputs import stacked
 from pipeline.parity.graph_parity import graph_references
 from pipeline.plugin_level import plugin_level
+from pipeline.precision.calibration import feeds
+from pipeline.precision_step import Feeds, at_precision
 from pipeline.reference_run import ReferenceRun
+from pipeline.steps import PRECISION, Progress, unseen
 from pipeline.thresholds import threshold_steps
 from rewriters import ExportRecord, export_onnx
 from zoo.contract import contract_module
@@ -29,17 +32,28 @@ EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch
 
 
 def export_step(
-    job: Job, model: nn.Module, reference: ReferenceRun, folder: Path, windows: Windows | None = None
+    job: Job,
+    model: nn.Module,
+    reference: ReferenceRun,
+    folder: Path,
+    windows: Windows | None = None,
+    progress: Progress = unseen,
 ) -> ExportRecord:
     """Write model.onnx into the folder; the record says what the deployment takes and gives.
 
-    `windows`: those that the backend will cut; the file is then the model of one. Raises ExportError, and InputError
-    for a call that export_onnx refuses.
+    `windows`: those that the backend will cut; the file is then the model of one. `progress` is told when the file is
+    brought to fp16 or int8. Raises ExportError, and InputError for a call that export_onnx refuses.
     """
     target, path = job.target, folder / ONNX_FILE
     if target.level == "plugin":
         return _plugin_export(job, model, reference, path)
     contract = contract_module(model, job.task, target.level, job.forward, target.layout)
+
+    def calibration() -> Feeds:
+        progress(PRECISION)
+        count = target.precision_options.calibration_images
+        return feeds(job, count, pictures=job.calibration, defaults=contract.defaults)
+
     specs = output_specs(contract.outputs(job.task, target.level), target, reference.graph)
     section = job.config.get("export", {})
     required, metadata = section.get("rewriters", ()), onnx_metadata(job, model, windows)
@@ -57,6 +71,7 @@ def export_step(
             required_rewriters=required,
             graph_rewriters=section.get("graph_rewriters", ()),
             metadata=metadata,
+            calibration=calibration,
         )
         return replace(record, inputs=(images_spec(target),), outputs=specs)
     record = export_onnx(
@@ -69,7 +84,8 @@ def export_step(
         metadata=metadata,
     )
     steps = [*section.get("graph_rewriters", ()), *threshold_steps(model, target)]
-    return rewritten(record, path, steps, target, example, specs)
+    record = rewritten(record, path, steps, target, example, specs)
+    return at_precision(record, path, target, example, specs, calibration)
 
 
 def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Path) -> ExportRecord:

@@ -13,6 +13,7 @@ from rewriters.checks import check_graph
 from rewriters.export_onnx import tensor_spec
 from rewriters.export_record import Fired
 from rewriters.graph_rewriters import GRAPH_REWRITERS, rewrite_graph
+from rewriters.graph_rewriters.graph_rewriter import Rewritten
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
 
@@ -37,14 +38,18 @@ def rewritten(
     model, done = rewrite_graph(onnx.load(path), steps)
     check_graph(model, target, {name: tensor.numpy() for name, tensor in example.items()}, output_specs)
     path.write_bytes(model.SerializeToString(deterministic=True))
-    fired = [
-        Fired(f"graph.{one.name}", GRAPH_REWRITERS[one.name].summary, len(one.changes)) for one in done if one.changes
-    ]
     inputs, outputs = (tuple(tensor_spec(value) for value in side) for side in (model.graph.input, model.graph.output))
     return replace(
         record,
-        rewriters=(*record.rewriters, *fired),
+        rewriters=(*record.rewriters, *fired(done)),
         nodes=len(model.graph.node),
         inputs=inputs,
         outputs=outputs,
     )
+
+
+def fired(done: Sequence[Rewritten]) -> list[Fired]:
+    """Graph rewriters that changed something, as the record of an export tells them."""
+    return [
+        Fired(f"graph.{one.name}", GRAPH_REWRITERS[one.name].summary, len(one.changes)) for one in done if one.changes
+    ]

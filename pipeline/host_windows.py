@@ -1,6 +1,6 @@
 """Slide inference on the host: the export of one window's model, for a deployment that takes whole images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from backends.slide_runner import LOGITS
 from pipeline.graph_step import rewritten
+from pipeline.precision_step import Feeds, at_precision
 from rewriters import ExportRecord, export_onnx
 from zoo.contract import Contract
 from zoo.errors import InputError
@@ -77,8 +78,10 @@ def export_window(
     required_rewriters: Sequence[str | Mapping[str, Any]],
     metadata: Mapping[str, str],
     graph_rewriters: Sequence[str | Mapping[str, Any]] = (),
+    calibration: Callable[[], Feeds] = list,
 ) -> ExportRecord:
-    """Write the ONNX file of one window's model. `target` and `images` [N, 3, H, W] are those of the whole images.
+    """Write the ONNX file of one window's model. `target`, `images` [N, 3, H, W] and what `calibration` makes are those
+    of the whole images.
 
     Raises as export_onnx does. The rewriter of slide inference in the graph is not required here.
     """
@@ -100,7 +103,13 @@ def export_window(
         ],
         metadata=metadata,
     )
-    return rewritten(record, path, graph_rewriters, window, {IMAGES.name: corners}, [spec])
+    example = {IMAGES.name: corners}
+    record = rewritten(record, path, graph_rewriters, window, example, [spec])
+
+    def crops() -> Feeds:
+        return [{IMAGES.name: feed[IMAGES.name][..., :height, :width]} for feed in calibration()]
+
+    return at_precision(record, path, window, example, [spec], crops)
 
 
 def images_spec(target: Target) -> TensorSpec:

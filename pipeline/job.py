@@ -8,6 +8,7 @@ from typing import Any
 from mmengine.config import Config
 
 from backends import available
+from backends.tensorrt.option_check import check_options
 from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.device import check_device
 from pipeline.image_sizes import check_image_sizes
@@ -27,7 +28,10 @@ from zoo.tasks import Task, build_task
 
 @dataclass(frozen=True)
 class Job:
-    """``preprocess``: the config's, for the sizes of the target. ``place``: where the deployment will lie."""
+    """``preprocess``: the config's, for the sizes of the target. ``place``: where the deployment will lie.
+
+    ``calibration``: pictures, or folders of them, in place of the config's own.
+    """
 
     config: Config
     target: Target
@@ -36,6 +40,7 @@ class Job:
     images: list[NamedImage]
     gates: dict[str, dict[str, float]]
     place: Path
+    calibration: tuple[Path, ...] = ()
 
     @property
     def name(self) -> str:
@@ -49,7 +54,11 @@ class Job:
 
 
 def plan_job(
-    config: str | Path | Config, target: Target | None, images: Sequence[str | Path], work_dir: str | Path
+    config: str | Path | Config,
+    target: Target | None,
+    images: Sequence[str | Path],
+    work_dir: str | Path,
+    calibration: Sequence[str | Path] = (),
 ) -> Job:
     """Read and check everything but the weights. ``target`` None: the config's own.
 
@@ -68,8 +77,10 @@ def plan_job(
         check_image_sizes(task, preprocess)
     export = config.get("export", {})
     _check_steps(export)
-    place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, config_target(config))
-    return Job(config, target, task, fields, pictures(config, images, preprocess, target), gates, place)
+    own = config_target(config, target.precision)
+    place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, own)
+    found = pictures(config, images, preprocess, target)
+    return Job(config, target, task, fields, found, gates, place, tuple(map(Path, calibration)))
 
 
 def _check_steps(export: Mapping[str, Any]) -> None:
@@ -78,7 +89,7 @@ def _check_steps(export: Mapping[str, Any]) -> None:
     if any(rewriter.name == "cast_precision" for rewriter, _ in steps):
         raise InputError(
             "export.graph_rewriters: cast_precision changes the precision behind the target's back; leave it out, and "
-            "ask for a --precision"
+            "give --precision fp16"
         )
     check_plugin(export.get("plugin"))
 
@@ -91,8 +102,18 @@ def _check_buildable(target: Target) -> None:
     reason = available()[target.backend]
     if reason is not None:
         raise BackendUnavailableError(f"backend {target.backend} is not available: {reason}")
-    if target.precision != "fp32":
-        raise InputError(f"precision {target.precision} cannot be built yet; give --precision fp32")
+    if target.precision != "fp32" and target.level == "plugin":
+        raise InputError(
+            f"precision {target.precision} at output level plugin: nothing here runs plugin nodes, so no range can be "
+            "measured; give --output-level decoded or --precision fp32"
+        )
+    if target.backend.startswith("tensorrt") and target.thresholds:
+        raise InputError(
+            f"thresholds as inputs with backend {target.backend}: TensorRT takes inputs that may be left out for "
+            "constants; leave export.inputs.thresholds out"
+        )
+    if target.backend.startswith("tensorrt"):
+        check_options(target.backend, target.engine)
     _check_device(target)
 
 

@@ -10,7 +10,9 @@ import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
+from backends.tensorrt.engine_record import EngineRecord
 from pipeline.parity.records import Figure, ParityRecord
+from pipeline.preflight import Finding
 from pipeline.previews import Preview
 from rewriters import ExportRecord
 from zoo.manifest import Manifest
@@ -28,7 +30,13 @@ TITLES = {
 
 
 def write_report(
-    folder: Path, manifest: Manifest, record: ParityRecord, export: ExportRecord, previews: Sequence[Preview]
+    folder: Path,
+    manifest: Manifest,
+    record: ParityRecord,
+    export: ExportRecord,
+    previews: Sequence[Preview],
+    findings: Sequence[Finding] = (),
+    engine: EngineRecord | None = None,
 ) -> Path:
     """Write report.html into the folder."""
     environment = jinja2.Environment(
@@ -42,6 +50,9 @@ def write_report(
         manifest=manifest,
         record=record,
         export=export,
+        findings=findings,
+        engine=engine,
+        dtypes=sorted({dtype for counts in manifest.precision.get("nodes", {}).values() for dtype in counts}),
         memory=f"{export.peak_memory / MIBIBYTE:.0f} MiB",
         comparisons=[_comparison(kind, record) for kind in TITLES],
         gates={f"{kind}.{name}": f"{gate:g}" for kind, gates in record.gates.items() for name, gate in gates.items()},

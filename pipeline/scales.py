@@ -1,6 +1,6 @@
 """The scale as an input of a super-resolution graph: the proof that the others work, too."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +9,7 @@ from torch import nn
 from pipeline.parity.graph_inputs import GraphInput
 from zoo.input_specs import SCALE
 from zoo.models.restoration import AnyScaleSRCNN
+from zoo.target import AxisRange
 
 
 def at_other_scales(model: nn.Module, inputs: Sequence[GraphInput]) -> Iterator[GraphInput]:
@@ -22,3 +23,10 @@ def at_other_scales(model: nn.Module, inputs: Sequence[GraphInput]) -> Iterator[
         if scale != model.scale:
             for given in (inputs[0], inputs[-1]):
                 yield replace(given, arrays={**given.arrays, SCALE.name: np.array([scale], np.int64)})
+
+
+def shape_values(model: nn.Module) -> Mapping[str, AxisRange]:
+    """The values of inputs that decide the graph's shapes: those between the model's smallest scale and its largest."""
+    if not isinstance(model, AnyScaleSRCNN):
+        return {}
+    return {SCALE.name: AxisRange(min(model.scales), model.scale, max(model.scales))}

@@ -2,14 +2,32 @@
 
 from collections.abc import Callable
 
-STEPS = (
-    "check the input",
-    "build the PyTorch model",
-    "run the PyTorch reference",
-    "export to ONNX",
-    "compare the graph",
-    "compare the pipeline",
-    "draw previews and report",
-    "publish",
-)
+CHECK = "check the input"
+BUILD = "build the PyTorch model"
+REFERENCE = "run the PyTorch reference"
+EXPORT = "export to ONNX"
+PRECISION = "bring the graph to its precision"
+ENGINE = "build the engine"
+GRAPH = "compare the graph"
+PIPELINE = "compare the pipeline"
+METRIC = "judge by the metric"
+REPORT = "draw previews and report"
+PUBLISH = "publish"
 Progress = Callable[[str], None]
+
+
+def deploy_steps(backend: str, precision: str) -> tuple[str, ...]:
+    """Those of a deploy for this backend and precision, in order."""
+    lower, engine = precision != "fp32", backend.startswith("tensorrt")
+    return (
+        *(CHECK, BUILD, REFERENCE, EXPORT),
+        *((PRECISION,) if lower else ()),
+        *((ENGINE,) if engine else ()),
+        *(GRAPH, PIPELINE),
+        *((METRIC,) if lower else ()),
+        *(REPORT, PUBLISH),
+    )
+
+
+def unseen(step: str) -> None:
+    """Nobody looks at the progress."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from rewriters.precision.report import PrecisionReport
 from zoo.tensor_spec import TensorSpec
 
 
@@ -21,7 +22,10 @@ class Fired:
 
 @dataclass(frozen=True)
 class ExportRecord:
-    """`seconds` of wall time, `peak_memory` in bytes (resident, of the whole process); the rest is reproducible."""
+    """`seconds` of wall time, `peak_memory` in bytes (resident, of the whole process); the rest is reproducible.
+
+    `precision`: how the file was brought to fp16 or int8; None for fp32.
+    """
 
     exporter: str
     opset: int
@@ -32,6 +36,7 @@ class ExportRecord:
     nodes: int
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
+    precision: PrecisionReport | None = None
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from command_line import Parser, run_tool
 from terminal import open_console, show_steps
 
-from pipeline.steps import STEPS, Progress
+from pipeline.steps import Progress, deploy_steps
 from zoo.errors import GateError
 
 if TYPE_CHECKING:
@@ -21,10 +21,14 @@ EXAMPLES = """examples:
   python tools/deploy.py configs/detection/faster-rcnn_r18-fpn_digits.py --backend onnxruntime
   python tools/deploy.py configs/segmentation/fcn_r18_digits.py --image street.jpg park.jpg --work-dir deployed
   python tools/deploy.py configs/segmentation/fcn_r18_digits.py --dynamic batch=1:4:16 height=256:512:1024 width
+  python tools/deploy.py configs/detection/retinanet_r18-fpn_digits.py --precision int8 --keep-fp32 'head.*'
+  python tools/deploy.py configs/detection/retinanet_r18-fpn_digits.py --backend tensorrt-rtx --precision fp16 \
+      --engine compute_capabilities=8.9,12.0 batches=1,8
 
 exit codes: 0 good, 2 wrong usage or input, 3 parity missed (nothing is published), 4 a backend is not available,
 5 the exporter or the backend refused the model, 130 interrupted, 1 a fault of zooport"""
 LOAD = "load PyTorch"
+COMPUTED = ("float32", "float16", "int8")  # what a count is told of; whole numbers and bools are places
 
 
 def parser() -> Parser:
@@ -32,8 +36,34 @@ def parser() -> Parser:
     flags = Parser(prog="deploy.py", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
     flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
-    flags.add_argument("--backend", metavar="B", help="onnxruntime (default)")
-    flags.add_argument("--precision", metavar="P", help="fp32 (default)")
+    flags.add_argument("--backend", metavar="B", help="onnxruntime (default), tensorrt or tensorrt-rtx")
+    flags.add_argument("--precision", metavar="P", help="fp32 (default), fp16 or int8; below fp32 the metric decides")
+    flags.add_argument(
+        "--keep-fp32",
+        nargs="+",
+        action="extend",
+        metavar="MODULE",
+        help="PyTorch modules that stay in fp32, * and ? allowed; default: the config's",
+    )
+    flags.add_argument("--half-io", action="store_true", default=None, help="fp16 inputs and outputs, too")
+    flags.add_argument(
+        "--calibration-image",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="F",
+        help="pictures, or folders of them, in place of the config's calibration_dataset",
+    )
+    flags.add_argument("--calibration-images", type=int, metavar="N", help="pictures that ranges are measured on")
+    flags.add_argument("--calibration-method", metavar="M", help="of int8: minmax (default), entropy or percentile")
+    flags.add_argument(
+        "--engine",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="how TensorRT builds: workspace_mib=1024, version_compatible=true, batches=1,8 ... (docs/tensorrt.md)",
+    )
     flags.add_argument("--exporter", metavar="E", help="dynamo or torchscript; default: the config's")
     flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's")
     flags.add_argument(
@@ -74,7 +104,8 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Deploy, print, and give the same as data."""
     console = open_console()
     try:
-        with show_steps(console, (LOAD, *STEPS)) as begin:
+        steps = deploy_steps(options.backend or "onnxruntime", options.precision or "fp32")
+        with show_steps(console, (LOAD, *steps)) as begin:
             deployed = deploy(options, begin)
     except GateError as error:
         if record := getattr(error, "record", None):
@@ -82,6 +113,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         raise
     try:
         print_parity(console, deployed.record)
+        print_build(console, deployed)
         return show(console, deployed)
     except BaseException as error:
         error.add_note(f"{deployed.place} was published")
@@ -91,7 +123,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
     """The work. Its imports are here, because torch takes seconds to load, and --help needs none of it."""
     begin(LOAD)
-    from pipeline.deploy_target import deploy_target, parse_dynamic
+    from pipeline.deploy_target import deploy_target, parse_dynamic, parse_engine
     from pipeline.deploying import make_deployment
     from zoo.config import load_config
 
@@ -110,6 +142,13 @@ def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
         slide=options.slide,
         window_batch=options.window_batch,
         device=options.device,
+        engine=parse_engine(options.engine),
+        precision_options={
+            "keep_fp32": options.keep_fp32,
+            "half_io": options.half_io,
+            "calibration_images": options.calibration_images,
+            "calibration_method": options.calibration_method,
+        },
     )
     return make_deployment(
         config,
@@ -118,6 +157,7 @@ def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
         checkpoint=options.checkpoint,
         work_dir=options.work_dir,
         allow_parity_failure=options.allow_parity_failure,
+        calibration=options.calibration_image,
         progress=begin,
     )
 
@@ -139,7 +179,32 @@ def print_parity(console: "Console", record: "ParityRecord") -> None:
             row = figure_row(figure)
             table.add_row(*(row[key] for key in ("name", "largest", "mean", "unit", "gate", "verdict")))
         console.print(table)
+    if record.metric is not None:
+        figures = [record.metric] if isinstance(record.metric, str) else [figure.words for figure in record.metric]
+        for words in figures:
+            console.print(f"metric: {words}", highlight=False)
+    for note in record.notes:
+        console.print(note, style="dim", highlight=False)
     console.print(f"parity: {record.verdict}", highlight=False)
+
+
+def print_build(console: "Console", deployed: "Deployed") -> None:
+    """What is known of the graph on its backend, what its precision became, and the engine."""
+    for finding in deployed.findings:
+        console.print(f"preflight, {finding.action}: {finding}", highlight=False)
+    precision = deployed.deployment.manifest.precision
+    if "nodes" in precision:
+        counts = ", ".join(
+            f"{count} in {dtype}" for dtype, count in precision["nodes"]["computed"].items() if dtype in COMPUTED
+        )
+        console.print(
+            f"precision: stored in {precision['stored']}, computes in {precision['computed']} ({counts})",
+            highlight=False,
+        )
+    if (engine := deployed.engine) is not None:
+        size = f"{engine.bytes / 2**20:.1f} MiB"
+        made = f"{engine.backend} {engine.library_version}, {size}, built in {engine.seconds:.1f} s"
+        console.print(f"engine: {made}", highlight=False)
 
 
 def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:
@@ -153,6 +218,9 @@ def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:
         "report": str(place / "report.html"),
         "previews": previews,
         "parity": deployed.record.to_dict(),
+        "preflight": [finding.to_dict() for finding in deployed.findings],
+        "precision": dict(deployed.deployment.manifest.precision),
+        "engine": None if deployed.engine is None else deployed.engine.to_dict(),
     }
 
 

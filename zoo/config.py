@@ -10,9 +10,11 @@ from typing import Any
 
 from mmengine.config import Config
 
+from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, nearest
+from zoo.precision_options import PrecisionOptions
 from zoo.preprocess import MIN_SIDE, Preprocess
-from zoo.target import DEFAULT_SIDES, AxisRange, Target
+from zoo.target import DEFAULT_SIDES, PRECISIONS, AxisRange, Target
 from zoo.tasks import build_task
 
 KEYS: dict[str, type | tuple[type, ...]] = {
@@ -22,6 +24,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "preprocess": dict,
     "dataset": dict,
     "gate_dataset": dict,
+    "calibration_dataset": dict,
     "evaluator": dict,
     "train": dict,
     "export": dict,
@@ -41,6 +44,8 @@ EXPORT_KEYS: dict[str, type | tuple[type, ...]] = {
     "plugin": dict,
     "graph_rewriters": (list, tuple),
     "rewriters": (list, tuple),
+    "precision": dict,
+    "engine": dict,
 }
 CARD_KEYS: dict[str, type | tuple[type, ...]] = {"what": str, "paper": str, "licence": str}
 TARGET_FIELDS = {  # the exporter before its opset, the level before its layout
@@ -52,7 +57,7 @@ TARGET_FIELDS = {  # the exporter before its opset, the level before its layout
     "window_batch": "window_batch",
 }
 # Sections that a registry builds: each names its `type`.
-TYPED = ("model", "task", "dataset", "gate_dataset", "evaluator")
+TYPED = ("model", "task", "dataset", "gate_dataset", "calibration_dataset", "evaluator")
 INPUT_AXES = ("batch", "height", "width")
 INPUT_FLAGS = ("image_sizes", "thresholds")
 INPUT_KEYS = (*INPUT_AXES, *INPUT_FLAGS)
@@ -82,10 +87,11 @@ def load_config(path: str | Path) -> Config:
     return config
 
 
-def config_target(config: Config) -> Target:
-    """The target that a config asks for by itself: its exporter, opset, level, inputs, sliding windows.
+def config_target(config: Config, precision: str = "fp32") -> Target:
+    """The target that a config asks for by itself: its exporter, opset, level, inputs, sliding windows, engine.
 
-    Height and width are the preprocessing's size, or `export.inputs` where that gives a range. Raises InputError.
+    Height and width are the preprocessing's size, or `export.inputs` where that gives a range. `precision` decides
+    which of the options in `export.precision` hold. Raises InputError.
     """
     export = config.get("export", {})
     inputs = export.get("inputs", {})
@@ -103,6 +109,9 @@ def config_target(config: Config) -> Target:
     for key, field in TARGET_FIELDS.items():
         if key in export:
             fields[field] = export[key]
+    fields["precision"] = precision
+    fields["precision_options"] = PrecisionOptions.from_dict(dict(export.get("precision", {}).get(precision, {})))
+    fields["engine"] = EngineOptions.from_dict(dict(export.get("engine", {})))
     return Target(**fields)
 
 
@@ -179,6 +188,22 @@ def _export_faults(export: Mapping[str, Any]) -> Iterable[str]:
             yield from (f"export.{key}: {fault}" for fault in found)
             good = good if found else chosen
     yield from _steps_faults(export)
+    yield from _option_faults(export)
+
+
+def _option_faults(export: Mapping[str, Any]) -> Iterable[str]:
+    """Of the options of precisions and of engines."""
+    section = export.get("precision")
+    if isinstance(section, dict):
+        yield from _unknown("key export.precision.", section, PRECISIONS[1:])
+        for precision, options in section.items():
+            if not isinstance(options, dict):
+                yield f'"export.precision.{precision}": expected a dict of options, got {options!r}'
+            else:
+                yield from (f"export.precision.{precision}: {f}" for f in _raised(PrecisionOptions.from_dict, options))
+    engine = export.get("engine")
+    if isinstance(engine, dict):
+        yield from (f"export.engine: {fault}" for fault in _raised(EngineOptions.from_dict, engine))
 
 
 def _steps_faults(export: Mapping[str, Any]) -> Iterable[str]:

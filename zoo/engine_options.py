@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from zoo.errors import InputError, nearest
 
@@ -23,6 +23,9 @@ class EngineOptions:
     ``timeout_seconds`` and ``memory_limit_mib`` bound the build's process; no memory limit where that is None.
     Raises InputError for a value that is none.
     """
+
+    ONLY_THE_BUILD: ClassVar = ("timing_cache", "timeout_seconds", "memory_limit_mib")
+    """Options that bound the build, and leave the engine what it is."""
 
     workspace_mib: int | None = None
     optimization_level: int | None = None
@@ -52,6 +55,15 @@ class EngineOptions:
         for size in self.batches:
             if type(size) is not int or size < 1:
                 raise InputError(f"engine option batches: {size!r} is no batch; expected a whole number, 1 or more")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What makes the engine what it is, as JSON types."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if name not in self.ONLY_THE_BUILD
+        }
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Self:

@@ -25,7 +25,9 @@ REDEPLOY = "deploy the model again with tools/deploy.py"
 class Manifest:
     """What a deployment is. The keys of deployment.json are the fields, and docs/deployment.schema.json describes them.
 
-    `axes` holds the bounds of each dynamic axis that the shapes of `inputs` name. `precision`: {stored, computed}.
+    `axes` holds the bounds of each dynamic axis that the shapes of `inputs` name. `precision`: {stored, computed}, and
+    below fp32 the `options` that made it and the `nodes` counted in it, {stored, computed} -> {dtype: number}.
+    `engine`: the options that TensorRT built with; the file has no such key for other backends.
     `rewriters`: {name, reason, hits}, those that fired. `files`: {name: {sha256, bytes}}, names relative to the folder.
     `parity`: {verdict}, None before parity was measured. `provider` and `threads` None: the backend's default and the
     process's CPU affinity. `checkpoint`: {sha256} of the weights, `config`: {sha256} of the config's model section and
@@ -44,7 +46,7 @@ class Manifest:
     axes: Mapping[str, AxisRange]
     output_level: str
     backend: str
-    precision: Mapping[str, str]
+    precision: Mapping[str, Any]
     exporter: str
     opset: int
     versions: Mapping[str, str]
@@ -59,6 +61,7 @@ class Manifest:
     task_options: Mapping[str, bool] = field(default_factory=dict)
     windows: Windows | None = None
     defaults: Mapping[str, float] = field(default_factory=dict)
+    engine: Mapping[str, Any] = field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,10 +76,10 @@ class Manifest:
             "rewriters": [dict(rewriter) for rewriter in self.rewriters],
             "files": {name: dict(record) for name, record in self.files.items()},
         }
-        for name in ("precision", "versions", "parity", "gates", "task_options", "defaults"):
+        for name in ("precision", "versions", "parity", "gates", "task_options", "defaults", "engine"):
             plain[name] = dict(plain[name])
         plain["windows"] = self.windows and self.windows.to_dict()
-        for name in ("task_options", "windows", "defaults"):
+        for name in ("task_options", "windows", "defaults", "engine"):
             if not plain[name]:
                 del plain[name]
         for name in ("checkpoint", "config"):

@@ -34,6 +34,7 @@ def _object(properties: Schema, *, optional: Collection[str] = (), **more: Any) 
 
 _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 1}
+_COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}
 _SIZE: Schema = {"type": "array", "minItems": 2, "maxItems": 2, "items": _COUNT}
 _SHA256: Schema = {
     **_object({"sha256": {**_TEXT, "pattern": "^[0-9a-f]{64}$"}}),
@@ -106,9 +107,22 @@ MANIFEST_SCHEMA: Schema = {
             "output_level": {"enum": list(LEVELS)},
             "backend": _TEXT,
             "precision": {
-                **_object({"stored": _TEXT, "computed": _TEXT}),
+                **_object(
+                    {
+                        "stored": _TEXT,
+                        "computed": _TEXT,
+                        "options": {"type": "object", "description": "how the graph was brought to its precision"},
+                        "nodes": {
+                            **_object({"stored": _COUNTS, "computed": _COUNTS}),
+                            "description": "how many nodes of the file, and kernels or layers of the backend, compute "
+                            "in which dtype",
+                        },
+                    },
+                    optional=("options", "nodes"),
+                ),
                 "description": "of the file, and what the backend really computes in",
             },
+            "engine": {"type": "object", "description": "how TensorRT built it: the options of an engine"},
             "provider": {"type": ["string", "null"], "description": "null: the backend's default"},
             "threads": {**_COUNT, "type": ["integer", "null"], "description": "null: the process's CPU affinity"},
             "exporter": {"enum": list(EXPORTERS)},
@@ -141,7 +155,7 @@ MANIFEST_SCHEMA: Schema = {
                 "`export.plugin` and `export.graph_rewriters` where it has them, as JSON with sorted keys",
             },
         },
-        optional=("checkpoint", "config", "defaults", "task_options", "windows"),
+        optional=("checkpoint", "config", "defaults", "engine", "task_options", "windows"),
     ),
 }
 

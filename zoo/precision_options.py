@@ -37,6 +37,11 @@ class PrecisionOptions:
             known = nearest(str(self.calibration_method), METHODS)
             raise InputError(f'precision option calibration_method is "{self.calibration_method}"; {known}')
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Self:
         """From a config's section. Raises InputError for an unknown key, naming the nearest."""

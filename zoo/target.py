@@ -94,6 +94,22 @@ class Target:
             value = getattr(self, name)
             if value not in known:
                 raise InputError(f'unknown {name} "{value}"; {nearest(str(value), known)}')
+        self._check_options()
+        if isinstance(self.opset, bool) or not isinstance(self.opset, int) or self.opset not in OPSETS:
+            raise InputError(f"opset {self.opset!r}: expected {OPSETS.start} to {OPSETS.stop - 1}")
+        if self.exporter == "dynamo" and self.opset < DYNAMO_MIN_OPSET:
+            raise InputError(
+                f"opset {self.opset} with exporter dynamo: expected {DYNAMO_MIN_OPSET} or above, because torch writes "
+                "files below it that ONNX Runtime refuses; give --opset 20 or --exporter torchscript"
+            )
+        if self.exporter == "torchscript" and self.opset > TORCHSCRIPT_MAX_OPSET:
+            raise InputError(
+                f"opset {self.opset} with exporter torchscript: it writes up to {TORCHSCRIPT_MAX_OPSET}; "
+                "give --exporter dynamo or a lower --opset"
+            )
+
+    def _check_options(self) -> None:
+        """Options that do not fit one another."""
         if self.thresholds and self.level != "final":
             raise InputError(
                 f"thresholds as inputs with output level {self.level}: nothing is decided there; use level final"
@@ -108,20 +124,10 @@ class Target:
                 "layout ultralytics with a dynamic batch and a fixed size: Ultralytics' tools feed such a file images "
                 "of 640x640; fix the batch (--dynamic batch=1:1:1), or let height and width vary, too"
             )
+        if self.precision_options.half_io and self.precision != "fp16":
+            raise InputError(f"fp16 inputs and outputs with precision {self.precision}: they are for precision fp16")
         if self.window_batch is not None and (type(self.window_batch) is not int or self.window_batch < 1):
             raise InputError(f"window_batch {self.window_batch!r}: expected a number of windows, 1 or more")
-        if isinstance(self.opset, bool) or not isinstance(self.opset, int) or self.opset not in OPSETS:
-            raise InputError(f"opset {self.opset!r}: expected {OPSETS.start} to {OPSETS.stop - 1}")
-        if self.exporter == "dynamo" and self.opset < DYNAMO_MIN_OPSET:
-            raise InputError(
-                f"opset {self.opset} with exporter dynamo: expected {DYNAMO_MIN_OPSET} or above, because torch writes "
-                "files below it that ONNX Runtime refuses; give --opset 20 or --exporter torchscript"
-            )
-        if self.exporter == "torchscript" and self.opset > TORCHSCRIPT_MAX_OPSET:
-            raise InputError(
-                f"opset {self.opset} with exporter torchscript: it writes up to {TORCHSCRIPT_MAX_OPSET}; "
-                "give --exporter dynamo or a lower --opset"
-            )
 
     @property
     def dynamic_axes(self) -> tuple[str, ...]:

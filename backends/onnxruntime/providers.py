@@ -1,33 +1,111 @@
-"""Execution providers by the names that people use."""
+"""Execution providers by the names that people use, and their options."""
 
 from typing import Any
 
 import onnxruntime
 
+from backends.tensorrt.profiles import Profile
+from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError, nearest
 
-SHORT_NAMES = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+SHORT_NAMES = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+    "tensorrt-rtx": "NvTensorRTRTXExecutionProvider",
+}
+REMEDIES = {"cuda": "pip install onnxruntime-gpu", "tensorrt": "pip install onnxruntime-gpu, and TensorRT"}
+MEBIBYTE = 2**20
 
 
-def provider_options(provider: str) -> tuple[str, dict[str, Any]]:
-    """ONNX Runtime's name and options for "cpu", "cuda", "cuda:1" or ONNX Runtime's own names.
+def provider_options(
+    provider: str, engine: EngineOptions | None = None, profile: Profile | None = None, cache: str | None = None
+) -> tuple[str, dict[str, str]]:
+    """ONNX Runtime's name and options for "cpu", "cuda", "tensorrt", "tensorrt-rtx", or ONNX Runtime's own names.
 
-    TF32 is off on CUDA: it would change an fp32 model's numbers. Raises InputError for a name that is none, and
-    BackendUnavailableError, naming what there is, for a provider that this onnxruntime lacks.
+    All but the first may have a device: "cuda:1". TF32 is off on CUDA: it would change an fp32 model's numbers;
+    TensorRT's providers have no option for it, so set NVIDIA_TF32_OVERRIDE=0 there. `engine`, `profile` (the first of
+    the engine's, of its whole range: the provider does not choose among several) and `cache`, a folder for engines and
+    timings, are for both of TensorRT; others have no use for them. Raises InputError for a name that is none and for an
+    engine option that the provider has not, and BackendUnavailableError, naming what there is, for a provider that this
+    onnxruntime lacks.
+
+    Sources of the options' names: ONNX Runtime's TensorrtExecutionProvider (tensorrt_execution_provider_info.cc, and
+    its page "TensorRT Execution Provider"), NvTensorRTRTXExecutionProvider (nv_provider_options.h, and NVIDIA's page
+    "Provider options" of the TensorRT-RTX provider).
     """
     short, colon, device = provider.partition(":")
     name = SHORT_NAMES.get(short, short)
+    short = next((key for key, value in SHORT_NAMES.items() if value == name), short)
     known = (*SHORT_NAMES, *onnxruntime.get_all_providers())
     if name not in known:
         raise InputError(f'unknown provider "{provider}"; {nearest(provider, known)}')
-    if colon and not (name == SHORT_NAMES["cuda"] and device.isdecimal()):
+    if colon and not (short in SHORT_NAMES and short != "cpu" and device.isdecimal()):
         raise InputError(f'provider "{provider}": expected a device number after "cuda:", for example cuda:0')
     here = onnxruntime.get_available_providers()
     if name not in here:
-        remedy = "pip install onnxruntime-gpu" if name == SHORT_NAMES["cuda"] else f"an onnxruntime built with {name}"
+        remedy = REMEDIES.get(short, f"an onnxruntime built with {name}")
         raise BackendUnavailableError(
             f"provider {name} is not available in onnxruntime {onnxruntime.__version__} "
             f"(available: {', '.join(here)}); use provider cpu, or {remedy}"
         )
-    options = {"device_id": device or "0", "use_tf32": "0"} if name == SHORT_NAMES["cuda"] else {}
-    return name, options
+    options = {"device_id": device or "0"}
+    if short == "cuda":
+        return name, options | {"use_tf32": "0"}
+    if short == "tensorrt":
+        return name, options | _tensorrt(provider, engine or EngineOptions(), profile, cache)
+    if short == "tensorrt-rtx":
+        return name, options | _tensorrt_rtx(provider, engine or EngineOptions(), profile, cache)
+    return name, {}
+
+
+def _tensorrt(provider: str, engine: EngineOptions, profile: Profile | None, cache: str | None) -> dict[str, str]:
+    _refuse(provider, engine, ("version_compatible", "refittable", "compute_capabilities", "batches"))
+    options = _shapes("trt", profile)
+    if engine.workspace_mib is not None:
+        options["trt_max_workspace_size"] = str(engine.workspace_mib * MEBIBYTE)
+    if engine.optimization_level is not None:
+        options["trt_builder_optimization_level"] = str(engine.optimization_level)
+    if engine.hardware_compatible:
+        options["trt_engine_hw_compatible"] = "1"
+    if cache is not None:
+        options |= {"trt_engine_cache_enable": "1", "trt_engine_cache_path": cache}
+        if engine.timing_cache:
+            options |= {"trt_timing_cache_enable": "1", "trt_timing_cache_path": cache}
+    return options
+
+
+def _tensorrt_rtx(provider: str, engine: EngineOptions, profile: Profile | None, cache: str | None) -> dict[str, str]:
+    asked = ("optimization_level", "version_compatible", "hardware_compatible", "refittable", "compute_capabilities")
+    _refuse(provider, engine, (*asked, "batches"))
+    options = _shapes("nv", profile)
+    if engine.workspace_mib is not None:
+        options["nv_max_workspace_size"] = str(engine.workspace_mib * MEBIBYTE)
+    if cache is not None:
+        options["nv_runtime_cache_path"] = cache
+    return options
+
+
+def _refuse(provider: str, engine: EngineOptions, names: tuple[str, ...]) -> None:
+    """Raise InputError where an option is set that the provider cannot be told: it would silently be left out."""
+    default = EngineOptions()
+    for name in names:
+        value = getattr(engine, name)
+        if value != getattr(default, name):
+            raise InputError(
+                f"engine option {name}={value!r}: ONNX Runtime's provider {provider} has none such; leave it out, or "
+                f"deploy with --backend {provider.partition(':')[0]}"
+            )
+
+
+def _shapes(prefix: str, profile: Profile | None) -> dict[str, Any]:
+    """The profile as the providers read it, "images:1x3x64x64,image_sizes:1x2"."""
+    if profile is None:
+        return {}
+    bounds = zip(("min", "opt", "max"), zip(*profile.values(), strict=True), strict=True)
+    return {
+        f"{prefix}_profile_{bound}_shapes": ",".join(
+            f"{name}:{'x'.join(map(str, shape))}" for name, shape in zip(profile, shapes, strict=True)
+        )
+        for bound, shapes in bounds
+    }

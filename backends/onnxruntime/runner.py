@@ -8,6 +8,8 @@ import onnxruntime
 
 from backends.onnxruntime.session import open_session
 from backends.runner import Array, Runner
+from backends.tensorrt.profiles import profiles
+from zoo.engine_options import EngineOptions
 from zoo.errors import ExportError, InputError
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
@@ -20,9 +22,10 @@ DTYPES = {"float": "float32", "float16": "float16", "double": "float64", "bool":
 class OnnxRuntimeRunner(Runner):
     """Runs an ONNX file in ONNX Runtime. Threads may share it: a session's run lets go of Python's lock.
 
-    Without `inputs` and `outputs` they are read from the file. `provider`: "cpu", "cuda", "cuda:1", or ONNX Runtime's
-    own name. `threads`: of the session, None for the CPUs that this process may use. Outputs on the CPU are memory that
-    ONNX Runtime hands over without a copy; nothing of it is used again.
+    Without `inputs` and `outputs` they are read from the file. `provider`: "cpu", "cuda", "cuda:1", "tensorrt",
+    "tensorrt-rtx", or ONNX Runtime's own name. `engine`: how the latter two build, for shapes in the bounds of `axes`;
+    `cache`: a folder where they keep engines. `threads`: of the session, None for the CPUs that this process may use.
+    Outputs on the CPU are memory that ONNX Runtime hands over without a copy; nothing of it is used again.
     Raises as open_session does, and InputError where the given tensors are not those of the file.
     """
 
@@ -36,9 +39,16 @@ class OnnxRuntimeRunner(Runner):
         defaults: Mapping[str, float] | None = None,
         provider: str = "cpu",
         threads: int | None = None,
+        engine: EngineOptions | None = None,
+        cache: str | None = None,
     ) -> None:
         self.path = Path(path)
-        session = open_session(self.path, provider, threads)
+        inputs = None if inputs is None else tuple(inputs)
+        bounded = inputs is not None and all(
+            isinstance(side, int) or side in (axes or {}) for spec in inputs for side in spec.shape
+        )
+        profile = profiles(inputs, axes or {})[0] if inputs is not None and bounded else None
+        session = open_session(self.path, provider, threads, engine, profile, cache)
         self._session: onnxruntime.InferenceSession | None = session
         self.provider: str = session.get_providers()[0]
         self.threads: int = session.get_session_options().intra_op_num_threads

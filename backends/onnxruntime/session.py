@@ -7,6 +7,8 @@ import onnxruntime
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidProtobuf
 
 from backends.onnxruntime.providers import provider_options
+from backends.tensorrt.profiles import Profile
+from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 
 FATAL = 4
@@ -20,18 +22,35 @@ def default_threads() -> int:
     return os.cpu_count() or 1
 
 
-def open_session(path: Path, provider: str, threads: int | None) -> onnxruntime.InferenceSession:
-    """A session that runs on `provider` and on no other, and is silent.
+def open_session(
+    path: Path,
+    provider: str,
+    threads: int | None,
+    engine: EngineOptions | None = None,
+    profile: Profile | None = None,
+    cache: str | None = None,
+    trace: Path | None = None,
+) -> onnxruntime.InferenceSession:
+    """A session that runs on `provider`, and is silent. `engine`, `profile`, `cache`: see provider_options.
+
+    A GPU's provider leaves to the CPU what it has no kernel for; one that takes no node at all is an error.
+
+    `trace`: where to write which kernels ran, a prefix of the file's name.
 
     Raises InputError where the file is missing or is no ONNX model or `threads` is below 1; ExportError where ONNX
     Runtime refuses the model; BackendUnavailableError where the provider is not there or could not be started.
     """
-    name, options = provider_options(provider)
+    name, options = provider_options(provider, engine, profile, cache)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise InputError(f"threads={threads!r}: expected a whole number, 1 or more, or None for all of this process's")
     if not path.is_file():
         raise InputError(f"{path}: no such file; give the path of an ONNX model")
     settings = session_options(threads, lean=name == "CPUExecutionProvider")
+    if name != "CPUExecutionProvider":
+        settings.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    if trace is not None:
+        settings.enable_profiling = True
+        settings.profile_file_prefix = os.fspath(trace)
     try:
         session = onnxruntime.InferenceSession(
             os.fspath(path), settings, providers=[name], provider_options=[options], enable_fallback=0
@@ -47,6 +66,8 @@ def open_session(path: Path, provider: str, threads: int | None) -> onnxruntime.
         raise ExportError(f"{path}: ONNX Runtime {onnxruntime.__version__} refuses it: {_reason(error)}") from error
     if name not in session.get_providers():
         raise BackendUnavailableError(_not_started(name, f"it runs on {', '.join(session.get_providers())} instead"))
+    if name != "CPUExecutionProvider":
+        _check_used(path, session, name)
     session.disable_fallback()
     return session
 
@@ -64,6 +85,16 @@ def session_options(threads: int | None = None, *, lean: bool = True) -> onnxrun
     settings.log_severity_level = FATAL  # whatever goes wrong arrives as an exception
     settings.enable_mem_pattern = settings.enable_mem_reuse = not lean
     return settings
+
+
+def _check_used(path: Path, session: onnxruntime.InferenceSession, name: str) -> None:
+    """Raise ExportError where the provider that was asked for runs no node of the graph."""
+    users = {subgraph.ep_name for subgraph in session.get_provider_graph_assignment_info()}
+    if users and name not in users:
+        raise ExportError(
+            f"{path}: provider {name} takes no node of it, and all would silently run on {', '.join(sorted(users))}; "
+            "use provider cpu"
+        )
 
 
 def _not_started(name: str, reason: str) -> str:

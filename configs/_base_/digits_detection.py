@@ -9,5 +9,6 @@ task = dict(
 )
 dataset = dict(type="DigitsDetection", split="val")
 gate_dataset = dict(type="DigitsDetection", split="gate")
+calibration_dataset = dict(type="DigitsTrainingScenes")
 evaluator = dict(type="CocoBoxAP")
 preprocess = dict(size=(256, 320), resize="letterbox", interpolation="bilinear", pad_value=114)

@@ -9,4 +9,5 @@ task = dict(
 )
 dataset = dict(type="DigitsSegmentation", split="val")
 gate_dataset = dict(type="DigitsSegmentation", split="gate")
+calibration_dataset = dict(type="DigitsTrainingScenes")
 evaluator = dict(type="MeanIoU", num_classes=11)

@@ -13,6 +13,7 @@ model = dict(type="AnyScaleSRCNN", scales=(2, 3, 4), scale=3, channels="rgb")
 checkpoint = "../../zoo/weights/srcnn_any-scale_photographs.safetensors"
 dataset = dict(type="PhotographCrops", scales=(2, 3, 4))  # the figures are means over the three
 gate_dataset = dict(type="PhotographCrops", scales=(2, 3, 4))  # there are no more
+calibration_dataset = dict(type="TrainingPhotographCrops", scales=(2, 3, 4))
 evaluator = dict(type="ImageQuality", crop_border=4)
 export = dict(rewriters=["zoo.models.restoration.any_scale_srcnn.scaled_size"])
 train = dict(iterations=6000, batch_size=8)

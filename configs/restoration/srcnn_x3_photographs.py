@@ -13,5 +13,6 @@ model = dict(type="SRCNN", scale=3, channels="y")
 checkpoint = "../../zoo/weights/srcnn_x3_photographs.safetensors"
 dataset = dict(type="PhotographCrops", scale=3)
 gate_dataset = dict(type="PhotographCrops", scale=3)  # there are no more
+calibration_dataset = dict(type="TrainingPhotographCrops", scale=3)
 evaluator = dict(type="ImageQuality", crop_border=3)
 train = dict(iterations=4000)

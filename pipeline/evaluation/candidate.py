@@ -51,7 +51,8 @@ def deployed(
     ``weights``: the sha256 of the model that the config builds. Raises what a deploy raises.
     """
     task = build_task(config.task)
-    place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, config_target(config))
+    own = config_target(config, target.precision)
+    place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, own)
     if _is_current(config, target, weights, place):
         return place
     return make_deployment(config, target, checkpoint=checkpoint, work_dir=work_dir, progress=progress).place
@@ -68,6 +69,8 @@ def _is_current(config: Config, target: Target, weights: str, place: Path) -> bo
     asked = (
         *(target.backend, target.precision, target.exporter, target.opset),
         *(target.image_sizes, target.thresholds, host),
+        target.engine.to_dict() if target.backend.startswith("tensorrt") else {},
+        None if target.precision == "fp32" else target.precision_options.to_dict(),
     )
     made = (
         *(manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset),
@@ -76,6 +79,8 @@ def _is_current(config: Config, target: Target, weights: str, place: Path) -> bo
             SCORE_THRESHOLD.name in manifest.defaults,
             manifest.windows and manifest.windows.batch,
         ),
+        manifest.engine,
+        manifest.precision.get("options"),
     )
     return asked == made and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
 

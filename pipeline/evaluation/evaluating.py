@@ -24,7 +24,7 @@ from pipeline.evaluation.records import MISSED, NOT_JUDGED, PASSED, Evaluation, 
 from pipeline.evaluation.reference import REFERENCE_BACKEND, reference_model
 from pipeline.evaluation.session import Session
 from pipeline.lock import locked
-from pipeline.parity.gates import merged_gates
+from pipeline.parity.gates import GATE_OF_UNIT, merged_gates
 from pipeline.steps import Progress as Steps
 from pipeline.writable import writable
 from zoo.build import build_model
@@ -35,7 +35,6 @@ from zoo.preprocess import Preprocess
 from zoo.target import BACKENDS, PRECISIONS
 
 DEFAULT_BACKENDS = (REFERENCE_BACKEND, "onnxruntime")
-GATES = {"points": "points", "dB": "decibels"}  # a metric's unit -> the name of its gate
 
 
 def evaluate(
@@ -200,7 +199,7 @@ def _compared(
     )
     if metric is None:
         return row
-    gate = merged_gates(session.plan.config.get("gates"), precision)["metric"][GATES[metric.unit]]
+    gate = merged_gates(session.plan.config.get("gates"), precision)["metric"][GATE_OF_UNIT[metric.unit]]
     difference = judged.figures[metric.main_key] - reference.figures[metric.main_key]
     if math.isnan(difference):
         raise InputError(

@@ -61,6 +61,8 @@ METRIC: Mapping[str, Mapping[str, float]] = {
     "int8": {"points": 1.0, "decibels": 0.1},
 }
 
+GATE_OF_UNIT = {"points": "points", "dB": "decibels"}  # a metric's unit -> the name of its gate
+
 
 def merged_gates(overrides: Mapping[str, Any] | None = None, precision: str = "fp32") -> dict[str, dict[str, float]]:
     """The default gates with a config's ``gates`` put over them: ``dict(graph=dict(boxes=0.1))``.

@@ -76,10 +76,48 @@ class Case:
 
 
 @dataclass(frozen=True)
+class MetricFigure:
+    """The main metric on a data set: of the unpatched model, ``reference``, and of the deployment, ``value``.
+
+    Both in ``unit``, "points" of 0..100 or "dB"; ``gate``: how far they may be apart. ``what``: of what, where that is
+    not the deployment itself.
+    """
+
+    name: str
+    unit: str
+    images: int
+    reference: float
+    value: float
+    gate: float
+    what: str = ""
+
+    @property
+    def difference(self) -> float:
+        """Of the deployment to the model."""
+        return self.value - self.reference
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate is kept. What is not a number never does."""
+        return abs(self.difference) <= self.gate
+
+    @property
+    def words(self) -> str:
+        """In one line."""
+        what = f"{self.what}: " if self.what else ""
+        return (
+            f"{what}{self.name} {self.value:.2f} on {self.images} images, PyTorch {self.reference:.2f}: difference "
+            f"{self.difference:+.2f} {self.unit}, gate {self.gate:g}"
+        )
+
+
+@dataclass(frozen=True)
 class ParityRecord:
     """All comparisons of one deployment, the gates they were held to, and the verdict.
 
-    ``by_engine``: whether what was compared ran where it is deployed, and not a reference implementation.
+    ``by_engine``: whether what was compared ran where it is deployed, and not a reference implementation or another
+    backend. ``metric``: what decides below fp32, where the cases are recorded and not judged; a string says why nothing
+    was measured. None for fp32, which the cases decide.
     """
 
     gates: Mapping[str, Mapping[str, float]]
@@ -87,10 +125,11 @@ class ParityRecord:
     notes: tuple[str, ...] = ()
     allowed: bool = False
     by_engine: bool = True
+    metric: tuple[MetricFigure, ...] | str | None = None
     failures: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "failures", tuple(_failures(self.cases)))
+        object.__setattr__(self, "failures", tuple(self._failures()))
 
     @property
     def passed(self) -> bool:
@@ -103,6 +142,13 @@ class ParityRecord:
         if self.passed:
             return PASSED if self.by_engine else ENGINE_NOT_RUN
         return FAILED_ALLOWED if self.allowed else "failed"
+
+    def _failures(self) -> Iterable[str]:
+        if self.metric is None:
+            return _failures(self.cases)
+        if isinstance(self.metric, str):
+            return (f"metric: {self.metric}",)
+        return tuple(f"metric: {figure.words}" for figure in self.metric if not figure.passed)
 
     def summary(self, kind: str) -> Findings:
         """All cases of a kind as one: the worst figures, all that is borderline."""
@@ -119,10 +165,17 @@ class ParityRecord:
             "verdict": self.verdict,
             "failures": list(self.failures),
             "gates": {kind: dict(values) for kind, values in self.gates.items()},
+            **({} if self.metric is None else {"metric": _plain(self.metric)}),
             "notes": list(self.notes),
             "summary": {kind: _plain(self.summary(kind)) for kind in kinds},
             "cases": [_plain(case) for case in self.cases],
         }
+
+
+def recorded(case: Case) -> Case:
+    """The case with figures that no gate judges: below fp32 the metric does."""
+    figures = tuple(dataclasses.replace(figure, gate=None) for figure in case.findings.figures)
+    return dataclasses.replace(case, findings=dataclasses.replace(case.findings, figures=figures))
 
 
 def merge_figures(figures: Iterable[Figure]) -> tuple[Figure, ...]:
@@ -170,10 +223,10 @@ def _failures(cases: tuple[Case, ...]) -> Iterable[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses, tuples and floats as JSON types; a Figure and a Findings also say whether they passed."""
+    """Dataclasses, tuples and floats as JSON types; a figure also says whether it passed."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return fields | {"passed": value.passed} if isinstance(value, Figure) else fields
+        return fields | {"passed": value.passed} if isinstance(value, Figure | MetricFigure) else fields
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):

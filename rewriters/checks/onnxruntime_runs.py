@@ -1,6 +1,6 @@
 """The file must load in ONNX Runtime, which refuses some of what the exporters write, and give the declared shapes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,18 @@ def run_once(
     `libraries`: paths of those that hold custom operators.
     Raises ExportError with ONNX Runtime's reason.
     """
+    (outputs,) = run_all(content, [feed], names, threads, libraries)
+    return outputs
+
+
+def run_all(
+    content: bytes,
+    feeds: Iterable[Mapping[str, NDArray[Any]]],
+    names: Sequence[str] | None = None,
+    threads: int = 0,
+    libraries: Sequence[str] = (),
+) -> Iterator[list[Any]]:
+    """The outputs of one feed after the other, as run_once gives them, by one session."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
@@ -45,7 +57,7 @@ def run_once(
         options.register_custom_ops_library(library)
     try:
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        outputs: list[Any] = session.run(names, dict(feed))
+        for feed in feeds:
+            yield session.run(names, dict(feed))
     except Exception as error:  # onnxruntime raises classes of its own, all of them direct children of Exception
         raise ExportError(f"ONNX Runtime {onnxruntime.__version__} refuses the exported graph: {error}") from error
-    return outputs

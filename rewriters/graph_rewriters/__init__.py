@@ -1,5 +1,6 @@
 """Graph rewriters: named edits of an ONNX graph, each usable alone, from tools/rewrite_graph.py, or by a config."""
 
+from rewriters.graph_rewriters.cast_bytes_last import cast_bytes_last
 from rewriters.graph_rewriters.cast_precision import cast_precision
 from rewriters.graph_rewriters.drop_identities import drop_identities
 from rewriters.graph_rewriters.efficient_nms_plugin import efficient_nms_plugin
@@ -15,6 +16,7 @@ from rewriters.graph_rewriters.yolo_decode_plugin import yolo_decode_plugin
 __all__ = [
     "GRAPH_REWRITERS",
     "Rewritten",
+    "cast_bytes_last",
     "cast_precision",
     "check_steps",
     "drop_identities",

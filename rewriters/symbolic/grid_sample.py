@@ -10,16 +10,16 @@ from functools import reduce
 from itertools import product
 from typing import Any
 
-from rewriters.ops.graph_builder import INT64, GraphBuilder
+from rewriters.ops.graph_builder import GraphBuilder
 from rewriters.symbolic.declaration import symbolic
 from rewriters.symbolic.elementwise import like
+from rewriters.symbolic.gathering import between, gathered, near
 from zoo.errors import ExportError
 
 LINEAR, NEAREST, CUBIC = range(3)  # torch's numbers
 ZEROS, BORDER, REFLECTION = range(3)
 VOLUME = 5  # axes of a batch of volumes
 PICTURE_AXES = 2
-OUTSIDE = -2.0
 
 
 def grid_sampler(
@@ -39,13 +39,13 @@ def grid_sampler(
     if interpolation_mode == NEAREST:
         corners = [[(b.Round(place), "")] for place in places]
     else:
-        corners = [_between(b, place) for place in places]
+        corners = [between(b, place) for place in places]
     batch_channels = b.Shape(x, start=0, end=2)
     elements = reduce(b.Mul, sizes)  # no -1 in a shape, for there may be no picture
     flat = b.Transpose(b.Reshape(x, b.Concat(batch_channels, elements, axis=0), allowzero=1), perm=[0, 2, 1])
     count = reduce(b.Mul, [b.Gather(b.Shape(grid), b.constant([1 + axis])) for axis in range(axes)])
     rows = b.Concat(b.Shape(x, start=0, end=1), count, b.constant([1]), axis=0)
-    parts = [_part(b, flat, corner, sizes, rows, x) for corner in product(*corners)]  # [N, P, C] each
+    parts = [gathered(b, flat, corner, sizes, rows) for corner in product(*corners)]  # [N, P, C] each
     total = parts[0] if len(parts) == 1 else b.Sum(*parts)
     out = b.Concat(batch_channels, b.Shape(grid, start=1, end=-1), axis=0)
     result: str = b.Reshape(b.Transpose(total, perm=[0, 2, 1]), out, allowzero=1)
@@ -59,17 +59,15 @@ def _along(b: GraphBuilder, grid: str, number: int) -> str:
 
 
 def _place(b: GraphBuilder, value: str, size: str, axes: int, padding: int, *, align_corners: bool) -> str:
-    """-1..1 -> element of an axis, or OUTSIDE or beyond the last one."""
+    """-1..1 -> element of an axis; where there is none, outside of it for ZEROS alone."""
     one, half, count = like(b, 1.0, value), like(b, 0.5, value), b.CastLike(size, value)
     last = b.Sub(count, one)
     if align_corners:
         place = b.Mul(b.Mul(b.Add(value, one), half), last)
     else:
         place = b.Mul(b.Sub(b.Mul(b.Add(value, one), count), one), half)
-    if padding == ZEROS:  # what is no number is outside, and infinities are not far away
-        place = b.Min(b.Max(place, like(b, OUTSIDE, value)), b.Add(last, like(b, -OUTSIDE, value)))
-        found: str = b.Where(b.IsNaN(place), like(b, OUTSIDE, value), place)
-        return found
+    if padding == ZEROS:
+        return near(b, place, last)
     if padding == REFLECTION:
         low = like(b, 0.0 if align_corners else -0.5, value)
         place = _reflected(b, place, low, last if align_corners else count)
@@ -88,32 +86,6 @@ def _reflected(b: GraphBuilder, place: str, low: str, span: str) -> str:
     rest = b.Sub(beyond, b.Mul(b.Floor(b.Div(beyond, turn)), turn))  # 0 to 2 spans
     back = b.Add(b.Min(rest, b.Sub(turn, rest)), low)
     result: str = b.Where(point, like(b, 0.0, span), back)
-    return result
-
-
-def _between(b: GraphBuilder, place: str) -> list[tuple[str, str]]:
-    """The two elements around a place, with their weights."""
-    one, lower = like(b, 1.0, place), b.Floor(place)
-    fraction = b.Sub(place, lower)
-    return [(lower, b.Sub(one, fraction)), (b.Add(lower, one), fraction)]
-
-
-def _part(
-    b: GraphBuilder, flat: str, corner: Sequence[tuple[str, str]], sizes: Sequence[str], rows: str, x: str
-) -> str:
-    """flat [N, P, C], rows (N, P, 1) -> what one corner adds: its elements by its weight, 0 outside."""
-    index, weight = "", ""
-    for (element, share), size in zip(corner, sizes, strict=True):
-        nothing, one = like(b, 0.0, element), like(b, 1.0, element)
-        last = b.Sub(b.CastLike(size, element), one)
-        inside = b.Min(b.Max(element, nothing), last)
-        here = b.CastLike(b.Equal(inside, element), x)
-        here = b.Mul(here, share) if share else here
-        number = b.Cast(inside, to=INT64)
-        index = b.Add(b.Mul(index, size), number) if index else number
-        weight = b.Mul(weight, here) if weight else here
-    places, weights = b.Reshape(index, rows, allowzero=1), b.Reshape(weight, rows, allowzero=1)
-    result: str = b.Mul(b.GatherND(flat, places, batch_dims=1), weights)
     return result
 
 

@@ -1,5 +1,5 @@
 """Functions of torch and torchvision that a trace records wrongly."""
 
-from rewriters.torch_functions import adaptive_avg_pool2d, interpolate, multihead_attention, nms_guard
+from rewriters.torch_functions import adaptive_avg_pool2d, interpolate, multihead_attention, nms_guard, pad
 
-__all__ = ["adaptive_avg_pool2d", "interpolate", "multihead_attention", "nms_guard"]
+__all__ = ["adaptive_avg_pool2d", "interpolate", "multihead_attention", "nms_guard", "pad"]

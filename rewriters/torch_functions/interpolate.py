@@ -19,13 +19,15 @@ from rewriters.engine.rewriter import rewrites
 from rewriters.engine.rewriting import active_target
 from rewriters.torch_functions.antialiasing import FILTERS, antialiased
 
+NO_ANTIALIASING = ("tensorrt", "tensorrt-rtx")  # backends
+
 
 @rewrites(
     torch.nn.functional,
     "interpolate",
     reason="torchscript traces a size read from a shape, so that the graph computes what is fixed and its shapes are "
     "unknown, and refuses antialiasing; dynamo gives an antialiased resize with aligned corners other centres than "
-    "torch's",
+    "torch's; TensorRT has no antialiasing",
     written_for="torch 2.11 to 2.15",
 )
 def interpolate_as_torch(
@@ -39,8 +41,10 @@ def interpolate_as_torch(
     antialias: bool = False,
 ) -> Any:
     """As torch.nn.functional.interpolate."""
-    torchscript = active_target().exporter == "torchscript"
-    if antialias and (torchscript or align_corners) and mode in FILTERS and input.dim() == 4:  # noqa: PLR2004
+    target = active_target()
+    torchscript = target.exporter == "torchscript"
+    unwritten = torchscript or align_corners or target.backend in NO_ANTIALIASING
+    if antialias and unwritten and mode in FILTERS and input.dim() == 4:  # noqa: PLR2004
         return antialiased(
             input,
             size,

@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("torch", "torchvision", "mmengine", "onnx", "onnxscript", "onnx_graphsurgeon", "rich", "scipy")
+NVIDIAS = ("tensorrt", "tensorrt_rtx", "cuda")
 
 RUN = """
 import sys
@@ -30,7 +31,7 @@ BLOCK = f"""
 import sys
 class Refuse:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {HEAVY!r}:
+        if name.partition(".")[0] in {HEAVY + NVIDIAS!r}:
             raise ImportError("production imported " + name)
 sys.meta_path.insert(0, Refuse())
 """

@@ -11,10 +11,13 @@ from onnx import TensorProto, helper
 
 from backends.onnxruntime import OnnxRuntimeRunner
 from backends.onnxruntime.providers import provider_options
+from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
+from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
 ALL = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+TENSORRT, RTX = "TensorrtExecutionProvider", "NvTensorRTRTXExecutionProvider"
 
 
 def one_node(path: Path, operator: str, domain: str = "", opset: int = 20) -> Path:
@@ -115,6 +118,116 @@ def test_cuda_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert provider_options("cuda:1") == (ALL[0], {"device_id": "1", "use_tf32": "0"})
     with pytest.raises(InputError, match='provider "cuda:x": expected a device number'):
         provider_options("cuda:x")
+
+
+def test_tensorrts_options_are_the_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [TENSORRT, RTX])
+    engine = EngineOptions(workspace_mib=512, optimization_level=4, hardware_compatible=True)
+    profile = {"images": ((1, 3, 32, 32), (2, 3, 64, 64), (8, 3, 96, 96)), "image_sizes": ((1, 2), (2, 2), (8, 2))}
+    assert provider_options("tensorrt:1", engine, profile, "cache") == (
+        TENSORRT,
+        {
+            "device_id": "1",
+            "trt_max_workspace_size": str(512 * 2**20),
+            "trt_builder_optimization_level": "4",
+            "trt_engine_hw_compatible": "1",
+            "trt_profile_min_shapes": "images:1x3x32x32,image_sizes:1x2",
+            "trt_profile_opt_shapes": "images:2x3x64x64,image_sizes:2x2",
+            "trt_profile_max_shapes": "images:8x3x96x96,image_sizes:8x2",
+            "trt_engine_cache_enable": "1",
+            "trt_engine_cache_path": "cache",
+            "trt_timing_cache_enable": "1",
+            "trt_timing_cache_path": "cache",
+        },
+    )
+    assert provider_options("tensorrt-rtx", EngineOptions(workspace_mib=1), profile, "cache") == (
+        RTX,
+        {
+            "device_id": "0",
+            "nv_max_workspace_size": str(2**20),
+            "nv_profile_min_shapes": "images:1x3x32x32,image_sizes:1x2",
+            "nv_profile_opt_shapes": "images:2x3x64x64,image_sizes:2x2",
+            "nv_profile_max_shapes": "images:8x3x96x96,image_sizes:8x2",
+            "nv_runtime_cache_path": "cache",
+        },
+    )
+    for provider in ("tensorrt", "tensorrt-rtx", TENSORRT, RTX):
+        assert provider_options(provider)[1] == {"device_id": "0"}
+    assert (
+        "trt_timing_cache_enable" not in provider_options("tensorrt", EngineOptions(timing_cache=False), cache="c")[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("provider", "option"),
+    [
+        ("tensorrt", {"version_compatible": True}),
+        ("tensorrt", {"refittable": True}),
+        ("tensorrt", {"batches": (1,)}),
+        ("tensorrt-rtx:0", {"optimization_level": 1}),
+        ("tensorrt-rtx", {"hardware_compatible": True}),
+        ("tensorrt-rtx", {"compute_capabilities": ("8.9",)}),
+    ],
+)
+def test_an_engine_option_that_a_provider_has_not_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, provider: str, option: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [TENSORRT, RTX])
+    words = rf"engine option {next(iter(option))}=.*: ONNX Runtime's provider {provider} has none such; leave it out"
+    with pytest.raises(InputError, match=words):
+        provider_options(provider, EngineOptions(**option))
+
+
+@pytest.mark.skipif(TENSORRT in onnxruntime.get_available_providers(), reason="this onnxruntime has TensorRT")
+def test_providers_that_the_cpus_wheel_lacks() -> None:
+    with pytest.raises(
+        BackendUnavailableError, match=r"TensorrtExecutionProvider is not available in onnxruntime 1\..*"
+    ):
+        provider_options("tensorrt:0")
+    with pytest.raises(
+        BackendUnavailableError, match=f"provider {RTX} is not available .*an onnxruntime built with {RTX}"
+    ):
+        provider_options("tensorrt-rtx")
+
+
+def test_the_profile_comes_from_inputs_and_axes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seen: dict[str, Any] = {}
+    session = onnxruntime.InferenceSession
+
+    def without_tensorrt(path: str, settings: Any, **options: Any) -> onnxruntime.InferenceSession:
+        seen.update(options["provider_options"][0])
+        return session(path, settings, providers=ALL[1:])
+
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [TENSORRT])
+    monkeypatch.setattr(onnxruntime, "InferenceSession", without_tensorrt)
+    path = one_node(tmp_path / "m.onnx", "Relu")
+    specs = [TensorSpec("x", "float32", ("N", 3))]
+    with pytest.raises(
+        BackendUnavailableError, match="TensorrtExecutionProvider could not be started: it runs on CPUEx"
+    ):
+        OnnxRuntimeRunner(path, iter(specs), axes={"N": AxisRange(1, 2, 4)}, provider="tensorrt")
+    assert seen["trt_profile_max_shapes"] == "x:4x3"
+
+
+def test_a_provider_that_takes_no_node_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    session = onnxruntime.InferenceSession
+
+    class Claims(session):  # type: ignore[misc,valid-type]
+        """Runs on the CPU, and says that CUDA is there."""
+
+        def __init__(self, path: str, settings: Any, **_: Any) -> None:
+            super().__init__(path, settings, providers=ALL[1:])
+
+        def get_providers(self) -> list[str]:
+            return ALL
+
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ALL)
+    monkeypatch.setattr(onnxruntime, "InferenceSession", Claims)
+    words = (
+        r"m.onnx: provider CUDAExecutionProvider takes no node of it, and all would silently run on CPUExecutionProv"
+    )
+    with pytest.raises(ExportError, match=words):
+        OnnxRuntimeRunner(one_node(tmp_path / "m.onnx", "Relu"), provider="cuda")
 
 
 def test_a_provider_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,7 +6,17 @@ import pytest
 
 from pipeline.parity.gates import GRAPH, METRIC, merged_gates
 from pipeline.parity.missed import ParityMissedError
-from pipeline.parity.records import Borderline, Case, Figure, Findings, ParityRecord, dump_json, merge_figures
+from pipeline.parity.records import (
+    Borderline,
+    Case,
+    Figure,
+    Findings,
+    MetricFigure,
+    ParityRecord,
+    dump_json,
+    merge_figures,
+    recorded,
+)
 from zoo.errors import InputError
 
 FOUND = Findings(
@@ -47,6 +57,26 @@ def test_nothing_compared_is_no_pass() -> None:
     assert made.failures[0].startswith("pipeline parity: nothing was compared, because PyTorch and the backend both")
     assert "--image" in made.failures[0]
     assert record().failures == ("parity: nothing was compared",)
+
+
+def test_below_fp32_the_metric_decides() -> None:
+    far = case("graph", Findings(failures=("boxes: too far",)))
+
+    def judged(value: float) -> ParityRecord:
+        figure = MetricFigure("box AP", "points", 512, 70.0, value, 0.3)
+        return ParityRecord(merged_gates(precision="fp16"), (far,), metric=(figure,))
+
+    assert judged(69.8).verdict == "passed"
+    assert json.loads(dump_json(judged(69.8).to_dict()))["metric"][0]["passed"]
+    missed = judged(70.4)
+    assert missed.failures == ("metric: box AP 70.40 on 512 images, PyTorch 70.00: difference +0.40 points, gate 0.3",)
+    assert not judged(float("nan")).passed
+    unjudged = ParityRecord(merged_gates(precision="fp16"), (far,), metric="nothing was measured", allowed=True)
+    assert (unjudged.verdict, unjudged.failures) == ("failed-allowed", ("metric: nothing was measured",))
+
+
+def test_recorded_figures_have_no_gate() -> None:
+    assert [figure.gate for figure in recorded(case("graph", FOUND)).findings.figures] == [None]
 
 
 def test_figures_of_one_name_become_the_worst() -> None:

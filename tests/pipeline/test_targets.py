@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mmengine.config import Config
 
-from pipeline.deploy_target import deploy_target, parse_dynamic, target_preprocess
+from pipeline.deploy_target import deploy_target, parse_dynamic, parse_engine, target_preprocess
 from pipeline.images import NamedImage, distinct
 from pipeline.parity.graph_inputs import GraphInput, batch_sizes, graph_inputs, other
 from pipeline.place import deployment_place
@@ -60,6 +60,35 @@ def test_a_wrong_dynamic_flag_says_how_to_mend_it(flag: str, words: str) -> None
         parse_dynamic([flag])
     assert str(caught.value).startswith(f"--dynamic {flag}: ")
     assert words in str(caught.value)
+
+
+def test_options_of_the_config_and_of_the_command_line() -> None:
+    made = config(engine={"workspace_mib": 64}, precision={"int8": {"keep_fp32": ["head"]}})
+    assert deploy_target(made).precision_options.keep_fp32 == ()
+    target = deploy_target(
+        made,
+        precision="int8",
+        engine=parse_engine(["batches=1,4", "refittable=true", "compute_capabilities=8.9"]),
+        precision_options={"calibration_images": 5, "half_io": None},
+    )
+    assert (target.engine.workspace_mib, target.engine.batches, target.engine.refittable) == (64, (1, 4), True)
+    assert target.engine.compute_capabilities == ("8.9",)
+    assert (target.precision_options.keep_fp32, target.precision_options.calibration_images) == (("head",), 5)
+
+
+def test_options_in_the_place() -> None:
+    made = config(precision={"int8": {"keep_fp32": ["head"]}})
+    own = deploy_target(made, precision="int8")
+
+    def name(**options: Any) -> str:
+        return deployment_place("w", "detection", "net", deploy_target(made, precision="int8", **options), own).name
+
+    assert name() == "onnxruntime-int8"
+    assert name(precision_options={"calibration_images": 5}) == "onnxruntime-int8-calibration5"
+    assert name(precision_options={"calibration_method": "entropy"}) == "onnxruntime-int8-entropy"
+    assert name(precision_options={"keep_fp32": []}).startswith("onnxruntime-int8-keep")
+    assert name(engine={"batches": (1, 4), "workspace_mib": 64}) == "onnxruntime-int8-wm64-b1x4"
+    assert name(engine={"timeout_seconds": 5}) == "onnxruntime-int8"
 
 
 def test_place() -> None:

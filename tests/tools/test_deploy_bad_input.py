@@ -1,5 +1,6 @@
 """A user's mistake: its exit code, one line that says what to do, and nothing left behind."""
 
+import importlib.util
 import json
 import os
 import pickle
@@ -28,14 +29,36 @@ def check_refused(run: Run, tiny: Tiny, code: int, words: str) -> None:
     assert not tiny.work_dir.parent.exists()
 
 
+@pytest.mark.parametrize(("backend", "library"), [("tensorrt", "tensorrt"), ("tensorrt-rtx", "tensorrt_rtx")])
+def test_backends_whose_library_is_missing(
+    deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, backend: str, library: str
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == library else find(name, *rest))
+    run = deploy(tiny.with_images("--backend", backend))
+    check_refused(run, tiny, 4, f"backend {backend} is not available: {library} is not installed; pip install")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         (["--backend", "onnxruntim"], 2, 'unknown backend "onnxruntim"; nearest: "onnxruntime", '),
         (["--backend", "pytorch"], 2, "backend pytorch is the reference itself.*--backend onnxruntime"),
-        (["--backend", "tensorrt"], 4, "backend tensorrt is not available"),
-        (["--backend", "tensorrt-rtx"], 4, "backend tensorrt-rtx is not available"),
-        (["--precision", "fp16"], 2, "precision fp16 cannot be built yet; give --precision fp32"),
+        (
+            ["--precision", "fp16"],
+            2,
+            "precision fp16 is judged by the metric on a data set; config .* has no dataset and",
+        ),
+        (
+            ["--precision", "fp16", "--output-level", "decoded"],
+            2,
+            "which output level decoded has not; give --output-l",
+        ),
+        (["--half-io"], 2, "fp16 inputs and outputs with precision fp32"),
+        (["--engine", "workspace_mib"], 2, "--engine workspace_mib: expected OPTION=VALUE"),
+        (["--engine", "workspace=3"], 2, 'unknown option "workspace"; nearest: "workspace_mib"'),
+        (["--engine", "workspace_mib=much"], 2, "workspace_mib is 'much', expected a whole number, 1 or more"),
+        (["--calibration-images", "0"], 2, "calibration_images is 0, expected 1 or more pictures"),
         (["--precision", "fp61"], 2, 'unknown precision "fp61"; nearest: "fp16"'),
         (["--exporter", "dynamite"], 2, 'unknown exporter "dynamite"; nearest: "dynamo"'),
         (["--output-level", "finl"], 2, 'unknown level "finl"; nearest: "final"'),

@@ -17,6 +17,7 @@ import pytest
 import backends
 from backends import load
 from pipeline import deploying, publish
+from pipeline.opened import open_deployment
 from tests.tools.tiny import Run, Tiny
 from zoo.errors import InputError
 
@@ -86,11 +87,11 @@ def test_the_old_deployment_survives_an_interruption(
     assert [path.name for path in tiny.place.parent.iterdir()] == ["onnxruntime-fp32"]
 
 
-@pytest.mark.parametrize("step", ["_sync_one", "load", "print_parity"])
+@pytest.mark.parametrize("step", ["_sync_one", "open_deployment", "print_parity"])
 def test_an_interruption_after_the_exchange_does_not_claim_that_nothing_was_published(
     deploy: Deploy, deploy_tool: ModuleType, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    module = {"_sync_one": publish, "load": deploying, "print_parity": deploy_tool}[step]
+    module = {"_sync_one": publish, "open_deployment": deploying, "print_parity": deploy_tool}[step]
     original = getattr(module, step)
 
     def interrupted(*arguments: Any) -> Any:
@@ -113,9 +114,9 @@ def test_an_error_after_the_exchange_says_that_it_was_published(
     def fail(folder: Path) -> Any:
         if folder == tiny.place:
             raise InputError("no")
-        return backends.load(folder)
+        return open_deployment(folder)
 
-    monkeypatch.setattr(deploying, "load", fail)
+    monkeypatch.setattr(deploying, "open_deployment", fail)
     run = deploy(tiny.with_images())
     assert (run.code, run.err) == (2, f"error: no; {tiny.place} was published\n")
 

@@ -124,6 +124,7 @@ export = dict(exporter="dynamit", opset=3, inputs=dict(batch=(4, 2, 1), width="x
         ("export['inputs']['image_sizes'] = 'yes'", "export.inputs.image_sizes: expected True or False, got 'yes'"),
         ("export['inputs']['image_size'] = True", 'unknown key export.inputs."image_size"; nearest: "image_sizes"'),
         ('gate_dataset = dict(split="gate")', '"gate_dataset" has no "type"'),
+        ('calibration_dataset = dict(root="x")', '"calibration_dataset" has no "type"'),
         ("gate_dataset = dict(type=3)", '"gate_dataset.type": expected str, got int'),
         ("card = dict(what='x', papers='y', licence='z')", 'unknown key card."papers"; nearest: "paper"'),
         ("card = dict(what='x', papers='y', licence='z')", '"card.paper" is missing'),

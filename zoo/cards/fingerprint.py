@@ -11,6 +11,7 @@ from mmengine.config import Config
 from zoo.errors import InputError
 
 DIGITS = Path(__file__).resolve().parents[1] / "data" / "digits"  # zoo.datasets, which knows it, too, needs torch
+NOT_MEASURED = ("precision", "engine")
 SECTIONS = ("model", "task", "preprocess", "dataset", "evaluator", "export")
 
 
@@ -23,6 +24,8 @@ def fingerprint(config: Config) -> str:
     """
     resolved = config.to_dict()
     content = {name: resolved[name] for name in SECTIONS if name in resolved}
+    if "export" in content:  # options of other precisions and of engines, which a card does not measure
+        content["export"] = {key: value for key, value in content["export"].items() if key not in NOT_MEASURED}
     content["checkpoint"] = checkpoint_sha256(config) or config.get("checkpoint")
     if (truth := _annotations(resolved.get("dataset", {}))) is not None:
         content["annotations"] = hashlib.sha256(truth.read_bytes()).hexdigest()

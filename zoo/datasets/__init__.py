@@ -7,11 +7,13 @@ from zoo.datasets.coco.keypoints import CocoKeypoints
 from zoo.datasets.digits.cache import DIGITS_ROOT
 from zoo.datasets.digits.on_disk import DigitsDetection, DigitsInstances, DigitsKeypoints, DigitsSegmentation
 from zoo.datasets.digits.training import DigitsTraining
+from zoo.datasets.digits.training_scenes import DigitsTrainingScenes
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.image_folder import ImageFolder
 from zoo.datasets.label_maps.ade20k import ADE20K
 from zoo.datasets.label_maps.cityscapes import Cityscapes
 from zoo.datasets.photographs.super_resolution_folder import PhotographCrops, SuperResolutionFolder
+from zoo.datasets.photographs.training_crops import TrainingPhotographCrops
 from zoo.datasets.voc.detection import VOCDetection
 from zoo.datasets.voc.segmentation import VOCSegmentation
 
@@ -27,10 +29,12 @@ __all__ = [
     "DigitsKeypoints",
     "DigitsSegmentation",
     "DigitsTraining",
+    "DigitsTrainingScenes",
     "EvaluationDataset",
     "ImageFolder",
     "PhotographCrops",
     "SuperResolutionFolder",
+    "TrainingPhotographCrops",
     "VOCDetection",
     "VOCSegmentation",
     "build_dataset",

@@ -55,9 +55,12 @@ class Builder:
 
     def grow(self) -> None:
         """One more value, by an operator at random."""
-        plain = [self.unary, self.binary, self.conv, self.matmul, self.transpose, self.concat]
-        make = self.draw(st.sampled_from([*plain, self.flatten, self.slice, self.scaled, self.choice]))
+        make = self.draw(st.sampled_from(self.makers()))
         make()
+
+    def makers(self) -> list[Callable[[], None]]:
+        plain = [self.unary, self.binary, self.conv, self.matmul, self.transpose, self.concat]
+        return [*plain, self.flatten, self.slice, self.scaled, self.choice]
 
     def add(self, name: str, shape: Shape) -> None:
         if np.prod(shape) <= MAX_NUMBERS:
@@ -128,15 +131,17 @@ class Builder:
     def choice(self) -> None:
         """An If by a constant, or by what is in a value; its branches read values of the graph around."""
         source, shape = self.pick() or ("x", self.values["x"])
-        if self.draw(st.booleans()):
-            condition = self.constant(np.array(self.draw(st.booleans())))
-        else:
-            condition = self.node("Greater", [self.node("ReduceMax", [source], keepdims=0), self.numbers()])
+        condition = self.condition(source)
         branches = {
             "then_branch": self.branch(source, shape, "Identity"),
             "else_branch": self.branch(source, shape, "Neg"),
         }
         self.add(self.node("If", [condition], **branches), shape)
+
+    def condition(self, source: str) -> str:
+        if self.draw(st.booleans()):
+            return self.constant(np.array(self.draw(st.booleans())))
+        return self.node("Greater", [self.node("ReduceMax", [source], keepdims=0), self.numbers()])
 
     def branch(self, source: str, shape: Shape, op: str) -> onnx.GraphProto:
         """Adds a sum of constants, inside, to what an operator makes of a value outside."""

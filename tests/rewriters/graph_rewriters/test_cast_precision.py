@@ -8,6 +8,7 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from rewriters.checks.same_numbers import compare_graphs
+from rewriters.graph.module_paths import MODULE
 from tests.rewriters.graph_rewriters.graphs import model, ops, rewritten
 from zoo.errors import ExportError, InputError
 
@@ -23,7 +24,7 @@ def dtypes(after: onnx.ModelProto) -> dict[str, str]:
 
 def cast(before: onnx.ModelProto, **options: Any) -> tuple[onnx.ModelProto, list[str]]:
     """After the proof that it runs, and computes nearly the same."""
-    after, changes = rewritten(before, {"name": FP16, **options}, same=False)
+    after, changes = rewritten(before, {"name": FP16, "everywhere": True, **options}, same=False)
     assert compare_graphs(before, after).difference < 5e-3
     return after, changes
 
@@ -99,7 +100,7 @@ def test_custom_nodes_get_fp32() -> None:
     before = model(
         "g (float[n] x) => (float[n] y) <float[n] p> { a = Relu(x)  p = my.Plugin(a)  y = Neg(p) }", more=', "my" : 1'
     )
-    after, _ = rewritten(before, FP16, same=False)
+    after, _ = rewritten(before, {"name": FP16, "everywhere": True}, same=False)
     assert ops(after) == ["Cast", "Relu", "Cast", "Plugin", "Cast", "Neg", "Cast"]
 
 
@@ -135,5 +136,18 @@ def test_refusals() -> None:
 def test_a_large_constant_behind_another_operator_is_seen() -> None:
     text = "g (float[4] x) => (float[4] y) <int64[1] axis = {0}, float large = {1000000}>"
     before = model(f"{text} {{ c = Unsqueeze(large, axis)  y = Mul(x, c) }}")
-    after, _ = rewritten(before, "cast_precision", same=False)
+    after, _ = rewritten(before, {"name": FP16, "everywhere": True}, same=False)
     assert "Cast" not in ops(after)
+
+
+def test_networks_alone_and_modules_that_stay() -> None:
+    """Without `everywhere`: not what is after the last layer; of the layers not those of a named module."""
+    before = model(
+        "g (float[n, 2] x) => (float[n, 2] y) { a = MatMul(x, w)  b = MatMul(a, w)  y = Relu(b) }", w=[[1, 2], [3, 4]]
+    )
+    before.graph.node[1].metadata_props.add(key=MODULE, value="head.fc")
+    assert ops(cast(before, everywhere=False)[0]) == ["Cast", "MatMul", "MatMul", "Cast", "Relu"]
+    after, _ = cast(before, everywhere=False, keep_fp32=["head"])
+    assert ops(after) == ["Cast", "MatMul", "Cast", "MatMul", "Relu"]
+    with pytest.raises(ExportError, match='keep_fp32: no node is of a module "heat"; nearest: "head"'):
+        rewritten(before, {"name": FP16, "keep_fp32": ["heat"]})

@@ -34,7 +34,7 @@ def test_simplified(graph: onnx.ModelProto, steps: list[Step]) -> None:
 @random(20)
 @given(graph=random_graphs())
 def test_fp16_is_sound(graph: onnx.ModelProto) -> None:
-    rewritten(graph, "cast_precision", same=False)
+    rewritten(graph, {"name": "cast_precision", "everywhere": True}, same=False)
 
 
 @pytest.mark.slow

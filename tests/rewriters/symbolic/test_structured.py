@@ -30,7 +30,7 @@ def rois(count: int = 6) -> Tensor:
     return torch.cat((image, corner, corner + side + 0.5), 1)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     groups=st.sampled_from([1, 2]),
     offset_groups=st.sampled_from([1, 2, 4]),
@@ -40,9 +40,18 @@ def rois(count: int = 6) -> Tensor:
     padding=st.tuples(st.integers(0, 2), st.integers(0, 2)),
     dilation=st.tuples(st.integers(1, 2), st.integers(1, 2)),
     opset=st.sampled_from([19, 20]),
+    backend=st.sampled_from(["onnxruntime", "tensorrt-rtx"]),
 )
 def test_deform_conv2d(
-    groups: int, offset_groups: int, mask: bool, bias: bool, stride: Any, padding: Any, dilation: Any, opset: int
+    groups: int,
+    offset_groups: int,
+    mask: bool,
+    bias: bool,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    opset: int,
+    backend: str,
 ) -> None:
     x, weight = (
         torch.randn(2, 4, 9, 10, generator=generator()),
@@ -59,7 +68,7 @@ def test_deform_conv2d(
         )
         return result if mask else result + 0 * masked.sum()
 
-    check_equal(compute, [x, offset, weight, masked], target_of("torchscript", opset), 1e-4)
+    check_equal(compute, [x, offset, weight, masked], target_of("torchscript", opset, backend), 1e-4)
 
 
 @pytest.mark.parametrize("exporter", DYNAMO_SLOWLY)

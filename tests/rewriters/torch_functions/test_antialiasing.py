@@ -122,3 +122,12 @@ def test_needed_without_it_dynamo_moves_the_centres_of_aligned_corners(tmp_path:
         export(module, FIXED.with_(exporter="dynamo"), path, SPECS)
     images = torch.rand(2, 3, 40, 56)
     assert np.abs(run(path, images)[0] - module(images)[0].numpy()).max() > 0.05
+
+
+@pytest.mark.parametrize("backend", ["tensorrt", "tensorrt-rtx"])
+def test_tensorrt_gets_products_from_dynamo_too(backend: str) -> None:
+    x = torch.rand(1, 3, 40, 56)
+    for chosen, hits in ((backend, 1), ("onnxruntime", 0)):
+        with rewriting(fixed_target(40, 56, exporter="dynamo", backend=chosen), eager=True) as session:
+            F.interpolate(x, (20, 30), mode="bilinear", antialias=True)
+        assert session.hits[NAME] == hits

@@ -1,11 +1,11 @@
 """Where the splits of the digits lie: `val` is shipped, the others are made once into the user's cache."""
 
 import fcntl
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from zoo.cache_folder import cache_folder
 from zoo.datasets.digits.scene import SPLITS, VERSION
 from zoo.errors import InputError, nearest
 
@@ -19,22 +19,7 @@ def cache_root() -> Path:
 
     Raises InputError where there is no home, or a relative one.
     """
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not base.is_absolute():
-        base = _home() / ".cache"
-    return base / "zooport" / f"digits-{VERSION}"
-
-
-def _home() -> Path:
-    named = os.environ.get("HOME")
-    try:
-        home = Path.home() if named is None else Path(named)
-    except RuntimeError:  # this user has none
-        home = Path()
-    if not home.is_absolute():
-        got = "no home folder" if named is None else f'HOME="{named}"'
-        raise InputError(f"no folder for the cache: got {got}; set XDG_CACHE_HOME to an absolute path")
-    return home
+    return cache_folder() / f"digits-{VERSION}"
 
 
 def split_folder(split: str, root: str | Path | None = None) -> Path:

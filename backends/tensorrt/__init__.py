@@ -1,0 +1,1 @@
+"""Builds and runs TensorRT engines, with the library tensorrt or tensorrt_rtx. Imports neither before it is used."""

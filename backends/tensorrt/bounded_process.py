@@ -1,0 +1,94 @@
+"""A process of our own with a time and a memory limit, that leaves nothing running.
+
+The memory is watched from outside. With a limit of the kernel's (RLIMIT_DATA, RLIMIT_AS) the allocation fails inside
+TensorRT's native code, which was seen to say so, to crash, to report something else, or to hang; and RLIMIT_AS counts
+the addresses that CUDA reserves.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import NamedTuple
+
+POLL_SECONDS = 0.05
+KIB_IN_MIB = 1024
+
+
+class Limit(Enum):
+    """What a process was ended for."""
+
+    TIME = "time"
+    MEMORY = "memory"
+
+
+class Ended(NamedTuple):
+    """How a process ended, by itself or at a limit: its exit status (minus the signal's number); what it printed."""
+
+    status: int | Limit
+    output: str
+
+
+def run_bounded(command: Sequence[str], given: str, seconds: float, memory_mib: int | None) -> Ended:
+    """Run the command with `given` on its stdin, with at most so many seconds and MiB of memory (None: no limit).
+
+    It finds the Python modules that this process finds. The memory is what is its own, not that of mapped files; only
+    Linux tells it. It and all that it started are killed at a limit and at an exception, KeyboardInterrupt among them.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    until = time.monotonic() + seconds
+    unsent: str | None = given
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=environment,
+        start_new_session=True,
+    ) as process:
+        try:
+            while True:
+                try:
+                    output, _ = process.communicate(unsent, timeout=POLL_SECONDS)
+                except subprocess.TimeoutExpired:
+                    unsent = None  # a second call goes on with what the first was given
+                    limit = _passed(process.pid, until, memory_mib)
+                    if limit is not None:
+                        _kill(process)
+                        return Ended(limit, process.communicate()[0])
+                else:
+                    return Ended(process.returncode, output)
+        except BaseException:
+            _kill(process)
+            raise
+
+
+def _passed(pid: int, until: float, memory_mib: int | None) -> Limit | None:
+    if time.monotonic() > until:
+        return Limit.TIME
+    if memory_mib is not None and own_memory_kib(pid) > memory_mib * KIB_IN_MIB:
+        return Limit.MEMORY
+    return None
+
+
+def own_memory_kib(pid: int) -> int:
+    """The memory that a process has filled, KiB, without mapped files (proc(5), RssAnon); 0 where it is not told."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon:")), 0)
+
+
+def _kill(process: "subprocess.Popen[str]") -> None:
+    """The whole group: nothing of it keeps our pipe open."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        process.kill()

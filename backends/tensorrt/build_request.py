@@ -1,0 +1,38 @@
+"""What the process that builds an engine is asked for, as JSON."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from backends.tensorrt.profiles import Profile
+from zoo.engine_options import EngineOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildRequest:
+    """`onnx`, `plan` and `answer` are absolute paths: what is read, and what is written. `parent`: the asker's pid.
+
+    `values`: of inputs that decide shapes, the (min, opt, max) of their values.
+    """
+
+    backend: str
+    onnx: str
+    plan: str
+    answer: str
+    parent: int
+    options: EngineOptions
+    profiles: tuple[Profile, ...]
+    values: Mapping[str, tuple[int, int, int]]
+
+    def to_json(self) -> str:
+        """The request as one JSON object."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of to_json."""
+        fields = json.loads(text)
+        fields["options"] = EngineOptions.from_dict(fields["options"])
+        return cls(**fields)

@@ -1,0 +1,154 @@
+"""What an engine is: a JSON file beside the plan, and what must fit before the plan is loaded."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from backends.tensorrt.library import version_numbers
+from backends.tensorrt.profiles import Profile
+from zoo.engine_options import EngineOptions
+from zoo.errors import InputError, ZooportError
+from zoo.manifest import file_record
+
+RTX = "tensorrt-rtx"
+ACROSS = {(10, 11)}  # major versions that a version-compatible engine may cross (NVIDIA's support matrix, 11.4)
+FIRST_RTX_CAPABILITY = (8, 0)  # of an engine that names none (TensorRT-RTX, CPU-only AOT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineRecord:
+    """What an engine was built from, by what and for what.
+
+    `device`: the name of the GPU that was there, None where there was none. `profiles`: in the engine's order.
+    `values`: of inputs that decide shapes, the (min, opt, max) of their values. `layers`: how many of the network's
+    layers compute in each type (their output's, numpy's name; constants and casts do not count). `bytes`: of the plan.
+    `seconds`: what the build took, without the start of its process. `warnings`: TensorRT's own.
+    """
+
+    backend: str
+    library_version: str
+    device: str | None
+    options: EngineOptions
+    profiles: tuple[Profile, ...]
+    values: Mapping[str, tuple[int, int, int]]
+    layers: Mapping[str, int]
+    onnx_sha256: str
+    plan_sha256: str
+    bytes: int
+    seconds: float
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def compute_capabilities(self) -> tuple[str, ...]:
+        """Those that were asked for; () for the library's default: tensorrt-rtx builds for all from 8.0 on."""
+        return self.options.compute_capabilities
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain JSON types."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any], source: str = "engine record") -> Self:
+        """The inverse of to_dict. Raises InputError, which names `source`, where a field is missing or is no such."""
+        try:
+            typed = dict(fields)
+            typed["options"] = EngineOptions.from_dict(fields["options"])
+            typed["profiles"] = tuple(
+                {name: tuple(tuple(map(int, shape)) for shape in shapes) for name, shapes in ranges.items()}
+                for ranges in fields["profiles"]
+            )
+            typed["values"] = {name: tuple(map(int, values)) for name, values in fields["values"].items()}
+            typed["layers"] = {name: int(count) for name, count in fields["layers"].items()}
+            typed["warnings"] = tuple(fields.get("warnings", ()))
+            record = cls(**typed)
+        except (AttributeError, KeyError, TypeError, ValueError, ZooportError) as error:
+            raise InputError(f"{source}: no record of an engine ({error}); build the engine again") from error
+        for name in ("backend", "library_version", "onnx_sha256", "plan_sha256"):
+            if not isinstance(getattr(record, name), str):
+                raise InputError(f"{source}: {name} is {getattr(record, name)!r}; build the engine again")
+        return record
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the JSON file."""
+        text = json.dumps(self.to_dict(), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
+        Path(path).write_bytes(text.encode() + b"\n")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read the JSON file. Raises InputError where it is missing or no record."""
+        try:
+            fields = json.loads(Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}); build the engine again") from error
+        except ValueError as error:
+            raise InputError(f"{path}: not a JSON file ({error}); build the engine again") from error
+        if not isinstance(fields, dict):
+            raise InputError(f"{path}: got a JSON {type(fields).__name__}, expected an object; build the engine again")
+        return cls.from_dict(fields, str(path))
+
+
+def record_path(plan_path: str | os.PathLike[str]) -> Path:
+    """Where the record of a plan is: `model.engine.json` beside `model.engine`."""
+    plan = Path(plan_path)
+    return plan.with_name(f"{plan.name}.json")
+
+
+def check_record(
+    record: EngineRecord,
+    plan_path: str | os.PathLike[str],
+    onnx_path: str | os.PathLike[str],
+    backend: str,
+    library_version: str,
+    device: str | None,
+    capability: str | None = None,
+) -> None:
+    """Raise InputError unless the engine that `record` describes may be loaded here; it says how to build it again.
+
+    `backend` and `library_version`: what is to run it. `device`, `capability`: the GPU's name and compute capability
+    ("8.9"); None where they are not known, which is no fault. Both files are hashed.
+    """
+    fault = _fault(record, backend, library_version, device, capability)
+    if fault is None:
+        for path, expected in ((Path(plan_path), record.plan_sha256), (Path(onnx_path), record.onnx_sha256)):
+            got = file_record(path)["sha256"]
+            if got != expected:
+                fault = f"{path.name} has sha256 {got}, the engine's record says {expected}: the file changed"
+                break
+    if fault is not None:
+        raise InputError(f"{plan_path}: {fault}; build it again: python tools/deploy.py CONFIG --backend {backend}")
+
+
+def _fault(
+    record: EngineRecord, backend: str, library_version: str, device: str | None, capability: str | None
+) -> str | None:
+    if record.backend != backend:
+        return f"an engine of {record.backend}, which {backend} cannot load"
+    if not _version_fits(record, library_version):
+        way = "built version-compatible by" if record.options.version_compatible else "built by"
+        return f"{way} {backend} {record.library_version}, and this is {library_version}"
+    if backend == RTX:
+        return None if capability is None else _capability_fault(record, capability)
+    if device is not None and not record.options.hardware_compatible and record.device != device:
+        return f"built on {record.device}, and this is {device}"
+    return None
+
+
+def _version_fits(record: EngineRecord, library_version: str) -> bool:
+    """Equal, or for a version-compatible engine a later one of the same major, or of ACROSS."""
+    built, here = version_numbers(record.library_version), version_numbers(library_version)
+    if not record.options.version_compatible or built == here:
+        return built == here
+    return built < here and (built[0] == here[0] or (built[0], here[0]) in ACROSS)
+
+
+def _capability_fault(record: EngineRecord, capability: str) -> str | None:
+    asked = record.compute_capabilities
+    if asked and capability not in asked:
+        return f"built for compute capability {', '.join(asked)}, and this GPU has {capability}"
+    if not asked and version_numbers(capability) < FIRST_RTX_CAPABILITY:
+        return f"built for compute capability 8.0 and later, and this GPU has {capability}"
+    return None

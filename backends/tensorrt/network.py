@@ -1,0 +1,82 @@
+"""An ONNX file as TensorRT's network."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from backends.tensorrt.library import version_numbers
+from backends.tensorrt.refused import EngineRefusedError
+from zoo.errors import InputError
+
+DTYPES = {"FLOAT": "float32", "HALF": "float16", "BF16": "bfloat16"}  # others are numpy's name in capitals
+ONNX_NODE = re.compile(r"\[ONNX Layer: ([^\]]+)\]")  # in the metadata of a layer
+UNOPENED = "Failed to open file"  # the parser, of weights outside the ONNX file
+LAST_WITH_FLAG = 10  # the major version in which strong types had to be asked for
+
+
+def new_network(trt: ModuleType, backend: str, builder: Any) -> Any:
+    """An empty network in which a tensor has the type that the graph gives it, and no other."""
+    flags = 0
+    if backend == "tensorrt" and version_numbers(trt.__version__)[0] <= LAST_WITH_FLAG:
+        flags = 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
+    return builder.create_network(flags)
+
+
+def parse(trt: ModuleType, network: Any, log: Any, onnx: str) -> Any:
+    """Fill the network with the ONNX file's nodes. Gives the parser, which owns the weights: keep it for the build.
+
+    Raises InputError for a file that is no ONNX graph, EngineRefusedError for the first node that is not taken.
+    """
+    trt.init_libnvinfer_plugins(log, "")
+    parser = trt.OnnxParser(network, log)
+    if not parser.parse_from_file(onnx):
+        refusals = [parser.get_error(index) for index in range(parser.num_errors)]
+        if not refusals:
+            raise EngineRefusedError(None, None, "; ".join(log.errors) or "the parser gave no reason")
+        refusal = refusals[0]
+        if refusal.code() == trt.ErrorCode.MODEL_DESERIALIZE_FAILED:
+            raise InputError(f"{onnx}: not an ONNX file, or a damaged one; export the model again")
+        unopened = next((line for line in log.errors if UNOPENED in line), None)
+        if unopened is not None:
+            raise InputError(f"{onnx}: {unopened}; put the file of its weights beside it")
+        description = refusal.desc()
+        reason = " ".join(description.split())
+        raise EngineRefusedError(refusal.node_name() or None, refusal.node_operator() or None, reason)
+    if network.num_outputs == 0:  # the parser takes an empty file for an empty graph
+        raise InputError(f"{onnx}: no ONNX graph with outputs in it; export the model again")
+    return parser
+
+
+def layer_counts(trt: ModuleType, network: Any) -> Mapping[str, int]:
+    """How many layers compute in each type: numpy's name of their first output's -> count.
+
+    The network is strongly typed, so that is what the engine computes in. Constants and casts compute nothing and do
+    not count. A quantised layer lies between layers of float: its Q and DQ are the "int8" of a network.
+    """
+    idle = (trt.LayerType.CONSTANT, trt.LayerType.CAST)
+    counts: Counter[str] = Counter()
+    for index in range(network.num_layers):
+        layer = network.get_layer(index)
+        if layer.type not in idle and layer.num_outputs > 0:
+            tensor = layer.get_output(0)
+            counts[dtype_name(tensor.dtype)] += 1
+    return dict(sorted(counts.items()))
+
+
+def dtype_name(dtype: Any) -> str:
+    """TensorRT's data type by numpy's name."""
+    name: str = dtype.name
+    return DTYPES.get(name, name.lower())
+
+
+def node_named_in(network: Any, reason: str) -> str | None:
+    """The ONNX node whose layer a builder's message speaks of; None where it names none. The longest name wins."""
+    layers = [network.get_layer(index) for index in range(network.num_layers)]
+    layers.sort(key=lambda layer: len(layer.name), reverse=True)
+    for layer in layers:
+        if layer.name and layer.name in reason:
+            found = ONNX_NODE.search(layer.metadata)
+            return found[1] if found else None
+    return None

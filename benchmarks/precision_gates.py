@@ -1,0 +1,119 @@
+"""fp16 and int8 of every shipped model: the metric on the gate split, as tools/deploy.py judges it.
+
+Each cell is a deploy for ONNX Runtime in a process of its own: the metric of PyTorch, of the deployment, and for fp16
+that of the graph with every fp16 result rounded to fp16, which ONNX Runtime's CPU provider by itself does not do.
+Super-resolution, which has no gate split, is judged on its own data set.
+
+    python benchmarks/precision_gates.py --page docs/measured/precision.md
+
+The script may be interrupted: cells are kept in --state and done once. Exit code 3 where a gate is missed.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
+
+from matrix import all_passed, run_cells
+from measured import machine, sources, state_of, write_page
+
+from pipeline.deploy_target import deploy_target
+from pipeline.deploying import make_deployment
+from zoo.config import load_config
+
+PRECISIONS = ("fp16", "int8")
+CODE = ("configs", "rewriters", "zoo/weights", "zoo/models", "pipeline/precision", "pipeline/precision_step.py")
+MEGABYTE = 1e6
+DTYPES = ("float32", "float16", "int8")
+
+
+def main() -> int:
+    """Print and write the table; 3 where a gate is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="models whose name has one of these")
+    parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/precision_gates.json")
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--cell", nargs=2, metavar=("CONFIG", "PRECISION"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.cell:
+        warnings.simplefilter("ignore")
+        print(json.dumps(_cell(*args.cell)))
+        return 0
+    configs = sorted(
+        str(path.relative_to(ROOT))
+        for ending in ("digits", "photographs")
+        for path in (ROOT / "configs").rglob(f"*_{ending}.py")
+        if path.parent.name != "_base_" and (not args.only or any(word in path.stem for word in args.only))
+    )
+    state = state_of(args.state, sources(*CODE), "torch", "onnx", "onnxruntime")
+    cells = [(config, precision) for config in configs for precision in PRECISIONS]
+    run_cells(__file__, cells, state, args.state)
+    content = table(state)
+    print(content)
+    if args.page:
+        intro = (
+            "The main metric (points, or dB for super-resolution) of each shipped model in fp16 and int8 for ONNX "
+            "Runtime, the difference to PyTorch, and the gate. ONNX Runtime's CPU provider computes fp16 in fp32, so "
+            "fp16 is also judged with every result rounded to fp16. Layers are convolutions and products of matrices, "
+            "of the file and as ONNX Runtime ran them.\n\n" + machine("torch", "onnx", "onnxruntime")
+        )
+        write_page(args.page, "fp16 and int8 against PyTorch", intro, "benchmarks/precision_gates.py", content)
+    return 0 if all_passed(cells, state) else 3
+
+
+def table(state: dict[str, Any]) -> str:
+    """One line for each cell that is done."""
+    lines = [
+        "| model | precision | metric | PyTorch | deployment | rounded | gate | layers of the file | as run | MB | |",
+        "|---" * 11 + "|",
+    ]
+    for key, cell in state.items():
+        if not isinstance(cell, dict):
+            continue
+        config, precision = key.split(" | ")
+        name = Path(config).stem
+        if "figures" not in cell:
+            lines.append(f"| {name} | {precision} |{' |' * 8} {cell['reason']} |")
+            continue
+        found = cell["figures"]
+        differences = [f"{figure['value'] - figure['reference']:+.3f}" for figure in found] + [""]
+        counts = [_counts(cell[side]) for side in ("stored", "computed")]
+        lines.append(
+            f"| {name} | {precision} | {found[0]['name'].rpartition('/')[2]} | {found[0]['reference']:.2f} | "
+            f"{differences[0]} | {differences[1]} | {found[0]['gate']:g} | {counts[0]} | {counts[1]} | "
+            f"{cell['megabytes']:.2f} | {cell['verdict']} |"
+        )
+    return "\n".join(lines)
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{counts[dtype]} {dtype}" for dtype in DTYPES if counts.get(dtype))
+
+
+def _cell(config: str, precision: str) -> dict[str, Any]:
+    """One deploy; a missed gate is a result, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = deploy_target(load_config(config), precision=precision)
+        deployed = make_deployment(config, target, work_dir=folder, allow_parity_failure=True)
+        record, nodes = deployed.record.to_dict(), deployed.deployment.manifest.precision["nodes"]
+        size = (deployed.place / "model.onnx").stat().st_size / MEGABYTE
+    if isinstance(record["metric"], str):
+        return {"verdict": "failed", "reason": record["metric"]}
+    return {
+        "verdict": "passed" if all(figure["passed"] for figure in record["metric"]) else "missed",
+        "reason": "; ".join(record["failures"]),
+        "figures": record["metric"],
+        "stored": nodes["stored"],
+        "computed": nodes["computed"],
+        "megabytes": size,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

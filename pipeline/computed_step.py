@@ -1,0 +1,48 @@
+"""What the built graph really computes in: counted, never taken from what was asked for."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import onnx
+from numpy.typing import NDArray
+
+from backends.onnxruntime.computed import computed
+from backends.tensorrt.engine_record import EngineRecord
+from pipeline.describe import ONNX_FILE
+from rewriters.export_onnx import tensor_spec
+from zoo.errors import ExportError
+from zoo.input_specs import IMAGES
+from zoo.target import Target
+
+
+def computed_dtypes(
+    target: Target, folder: Path, engine: EngineRecord | None, arrays: Mapping[str, NDArray[Any]]
+) -> Mapping[str, int] | None:
+    """Kernels of ONNX Runtime, or layers of the engine, by dtype; None for fp32 on ONNX Runtime.
+
+    `arrays`: the deployment's inputs by name, for one run. Raises ExportError where int8 was asked for and ONNX Runtime
+    computes nothing in it. Its CPU provider has few fp16 kernels and computes in fp32 between casts: that is recorded,
+    and no error.
+    """
+    if engine is not None:
+        return engine.layers
+    if target.precision == "fp32":
+        return None
+    path = folder / ONNX_FILE
+    counts = computed(path, _fitting(path, arrays), target.device)
+    if target.precision == "int8" and not counts.get("int8"):
+        raise ExportError(
+            f"{path}: precision int8 was asked for, and ONNX Runtime computes nothing in int8 ({dict(counts)}); see "
+            "what keeps it in fp32: export.precision in the config"
+        )
+    return counts
+
+
+def _fitting(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays as the file takes them: in its dtypes, and of the size of one window where it is the model of one."""
+    specs = [tensor_spec(value) for value in onnx.load(path).graph.input]
+    fitting = {spec.name: arrays[spec.name].astype(spec.dtype) for spec in specs if spec.name in arrays}
+    sides = next(spec for spec in specs if spec.name == IMAGES.name).shape[2:]
+    height, width = (side if isinstance(side, int) else None for side in sides)
+    return fitting | {IMAGES.name: fitting[IMAGES.name][..., :height, :width]}

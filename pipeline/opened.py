@@ -1,0 +1,56 @@
+"""A deployment as far as it can run here: by its own backend, or by what stands in for a proof."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import onnx
+
+from backends import Deployment, load
+from backends.loading import load_graph
+from backends.tensorrt.running import can_run
+from pipeline.describe import ONNX_FILE
+from pipeline.plugin_runner import plugin_deployment
+from rewriters.precision.rounded import rounded
+from zoo.manifest import Manifest
+
+BY_REFERENCE = (
+    "Plugin nodes were run by their reference implementations in numpy, what is before them by ONNX Runtime; no engine "
+    "has run this file."
+)
+BY_ONNXRUNTIME = (
+    "No engine has run: {reason}. All figures are of the very same graph, run by ONNX Runtime on the CPU: they say "
+    "that the graph is the model, and nothing of what the engine computes."
+)
+ROUNDED = " Every fp16 result was rounded to fp16, which ONNX Runtime's CPU provider by itself does not do."
+
+
+@dataclass(frozen=True)
+class Opened:
+    """``note``: what ran in place of the deployment's own backend; None where that ran itself."""
+
+    deployment: Deployment
+    note: str | None = None
+
+
+def open_deployment(folder: Path) -> Opened:
+    """Plugin nodes are run by their reference, engines that cannot run here by ONNX Runtime, all else by `load`."""
+    manifest = Manifest.read(folder)
+    if manifest.output_level == "plugin":
+        return Opened(plugin_deployment(folder), BY_REFERENCE)
+    if manifest.backend.startswith("tensorrt"):
+        reason = can_run(manifest.backend, manifest.provider or "cuda:0")
+        if reason is not None:
+            note = BY_ONNXRUNTIME.format(reason=reason)
+            if manifest.precision["stored"] == "fp16":
+                return Opened(rounded_deployment(folder), note + ROUNDED)
+            return Opened(load_graph(folder), note)
+    return Opened(load(folder))
+
+
+def rounded_deployment(folder: Path) -> Deployment:
+    """An fp16 deployment as fp16 kernels compute it, by ONNX Runtime on the CPU: see rewriters.precision.rounded."""
+    with TemporaryDirectory(prefix="zooport-rounded-") as scratch:
+        path = Path(scratch) / ONNX_FILE
+        onnx.save(rounded(onnx.load(folder / ONNX_FILE)), path)
+        return load_graph(folder, path)

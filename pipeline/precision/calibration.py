@@ -1,0 +1,92 @@
+"""The tensors that ranges and overflows are measured on: pictures of the training split, never of val or gate."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.images import NamedImage, read_image
+from pipeline.job import Job
+from pipeline.parity.graph_inputs import stacked
+from pipeline.pictures import misfit
+from zoo.datasets import build_dataset
+from zoo.datasets.evaluation_dataset import INPUTS
+from zoo.datasets.image_folder import SUFFIXES
+from zoo.errors import InputError
+from zoo.preprocess import Preprocess
+
+Arrays = dict[str, NDArray[Any]]
+SECTION = "calibration_dataset"
+
+
+def feeds(
+    job: Job,
+    count: int,
+    *,
+    pictures: Sequence[str | Path] = (),
+    defaults: Mapping[str, int] | None = None,
+) -> list[Arrays]:
+    """The graph's inputs by name, of `count` calibration pictures, or of as many as there are.
+
+    `pictures`: files, and folders of them, in the place of the config's `calibration_dataset`. `defaults`: whole
+    numbers for inputs that a picture does not have, such as the scale. Each feed is a batch of the smallest size that
+    the target takes, at its preferred height and width. Raises InputError where the config names no pictures and none
+    are given, and for one that cannot be read or does not fit.
+    """
+    target = job.target
+    found = _given(job, pictures, count) if pictures else _of_config(job, count)
+    size, batch = (target.height.opt, target.width.opt), target.batch.min
+    made: list[Arrays] = []
+    for start in range(0, len(found), batch):
+        chosen = [found[(start + offset) % len(found)] for offset in range(batch)]  # the last batch is filled up
+        given = stacked([image for image, _ in chosen], size, job.preprocess, image_sizes=target.image_sizes)
+        numbers = {**(defaults or {}), **chosen[0][1]}
+        made.append({**given.arrays, **{name: np.array([value], np.int64) for name, value in numbers.items()}})
+    return made
+
+
+def check_calibration(job: Job) -> None:
+    """Raises InputError where there are no pictures to calibrate on; known before the long work."""
+    if not job.calibration and SECTION not in job.config:
+        raise InputError(
+            f"config {job.config.filename}: precision {job.target.precision} needs calibration pictures, and there is "
+            f'no "{SECTION}"; add {SECTION}=dict(type="ImageFolder", root=...) with pictures of the training set, or '
+            "give --calibration-image"
+        )
+
+
+Found = list[tuple[NamedImage, Mapping[str, int]]]
+
+
+def _of_config(job: Job, count: int) -> Found:
+    check_calibration(job)
+    section = job.config[SECTION]
+    dataset = build_dataset(section.to_dict(), job.task)
+    items = (dataset.picture(index) for index in range(min(count, len(dataset))))
+    return [(NamedImage(Path(item["path"]).name, item["image"]), item.get(INPUTS, {})) for item in items]
+
+
+def _given(job: Job, places: Sequence[str | Path], count: int) -> Found:
+    preprocess = Preprocess.from_dict(job.preprocess)
+    found: Found = []
+    for path in _files(places):
+        if len(found) == count:
+            break
+        image = read_image(path)
+        if fault := misfit(image, preprocess, job.target):
+            raise InputError(f"calibration image {path}: {fault}; leave it out, or give wider --dynamic bounds")
+        found.append((image, {}))
+    return found
+
+
+def _files(places: Sequence[str | Path]) -> Iterator[Path]:
+    for place in map(Path, places):
+        if not place.is_dir():
+            yield place
+            continue
+        inside = sorted(path for path in place.iterdir() if path.suffix.lower() in SUFFIXES)
+        if not inside:
+            raise InputError(f"calibration folder {place}: no images, expected one or more of {', '.join(SUFFIXES)}")
+        yield from inside

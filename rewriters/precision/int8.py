@@ -1,0 +1,169 @@
+"""int8 as explicit Q/DQ nodes, placed by ONNX Runtime's quantiser: symmetric, weights per channel, zero points 0."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnxruntime.quantization import QDQQuantizer, QuantType, TensorsData
+
+from rewriters.graph.drop_unused import drop_unused
+from rewriters.graph.module_paths import module_path
+from rewriters.graph.opset import opset_of
+from rewriters.graph.value_types import value_types
+from rewriters.graph_rewriters.fold_constants import fold_constants
+from rewriters.graph_rewriters.keep_metadata import keep_metadata
+from rewriters.precision.library_messages import library_messages
+from rewriters.precision.modules import nodes_of_modules
+from rewriters.precision.qdq_forms import DEQUANTIZE, free_activations, own_pairs
+from rewriters.precision.quantized_part import (
+    BETWEEN,
+    LAYERS,
+    activations,
+    between_layers,
+    layers_of,
+    without_negatives,
+)
+from rewriters.precision.report import PrecisionReport, computing_nodes
+from rewriters.precision.sort_nodes import sort_nodes
+from rewriters.precision.value_ranges import value_ranges
+from zoo.errors import ExportError
+from zoo.precision_options import PrecisionOptions
+
+PRECISION = "int8"
+LEAST_OPSET = 13  # the first whose QuantizeLinear has an axis
+STEPS = 127  # of a symmetric int8, on each side of zero
+LIBRARY_OPTIONS: Mapping[str, Any] = {
+    "ActivationSymmetric": True,
+    "WeightSymmetric": True,
+    "QuantizeBias": False,  # TensorRT takes float biases alone; ONNX Runtime makes int32 of them when it loads the file
+}
+
+
+def to_int8(
+    model: onnx.ModelProto, options: PrecisionOptions, feeds: Sequence[Mapping[str, NDArray[Any]]]
+) -> tuple[onnx.ModelProto, PrecisionReport]:
+    """A graph whose networks compute in int8, with the same inputs and outputs, and what was done. `model` stays.
+
+    `feeds`: the graph's inputs by name, of calibration pictures. Every zero point is 0. A tensor that is never negative
+    is stored as uint8 with the scale of int8, because ONNX Runtime fuses Relu with that alone: TensorRT reads it as
+    int8, and up to the calibrated largest value, 127 steps, both are the same; above it TensorRT saturates at once,
+    ONNX Runtime at twice the value.
+
+    Raises ExportError where `options.keep_fp32` names no module of the graph, where ONNX Runtime does not run it, where
+    the quantiser leaves out a layer, and where nothing would compute in int8.
+    """
+    if not feeds:
+        raise ExportError("int8: got no calibration pictures, and ranges are taken from them; give one or more")
+    if opset_of(model) < LEAST_OPSET:
+        raise ExportError(f"int8: the graph has opset {opset_of(model)}, expected {LEAST_OPSET} or later: export anew")
+    source, _ = fold_constants(_copy(model))
+    _name_nodes(source)
+    kept = nodes_of_modules(source, options.keep_fp32)
+    layers = layers_of(source, kept)
+    if not layers:
+        raise ExportError(
+            "int8: nothing would compute in int8: no layer with constant weights in the main graph, or keep_fp32 keeps "
+            "all of them; deploy with precision fp32"
+        )
+    chosen = sorted({*layers, *between_layers(source, layers, kept)})
+    names = activations(source, chosen, value_types(source))
+    with library_messages() as messages:
+        ranges = value_ranges(source, names, feeds, options.calibration_method)
+        made = _quantized(source, [source.graph.node[place].name for place in chosen], ranges)
+    free_activations(made)
+    own_pairs(made, {source.graph.node[place].name for place in chosen})
+    drop_unused(made)
+    _restore(made, source)
+    _check_layers(made, [source.graph.node[place].name for place in layers])
+    reasons = {place: f'kept by keep_fp32 "{pattern}"' for place, pattern in kept.items()}
+    reasons |= {
+        place: "its weights are computed"
+        for place, node in enumerate(source.graph.node)
+        if node.op_type in LAYERS and place not in layers and place not in kept
+    }
+    words = tuple((_label(source.graph.node[place]), reason) for place, reason in sorted(reasons.items()))
+    report = PrecisionReport(
+        PRECISION,
+        computing_nodes(made),
+        tuple(entry for entry, place in zip(words, sorted(reasons), strict=True) if _is_layer(source, place)),
+        tuple(dict.fromkeys(messages)),
+    )
+    return made, report
+
+
+def _quantized(source: onnx.ModelProto, names: Sequence[str], ranges: TensorsData) -> onnx.ModelProto:
+    unsigned = without_negatives(source)
+    scales = {
+        name: [{"quant_type": QuantType.QUInt8, "scale": _scale(ranges[name]), "zero_point": np.array(0, np.uint8)}]
+        for name in ranges.keys()  # noqa: SIM118 - no mapping
+        if name in unsigned
+    }
+    quantizer = QDQQuantizer(
+        _copy(source),
+        per_channel=True,
+        reduce_range=False,
+        weight_qType=QuantType.QInt8,
+        activation_qType=QuantType.QInt8,
+        tensors_range=ranges,
+        nodes_to_quantize=list(names),
+        nodes_to_exclude=[],
+        op_types_to_quantize=[*LAYERS, *BETWEEN],
+        extra_options={**LIBRARY_OPTIONS, "TensorQuantOverrides": scales},
+    )
+    made: onnx.ModelProto = quantizer.quantize_model()
+    sort_nodes(made)
+    return made
+
+
+def _scale(found: Any) -> NDArray[np.float32]:
+    """Of a tensor without negative numbers; 1 where it is zero on all pictures."""
+    largest = float(np.max(found.range_value[1]))
+    return np.array(largest / STEPS if largest > 0 else 1, np.float32)
+
+
+def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    return copy
+
+
+def _name_nodes(model: onnx.ModelProto) -> None:
+    """The library chooses nodes by their names: each gets one of its own, where it has none."""
+    taken: set[str] = set()
+    for place, node in enumerate(model.graph.node):
+        if not node.name or node.name in taken:
+            node.name = f"{node.op_type}_{place}"
+        taken.add(node.name)
+
+
+def _restore(made: onnx.ModelProto, source: onnx.ModelProto) -> None:
+    """What the library adds and forgets: shapes that it inferred, metadata, the module of each pair's tensor."""
+    declared = {value.name for value in source.graph.value_info}
+    values = [value for value in made.graph.value_info if value.name in declared]
+    del made.graph.value_info[:]
+    made.graph.value_info.extend(values)
+    keep_metadata(made, source)
+
+
+def _check_layers(made: onnx.ModelProto, names: Sequence[str]) -> None:
+    """Raises ExportError for a layer that the quantiser has silently left in fp32."""
+    quantized = {name for node in made.graph.node if node.op_type == DEQUANTIZE for name in node.output}
+    nodes = {node.name: node for node in made.graph.node}
+    left = [name for name in names if name not in nodes or not quantized.issuperset(nodes[name].input[:2])]
+    if left:
+        first = _label(nodes[left[0]]) if left[0] in nodes else left[0]
+        raise ExportError(
+            f"int8: ONNX Runtime's quantiser left {len(left)} of {len(names)} layers in fp32, the first is {first}; "
+            "name its module in keep_fp32 if it shall stay so"
+        )
+
+
+def _is_layer(model: onnx.ModelProto, place: int) -> bool:
+    return model.graph.node[place].op_type in LAYERS
+
+
+def _label(node: onnx.NodeProto) -> str:
+    path = module_path(node)
+    return f"{node.op_type} {node.name}" + (f" of {path}" if path else "")

@@ -1,0 +1,114 @@
+"""What stays in fp32 by default, and why: all but the networks, and islands within them.
+
+fp16 is for networks: the layers with weights (Conv, Gemm, MatMul ...) and what lies between two of them. What is
+computed of the last layer's results is in fp32: logits, scores, boxes, their decoding, the order of scores, NMS.
+Neighbours in fp16 are 0.05 to 0.1 % apart: enough for an activation, and a pixel at 1024. So box decoding need not be
+known by its operators, which are Mul and Add like any others: it leads to outputs and to decisions, and to no layer.
+
+In a detector of two stages boxes do lead to layers, by the pooling of features in them. There the way is cut: a value
+leads to a layer through the features of a RoIAlign, not through its boxes; through the picture of a GridSample, not
+its grid; never through a TopK or a NonMaxSuppression. Nor through a Loop or an If, the forms which these operators have
+for TensorRT: they stay in fp32 with all that is within, as do plugins.
+
+What makes the first layer's input (colours, mean and std) stays in fp32, too: it is read at full precision elsewhere
+(the picture that super-resolution adds details to), and costs little, of three channels.
+"""
+
+from collections.abc import Set as AbstractSet
+
+import onnx
+from onnx import TensorProto
+
+from rewriters.graph.opset import STANDARD
+from rewriters.graph.scopes import captured, subgraphs
+from rewriters.graph.value_types import value_types
+from rewriters.precision.layers import LAYERS
+
+PLACES = "places in an image: above 2048 fp16 knows even numbers only"
+ORDER = "an order: in fp16 many scores are equal"
+SUMS = "a sum that grows with the size"
+RANGE = "leaves the range of fp16 soon"
+STATISTICS = "statistics of a normalisation: squares, and what is divided by them"
+QUANTIZED = "int8 is calibrated for fp32"
+OUTSIDE = "outside the networks: before the first layer, or after the last one"
+WITHIN = "branches, loops and custom operators stay as they are"
+
+ISLANDS: dict[str, str] = {
+    **dict.fromkeys(("AffineGrid", "Ceil", "Cos", "DeformConv", "Floor", "GridSample", "MaxRoiPool"), PLACES),
+    **dict.fromkeys(("NonMaxSuppression", "RoiAlign", "Round", "Sin"), PLACES),
+    "TopK": ORDER,
+    **dict.fromkeys(("CumSum", "GlobalAveragePool", "GlobalLpPool", "LpPool", "ReduceL1", "ReduceSum"), SUMS),
+    **dict.fromkeys(("Exp", "Log", "LogSoftmax", "Pow", "ReduceLogSum", "ReduceLogSumExp", "ReduceProd"), RANGE),
+    **dict.fromkeys(("Softmax", "Softplus"), RANGE),
+    **dict.fromkeys(("GroupNormalization", "InstanceNormalization", "LayerNormalization"), STATISTICS),
+    **dict.fromkeys(("LpNormalization", "LRN", "MeanVarianceNormalization", "RMSNormalization"), STATISTICS),
+    **dict.fromkeys(("ReduceL2", "ReduceMean", "ReduceSumSquare", "Reciprocal", "Sqrt"), STATISTICS),
+    **dict.fromkeys(("DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"), QUANTIZED),
+}
+"""Operators that stay in fp32 within a network, too."""
+DECISIONS = ("AffineGrid", "Ceil", "Cos", "CumSum", "Floor", "NonMaxSuppression", "Round", "Sin", "TopK")
+"""What leads through them leads to no layer."""
+FEATURES = {"DeformConv": (0, 1, 3, 4), "GridSample": (0,), "MaxRoiPool": (0,), "Resize": (0,), "RoiAlign": (0,)}
+"""The inputs of an operator that are no places; of others, all."""
+
+
+def islands(model: onnx.ModelProto, *, everywhere: bool = False) -> dict[int, str]:
+    """The places in `model.graph.node` of what stays in fp32 -> why. Constants must be folded: they are no nodes here.
+
+    `everywhere`: outside the networks as well, what is no island is left out.
+    """
+    inside = range(len(model.graph.node)) if everywhere else networks(model)
+    constants = {tensor.name for tensor in model.graph.initializer}
+    found = {}
+    for place, node in enumerate(model.graph.node):
+        if place not in inside:
+            found[place] = OUTSIDE
+        elif reason := _reason(node, constants):
+            found[place] = reason
+    return found
+
+
+def networks(model: onnx.ModelProto) -> set[int]:
+    """The places of layers, and of all that lies between two of them."""
+    kinds = {name: kind.tensor_type.elem_type for name, kind in value_types(model).items()}
+    floats = {name for name, kind in kinds.items() if kind in (TensorProto.FLOAT, TensorProto.FLOAT16)}
+    constants = {tensor.name for tensor in model.graph.initializer}
+    nodes = model.graph.node
+    computed = set[str]()  # of a layer's result
+    behind = []
+    for node in nodes:
+        behind.append(_is_layer(node, constants) or not computed.isdisjoint([*node.input, *captured(node)]))
+        if behind[-1]:
+            computed.update(floats.intersection(node.output))
+    leading = set[str]()  # to a layer
+    found = set()
+    for place, node in reversed(list(enumerate(nodes))):
+        layer = _is_layer(node, constants)
+        if layer or not leading.isdisjoint(node.output):
+            leading.update(floats.intersection(_passed(node)))
+            if behind[place]:
+                found.add(place)
+    return found
+
+
+def _is_layer(node: onnx.NodeProto, constants: AbstractSet[str]) -> bool:
+    """With weights: a product of two computed matrices may be one of places, or of an interpolation."""
+    return node.domain in STANDARD and node.op_type in LAYERS and not constants.isdisjoint(node.input)
+
+
+def _passed(node: onnx.NodeProto) -> list[str]:
+    """The inputs from which a value goes on into the outputs."""
+    if node.op_type in DECISIONS or node.domain not in STANDARD or any(subgraphs(node)):
+        return []
+    places = FEATURES.get(node.op_type, range(len(node.input)))
+    return [node.input[place] for place in places if place < len(node.input)]
+
+
+def _reason(node: onnx.NodeProto, constants: AbstractSet[str]) -> str:
+    if node.domain not in STANDARD or any(subgraphs(node)):
+        return WITHIN
+    if node.op_type == "Mul" and node.input[0] == node.input[1]:  # a square
+        return STATISTICS
+    if node.op_type == "Div" and node.input[1] not in constants:
+        return STATISTICS
+    return ISLANDS.get(node.op_type, "")

@@ -1,0 +1,94 @@
+"""Where a QuantizeLinear and its DequantizeLinear stand, so that ONNX Runtime and TensorRT both fuse them."""
+
+from collections import defaultdict
+from collections.abc import Collection
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
+ABSORBED = ("Relu",)
+
+
+def free_activations(model: onnx.ModelProto) -> int:
+    """Take out, in place, the pair between a layer and the Relu that alone reads it, where another follows the Relu.
+
+    A layer, its Relu and one QuantizeLinear are one kernel on both backends; a pair between them costs a kernel each,
+    and half of int8's steps, which would go to what the Relu drops. The number of pairs that were taken out.
+    """
+    graph = model.graph
+    readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
+    made = {name: node for node in graph.node for name in node.output}
+    for node in graph.node:
+        for name in node.input:
+            readers[name].append(node)
+    ends = {value.name for value in graph.output}
+    dropped: set[int] = set()
+    for node in graph.node:
+        if node.op_type not in ABSORBED or any(reader.op_type != QUANTIZE for reader in readers[node.output[0]]):
+            continue
+        dequantize = made.get(node.input[0])
+        if dequantize is None or dequantize.op_type != DEQUANTIZE or len(readers[node.input[0]]) > 1:
+            continue
+        quantize = made.get(dequantize.input[0])
+        if quantize is None or len(readers[quantize.input[0]]) > 1 or ends & {quantize.input[0], node.input[0]}:
+            continue
+        node.input[0] = quantize.input[0]
+        dropped |= {id(quantize), id(dequantize)}
+    kept = [node for node in graph.node if id(node) not in dropped]
+    del graph.node[:]
+    graph.node.extend(kept)
+    return len(dropped) // 2
+
+
+def own_pairs(model: onnx.ModelProto, quantized: Collection[str]) -> int:
+    """Give each quantised reader of a tensor with negative numbers a pair of its own, in place; how many were made.
+
+    ONNX Runtime computes on uint8, and makes it of an int8 tensor only where one DequantizeLinear reads it. Pairs that
+    are equal it merges again, so each has the next float32 as its scale: no number changes its step. Other readers get
+    the floats as they are, and the layer that makes the tensor gives floats: ONNX Runtime computes it in fp32, TensorRT
+    does not need to. `quantized`: the names of the nodes that read int8.
+    """
+    graph = model.graph
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    makers = {name: node for node in graph.node for name in node.output}
+    readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
+    for node in graph.node:
+        for name in dict.fromkeys(node.input):
+            readers[name].append(node)
+    ends = {value.name for value in graph.output}
+    added: dict[int, list[onnx.NodeProto]] = defaultdict(list)
+    for node in graph.node:
+        source = makers.get(node.input[0]) if node.op_type == DEQUANTIZE else None
+        if source is None or tensors[node.input[2]].data_type != onnx.TensorProto.INT8 or node.output[0] in ends:
+            continue
+        around = readers[node.output[0]]
+        if len(around) == 1:
+            continue
+        scale = numpy_helper.to_array(tensors[node.input[1]])
+        for reader in around:
+            name = source.input[0]
+            if reader.name in quantized:
+                name = f"{node.output[0]}_{len(graph.initializer)}"
+                graph.initializer.append(numpy_helper.from_array(scale, f"{name}_scale"))
+                added[id(reader)] += [
+                    onnx.helper.make_node(kind, [read, f"{name}_scale", node.input[2]], [made], made)
+                    for kind, read, made in (
+                        (QUANTIZE, source.input[0], f"{name}_q"),
+                        (DEQUANTIZE, f"{name}_q", name),
+                    )
+                ]
+                scale = np.nextafter(scale, np.float32(np.inf))
+            reader.input[:] = [name if read == node.output[0] else read for read in reader.input]
+    nodes = [_copied(item) for node in graph.node for item in (*added.get(id(node), ()), node)]
+    count = (len(nodes) - len(graph.node)) // 2
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return count
+
+
+def _copied(node: onnx.NodeProto) -> onnx.NodeProto:
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    return copy

@@ -1,0 +1,91 @@
+"""Which nodes of a graph compute in int8: the networks' layers, and what lies between two of them."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+import onnx
+
+from rewriters.graph.opset import STANDARD
+
+LAYERS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+"""Products with weights, where those are constant."""
+BETWEEN = ("Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool", "Relu", "Resize")
+"""What ONNX Runtime computes on int8 without a detour through floats, where all that it reads is int8.
+
+Never what follows the last layer: a detector's decoding, its NMS and its RoIAlign, a softmax.
+"""
+NOT_NEGATIVE = ("Relu", "Sigmoid")
+KEEPS_SIGN = ("Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool", "Relu")
+"""What gives no negative number where it reads none. Of Resize two of the three methods do."""
+
+
+def layers_of(model: onnx.ModelProto, kept: Collection[int]) -> list[int]:
+    """The places of the layers that int8 is for: of the main graph, with constant weights, not `kept`."""
+    weights = {tensor.name for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.FLOAT}
+    return [
+        place
+        for place, node in enumerate(model.graph.node)
+        if node.op_type in LAYERS and node.domain in STANDARD and place not in kept and node.input[1] in weights
+    ]
+
+
+def between_layers(model: onnx.ModelProto, layers: Collection[int], kept: Collection[int]) -> list[int]:
+    """The places of the nodes that read what layers give, through such nodes alone, and that another layer reads.
+
+    Without those whose result has negative numbers and several readers: ONNX Runtime would leave all of them in fp32,
+    as it does where a feature pyramid adds.
+    """
+    nodes = model.graph.node
+    unsigned, times = without_negatives(model), Counter(name for node in nodes for name in node.input)
+    constants = {tensor.name for tensor in model.graph.initializer}
+    made: set[str] = set()
+    behind: set[int] = set()
+    for place, node in enumerate(nodes):
+        if place in layers:
+            made.update(node.output)
+        elif node.op_type in BETWEEN and node.domain in STANDARD and place not in kept:
+            data = [name for name in _data(node) if name not in constants]
+            fusable = node.output[0] in unsigned or times[node.output[0]] == 1
+            if fusable and len(data) == len(_data(node)) and made.issuperset(data):
+                behind.add(place)
+                made.update(node.output)
+    read: set[str] = set()
+    found: list[int] = []
+    for place in reversed(range(len(nodes))):
+        if place in layers:
+            read.add(nodes[place].input[0])
+        elif place in behind and not read.isdisjoint(nodes[place].output):
+            found.append(place)
+            read.update(_data(nodes[place]))
+    return sorted(found)
+
+
+def activations(model: onnx.ModelProto, places: Collection[int], types: Mapping[str, onnx.TypeProto]) -> list[str]:
+    """The float32 tensors that these nodes read and give, without constants, in the order of the graph."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    nodes = model.graph.node
+    names = [name for place in sorted(places) for name in (*_data(nodes[place]), *nodes[place].output[:1])]
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if name not in constants and name in types and types[name].tensor_type.elem_type == onnx.TensorProto.FLOAT
+    ]
+
+
+def without_negatives(model: onnx.ModelProto) -> set[str]:
+    """The tensors that hold no negative number, whatever the input is."""
+    found: set[str] = set()
+    for node in model.graph.node:
+        keeps = node.op_type in KEEPS_SIGN or (node.op_type == "Resize" and _mode(node) in ("linear", "nearest"))
+        if node.op_type in NOT_NEGATIVE or (keeps and found.issuperset(_data(node))):
+            found.update(node.output)
+    return found
+
+
+def _data(node: onnx.NodeProto) -> list[str]:
+    """The inputs that are computed with; those behind the first of Resize are sizes, of a layer weights."""
+    return list(node.input) if node.op_type in ("Add", "Concat") else list(node.input[:1])
+
+
+def _mode(node: onnx.NodeProto) -> str:
+    return next((attribute.s.decode() for attribute in node.attribute if attribute.name == "mode"), "nearest")

@@ -1,0 +1,140 @@
+"""What becomes of a build whose process dies, hangs or is interrupted. It is a stand-in: the library is not needed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from backends.tensorrt import build
+from backends.tensorrt.refused import EngineRefusedError
+from tests.backends.tensorrt.graphs import AXES, IMAGES, convolution
+from zoo.engine_options import EngineOptions
+from zoo.errors import BackendUnavailableError, ExportError, InputError
+
+ROOT = Path(__file__).resolve().parents[3]
+PATIENCE = 60  # seconds
+
+Build = Callable[..., None]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
+    """run(code, options ...): a build whose process runs this code. What a failed one leaves is checked."""
+
+    def start(code: str, **options: int) -> None:
+        monkeypatch.setattr(build, "COMMAND", (sys.executable, "-c", code))
+        onnx = convolution(tmp_path / "model.onnx")
+        plan = tmp_path / "model.engine"
+        plan.write_bytes(b"the engine before")
+        try:
+            build.build_engine(onnx, plan, "tensorrt-rtx", EngineOptions(**options), [IMAGES], AXES)  # type: ignore[arg-type]
+        finally:
+            assert plan.read_bytes() == b"the engine before"
+            assert {path.name for path in tmp_path.iterdir()} - {"pid"} == {"model.engine", "model.onnx"}
+
+    return start
+
+
+def ended(pid: int) -> bool:
+    """Whether the process is gone, or only its exit status is left."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT"])
+def test_a_native_abort_is_one_line(run: Build, name: str) -> None:
+    code = f"import os, signal; print('terminate called', flush=True); os.kill(os.getpid(), signal.{name})"
+    with pytest.raises(EngineRefusedError) as raised:
+        run(code)
+    assert raised.value.reason == f"its native code failed with {name}; the last it said: terminate called"
+
+
+def test_a_killed_process(run: Build) -> None:
+    with pytest.raises(ExportError, match="model.onnx was killed, most likely because the machine ran out of memory;"):
+        run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+
+
+def test_a_process_without_an_answer(run: Build) -> None:
+    with pytest.raises(ExportError, match="ended with exit status 1 and no engine; the last it said: ValueError: x"):
+        run("raise ValueError('x')")
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        ('{"fault": "input", "message": "no room"}', InputError, "no room"),
+        ('{"fault": "unavailable", "message": "no GPU"}', BackendUnavailableError, "no GPU"),
+        ('{"fault": "memory"}', ExportError, "ran out of the machine.s memory; close other programs"),
+    ],
+)
+def test_each_fault_has_its_class(run: Build, answer: str, error: type[Exception], message: str) -> None:
+    code = f"import json, sys; open(json.load(sys.stdin)['answer'], 'w').write({answer!r})"
+    with pytest.raises(error, match=message):
+        run(code, memory_limit_mib=300)
+
+
+def test_at_the_memory_limit_it_is_ended(run: Build) -> None:
+    code = "import time; held = bytearray(b'x') * (300 << 20); time.sleep(60)"
+    with pytest.raises(ExportError, match="took more than 200 MiB of memory and was ended; raise the engine option"):
+        run(code, memory_limit_mib=200)
+
+
+def test_at_the_time_limit_it_is_ended_with_all_that_it_started(run: Build, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    code = (
+        "import subprocess, sys, time; child = subprocess.Popen(['sleep', '60']); "
+        f"open({str(pid)!r}, 'w').write(str(child.pid)); time.sleep(60)"
+    )
+    with pytest.raises(
+        ExportError, match="took longer than 1 s and was ended; raise the engine option timeout_seconds"
+    ):
+        run(code, timeout_seconds=1)
+    if pid.exists():  # else the machine was so slow that it did not come to that
+        wait_for(lambda: ended(int(pid.read_text())))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_the_process_ends_with_the_one_that_asked(tmp_path: Path, how: signal.Signals) -> None:
+    convolution(tmp_path / "model.onnx")
+    child = (
+        "import json, os, sys, time; from backends.tensorrt.parent_death import die_with; "
+        "die_with(json.load(sys.stdin)['parent']); open('pid.part', 'w').write(str(os.getpid())); "
+        "os.rename('pid.part', 'pid'); time.sleep(60)"
+    )
+    parent = (
+        "import sys; from backends.tensorrt import build; from zoo.engine_options import EngineOptions; "
+        "from zoo.tensor_spec import TensorSpec; "
+        f"build.COMMAND = (sys.executable, '-c', {child!r}); "
+        "build.build_engine('model.onnx', 'model.engine', 'tensorrt-rtx', EngineOptions(), "
+        "[TensorSpec('images', 'float32', (1, 3, 16, 24))], {})"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", parent],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as asking:
+        wait_for(lambda: (tmp_path / "pid").exists() or asking.poll() is not None)
+        asking.send_signal(how)
+        said = asking.communicate(timeout=PATIENCE)[1]
+    if how == signal.SIGINT:
+        assert said.rstrip().endswith("KeyboardInterrupt")
+        assert {path.name for path in tmp_path.iterdir()} == {"model.onnx", "pid"}
+    wait_for(lambda: ended(int((tmp_path / "pid").read_text())))
+    assert not (tmp_path / "model.engine").exists()

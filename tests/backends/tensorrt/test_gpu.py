@@ -1,0 +1,155 @@
+"""Engines on a GPU, for real: runs only where a CUDA device, its driver, cuda-python and TensorRT are."""
+
+import threading
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from backends.onnxruntime import OnnxRuntimeRunner
+from backends.tensorrt.library import library
+from backends.tensorrt.runner import TensorRTRunner
+from backends.tensorrt.running import can_run
+from zoo.errors import ExportError, InputError
+from zoo.target import AxisRange
+from zoo.tensor_spec import TensorSpec
+
+BACKENDS = ("tensorrt", "tensorrt-rtx")
+REASONS = {backend: can_run(backend) for backend in BACKENDS}
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(None not in REASONS.values(), reason="; ".join(f"{b}: {r}" for b, r in REASONS.items())),
+]
+X = TensorSpec("x", "float32", ("N", 3))
+Y = TensorSpec("y", "float32", ("N", 3))
+WHERE = TensorSpec("where", "int64", (2, "F"))
+AXES = {"N": AxisRange(1, 2, 4)}
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    if REASONS[request.param] is not None:
+        pytest.skip(f"{request.param}: {REASONS[request.param]}")
+    return str(request.param)
+
+
+def model(path: Path, *, finds: bool) -> Path:
+    """y = 2 x + 1; and, with `finds`, where x is not zero."""
+    nodes = [helper.make_node("Mul", ["x", "two"], ["m"]), helper.make_node("Add", ["m", "one"], ["y"])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 3])]
+    if finds:
+        nodes.append(helper.make_node("NonZero", ["x"], ["where"]))
+        outputs.append(helper.make_tensor_value_info("where", TensorProto.INT64, [2, "F"]))
+    constants = [helper.make_tensor(name, TensorProto.FLOAT, [], [n]) for name, n in (("two", 2.0), ("one", 1.0))]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3])]
+    graph = helper.make_graph(nodes, "small", inputs, outputs, constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+    return path
+
+
+def built(module: ModuleType, onnx_path: Path, plan_path: Path) -> Path:
+    """An engine with a profile for 1 to 4 rows, and one for 1. Built by the library itself: the runner is tested."""
+    logger = module.Logger(module.Logger.ERROR)
+    builder = module.Builder(logger)
+    network = builder.create_network(0)
+    parser = module.OnnxParser(network, logger)
+    assert parser.parse_from_file(str(onnx_path)), parser.get_error(0).desc()
+    config = builder.create_builder_config()
+    for least, best, most in ((1, 2, 4), (1, 1, 1)):
+        profile = builder.create_optimization_profile()
+        profile.set_shape("x", (least, 3), (best, 3), (most, 3))
+        config.add_optimization_profile(profile)
+    plan = builder.build_serialized_network(network, config)
+    assert plan is not None
+    plan_path.write_bytes(bytes(plan))
+    return plan_path
+
+
+@pytest.fixture
+def plan(backend: str, tmp_path: Path) -> Path:
+    return built(library(backend), model(tmp_path / "m.onnx", finds=False), tmp_path / "m.engine")
+
+
+def rows(count: int, first: float = 0) -> np.ndarray:
+    return np.arange(3 * count, dtype=np.float32).reshape(count, 3) + np.float32(first)
+
+
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_numpy_in_and_out(plan: Path, backend: str, cuda_graph: bool) -> None:
+    with TensorRTRunner(plan, [X], [Y], AXES, backend=backend, cuda_graph=cuda_graph) as runner:
+        for count in (2, 1, 4, 2, 3, 1):
+            np.testing.assert_allclose(runner.run({"x": rows(count, 5)})["y"], 2 * rows(count, 5) + 1, rtol=1e-6)
+        with pytest.raises(InputError, match="axis N must be 1 to 4"):
+            runner.run({"x": rows(5)})
+
+
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_torchs_tensors_on_a_stream_of_its_own(plan: Path, backend: str, cuda_graph: bool) -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("this torch has no CUDA")
+    with TensorRTRunner(plan, [X], [Y], AXES, backend=backend, cuda_graph=cuda_graph) as runner:
+        for explicit in (False, True):
+            with torch.cuda.stream(torch.cuda.Stream()):
+                for turn in range(20):
+                    x = torch.full((4, 3), -1.0, device="cuda")
+                    torch.cuda._sleep(1_000_000)  # what fills x comes late: without order, -1 would be read
+                    x.fill_(turn)
+                    stream = torch.cuda.current_stream().cuda_stream if explicit else None
+                    y = torch.from_dlpack(runner.run_device({"x": x}, stream=stream)["y"])
+                    assert (y == 2 * turn + 1).all()
+                array = runner.run_device({"x": x})["y"]
+                assert torch.equal(torch.as_tensor(array, device="cuda"), y)
+
+
+def test_threads(plan: Path, backend: str) -> None:
+    with TensorRTRunner(plan, [X], [Y], AXES, backend=backend) as runner:
+        faults: list[Any] = []
+
+        def run(first: float) -> None:
+            results = [runner.run({"x": rows(3, first)})["y"] for _ in range(50)]
+            faults.extend(result for result in results if not np.allclose(result, 2 * rows(3, first) + 1))
+
+        threads = [threading.Thread(target=run, args=(first,)) for first in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not faults
+
+
+def test_outputs_whose_shape_depends_on_the_data(tmp_path: Path) -> None:
+    if REASONS["tensorrt"] is not None:
+        pytest.skip(f"tensorrt-rtx has no NonZero; tensorrt: {REASONS['tensorrt']}")
+    plan = built(library("tensorrt"), model(tmp_path / "m.onnx", finds=True), tmp_path / "m.engine")
+    with TensorRTRunner(plan, [X], [Y, WHERE], AXES, backend="tensorrt") as runner:
+        for first in (0, 1, -3):
+            found = runner.run({"x": rows(3, first)})["where"]
+            np.testing.assert_array_equal(found, np.stack(np.nonzero(rows(3, first))))
+        assert runner.run({"x": np.zeros((2, 3), np.float32)})["where"].shape == (2, 0)
+
+
+def test_a_damaged_plan(plan: Path, backend: str) -> None:
+    content = plan.read_bytes()
+    for damaged in (b"", content[: len(content) // 2], b"x" * len(content)):
+        plan.write_bytes(damaged)
+        with pytest.raises(ExportError, match=r"m.engine: .* does not load it"):
+            TensorRTRunner(plan, [X], [Y], AXES, backend=backend)
+
+
+def test_onnx_runtimes_provider_gives_the_same(plan: Path, backend: str) -> None:
+    import onnxruntime
+
+    from backends.onnxruntime.providers import SHORT_NAMES
+
+    if SHORT_NAMES[backend] not in onnxruntime.get_available_providers():
+        pytest.skip(f"this onnxruntime has no {SHORT_NAMES[backend]}")
+    with (
+        TensorRTRunner(plan, [X], [Y], AXES, backend=backend) as ours,
+        OnnxRuntimeRunner(plan.with_name("m.onnx"), [X], [Y], AXES, provider=backend) as theirs,
+    ):
+        np.testing.assert_allclose(ours.run({"x": rows(3)})["y"], theirs.run({"x": rows(3)})["y"], rtol=1e-6)

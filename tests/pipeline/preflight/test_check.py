@@ -1,0 +1,125 @@
+"""What the preflight says: nodes with their modules, subgraphs, one line; and what explains a builder's refusal."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import onnx
+import pytest
+
+from pipeline.preflight import explain, preflight, refuse, steps
+from rewriters.graph.module_paths import MODULE
+from rewriters.graph_rewriters import rewrite_graph
+from tests.pipeline.preflight.graphs import EXAMPLES, X, graph, model, one, target_of
+from tests.rewriters.encoder_decoders import CLASSES, small_encoder_decoder
+from tests.rewriters.small_models import contract, export, fixed_target
+from zoo.errors import ExportError
+from zoo.target import AxisRange
+from zoo.tensor_spec import TensorSpec
+
+NAN = "z = NonZero (x) w = Cast <to = 1> (z) y = NonZero (w)"
+
+
+def found_twice() -> onnx.ModelProto:
+    result = model(graph(X, NAN, "int64[2, n] y"))
+    result.graph.node[0].metadata_props.add(key=MODULE, value="rpn.head")
+    return result
+
+
+def test_a_finding_has_all_nodes_in_order_with_their_modules() -> None:
+    (finding,) = preflight(found_twice(), target_of("tensorrt-rtx"))
+    assert [(node.name, node.module) for node in finding.nodes] == [("NonZero_z", "rpn.head"), ("NonZero_y", None)]
+    assert (finding.action, finding.versions, finding.row.name) == ("refuse", "1.7.1", "nonzero")
+    assert finding.to_dict()["nodes"][0] == {"name": "NonZero_z", "operator": "NonZero", "module": "rpn.head"}
+
+
+def test_subgraphs_are_searched_and_read_the_values_around_them() -> None:
+    text = """agraph (bool c, float[N, 6000] x) => (float[N, k] y) <int64[1] k = {5000}> {
+        y = If (c) <then_branch = t () => (float[N, k] u) { u, i = TopK (x, k) },
+                    else_branch = e () => (float[N, k] v) { v, j = TopK <largest = 0> (x, k) }>
+    }"""
+    (finding,) = preflight(model(text), target_of("tensorrt"))
+    assert finding.row.name == "large_topk"
+    assert [node.name for node in finding.nodes] == ["u", "v"]
+
+
+def test_findings_come_in_graph_order() -> None:
+    text = graph(X, 'a = ScatterND <reduction = "add"> (x, i, u) y = NonZero (a)', "int64[4, n] y", "")
+    text = text.replace("x)", "x, int64[1, 1] i, float[1, 3, 16, 16] u)", 1)
+    findings = preflight(model(text), target_of("tensorrt-rtx"))
+    assert [finding.row.name for finding in findings] == ["scatter_reduction", "nonzero"]
+
+
+def test_the_refusal_is_one_line_with_node_module_reason_and_cure() -> None:
+    error = refuse(preflight(found_twice(), target_of("tensorrt-rtx")))
+    assert isinstance(error, ExportError)
+    assert str(error) == (
+        'tensorrt-rtx cannot take the graph: NonZero "NonZero_z" of module rpn.head, NonZero "NonZero_y": tensorrt-rtx '
+        "has no NonZero, which a boolean index or torch.nonzero becomes (tensorrt-rtx 1.7.1; NVIDIA/TensorRT-RTX#36; "
+        "measured); write the choice with where or topk of a fixed number"
+    )
+
+
+def test_a_warning_and_a_rewrite_refuse_nothing() -> None:
+    for name in ("sort", "inner_uint8"):
+        example = EXAMPLES[name]
+        assert refuse(preflight(model(example.hit), target_of(example.backend))) is None
+
+
+def test_the_steps_of_the_findings_cure_the_graph() -> None:
+    target, before = target_of("tensorrt-rtx"), model(EXAMPLES["inner_uint8"].hit)
+    assert steps(preflight(before, target)) == ["cast_bytes_last"]
+    after, _ = rewrite_graph(before, steps(preflight(before, target)))
+    assert preflight(after, target) == ()
+
+
+def test_what_the_steps_leave_is_refused() -> None:
+    text = graph(X, "b = Cast <to = 2> (x) c = Add (b, b) y = Identity (c)", "uint8[N, 3, 16, 16] y")
+    target = target_of("tensorrt-rtx")
+    after, _ = rewrite_graph(model(text), steps(preflight(model(text), target)))
+    findings = preflight(after, target)
+    assert refuse(findings) is None
+    assert "uint8 is taken" in str(refuse(findings, rewritten=True))
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+def test_our_segformer_is_that_pattern_above_a_batch_of_one(exporter: str, tmp_path: Path) -> None:
+    target = fixed_target(64, 128, exporter=exporter, backend="tensorrt")
+    specs = [TensorSpec("logits", "float32", ("batch", CLASSES, 64, 128))]
+    export(contract(small_encoder_decoder("segformer"), "decoded"), target, tmp_path / "m.onnx", specs)
+    graph_ = onnx.load(tmp_path / "m.onnx")
+    (finding,) = preflight(graph_, target)
+    assert finding.row.name == "segformer_batch"
+    assert {node.module for node in finding.nodes} >= {"backbone.layers.0.1.0.attn.attn"}
+    assert preflight(graph_, target.with_(batch=AxisRange.fixed(1))) == ()
+
+
+class TestExplain:
+    def error(self, node: str | None, operator: str | None, reason: str) -> SimpleNamespace:
+        return SimpleNamespace(node=node, operator=operator, reason=reason)
+
+    def test_a_parsers_error_names_node_module_and_cure(self) -> None:
+        explained = explain(self.error("NonZero_z", "NonZero", "no\n plugin"), found_twice())
+        assert str(explained) == (
+            'TensorRT refuses NonZero "NonZero_z" of module rpn.head: no plugin; write the choice with where or topk '
+            "of a fixed number (NVIDIA/TensorRT-RTX#36; measured)"
+        )
+
+    def test_a_builders_error_names_the_node_in_its_text_alone(self) -> None:
+        graph_ = model(EXAMPLES["large_topk"].hit)
+        reason = "ITopKLayer TopK_y: TopK_y: K exceeds the maximum value allowed (3840)."
+        line = str(explain(self.error(None, None, reason), graph_, target_of("tensorrt-rtx")))
+        assert line.startswith('TensorRT refuses TopK "TopK_y": ITopKLayer')
+        assert "rpn_pre_nms_top_n_test" in line
+
+    def test_what_no_row_is_about_is_told_what_helps_in_general(self) -> None:
+        explained = str(explain(self.error("Relu_y", "Relu", "no"), model(one("Relu (x)")), target_of("tensorrt-rtx")))
+        assert "symbolic rewriter" in explained
+        assert "--output-level" in explained
+
+    def test_a_node_that_the_graph_has_not(self) -> None:
+        explained = explain(self.error("gone", "Det", "false"), model(one("Relu (x)")))
+        assert str(explained) == 'TensorRT refuses Det "gone": false'
+        assert (
+            str(explain(self.error(None, None, "killed"), model(one("Relu (x)"))))
+            == "TensorRT refuses the graph: killed"
+        )

@@ -1,0 +1,109 @@
+"""Deploying in fp16 and int8: the metric decides, and what was really computed is counted."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from backends import load
+from tests.tools.tiny import Run, Tiny
+from zoo.manifest import Manifest
+
+Deploy = Callable[[Sequence[str]], Run]
+
+
+def place(tiny: Tiny, name: str) -> Path:
+    return tiny.place.with_name(name)
+
+
+def lower(voc: Tiny, precision: str, *more: object) -> list[str]:
+    """Arguments for a precision, calibrated on the data set's own pictures."""
+    return voc.arguments("--precision", precision, "--calibration-image", voc.folder / "voc/JPEGImages", *more)
+
+
+@pytest.mark.parametrize("precision", ["fp16", "int8"])
+def test_a_lower_precision_is_judged_by_the_metric(deploy: Deploy, voc: Tiny, precision: str) -> None:
+    run = deploy(lower(voc, precision))
+    assert run.code == 0, run.err
+    assert "metric: segmentation/mIoU" in run.out
+    assert "on 7 images" in run.out
+    folder = place(voc, f"onnxruntime-{precision}")
+    manifest = Manifest.read(folder)
+    assert manifest.precision["stored"] == precision
+    nodes = manifest.precision["nodes"]
+    assert nodes["stored"][{"fp16": "float16", "int8": "int8"}[precision]] == 1, "the one convolution"
+    assert manifest.parity["verdict"] == "passed"
+    record = json.loads((folder / "parity.json").read_text())
+    gate = {"fp16": 0.3, "int8": 1.0}[precision]
+    assert [figure["gate"] for figure in record["metric"]] == {"fp16": [gate, gate], "int8": [gate]}[precision]
+    assert ("every fp16 result rounded to fp16: " in run.out) == (precision == "fp16")
+    assert all(figure["gate"] is None for case in record["cases"] for figure in case["findings"]["figures"])
+    page = (folder / "report.html").read_text()
+    assert f"Stored in {precision}" in page
+    assert "Below fp32 this decides" in page
+
+
+def test_a_metric_that_is_missed_publishes_nothing(deploy: Deploy, voc: Tiny) -> None:
+    text = voc.config.read_text()
+    voc.config.write_text(text + "\ngates = dict(metric=dict(points=1e-9))\n")
+    run = deploy(lower(voc, "int8"))
+    assert run.code == 3, run.out
+    assert "metric: segmentation/mIoU" in run.err
+    assert not place(voc, "onnxruntime-int8").exists()
+    allowed = deploy(lower(voc, "int8", "--allow-parity-failure"))
+    assert allowed.code == 0, allowed.err
+    assert Manifest.read(place(voc, "onnxruntime-int8")).parity["verdict"] == "failed-allowed"
+
+
+def test_without_a_data_set_nothing_judges_it_and_the_manifest_says_so(deploy: Deploy, tiny: Tiny) -> None:
+    run = deploy(tiny.with_images("--precision", "fp16", "--calibration-image", *tiny.images, "--allow-parity-failure"))
+    assert run.code == 0, run.err
+    assert "metric: nothing was measured: precision fp16 is judged by the metric" in run.out
+    assert Manifest.read(place(tiny, "onnxruntime-fp16")).parity["verdict"] == "failed-allowed"
+
+
+def test_half_inputs_and_outputs(deploy: Deploy, voc: Tiny, tmp_path: Path) -> None:
+    run = deploy(lower(voc, "fp16", "--half-io"))
+    assert run.code == 0, run.err
+    folder = place(voc, "onnxruntime-fp16-halfio")
+    with load(folder) as model:
+        assert [spec.dtype for spec in model.runner.inputs] == ["float16"]
+        assert model(np.zeros((64, 96, 3), np.uint8)).label_map.dtype == np.uint8
+
+
+def test_a_module_that_is_kept(deploy: Deploy, voc: Tiny) -> None:
+    run = deploy(lower(voc, "int8", "--keep-fp32", "conv"))
+    assert run.code == 5
+    assert "nothing would compute in int8" in run.err
+    run = deploy(lower(voc, "fp16", "--keep-fp32", "covn"))
+    assert run.code in (2, 5)
+    assert 'nearest: "conv"' in run.err
+
+
+def test_the_same_bytes_on_every_run(deploy: Deploy, voc: Tiny) -> None:
+    def once() -> list[bytes]:
+        assert deploy(lower(voc, "int8")).code == 0
+        folder = place(voc, "onnxruntime-int8")
+        return [(folder / name).read_bytes() for name in ("model.onnx", "deployment.json")]
+
+    assert once() == once()
+
+
+def test_an_evaluation_deploys_in_the_precision_that_is_asked_for(deploy: Deploy, evaluate: Deploy, voc: Tiny) -> None:
+    assert deploy(lower(voc, "int8")).code == 0
+    before = (place(voc, "onnxruntime-int8") / "deployment.json").stat().st_mtime_ns
+    run = evaluate(voc.arguments("--backend", "onnxruntime", "--precision", "int8"))
+    assert run.code == 0, run.err
+    assert "onnxruntime-int8" in run.out
+    assert (place(voc, "onnxruntime-int8") / "deployment.json").stat().st_mtime_ns == before
+
+
+def test_the_graph_is_typed_as_asked_for(deploy: Deploy, voc: Tiny) -> None:
+    assert deploy(lower(voc, "fp16")).code == 0
+    graph = onnx.load(place(voc, "onnxruntime-fp16") / "model.onnx").graph
+    weights = {tensor.data_type for tensor in graph.initializer}
+    assert onnx.TensorProto.FLOAT16 in weights
+    assert graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT

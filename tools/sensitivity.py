@@ -1,0 +1,124 @@
+"""Which modules lose most in int8 or fp16: each alone in that precision, and all but it, as a table sorted by harm."""
+
+import argparse
+import math
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from command_line import Parser, run_tool
+from terminal import open_console, show_counts
+
+from zoo.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pipeline.precision import Harm
+
+EXAMPLES = """examples:
+  python tools/sensitivity.py configs/segmentation/fcn_r18_digits.py
+  python tools/sensitivity.py configs/detection/retinanet_r18-fpn_digits.py --images 16 --depth 3 --json harm.json
+
+Signal to noise in dB at what the last layers give; less is worse. Name the worst modules in the config:
+export=dict(precision=dict(int8=dict(keep_fp32=["backbone.conv1"])))
+
+exit codes: 0 good, 2 wrong usage or input, 4 a backend is not available, 5 the exporter or the backend refused the
+model, 130 interrupted, 1 a fault of zooport"""
+LOAD = "load PyTorch"
+PRECISIONS = ("int8", "fp16")
+
+
+def parser() -> Parser:
+    """The flags."""
+    flags = Parser(prog="sensitivity.py", description=__doc__, epilog=EXAMPLES)
+    flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
+    flags.add_argument("--precision", choices=PRECISIONS, default="int8", metavar="P", help="int8 (default) or fp16")
+    flags.add_argument("--images", type=int, default=8, metavar="N", help="calibration pictures (default: 8)")
+    flags.add_argument("--depth", type=int, default=2, metavar="N", help="names of a module's path (default: 2)")
+    flags.add_argument(
+        "--calibration-image",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="F",
+        help="pictures, or folders of them, in place of the config's calibration_dataset",
+    )
+    flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
+    flags.add_shared()
+    return flags
+
+
+def run(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Measure, print, and give the same as data."""
+    for name in ("images", "depth"):
+        if getattr(options, name) < 1:
+            raise InputError(f"--{name} {getattr(options, name)}: expected 1 or more")
+    console = open_console()
+    with show_counts(console, "graphs") as (step, count):
+        step(LOAD)
+        import onnx
+
+        from pipeline.deploying import make_deployment
+        from pipeline.job import plan_job
+        from pipeline.precision import feeds, sensitivity
+        from rewriters import precision
+        from zoo.config import load_config
+        from zoo.precision_options import PrecisionOptions
+
+        config = load_config(options.config)
+        job = plan_job(config, None, [], "work_dirs")
+        given = feeds(job, options.images, pictures=options.calibration_image)
+        step("deploy in fp32")
+        with tempfile.TemporaryDirectory(prefix="zooport-") as folder:
+            place = make_deployment(config, job.target, [], checkpoint=options.checkpoint, work_dir=folder).place
+            model = onnx.load(Path(place) / "model.onnx")
+        section = config.get("export", {}).get("precision", {}).get(options.precision, {})
+        kept = PrecisionOptions.from_dict(dict(section))
+        whole, rows = sensitivity(
+            model, getattr(precision, f"to_{options.precision}"), kept, given, depth=options.depth, progress=count
+        )
+    show(console, options.precision, whole, rows)
+    return {
+        "precision": options.precision,
+        "all_db": _finite(whole),
+        "modules": [
+            {
+                "module": row.module,
+                "layers": row.layers,
+                "only_db": _finite(row.only),
+                "without_db": _finite(row.without),
+            }
+            for row in rows
+        ],
+    }
+
+
+def show(console: "Console", precision: str, whole: float, rows: Sequence["Harm"]) -> None:
+    """A row for each module."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for name in ("module", "layers", f"only it in {precision} (dB)", "all but it (dB)"):
+        table.add_column(name, justify="left" if name == "module" else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(row.module, str(row.layers), f"{row.only:.1f}", f"{row.without:.1f}")
+    console.print(table)
+    console.print(f"all in {precision}: {whole:.1f} dB", highlight=False)
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: None, where there is no noise."""
+    return value if math.isfinite(value) else None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code."""
+    return run_tool(parser(), run, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
