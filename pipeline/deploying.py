@@ -29,7 +29,9 @@ from pipeline.preflight_step import preflight_step
 from pipeline.previews import draw_previews
 from pipeline.publish import is_published, publication
 from pipeline.reference_run import ReferenceRun, run_reference
-from pipeline.report import write_report
+from pipeline.report.card_facts import card_of
+from pipeline.report.deployment_page import ReportData, write_report
+from pipeline.report.found_scatter import found_scatter
 from pipeline.steps import (
     BUILD,
     CHECK,
@@ -141,7 +143,18 @@ def make_deployment(
             measures = dump_json(record.to_dict() | {"export": measured(export)})
             (folder / PARITY_FILE).write_text(measures, encoding="utf-8")
             previews = draw_previews(job, reference, results, folder)
-            write_report(folder, described, record, export, previews, findings, engine)
+            names = [image.name for image in job.images]
+            data = ReportData(
+                described,
+                record,
+                export,
+                previews,
+                scatter=found_scatter(job.task, names, reference.pipeline, results, job.gates["graph"]),
+                card=card_of(job.config),
+                findings=findings,
+                engine=engine,
+            )
+            write_report(folder, data)
             progress(PUBLISH)
         return Deployed(open_deployment(job.place).deployment, job.place, record, export, findings, engine)
 

@@ -39,7 +39,7 @@ LIBRARIES = {
             "safetensors",
             "scipy",
         ),
-        *("PIL", "jinja2", "packaging", "rich"),
+        *("PIL", "bokeh", "jinja2", "packaging", "rich"),
     ),
     "zooport[evaluate]": ("pycocotools", "skimage", "yaml"),
     "zooport[train]": ("sklearn", "matplotlib"),

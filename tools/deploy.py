@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from command_line import Parser, run_tool
+from open_page import open_page
 from terminal import open_console, show_steps
 
 from pipeline.steps import Progress, deploy_steps
@@ -94,6 +95,7 @@ def parser() -> Parser:
         "--image", nargs="+", action="extend", default=[], metavar="F", help="pictures to compare and to draw"
     )
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
+    flags.add_argument("--open", action="store_true", help="open the report in a browser")
     flags.add_argument("--device", metavar="D", help="cpu (default) or cuda:N, where the backend runs")
     flags.add_argument("--allow-parity-failure", action="store_true", help="publish even so; the manifest says so")
     flags.add_shared()
@@ -114,10 +116,13 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     try:
         print_parity(console, deployed.record)
         print_build(console, deployed)
-        return show(console, deployed)
+        content = show(console, deployed)
+        if options.open:
+            open_page(console, deployed.place / "report.html")
     except BaseException as error:
         error.add_note(f"{deployed.place} was published")
         raise
+    return content
 
 
 def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
@@ -167,7 +172,7 @@ def print_parity(console: "Console", record: "ParityRecord") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from pipeline.report import figure_row
+    from pipeline.report.figure_rows import figure_row
 
     for kind in dict.fromkeys(case.kind for case in record.cases):
         found = record.summary(kind)

@@ -98,6 +98,11 @@ def pair_detections(
     return [(int(r), int(c)) for r, c in zip(rows, columns, strict=True) if possible[r, c]]
 
 
+def finite_detections(result: DetectionResult) -> DetectionResult:
+    """Without those whose score or box is NaN or infinite: nothing pairs or draws them."""
+    return result[np.isfinite(result.scores) & np.isfinite(result.boxes).all(axis=1)]
+
+
 def _within(reference: DetectionResult, candidate: DetectionResult, r: int, c: int, gates: Mapping[str, float]) -> bool:
     box_error = np.abs(reference.boxes[r] - candidate.boxes[c]).max()
     score_error = np.abs(reference.scores[r] - candidate.scores[c])

@@ -84,7 +84,7 @@ def compare_results(
     if isinstance(ours, DetectionResult) and isinstance(result, DetectionResult) and type(ours) is type(result):
         return compare_detections(in_tensor(ours, placed), in_tensor(result, placed), gates, rule, excuse)
     if isinstance(ours, SegmentationResult) and isinstance(result, SegmentationResult) and expected.logits is not None:
-        return _compare_maps(ours.label_map, expected.logits, placed, result.label_map, gates)
+        return _compare_maps(expected, expected.logits, placed, result.label_map, gates)
     if isinstance(ours, SuperResolutionResult) and isinstance(result, SuperResolutionResult):
         return compare_restored(ours.image, result.image, gates["grey_levels"], gates["psnr"])
     return Findings(failures=(f"the backend gives a {type(result).__name__}, PyTorch a {type(ours).__name__}",))
@@ -107,21 +107,36 @@ def in_tensor(result: DetectionResult, placed: ReferenceInput) -> DetectionResul
     return moved
 
 
+def nearest_label_map(expected: EagerResult, placed: ReferenceInput, label_map: NDArray[Any]) -> NDArray[Any]:
+    """PyTorch's label map [h, w] of a segmentation, held against the backend's ``label_map`` of the same shape.
+
+    Where two pixels of the tensor are equally near to one of the image, either label is right: there it is the
+    backend's where one of the two is.
+    """
+    assert isinstance(expected.result, SegmentationResult)
+    assert expected.logits is not None
+    ours = expected.result.label_map
+    labels = expected.logits.argmax(axis=0).astype(ours.dtype)
+    rows, columns = nearest_pixels(placed)
+    for y in rows:
+        for x in columns:
+            either = labels[np.ix_(y, x)]
+            ours = np.where(label_map == either, either, ours)
+    return ours
+
+
 def _compare_maps(
-    expected: NDArray[Any],
+    reference: EagerResult,
     logits: NDArray[np.float32],
     placed: ReferenceInput,
     label_map: NDArray[Any],
     gates: Mapping[str, float],
 ) -> Findings:
-    if problem := shape_problem("label_map", expected, label_map):
+    assert isinstance(reference.result, SegmentationResult)
+    if problem := shape_problem("label_map", reference.result.label_map, label_map):
         return Findings(failures=(problem,))
+    expected = nearest_label_map(reference, placed, label_map)
     rows, columns = nearest_pixels(placed)
-    labels = logits.argmax(axis=0).astype(expected.dtype)
-    for y in rows:  # where two pixels of the tensor are equally near, either label is right
-        for x in columns:
-            either = labels[np.ix_(y, x)]
-            expected = np.where(label_map == either, either, expected)
     return compare_label_maps(
         expected[None],
         label_map[None],

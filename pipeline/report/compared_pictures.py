@@ -1,0 +1,42 @@
+"""What two deployments found in the same pictures, from the previews that lie beside them."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from pipeline.highlight import Image, faded, highlight
+from pipeline.preview import Panel, second_of_two
+from pipeline.report.recorded import Recorded
+from zoo.errors import InputError
+
+VISIBLE = 24  # of 255: how far a drawn pixel must change to be told
+
+
+def compared_pictures(first: Recorded, second: Recorded) -> list[tuple[str, list[Panel]]]:
+    """For each preview of one name: A's picture, B's, and where they part.
+
+    Empty where a deployment's output level has no results to draw.
+    """
+    if any(side.manifest.output_level != "final" for side in (first, second)):
+        return []
+    shared = [name for name in first.previews if name in second.previews]
+    return [(name, _panels(first.previews[name], second.previews[name])) for name in shared]
+
+
+def _panels(first: Path, second: Path) -> list[Panel]:
+    pictures = [_read(path) for path in (first, second)]
+    panels = [Panel(who, picture, "what it found") for who, picture in zip("AB", pictures, strict=True)]
+    if pictures[0].shape == pictures[1].shape:
+        changed = cv2.absdiff(*pictures).max(axis=2) > VISIBLE
+        canvas = faded(pictures[0])
+        highlight(canvas, changed)
+        panels.append(Panel("difference", canvas, f"{int(np.count_nonzero(changed))} drawn pixels differ"))
+    return panels
+
+
+def _read(path: Path) -> Image:
+    picture = cv2.imread(str(path))
+    if picture is None:
+        raise InputError(f"{path}: not a picture; deploy the model again with tools/deploy.py")
+    return second_of_two(picture)

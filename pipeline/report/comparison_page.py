@@ -1,0 +1,32 @@
+"""Two deployments side by side: one self-contained page."""
+
+from pathlib import Path
+
+from pipeline.regression.atomic import write_whole
+from pipeline.report.compared import Compared, compare_recorded
+from pipeline.report.compared_pictures import compared_pictures
+from pipeline.report.embedded import EMBEDDED, pictured
+from pipeline.report.page import render
+from pipeline.report.recorded import read_recorded
+
+TEMPLATE = "comparison.html.jinja"
+
+
+def write_comparison(first: str | Path, second: str | Path, out: Path) -> Compared:
+    """Compare what two folders say, without running anything, and write the page.
+
+    Raises InputError where one is no deployment, or both are not of one task.
+    """
+    sides = read_recorded(first), read_recorded(second)
+    compared = compare_recorded(*sides)
+    images = compared_pictures(*sides)
+    page = render(
+        TEMPLATE,
+        plots=False,
+        sides=sides,
+        compared=compared,
+        previews=pictured(images[:EMBEDDED]),
+        more_previews=max(0, len(images) - EMBEDDED),
+    )
+    write_whole(out, page)
+    return compared

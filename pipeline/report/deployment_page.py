@@ -1,0 +1,124 @@
+"""report.html: one self-contained page about a deployment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from backends.loading import ONNX_FILE
+from backends.tensorrt.engine_record import EngineRecord
+from pipeline.parity.records import ParityRecord
+from pipeline.preflight import Finding
+from pipeline.preview import Preview
+from pipeline.report.card_facts import card_facts
+from pipeline.report.deployment_tables import (
+    file_table,
+    gate_table,
+    latency_table,
+    module_table,
+    operator_table,
+    precision_table,
+    profile_table,
+    rewriter_table,
+    tensor_table,
+)
+from pipeline.report.embedded import EMBEDDED, pictured
+from pipeline.report.graph_facts import graph_facts
+from pipeline.report.latency import Latency
+from pipeline.report.module_error import ModuleError
+from pipeline.report.page import render
+from pipeline.report.parity_tables import comparisons, evidence, metric_table
+from pipeline.report.plots import bar_plot, module_plot, scatter_plots
+from pipeline.report.scatter import GreyLevels, Scatter, scatter_table
+from pipeline.report.table import Table
+from pipeline.report.verdict import verdict_of
+from pipeline.report.words import MIBIBYTE, size_words
+from rewriters import ExportRecord
+from zoo.cards import Card
+from zoo.manifest import Manifest
+
+REPORT_FILE = "report.html"
+TEMPLATE = "deployment.html.jinja"
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """All that a report tells. What is None or empty has no section."""
+
+    manifest: Manifest
+    record: ParityRecord
+    export: ExportRecord
+    previews: Sequence[Preview] = ()
+    scatter: Scatter | GreyLevels | None = None
+    card: Card | None = None
+    findings: Sequence[Finding] = ()
+    engine: EngineRecord | None = None
+    modules: Sequence[ModuleError] = ()
+    latency: Sequence[Latency] = ()
+
+
+def write_report(folder: Path, data: ReportData) -> Path:
+    """Write report.html into the folder, where the deployment's model.onnx is."""
+    manifest, record = data.manifest, data.record
+    graph = graph_facts(folder / ONNX_FILE)
+    found = [] if data.scatter is None else scatter_plots(data.scatter, manifest.backend)
+    page = render(
+        TEMPLATE,
+        plots=True,
+        manifest=manifest,
+        record=record,
+        export=data.export,
+        engine=data.engine,
+        findings=data.findings,
+        verdict=verdict_of(
+            record.verdict,
+            level=manifest.output_level,
+            by_metric=record.metric is not None,
+            failures=record.failures,
+        ),
+        evidence=evidence(record),
+        facts=_facts(manifest, data.export),
+        card=None if data.card is None else card_facts(data.card),
+        previews=pictured([(preview.name, preview.panels) for preview in data.previews[:EMBEDDED]]),
+        more_previews=max(0, len(data.previews) - EMBEDDED),
+        comparisons=comparisons(record),
+        metric=metric_table(record.metric) if isinstance(record.metric, tuple) else record.metric,
+        gates=gate_table(record.gates),
+        scatter=data.scatter,
+        scatter_plots=found,
+        scatter_table=None if data.scatter is None else scatter_table(data.scatter),
+        module_plot=module_plot(data.modules) if data.modules else None,
+        module_table=module_table(data.modules),
+        latency=latency_table(data.latency) if data.latency else None,
+        graph=graph,
+        operator_plot=bar_plot("operators", "Operators of the graph", graph.operators),
+        operators=operator_table(graph),
+        rewriters=rewriter_table(data.export),
+        memory=f"{data.export.peak_memory / MIBIBYTE:.0f} MiB",
+        tensors=tensor_table(manifest),
+        precision=precision_table(manifest) if data.export.precision else None,
+        profiles=None if data.engine is None else profile_table(data.engine),
+        files=file_table(manifest),
+        versions=Table("Versions", ("package", "version"), list(manifest.versions.items())),
+    )
+    path = folder / REPORT_FILE
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _facts(manifest: Manifest, export: ExportRecord) -> list[tuple[str, str]]:
+    """What the deployment is, in a few words each."""
+    precision = manifest.precision["stored"]
+    if manifest.precision["computed"] != precision:
+        precision += f", computed in {manifest.precision['computed']}"
+    facts = [
+        ("task", manifest.task),
+        ("backend", manifest.backend),
+        ("precision", precision),
+        ("output level", manifest.output_level),
+        ("exporter", f"{export.exporter}, opset {export.opset}"),
+        ("size", size_words(sum(file["bytes"] for file in manifest.files.values()))),
+    ]
+    if (windows := manifest.windows) is not None:
+        cut, step = ("x".join(map(str, sides)) for sides in (windows.crop_size, windows.stride))
+        facts.append(("windows", f"windows of {cut} every {step} pixels, cut and joined by the backend"))
+    return facts

@@ -1,0 +1,23 @@
+"""Templates to self-contained pages: style and script are inside, and nothing is fetched."""
+
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from pipeline.report.plots import plot_library
+
+
+def render(template: str, *, plots: bool, **values: Any) -> str:
+    """The page. ``plots``: whether it needs the plot library inside, which is more than a megabyte."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {}  # a plot's parts refer to earlier ones, so their order must stay
+    library = Markup(plot_library()) if plots else ""  # noqa: S704 - the library's own code, nothing from outside
+    return environment.get_template(template).render(library=library, **values)

@@ -1,0 +1,98 @@
+"""The parity record as tables: the worst of each output, then each input case by itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.parity.records import Borderline, Case, Figure, MetricFigure, ParityRecord
+from pipeline.report.figure_rows import figure_row
+from pipeline.report.table import Table
+from pipeline.report.words import shape_words
+
+TITLES = {
+    "graph": "Graph: identical tensors into PyTorch and into the backend",
+    "pipeline": "Pipeline: a picture into the deployment, and into PyTorch by a path of its own",
+}
+KEYS = ("name", "largest", "mean", "unit", "cosine", "gate", "share", "verdict")
+HEADS = ("output", "largest error", "mean error", "unit", "cosine", "gate", "part of the gate", "verdict")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One of the two comparisons of a deploy."""
+
+    kind: str
+    title: str
+    outputs: Table
+    cases: Table
+    count: int
+    matched: int
+    borderline: Sequence[Borderline]
+
+
+def comparisons(record: ParityRecord) -> list[Comparison]:
+    """Both, in the order of TITLES."""
+    return [_comparison(kind, record) for kind in TITLES]
+
+
+def evidence(record: ParityRecord) -> str:
+    """What the verdict rests on, in one line."""
+    counts = []
+    for kind, what in (("graph", "sets of input tensors"), ("pipeline", "pictures")):
+        summary = record.summary(kind)
+        number = sum(case.kind == kind for case in record.cases)
+        counts.append(f"{number} {what} ({summary.matched} matched, {len(summary.borderline)} borderline)")
+    return f"Compared with the unpatched PyTorch model: {' and '.join(counts)}."
+
+
+def metric_table(metric: Sequence[MetricFigure]) -> Table:
+    """The figures that decide below fp32: of the deployment, and of what else was measured."""
+    rows = [
+        (
+            figure.what or "the deployment",
+            figure.name,
+            f"{figure.reference:.2f}",
+            f"{figure.value:.2f}",
+            f"{figure.difference:+.3f}",
+            f"{figure.gate:g}",
+            figure.unit,
+            str(figure.images),
+            "passed" if figure.passed else "missed",
+        )
+        for figure in metric
+    ]
+    heads = ("of", "metric", "PyTorch", "backend", "difference", "gate", "unit", "images", "verdict")
+    return Table("The metric on the data set", heads, rows, frozenset({2, 3, 4, 5, 7}))
+
+
+def _comparison(kind: str, record: ParityRecord) -> Comparison:
+    summary = record.summary(kind)
+    cases = [case for case in record.cases if case.kind == kind]
+    rows = [_cells(figure) for figure in summary.figures]
+    numbers = {1, 2, 4, 5, 6}
+    return Comparison(
+        kind,
+        TITLES[kind],
+        Table(f"Worst error of each output, {kind} comparison", HEADS, rows, frozenset(numbers)),
+        Table(
+            f"Errors of each input case, {kind} comparison",
+            ("input", "tensor", *HEADS),
+            [row for case in cases for row in _case_rows(case)],
+            frozenset(number + 2 for number in numbers),
+        ),
+        len(cases),
+        summary.matched,
+        summary.borderline,
+    )
+
+
+def _case_rows(case: Case) -> list[tuple[str, ...]]:
+    about = (", ".join(case.images), shape_words(case.shape))
+    figures = [(*about, *_cells(figure)) for figure in case.findings.figures]
+    empty = [""] * (len(HEADS) - 2)
+    wrong = [(*about, failure, *empty, "missed") for failure in case.findings.failures]
+    return figures + wrong or [(*about, "nothing was compared", *empty, "")]
+
+
+def _cells(figure: Figure) -> tuple[str, ...]:
+    row = figure_row(figure)
+    return tuple(row[key] for key in KEYS)

@@ -1,0 +1,82 @@
+"""All deployments under a folder: one page with a sortable table, and links to the report of each."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pipeline.regression.atomic import write_whole
+from pipeline.report.page import render
+from pipeline.report.recorded import Recorded, find_recorded
+from pipeline.report.verdict import KINDS, TITLES
+from pipeline.report.words import size_words
+
+TEMPLATE = "zoo.html.jinja"
+REPORT_FILE = "report.html"
+NOT_MEASURED = "not measured"
+
+
+def write_zoo(folder: str | Path, out: Path) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+    """Write the page; also its rows as plain JSON types, and why other folders cannot be read.
+
+    Raises InputError where there is no deployment under the folder.
+    """
+    found, faults = find_recorded(folder)
+    rows = [_row(one, Path(folder)) for one in found]
+    page = render(
+        TEMPLATE,
+        plots=False,
+        folder=str(folder),
+        rows=[row | {"link": _link(found_one, out)} for row, found_one in zip(rows, found, strict=True)],
+        counts=_counts(rows),
+        faults=faults,
+    )
+    write_whole(out, page)
+    return rows, faults
+
+
+def _row(one: Recorded, folder: Path) -> dict[str, Any]:
+    manifest, metric = one.manifest, one.metric
+    shares = {kind: one.share(kind) for kind in ("graph", "pipeline")}
+    verdict = manifest.parity["verdict"] or NOT_MEASURED
+    return {
+        "name": manifest.name,
+        "folder": os.path.relpath(one.folder, folder),
+        "task": manifest.task,
+        "backend": manifest.backend,
+        "precision": manifest.precision["stored"],
+        "exporter": manifest.exporter,
+        "opset": manifest.opset,
+        "level": manifest.output_level,
+        "verdict": verdict,
+        "kind": KINDS.get(verdict, "open"),
+        "words": TITLES.get(verdict, verdict.capitalize()),
+        "graph": _finite(shares["graph"]),
+        "pipeline": _finite(shares["pipeline"]),
+        "metric": None if metric is None else metric["value"] - metric["reference"],
+        "unit": None if metric is None else metric["unit"],
+        "bytes": one.bytes,
+        "size": size_words(one.bytes),
+        "torch": manifest.versions.get("torch", ""),
+    }
+
+
+def _finite(share: float | None) -> float | None:
+    """JSON has no infinity; what is not finite has missed its gate, and the verdict says so."""
+    return None if share is None or share == float("inf") else share
+
+
+def _counts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, int]]:
+    """How many deployments have which verdict: (kind, words, number), the bad ones first."""
+    order = {"bad": 0, "open": 1, "good": 2}
+    kinds = sorted({(row["kind"], row["words"]) for row in rows}, key=lambda entry: (order[entry[0]], entry[1]))
+    return [(kind, words, sum(row["words"] == words for row in rows)) for kind, words in kinds]
+
+
+def _link(one: Recorded, out: Path) -> str | None:
+    """From the page to the report, relative so that both can be moved; None where there is none."""
+    report = one.folder / REPORT_FILE
+    if not report.is_file():
+        return None
+    return quote(os.path.relpath(report.resolve(), out.resolve().parent).replace(os.sep, "/"))
