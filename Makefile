@@ -36,7 +36,8 @@ demo: $(INSTALLED)
 	@set -e; for config in $(CONFIGS); do $(BIN)/python tools/deploy.py $$config --backend onnxruntime; done
 	@set -e; for config in $(CONFIGS); do \
 		$(BIN)/python tools/evaluate.py $$config --backend pytorch onnxruntime --work-dir work_dirs; done
-	@echo; echo "Deployments, each with report.html and previews/:"
+	@echo; $(BIN)/python tools/report.py --zoo work_dirs
+	@echo "Deployments, each with report.html and previews/:"
 	@ls -d work_dirs/*/*/onnxruntime-fp32
 
 test: $(INSTALLED)

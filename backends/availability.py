@@ -5,12 +5,13 @@ import importlib.util
 from zoo.errors import BackendUnavailableError, InputError, nearest
 from zoo.target import BACKENDS
 
-_NEEDS = {
+NEEDS = {
     "onnxruntime": ("onnxruntime", "pip install onnxruntime"),
     "pytorch": ("torch", 'pip install "zooport[export]"'),
-    "tensorrt": ("tensorrt", "pip install tensorrt from NVIDIA's package index"),
+    "tensorrt": ("tensorrt", 'pip install "zooport[tensorrt]"'),
     "tensorrt-rtx": ("tensorrt_rtx", 'pip install "zooport[tensorrt-rtx]"'),
 }
+"""Backend -> the module that it takes, and what installs it."""
 
 
 def available() -> dict[str, str | None]:
@@ -33,7 +34,7 @@ def require(backend: str) -> None:
 
 
 def _lack(backend: str) -> str | None:
-    library, remedy = _NEEDS[backend]
+    library, remedy = NEEDS[backend]
     try:
         found = importlib.util.find_spec(library) is not None
     except (ImportError, ValueError):  # an import hook refuses it, or a stand-in without a spec is loaded

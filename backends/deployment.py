@@ -12,12 +12,16 @@ from zoo.tasks import build_task
 
 
 class Deployment(ImageModel):
-    """A model in production. Made by `backends.load`; `manifest` says what it is."""
+    """A model in production. Made by `backends.load`; `manifest` says what it is.
 
-    def __init__(self, manifest: Manifest, runner: Runner) -> None:
+    `note`: what runs it in the place of its own backend, as in a proof; None where that runs itself.
+    """
+
+    def __init__(self, manifest: Manifest, runner: Runner, note: str | None = None) -> None:
         task = build_task({"type": manifest.task, "classes": manifest.classes, **manifest.task_options})
         super().__init__(manifest.name, task, manifest.preprocess, runner, manifest.output_level)
         self.manifest = manifest
+        self.note = note
 
     @property
     def _chunk_size(self) -> int:
@@ -35,4 +39,5 @@ class Deployment(ImageModel):
 
     def __repr__(self) -> str:
         made_for = f"{self.manifest.backend} {self.manifest.precision['stored']}"
-        return f"<Deployment {self.manifest.name}: {self.manifest.task}, {made_for}>"
+        note = "" if self.note is None else f", {self.note}"
+        return f"<Deployment {self.manifest.name}: {self.manifest.task}, {made_for}{note}>"

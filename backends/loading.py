@@ -9,17 +9,13 @@ from backends.availability import require
 from backends.deployment import Deployment
 from backends.runner import Runner
 from backends.slide_runner import LOGITS, Progress, SlideRunner
+from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.input_specs import IMAGES
-from zoo.manifest import MANIFEST_FILE, Manifest
+from zoo.manifest import ENGINE_FILE, MANIFEST_FILE, ONNX_FILE, RECORD_FILE, Manifest
 from zoo.preprocess import CHANNELS
-from zoo.target import AxisRange
+from zoo.target import ENGINE_BACKENDS, AxisRange
 from zoo.tensor_spec import TensorSpec
-
-ONNX_FILE = "model.onnx"
-ENGINE_FILE = "model.engine"
-RECORD_FILE = f"{ENGINE_FILE}.json"
-ENGINE_BACKENDS = ("tensorrt", "tensorrt-rtx")
 
 
 def load(
@@ -28,15 +24,19 @@ def load(
     provider: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    engine: EngineOptions | None = None,
+    cuda_graph: bool = False,
 ) -> Deployment:
     """Load the deployment in the folder `path`, as tools/deploy.py wrote it.
 
     `provider` ("cpu", "cuda", "cuda:1", "tensorrt" ...; for an engine of TensorRT the device, "cuda:0") and `threads`
     replace what the manifest says; without either, the CPU and all CPUs that this process may use, or the first GPU for
     an engine, which has no use for threads. `progress` is called with (windows done, windows of the image) where the
-    deployment cuts images into windows. Raises InputError where the folder or a file of it is missing, changed or of an
-    unknown schema version, the backend unknown, or the engine one of another version or GPU; BackendUnavailableError
-    where the backend or provider is not here, or an engine cannot run here.
+    deployment cuts images into windows. `engine`: how ONNX Runtime's providers tensorrt and tensorrt-rtx build; what
+    they build is kept in zooport's cache folder. `cuda_graph`: of an engine, see TensorRTRunner. Raises InputError
+    where the folder or a file of it is missing, changed or of an unknown schema version, the backend unknown, the
+    engine one of another version or GPU, or an option not one of this backend; BackendUnavailableError where the
+    backend or provider is not here, or an engine cannot run here.
     """
     folder = Path(path)
     if not folder.is_dir():
@@ -51,28 +51,35 @@ def load(
             f"give {ONNX_FILE} to TensorRT with the plugin, or deploy another --output-level"
         )
     require(manifest.backend)
-    engine = manifest.backend in ENGINE_BACKENDS
-    for name in (ONNX_FILE, ENGINE_FILE, RECORD_FILE) if engine else (ONNX_FILE,):
+    has_engine = manifest.backend in ENGINE_BACKENDS
+    if has_engine and engine is not None:
+        raise InputError(f"{folder}: its engine is built already; leave engine out, or deploy it again with --engine")
+    if cuda_graph and not has_engine:
+        raise InputError(f"{folder}: cuda_graph with backend {manifest.backend}, which has no engine; leave it out")
+    for name in (ONNX_FILE, ENGINE_FILE, RECORD_FILE) if has_engine else (ONNX_FILE,):
         if name not in manifest.files:
             raise InputError(f"{folder / MANIFEST_FILE}: files: no {name}, which backend {manifest.backend} loads")
-    if engine:
-        runner = _verified(folder, manifest, lambda: _open_tensorrt(folder, manifest, provider))
-    else:
-        runner = _verified(folder, manifest, lambda: _open_onnxruntime(folder / ONNX_FILE, manifest, provider, threads))
+
+    def open_runner() -> Runner:
+        if has_engine:
+            return _open_tensorrt(folder, manifest, provider, cuda_graph)
+        return _open_onnxruntime(folder / ONNX_FILE, manifest, provider, threads, engine)
+
+    runner = _verified(folder, manifest, open_runner)
     return Deployment(manifest, _with_windows(runner, manifest, progress))
 
 
-def load_graph(path: str | os.PathLike[str], onnx_path: Path | None = None) -> Deployment:
+def load_graph(path: str | os.PathLike[str], note: str, onnx_path: Path | None = None) -> Deployment:
     """The ONNX file of a deployment in ONNX Runtime on the CPU, whichever backend the deployment is for.
 
-    For proofs: where an engine cannot run, the very same graph still can. `onnx_path`: another form of it. Raises as
-    `load` does.
+    For proofs: where an engine cannot run, the very same graph still can. `note`: the deployment's, which says so.
+    `onnx_path`: another form of the file. Raises as `load` does.
     """
     folder = Path(path)
     manifest = Manifest.read(folder)
     file = onnx_path or folder / ONNX_FILE
     runner = _verified(folder, manifest, lambda: _open_onnxruntime(file, manifest, "cpu", None))
-    return Deployment(manifest, _with_windows(runner, manifest))
+    return Deployment(manifest, _with_windows(runner, manifest), note)
 
 
 def _with_windows(runner: Runner, manifest: Manifest, progress: Progress | None = None) -> Runner:
@@ -106,19 +113,30 @@ def _verified(folder: Path, manifest: Manifest, open_runner: Callable[[], Runner
             raise faults[0]
 
 
-def _open_onnxruntime(path: Path, manifest: Manifest, provider: str | None, threads: int | None) -> Runner:
+def _open_onnxruntime(
+    path: Path, manifest: Manifest, provider: str | None, threads: int | None, engine: EngineOptions | None = None
+) -> Runner:
     from backends.onnxruntime import OnnxRuntimeRunner
+    from backends.onnxruntime.providers import BUILDERS, short_name
 
+    provider = provider if provider is not None else manifest.provider or "cpu"
+    cache = None
+    if short_name(provider).partition(":")[0] in BUILDERS:
+        from backends.onnxruntime.engine_cache import engine_cache
+
+        cache = engine_cache(path, engine or EngineOptions())
     return OnnxRuntimeRunner(
         path,
         *_tensors(manifest),
         defaults=manifest.defaults,
-        provider=provider if provider is not None else manifest.provider or "cpu",
+        provider=provider,
         threads=threads if threads is not None else manifest.threads,
+        engine=engine,
+        cache=cache,
     )
 
 
-def _open_tensorrt(folder: Path, manifest: Manifest, provider: str | None) -> Runner:
+def _open_tensorrt(folder: Path, manifest: Manifest, provider: str | None, cuda_graph: bool) -> Runner:
     from backends.tensorrt.cuda import device_number
     from backends.tensorrt.engine_record import EngineRecord, check_record
     from backends.tensorrt.gpu import gpu
@@ -152,6 +170,7 @@ def _open_tensorrt(folder: Path, manifest: Manifest, provider: str | None) -> Ru
         backend=backend,
         defaults=manifest.defaults,
         device=device,
+        cuda_graph=cuda_graph,
         host_code=record.options.version_compatible,
     )
 

@@ -1,6 +1,6 @@
 """What the built graph really computes in: counted, never taken from what was asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from backends.onnxruntime.computed import computed
 from backends.tensorrt.engine_record import EngineRecord
-from pipeline.describe import ONNX_FILE
+from pipeline.describe import LOWER_DTYPES
 from rewriters.export_onnx import tensor_spec
 from zoo.errors import ExportError
 from zoo.input_specs import IMAGES
+from zoo.manifest import ONNX_FILE, Manifest
 from zoo.target import Target
 
 
@@ -37,6 +38,23 @@ def computed_dtypes(
             "what keeps it in fp32: export.precision in the config"
         )
     return counts
+
+
+def computed_as_stored(manifest: Manifest) -> bool:
+    """Whether all layers that the file has in a lower precision are computed in it."""
+    return bool(manifest.precision["computed"] == manifest.precision["stored"])
+
+
+def fallback(manifest: Manifest) -> Iterator[str]:
+    """A note, where some of them are not."""
+    precision = manifest.precision
+    if "nodes" not in precision or computed_as_stored(manifest):
+        return
+    dtype, nodes = LOWER_DTYPES[precision["stored"]], precision["nodes"]
+    yield (
+        f"Of {nodes['stored'].get(dtype, 0)} layers that the file has in {precision['stored']}, {manifest.backend} "
+        f"computes {nodes['computed'].get(dtype, 0)} in it, and the others in fp32."
+    )
 
 
 def _fitting(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

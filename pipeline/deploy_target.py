@@ -44,7 +44,16 @@ def deploy_target(
         asked["engine"] = EngineOptions.from_dict({**asdict(target.engine), **chosen})
     if chosen := {name: value for name, value in (precision_options or {}).items() if value is not None}:
         asked["precision_options"] = PrecisionOptions.from_dict({**asdict(target.precision_options), **chosen})
+        _check_used(target.precision, chosen)
     return target.with_(**axes, **asked)
+
+
+def _check_used(precision: str, options: Mapping[str, Any]) -> None:
+    """Raises InputError for an option that this precision would ignore."""
+    ignored = {"fp32": ("keep_fp32", "calibration_images", "calibration_method"), "fp16": ("calibration_method",)}
+    unused = [name for name in options if name in ignored.get(precision, ())]
+    if unused:
+        raise InputError(f"option {unused[0]} with precision {precision}: it would change nothing; leave it out")
 
 
 def parse_dynamic(flags: Iterable[str]) -> dict[str, AxisRange | None]:

@@ -10,8 +10,8 @@ from mmengine.config import Config
 from torch import nn
 
 from backends import Deployment
-from backends.tensorrt.engine_record import EngineRecord
-from pipeline.computed_step import computed_dtypes
+from backends.tensorrt.build import Built
+from pipeline.computed_step import computed_as_stored, computed_dtypes, fallback
 from pipeline.describe import manifest
 from pipeline.engine_step import engine_step
 from pipeline.export_step import export_step, measured
@@ -49,7 +49,7 @@ from pipeline.steps import (
 from rewriters import ExportRecord
 from zoo.build import build_model
 from zoo.structures import Result
-from zoo.target import Target
+from zoo.target import ENGINE_BACKENDS, Target
 
 PARITY_FILE = "parity.json"
 DEFAULT_WORK_DIR = "work_dirs"
@@ -61,7 +61,9 @@ NO_RESULTS = "Output level {level} has no results, so the pipeline comparison is
 class Deployed:
     """What a deploy left: the loaded ``deployment``, the ``place`` where it lies, and what was measured.
 
-    ``findings``: what is known of this graph on the target's backend. ``engine``: what TensorRT built, None elsewhere.
+    ``deployment.note``: what runs it where its own backend cannot.
+    ``findings``: what is known of this graph on the target's backend. ``engine``: what TensorRT built and how long that
+    took, None elsewhere.
     """
 
     deployment: Deployment
@@ -69,7 +71,7 @@ class Deployed:
     record: ParityRecord
     export: ExportRecord
     findings: tuple[Finding, ...] = ()
-    engine: EngineRecord | None = None
+    engine: Built | None = None
 
 
 def deploy(
@@ -84,6 +86,7 @@ def deploy(
 ) -> Deployment:
     """Export a model, build it for the target's backend, prove it, publish it; the loaded deployment.
 
+    Where no engine can run, what is given runs in ONNX Runtime instead, and its ``note`` says so.
     ``target``: None for the config's own. ``images``: files to compare and draw; fewer than two contents are filled
     up from the config's data set. ``calibration``: pictures, or folders of them, that ranges of fp16 and int8 are
     measured on, in place of the config's. Raises InputError, ExportError, BackendUnavailableError, and
@@ -130,10 +133,10 @@ def make_deployment(
             progress(EXPORT)
             export = export_step(job, model, reference, folder, windows, progress)
             export, findings = preflight_step(job.target, folder, export)
-            if job.target.backend.startswith("tensorrt"):
+            if job.target.backend in ENGINE_BACKENDS:
                 progress(ENGINE)
-            engine = engine_step(job.target, folder, model, windows)
-            computed = computed_dtypes(job.target, folder, engine, reference.graph[0].given.arrays)
+            engine = engine_step(job.target, folder, model, export.precision, windows)
+            computed = computed_dtypes(job.target, folder, engine and engine.record, reference.graph[0].given.arrays)
             described = manifest(job, model, export, folder, windows, computed)
             described.write(folder)
             record, results = _parity(job, model, reference, folder, progress, allowed=allow_parity_failure)
@@ -189,7 +192,7 @@ def _parity(
     opened = open_deployment(folder)
     metric = None
     with opened.deployment as staged:
-        level = staged.level
+        level, staged_manifest = staged.level, staged.manifest
         progress(GRAPH)
         cases = list(
             graph_parity(staged.runner, reference.graph, job.task.name, target.level, gates["graph"], reference.rule)
@@ -203,11 +206,11 @@ def _parity(
             progress(METRIC)
             with ExitStack() as held:
                 candidates = {"": staged}
-                if _computed_in_fp32(staged):
+                if job.target.precision == "fp16" and opened.note is None and not computed_as_stored(staged.manifest):
                     candidates[ROUNDED] = held.enter_context(rounded_deployment(folder))
-                metric = metric_figures(job, model, candidates, allowed=allowed)
+                metric = metric_figures(job, model, candidates, progress, allowed=allowed)
     notes = () if level == "final" else (NO_RESULTS.format(level=level),)
-    notes = notes if opened.note is None else (*notes, opened.note)
+    notes = (*notes, *fallback(staged_manifest), *filter(None, [opened.note]))
     all_cases = (*cases, *(case for case, _ in compared))
     if metric is not None:
         all_cases = tuple(recorded(case) for case in all_cases)
@@ -215,9 +218,3 @@ def _parity(
     if not (record.passed or allowed):
         raise ParityMissedError(record)
     return record, [result for _, result in compared]
-
-
-def _computed_in_fp32(staged: Deployment) -> bool:
-    """Whether fp16 is in the file only: what ONNX Runtime's CPU provider gives says little of fp16 kernels."""
-    precision = staged.manifest.precision
-    return staged.manifest.backend == "onnxruntime" and (precision["stored"], precision["computed"]) == ("fp16", "fp32")

@@ -11,27 +11,26 @@ import torch
 from mmengine.config import Config
 from torch import nn
 
-from backends.tensorrt.engine_record import record_path
+from pipeline.device import engine_device
 from pipeline.job import Job
 from pipeline.plugin_level import plugin_level
 from pipeline.thresholds import default_thresholds
 from rewriters import ExportRecord
 from zoo.contract import contract_module
-from zoo.manifest import Manifest, file_record
+from zoo.manifest import ENGINE_FILE, ONNX_FILE, RECORD_FILE, Manifest, file_record
 from zoo.preprocess import Preprocess
-from zoo.target import Target
+from zoo.target import ENGINE_BACKENDS, Target
 from zoo.windows import Windows
 
-ONNX_FILE = "model.onnx"
-ENGINE_FILE = "model.engine"
 PACKAGES = ("zooport", "torch", "torchvision", "onnx", "onnxscript", "onnxruntime", "numpy", "opencv-python")
-SHORT = {"float32": "fp32", "float16": "fp16", "int8": "int8"}  # dtypes as precisions, the lowest last
+ENGINE_PACKAGES = {"tensorrt": ("tensorrt", "cuda-bindings"), "tensorrt-rtx": ("tensorrt_rtx", "cuda-bindings")}
+LOWER_DTYPES = {"fp16": "float16", "int8": "int8"}
 
 
-def versions() -> dict[str, str]:
+def versions(backend: str = "onnxruntime") -> dict[str, str]:
     """Of all packages that a deployment's bytes or numbers depend on; without those that are not installed."""
     found = {}
-    for package in PACKAGES:
+    for package in (*PACKAGES, *ENGINE_PACKAGES.get(backend, ())):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
@@ -116,8 +115,8 @@ def manifest(
     ``computed``: how many kernels or layers compute in which dtype; None where that was not counted, as for fp32.
     """
     target = job.target
-    engine = target.backend.startswith("tensorrt")
-    files = (ONNX_FILE, ENGINE_FILE, record_path(ENGINE_FILE).name) if engine else (ONNX_FILE,)
+    engine = target.backend in ENGINE_BACKENDS
+    files = (ONNX_FILE, ENGINE_FILE, RECORD_FILE) if engine else (ONNX_FILE,)
     return Manifest(
         name=job.name,
         task=job.task.name,
@@ -133,10 +132,10 @@ def manifest(
         backend=target.backend,
         precision=_precision(target, export, computed),
         engine=target.engine.to_dict() if engine else {},
-        provider="cuda:0" if engine and target.device == "cpu" else target.device,
+        provider=engine_device(target) if engine else target.device,
         exporter=export.exporter,
         opset=export.opset,
-        versions=versions(),
+        versions=versions(target.backend),
         files={name: file_record(folder / name) for name in files},
         rewriters=tuple({"name": f.name, "reason": f.reason, "hits": f.hits} for f in export.rewriters),
         gates=job.gates,
@@ -146,15 +145,23 @@ def manifest(
 
 
 def _precision(target: Target, export: ExportRecord, computed: Mapping[str, int] | None) -> dict[str, Any]:
+    """`options` are what was asked for; `calibrated_on` is how many pictures there were."""
     if export.precision is None or computed is None:
         return {"stored": target.precision, "computed": target.precision}
-    lowest = [short for dtype, short in SHORT.items() if computed.get(dtype)]
     return {
         "stored": target.precision,
-        "computed": lowest[-1] if lowest else "fp32",
+        "computed": _mostly(target.precision, export.precision.nodes, computed),
         "options": target.precision_options.to_dict(),
+        "calibrated_on": export.calibrated,
         "nodes": {"stored": dict(export.precision.nodes), "computed": dict(computed)},
     }
+
+
+def _mostly(precision: str, stored: Mapping[str, int], computed: Mapping[str, int]) -> str:
+    """The precision that the layers of the file which are in it run in: "mixed" where not all of them do."""
+    dtype = LOWER_DTYPES[precision]
+    asked, found = stored.get(dtype, 0), computed.get(dtype, 0)
+    return precision if found >= asked else "mixed" if found else "fp32"
 
 
 def _defaults(job: Job, model: nn.Module) -> dict[str, float]:

@@ -3,6 +3,7 @@
 import re
 
 from zoo.errors import BackendUnavailableError, InputError
+from zoo.target import Target
 
 
 def check_device(device: str) -> None:
@@ -21,3 +22,8 @@ def check_torch_device(device: str) -> None:
     count = torch.cuda.device_count()
     if int(device.partition(":")[2] or 0) >= count:
         raise BackendUnavailableError(f"device {device}: PyTorch finds {count} CUDA devices here; give --device cpu")
+
+
+def engine_device(target: Target) -> str:
+    """Where an engine is built, and runs: the target's CUDA device, or the first."""
+    return "cuda:0" if target.device == "cpu" else target.device

@@ -5,27 +5,36 @@ from pathlib import Path
 import onnx
 from torch import nn
 
-from backends.tensorrt.build import build_engine
+from backends.tensorrt.build import Built, build_engine
 from backends.tensorrt.engine_record import EngineRecord
 from backends.tensorrt.refused import EngineRefusedError
-from pipeline.describe import ENGINE_FILE, ONNX_FILE
+from pipeline.device import engine_device
 from pipeline.preflight import explain
 from pipeline.scales import shape_values
 from rewriters.export_onnx import tensor_spec
+from rewriters.precision import PrecisionReport
 from zoo.errors import ExportError
-from zoo.target import AxisRange, Target
+from zoo.manifest import ENGINE_FILE, ONNX_FILE
+from zoo.target import ENGINE_BACKENDS, AxisRange, Target
 from zoo.windows import Windows
 
 LOWER = {"fp16": "float16", "int8": "int8"}
 
 
-def engine_step(target: Target, folder: Path, model: nn.Module, windows: Windows | None = None) -> EngineRecord | None:
+def engine_step(
+    target: Target,
+    folder: Path,
+    model: nn.Module,
+    precision: PrecisionReport | None = None,
+    windows: Windows | None = None,
+) -> Built | None:
     """Build the engine of the folder's ONNX file, and write it and its record beside it; None for other backends.
 
-    `model` says which scales it has; `windows`: where the file is the model of one. Raises ExportError where TensorRT
-    refuses the graph, or would not compute in the target's precision, and as build_engine does.
+    `model` says which scales it has; `precision`: what the file was brought to, None for fp32; `windows`: where the
+    file is the model of one. Raises ExportError where TensorRT refuses the graph, or would not compute in the target's
+    precision, and as build_engine does.
     """
-    if not target.backend.startswith("tensorrt"):
+    if target.backend not in ENGINE_BACKENDS:
         return None
     path = folder / ONNX_FILE
     graph = onnx.load(path)
@@ -34,15 +43,30 @@ def engine_step(target: Target, folder: Path, model: nn.Module, windows: Windows
     if windows is not None:
         axes = {"batch": AxisRange(1, min(2, windows.batch), windows.batch)}
     try:
-        record = build_engine(
-            path, folder / ENGINE_FILE, target.backend, target.engine, inputs, axes, shape_values(model)
+        built = build_engine(
+            path,
+            folder / ENGINE_FILE,
+            target.backend,
+            target.engine,
+            inputs,
+            axes,
+            shape_values(model),
+            precision=target.precision,
+            device=engine_device(target),
         )
     except EngineRefusedError as error:
         raise explain(error, graph, target) from error
-    lower = LOWER.get(target.precision)
-    if lower is not None and not record.layers.get(lower):
+    if precision is not None:
+        check_computed(precision, built.record)
+    return built
+
+
+def check_computed(report: PrecisionReport, record: EngineRecord) -> None:
+    """Raise ExportError unless the engine computes as many layers in the report's precision as the file has in it."""
+    dtype = LOWER[report.precision]
+    stored, computed = report.nodes.get(dtype, 0), record.layers.get(dtype, 0)
+    if computed < max(1, stored):
         raise ExportError(
-            f"{path}: precision {target.precision} was asked for, and no layer of the engine computes in {lower} "
-            f"({record.layers}); see what keeps them in fp32: export.precision in the config"
+            f"precision {report.precision}: {stored} layers of {ONNX_FILE} are in {dtype}, and the engine computes "
+            f"{computed} in it ({dict(record.layers)}); see what keeps them in fp32: export.precision in the config"
         )
-    return record

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.describe import ONNX_FILE, onnx_metadata
+from pipeline.describe import onnx_metadata
 from pipeline.graph_step import rewritten
 from pipeline.host_windows import export_window, images_spec
 from pipeline.job import Job
@@ -16,14 +16,15 @@ from pipeline.output_specs import output_specs
 from pipeline.parity.graph_inputs import stacked
 from pipeline.parity.graph_parity import graph_references
 from pipeline.plugin_level import plugin_level
-from pipeline.precision.calibration import feeds
-from pipeline.precision_step import Feeds, at_precision
+from pipeline.precision.calibration import Calibration, calibration
+from pipeline.precision_step import at_precision
 from pipeline.reference_run import ReferenceRun
 from pipeline.steps import PRECISION, Progress, unseen
 from pipeline.thresholds import threshold_steps
 from rewriters import ExportRecord, export_onnx
 from zoo.contract import contract_module
 from zoo.input_specs import IMAGES
+from zoo.manifest import ONNX_FILE
 from zoo.models.segmentation import EncoderDecoder
 from zoo.structures import DetectionResult, Result, SuperResolutionResult
 from zoo.windows import Windows
@@ -49,10 +50,10 @@ def export_step(
         return _plugin_export(job, model, reference, path)
     contract = contract_module(model, job.task, target.level, job.forward, target.layout)
 
-    def calibration() -> Feeds:
+    def calibrated() -> Calibration:
         progress(PRECISION)
         count = target.precision_options.calibration_images
-        return feeds(job, count, pictures=job.calibration, defaults=contract.defaults)
+        return calibration(job, count, pictures=job.calibration, defaults=contract.defaults)
 
     specs = output_specs(contract.outputs(job.task, target.level), target, reference.graph)
     section = job.config.get("export", {})
@@ -71,7 +72,7 @@ def export_step(
             required_rewriters=required,
             graph_rewriters=section.get("graph_rewriters", ()),
             metadata=metadata,
-            calibration=calibration,
+            calibration=calibrated,
         )
         return replace(record, inputs=(images_spec(target),), outputs=specs)
     record = export_onnx(
@@ -85,7 +86,7 @@ def export_step(
     )
     steps = [*section.get("graph_rewriters", ()), *threshold_steps(model, target)]
     record = rewritten(record, path, steps, target, example, specs)
-    return at_precision(record, path, target, example, specs, calibration)
+    return at_precision(record, path, target, example, specs, calibrated)
 
 
 def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Path) -> ExportRecord:

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from backends.slide_runner import LOGITS
 from pipeline.graph_step import rewritten
-from pipeline.precision_step import Feeds, at_precision
+from pipeline.precision.calibration import Calibration
+from pipeline.precision_step import at_precision
 from rewriters import ExportRecord, export_onnx
 from zoo.contract import Contract
 from zoo.errors import InputError
@@ -78,7 +79,7 @@ def export_window(
     required_rewriters: Sequence[str | Mapping[str, Any]],
     metadata: Mapping[str, str],
     graph_rewriters: Sequence[str | Mapping[str, Any]] = (),
-    calibration: Callable[[], Feeds] = list,
+    calibration: Callable[[], Calibration] = Calibration,
 ) -> ExportRecord:
     """Write the ONNX file of one window's model. `target`, `images` [N, 3, H, W] and what `calibration` makes are those
     of the whole images.
@@ -106,8 +107,9 @@ def export_window(
     example = {IMAGES.name: corners}
     record = rewritten(record, path, graph_rewriters, window, example, [spec])
 
-    def crops() -> Feeds:
-        return [{IMAGES.name: feed[IMAGES.name][..., :height, :width]} for feed in calibration()]
+    def crops() -> Calibration:
+        whole = calibration()
+        return replace(whole, feeds=[{IMAGES.name: feed[IMAGES.name][..., :height, :width]} for feed in whole.feeds])
 
     return at_precision(record, path, window, example, [spec], crops)
 

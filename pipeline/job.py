@@ -8,7 +8,9 @@ from typing import Any
 from mmengine.config import Config
 
 from backends import available
-from backends.tensorrt.option_check import check_options
+from backends.tensorrt.build_check import check_buildable
+from backends.tensorrt.cuda import device_number
+from backends.tensorrt.gpu import gpu
 from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.device import check_device
 from pipeline.image_sizes import check_image_sizes
@@ -22,8 +24,9 @@ from rewriters.graph_rewriters import check_steps
 from zoo.config import config_target, load_config
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.preprocess import Preprocess
-from zoo.target import Target
+from zoo.target import ENGINE_BACKENDS, AxisRange, Target
 from zoo.tasks import Task, build_task
+from zoo.windows import WINDOW_BATCH
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ def plan_job(
     if not isinstance(config, Config):
         config = load_config(config)
     target = deploy_target(config) if target is None else target
-    _check_buildable(target)
+    own = config_target(config, target.precision)
+    _check_buildable(target, own)
     gates = merged_gates(config.get("gates"), target.precision)
     task = build_task(config.task)
     fields = target_preprocess(config, target)
@@ -77,7 +81,6 @@ def plan_job(
         check_image_sizes(task, preprocess)
     export = config.get("export", {})
     _check_steps(export)
-    own = config_target(config, target.precision)
     place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, own)
     found = pictures(config, images, preprocess, target)
     return Job(config, target, task, fields, found, gates, place, tuple(map(Path, calibration)))
@@ -94,7 +97,8 @@ def _check_steps(export: Mapping[str, Any]) -> None:
     check_plugin(export.get("plugin"))
 
 
-def _check_buildable(target: Target) -> None:
+def _check_buildable(target: Target, own: Target) -> None:
+    """``own``: the config's target. Its engine options are for backends with engines, and no fault elsewhere."""
     if target.backend == "pytorch":
         raise InputError(
             "backend pytorch is the reference itself, and there is nothing to build for it; give --backend onnxruntime"
@@ -107,20 +111,36 @@ def _check_buildable(target: Target) -> None:
             f"precision {target.precision} at output level plugin: nothing here runs plugin nodes, so no range can be "
             "measured; give --output-level decoded or --precision fp32"
         )
-    if target.backend.startswith("tensorrt") and target.thresholds:
+    if target.backend in ENGINE_BACKENDS and target.thresholds:
         raise InputError(
             f"thresholds as inputs with backend {target.backend}: TensorRT takes inputs that may be left out for "
             "constants; leave export.inputs.thresholds out"
         )
-    if target.backend.startswith("tensorrt"):
-        check_options(target.backend, target.engine)
-    _check_device(target)
+    check_device(target.device)
+    if target.backend in ENGINE_BACKENDS:
+        device = "cuda:0" if target.device == "cpu" else target.device
+        check_buildable(target.backend, target.engine, device, _batch_of_the_file(target))
+        return
+    if target.engine != own.engine:
+        raise InputError(
+            f"engine options with backend {target.backend}: it builds no engine; leave --engine out, or give --backend "
+            "tensorrt or tensorrt-rtx"
+        )
+    _check_provider(target.device)
 
 
-def _check_device(target: Target) -> None:
-    """Whether the backend can run there; found out before the export, not after it."""
+def _batch_of_the_file(target: Target) -> AxisRange:
+    """The batches that an engine takes: of images, or of windows that the host cuts."""
+    if target.slide != "host":
+        return target.batch
+    most = target.window_batch or WINDOW_BATCH
+    return AxisRange(1, min(2, most), most)
+
+
+def _check_provider(device: str) -> None:
+    """Whether ONNX Runtime can run there; found out before the export, not after it."""
     from backends.onnxruntime.providers import provider_options
 
-    check_device(target.device)
-    if target.backend == "onnxruntime":
-        provider_options(target.device)
+    provider_options(device)
+    if device != "cpu" and gpu(device_number(device)) is None:
+        raise BackendUnavailableError(f"device {device}: this machine has no such GPU; give --device cpu, or cuda:0")

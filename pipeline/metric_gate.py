@@ -15,6 +15,7 @@ from pipeline.evaluation.session import Session
 from pipeline.job import Job
 from pipeline.parity.gates import GATE_OF_UNIT
 from pipeline.parity.records import MetricFigure
+from pipeline.steps import Progress
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
 
@@ -30,26 +31,31 @@ def check_judgeable(job: Job) -> None:
 
 
 def metric_figures(
-    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], *, allowed: bool
+    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], progress: Progress, *, allowed: bool
 ) -> tuple[MetricFigure, ...] | str:
-    """The main metric of each candidate, by what it is, and of the model, on the config's gate split, on its data set
-    where it has none.
+    """The main metric of each candidate, by what it is, and of the model.
 
-    ``allowed``: where nothing can be measured, the reason is given; else it is raised as InputError.
+    On the config's gate split, or its data set where it has none; ``progress`` is told how far it is. ``allowed``:
+    where nothing can be measured, the reason is given; else it is raised as InputError.
     """
     try:
         check_judgeable(job)
-        return _measured(job, model, candidates)
+        return _measured(job, model, candidates, progress)
     except InputError as error:
         if not allowed:
             raise
         return f"nothing was measured: {error}"
 
 
-def _measured(job: Job, model: nn.Module, candidates: Mapping[str, ImageModel]) -> tuple[MetricFigure, ...]:
+def _measured(
+    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], progress: Progress
+) -> tuple[MetricFigure, ...]:
+    def count(name: str, done: int, total: int) -> None:
+        progress(f"{name}, {done}/{total} images")
+
     gate_split = "gate_dataset" in job.config
     if gate_split:
-        make_gate_split(job.config)
+        make_gate_split(job.config, count)
     feeding = Feeding(Preprocess.from_dict(job.preprocess), image_sizes=job.target.image_sizes)
     with TemporaryDirectory(prefix="zooport-metric-") as folder:
         plan = replace(plan_evaluation(job.config, folder, limit=None, gate_split=gate_split), place=Path(folder))
@@ -57,18 +63,17 @@ def _measured(job: Job, model: nn.Module, candidates: Mapping[str, ImageModel]) 
             plan=plan,
             device="cpu",
             provider=None,
-            batch_size=1,
+            batch_size=job.target.batch.opt,
             resume=False,
             show_dir=None,
             launcher="none",
-            progress=None,
+            progress=count,
             steps=None,
         )
         with reference_model(job.config, job.task, model, feeding, batch_size=1, device="cpu") as reference:
             expected = session.judged(REFERENCE_BACKEND, reference, {})
         found = {
-            what: session.judged(f"candidate {number}", candidate, {})
-            for number, (what, candidate) in enumerate(candidates.items())
+            what: session.judged(what or "the deployment", candidate, {}) for what, candidate in candidates.items()
         }
         metric = plan.metric()
     assert metric is not None  # check_judgeable

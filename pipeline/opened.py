@@ -9,10 +9,10 @@ import onnx
 from backends import Deployment, load
 from backends.loading import load_graph
 from backends.tensorrt.running import can_run
-from pipeline.describe import ONNX_FILE
 from pipeline.plugin_runner import plugin_deployment
 from rewriters.precision.rounded import rounded
-from zoo.manifest import Manifest
+from zoo.manifest import ONNX_FILE, Manifest
+from zoo.target import ENGINE_BACKENDS
 
 BY_REFERENCE = (
     "Plugin nodes were run by their reference implementations in numpy, what is before them by ONNX Runtime; no engine "
@@ -22,6 +22,7 @@ BY_ONNXRUNTIME = (
     "No engine has run: {reason}. All figures are of the very same graph, run by ONNX Runtime on the CPU: they say "
     "that the graph is the model, and nothing of what the engine computes."
 )
+STAND_IN = "run by ONNX Runtime in the engine's place"
 ROUNDED = " Every fp16 result was rounded to fp16, which ONNX Runtime's CPU provider by itself does not do."
 
 
@@ -38,19 +39,22 @@ def open_deployment(folder: Path) -> Opened:
     manifest = Manifest.read(folder)
     if manifest.output_level == "plugin":
         return Opened(plugin_deployment(folder), BY_REFERENCE)
-    if manifest.backend.startswith("tensorrt"):
+    if manifest.backend in ENGINE_BACKENDS:
         reason = can_run(manifest.backend, manifest.provider or "cuda:0")
         if reason is not None:
             note = BY_ONNXRUNTIME.format(reason=reason)
             if manifest.precision["stored"] == "fp16":
-                return Opened(rounded_deployment(folder), note + ROUNDED)
-            return Opened(load_graph(folder), note)
+                return Opened(rounded_deployment(folder, STAND_IN), note + ROUNDED)
+            return Opened(load_graph(folder, STAND_IN), note)
     return Opened(load(folder))
 
 
-def rounded_deployment(folder: Path) -> Deployment:
-    """An fp16 deployment as fp16 kernels compute it, by ONNX Runtime on the CPU: see rewriters.precision.rounded."""
+def rounded_deployment(folder: Path, note: str = "run by ONNX Runtime") -> Deployment:
+    """An fp16 deployment as fp16 kernels compute it, by ONNX Runtime on the CPU: see rewriters.precision.rounded.
+
+    `note`: the deployment's, to which the rounding is added.
+    """
     with TemporaryDirectory(prefix="zooport-rounded-") as scratch:
         path = Path(scratch) / ONNX_FILE
         onnx.save(rounded(onnx.load(folder / ONNX_FILE)), path)
-        return load_graph(folder, path)
+        return load_graph(folder, f"{note}, every fp16 result rounded to fp16", path)

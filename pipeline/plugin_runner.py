@@ -49,4 +49,5 @@ def plugin_deployment(folder: Path) -> Deployment:
     """The deployment of level plugin in `folder`, run by the reference."""
     manifest = Manifest.read(folder)
     manifest.verify(folder)
-    return Deployment(manifest, PluginReferenceRunner(folder / "model.onnx", manifest))
+    note = "its plugin nodes run by their references in numpy"
+    return Deployment(manifest, PluginReferenceRunner(folder / "model.onnx", manifest), note)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import onnx
 
-from pipeline.describe import ONNX_FILE
 from pipeline.graph_step import fired
 from pipeline.preflight import Finding, preflight, refuse, steps
 from rewriters import ExportRecord
 from rewriters.graph_rewriters import rewrite_graph
+from zoo.manifest import ONNX_FILE
 from zoo.target import Target
 
 

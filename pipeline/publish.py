@@ -8,6 +8,7 @@ one back.
 import errno
 import logging
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from pipeline.exchange import exchange
 from pipeline.lock import locked
-from zoo.errors import InputError
+from zoo.errors import InputError, ZooportError
 
 LOGGER = logging.getLogger(__name__)
 PROBE_BYTES = 4 * 1024 * 1024  # a disk with less room than that is full, and it is better to know before the export
@@ -29,7 +30,8 @@ def publication(place: Path) -> Iterator[Path]:
 
     Leftovers of killed runs are removed first. Parent folders that were made here and are empty after a failure are
     removed, too. Raises InputError before the body runs where the place cannot be written, is not a deployment, or
-    is being written by another deploy; raises InputError after it where publishing itself fails.
+    is being written by another deploy; raises InputError after it where publishing itself fails. An error of ours that
+    the body raises names the deployment's files, and not the folder that is gone by then.
     """
     place = Path(os.path.realpath(place))
     staged = _staged(place)
@@ -44,7 +46,8 @@ def publication(place: Path) -> Iterator[Path]:
                     _refuse_foreign(place)
                     staged.mkdir()
                     _probe(staged)
-                yield staged
+                with _naming_files(staged):
+                    yield staged
                 with _as_input_error(place):
                     _sync(staged)
                     _take_place(staged, place)
@@ -163,6 +166,21 @@ def _take_place(staged: Path, place: Path) -> None:
         _sync_one(place.parent)
     except OSError as error:  # it is published; at worst a power cut brings the old one back
         LOGGER.warning("could not bring the new name to the disk: %s", error)
+
+
+@contextmanager
+def _naming_files(staged: Path) -> Iterator[None]:
+    """An error of ours names the deployment's files by their names: when it is read, the hidden folder is gone."""
+    try:
+        yield
+    except ZooportError as error:
+        hidden = re.compile(re.escape(str(staged)) + r"(?:/([\w./-]*\w))?")
+        error.args = tuple(hidden.sub(_named, said) if isinstance(said, str) else said for said in error.args)
+        raise
+
+
+def _named(found: re.Match[str]) -> str:
+    return f"{found[1]} of the deployment" if found[1] else "the deployment"
 
 
 @contextmanager

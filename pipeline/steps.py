@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from zoo.target import ENGINE_BACKENDS
+
 CHECK = "check the input"
 BUILD = "build the PyTorch model"
 REFERENCE = "run the PyTorch reference"
@@ -14,11 +16,12 @@ METRIC = "judge by the metric"
 REPORT = "draw previews and report"
 PUBLISH = "publish"
 Progress = Callable[[str], None]
+"""Called with each step as it begins, and within a long one with how far it is, which is no step's name."""
 
 
 def deploy_steps(backend: str, precision: str) -> tuple[str, ...]:
     """Those of a deploy for this backend and precision, in order."""
-    lower, engine = precision != "fp32", backend.startswith("tensorrt")
+    lower, engine = precision != "fp32", backend in ENGINE_BACKENDS
     return (
         *(CHECK, BUILD, REFERENCE, EXPORT),
         *((PRECISION,) if lower else ()),

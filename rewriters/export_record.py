@@ -24,7 +24,8 @@ class Fired:
 class ExportRecord:
     """`seconds` of wall time, `peak_memory` in bytes (resident, of the whole process); the rest is reproducible.
 
-    `precision`: how the file was brought to fp16 or int8; None for fp32.
+    `precision`: how the file was brought to fp16 or int8; None for fp32. `calibrated`: on how many pictures its
+    ranges were measured.
     """
 
     exporter: str
@@ -37,6 +38,7 @@ class ExportRecord:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     precision: PrecisionReport | None = None
+    calibrated: int = 0
 
 
 @dataclass

@@ -177,7 +177,8 @@ def print_parity(console: "Console", record: "ParityRecord") -> None:
     for kind in dict.fromkeys(case.kind for case in record.cases):
         found = record.summary(kind)
         counts = f"{found.matched} matched, {len(found.borderline)} borderline"
-        table = Table(title=f"{kind} parity: {counts}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        words = counts if record.metric is None else "recorded, the metric decides"
+        table = Table(title=f"{kind} parity: {words}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for column in ("figure", "largest", "mean", "unit", "gate", "verdict"):
             table.add_column(column, justify="right" if column in ("largest", "mean", "gate") else "left")
         for figure in found.figures:
@@ -206,15 +207,16 @@ def print_build(console: "Console", deployed: "Deployed") -> None:
             f"precision: stored in {precision['stored']}, computes in {precision['computed']} ({counts})",
             highlight=False,
         )
-    if (engine := deployed.engine) is not None:
+    if deployed.engine is not None:
+        engine, seconds = deployed.engine
         size = f"{engine.bytes / 2**20:.1f} MiB"
-        made = f"{engine.backend} {engine.library_version}, {size}, built in {engine.seconds:.1f} s"
+        made = f"{engine.backend} {engine.library_version}, {size}, built in {seconds:.1f} s"
         console.print(f"engine: {made}", highlight=False)
 
 
 def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:
     """Print where everything lies; the same as data."""
-    place = deployed.place
+    place, engine = deployed.place, deployed.engine
     previews = sorted(str(path) for path in (place / "previews").iterdir())
     for words, path in (("deployment", place), ("report", place / "report.html"), ("previews", place / "previews")):
         console.print(f"{words + ':':<12}{path}", soft_wrap=True, highlight=False)
@@ -225,7 +227,7 @@ def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:
         "parity": deployed.record.to_dict(),
         "preflight": [finding.to_dict() for finding in deployed.findings],
         "precision": dict(deployed.deployment.manifest.precision),
-        "engine": None if deployed.engine is None else deployed.engine.to_dict(),
+        "engine": None if engine is None else {**engine.record.to_dict(), "seconds": engine.seconds},
     }
 
 

@@ -24,6 +24,7 @@ EXAMPLES = """examples:
 
 Signal to noise in dB at what the last layers give; less is worse. Name the worst modules in the config:
 export=dict(precision=dict(int8=dict(keep_fp32=["backbone.conv1"])))
+"head.(itself)" is what head computes besides its parts; keep_fp32=["head"] keeps all of them.
 
 exit codes: 0 good, 2 wrong usage or input, 4 a backend is not available, 5 the exporter or the backend refused the
 model, 130 interrupted, 1 a fault of zooport"""
@@ -105,9 +106,13 @@ def show(console: "Console", precision: str, whole: float, rows: Sequence["Harm"
     for name in ("module", "layers", f"only it in {precision} (dB)", "all but it (dB)"):
         table.add_column(name, justify="left" if name == "module" else "right", no_wrap=True)
     for row in rows:
-        table.add_row(row.module, str(row.layers), f"{row.only:.1f}", f"{row.without:.1f}")
+        table.add_row(row.module, str(row.layers), _words(row.only), _words(row.without))
     console.print(table)
-    console.print(f"all in {precision}: {whole:.1f} dB", highlight=False)
+    console.print(f"all in {precision}: {whole:.1f} dB signal to noise; less is worse", highlight=False)
+
+
+def _words(value: float) -> str:
+    return f"{value:.1f}" if math.isfinite(value) else "no noise"
 
 
 def _finite(value: float) -> float | None:

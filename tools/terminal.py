@@ -24,19 +24,40 @@ def open_console() -> "Console":
 
 @contextmanager
 def show_steps(console: "Console", names: Sequence[str]) -> Iterator[Step]:
-    """A function to call with each of the steps as it begins."""
+    """A function to call with each of the steps as it begins, and meanwhile with how far it is."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     start = time.monotonic()
     if not console.is_terminal:
-        yield lambda name: console.print(
-            f"{names.index(name) + 1}/{len(names)} {name} ({time.monotonic() - start:.1f} s)", highlight=False
-        )
+        shown = start
+
+        def line(name: str) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            if name in names:
+                console.print(f"{names.index(name) + 1}/{len(names)} {name} ({now - start:.1f} s)", highlight=False)
+            elif now - shown < PAUSE:
+                return
+            else:
+                console.print(f"    {name}", highlight=False)
+            shown = now
+
+        yield line
         return
     columns = (SpinnerColumn(), TextColumn("{task.completed}/{task.total} {task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         row = bar.add_task("", total=len(names))
-        yield lambda name: bar.update(row, completed=names.index(name) + 1, description=name)
+        current = ""
+
+        def update(name: str) -> None:
+            nonlocal current
+            if name in names:
+                current = name
+                bar.update(row, completed=names.index(name) + 1, description=name)
+            else:
+                bar.update(row, description=f"{current}: {name}")
+
+        yield update
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from zoo.errors import InputError, nearest
 
 CAPABILITY = re.compile(r"\d+\.\d")
+LARGEST = 1_000_000_000  # of MiB, and of seconds: beyond it no library counts
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class EngineOptions:
     ``hardware_compatible``: for later GPUs, too. ``refittable``: weights may be changed without a new build.
     ``compute_capabilities``: those that a tensorrt-rtx engine is for, such as ("8.9", "12.0"); () for all.
     ``batches``: batch sizes with a profile of their own, tuned for them, beside the profile of the whole range.
+    What is named twice counts once.
     ``timing_cache``: whether measured kernels are kept and shared between builds.
     ``timeout_seconds`` and ``memory_limit_mib`` bound the build's process; no memory limit where that is None.
     Raises InputError for a value that is none.
@@ -41,20 +43,31 @@ class EngineOptions:
     def __post_init__(self) -> None:
         for name in ("workspace_mib", "memory_limit_mib", "timeout_seconds"):
             value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < 1):
-                raise InputError(f"engine option {name} is {value!r}, expected a whole number, 1 or more")
+            if value is not None and (type(value) is not int or not 1 <= value <= LARGEST):
+                raise InputError(
+                    f"engine option {name} is {value!r}, expected a whole number, 1 or more, up to {LARGEST}"
+                )
         level = self.optimization_level
         if level is not None and (type(level) is not int or level not in range(6)):
             raise InputError(f"engine option optimization_level is {level!r}, expected 0 to 5")
         for name in ("version_compatible", "hardware_compatible", "refittable", "timing_cache"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"engine option {name} is {getattr(self, name)!r}, expected True or False")
+        self._check_lists()
+
+    def _check_lists(self) -> None:
+        for name, expected in (("compute_capabilities", 'such as ["8.9"]'), ("batches", "such as [1, 8]")):
+            value = getattr(self, name)
+            if not isinstance(value, tuple):
+                raise InputError(f"engine option {name} is {value!r}, expected a list, {expected}")
         for text in self.compute_capabilities:
             if not (isinstance(text, str) and CAPABILITY.fullmatch(text)):
                 raise InputError(f"engine option compute_capabilities: {text!r} is none; expected for example 8.9")
         for size in self.batches:
             if type(size) is not int or size < 1:
                 raise InputError(f"engine option batches: {size!r} is no batch; expected a whole number, 1 or more")
+        object.__setattr__(self, "compute_capabilities", tuple(dict.fromkeys(self.compute_capabilities)))
+        object.__setattr__(self, "batches", tuple(dict.fromkeys(self.batches)))
 
     def to_dict(self) -> dict[str, Any]:
         """What makes the engine what it is, as JSON types."""

@@ -17,6 +17,9 @@ from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 
 MANIFEST_FILE = "deployment.json"
+ONNX_FILE = "model.onnx"
+ENGINE_FILE = "model.engine"
+RECORD_FILE = f"{ENGINE_FILE}.json"
 SHOWN_ERRORS = 4
 REDEPLOY = "deploy the model again with tools/deploy.py"
 
@@ -26,7 +29,8 @@ class Manifest:
     """What a deployment is. The keys of deployment.json are the fields, and docs/deployment.schema.json describes them.
 
     `axes` holds the bounds of each dynamic axis that the shapes of `inputs` name. `precision`: {stored, computed}, and
-    below fp32 the `options` that made it and the `nodes` counted in it, {stored, computed} -> {dtype: number}.
+    below fp32 the `options` that made it, how many pictures it was `calibrated_on`, and the `nodes` counted in it,
+    {stored, computed} -> {dtype: number}.
     `engine`: the options that TensorRT built with; the file has no such key for other backends.
     `rewriters`: {name, reason, hits}, those that fired. `files`: {name: {sha256, bytes}}, names relative to the folder.
     `parity`: {verdict}, None before parity was measured. `provider` and `threads` None: the backend's default and the

@@ -112,13 +112,14 @@ MANIFEST_SCHEMA: Schema = {
                         "stored": _TEXT,
                         "computed": _TEXT,
                         "options": {"type": "object", "description": "how the graph was brought to its precision"},
+                        "calibrated_on": {**_COUNT, "description": "how many pictures its ranges were measured on"},
                         "nodes": {
                             **_object({"stored": _COUNTS, "computed": _COUNTS}),
                             "description": "how many nodes of the file, and kernels or layers of the backend, compute "
                             "in which dtype",
                         },
                     },
-                    optional=("options", "nodes"),
+                    optional=("options", "calibrated_on", "nodes"),
                 ),
                 "description": "of the file, and what the backend really computes in",
             },

@@ -24,6 +24,8 @@ class PrecisionOptions:
     calibration_method: str = "minmax"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.keep_fp32, tuple):
+            raise InputError(f"precision option keep_fp32 is {self.keep_fp32!r}, expected a list of modules' names")
         for name in self.keep_fp32:
             if not (isinstance(name, str) and name):
                 raise InputError(f"precision option keep_fp32: {name!r} is no module's name")

@@ -8,6 +8,7 @@ from zoo.errors import InputError, nearest
 from zoo.precision_options import PrecisionOptions
 
 BACKENDS = ("pytorch", "onnxruntime", "tensorrt", "tensorrt-rtx")
+ENGINE_BACKENDS = ("tensorrt", "tensorrt-rtx")  # those that run an engine of TensorRT
 PRECISIONS = ("fp32", "fp16", "int8")
 EXPORTERS = ("dynamo", "torchscript")
 LEVELS = ("final", "decoded", "raw", "plugin")
@@ -126,6 +127,11 @@ class Target:
             )
         if self.precision_options.half_io and self.precision != "fp16":
             raise InputError(f"fp16 inputs and outputs with precision {self.precision}: they are for precision fp16")
+        if self.precision_options.half_io and self.slide == "host":
+            raise InputError(
+                "slide host with fp16 inputs and outputs: the host cuts and joins windows in float32; leave out one of "
+                "--slide host and --half-io"
+            )
         if self.window_batch is not None and (type(self.window_batch) is not int or self.window_batch < 1):
             raise InputError(f"window_batch {self.window_batch!r}: expected a number of windows, 1 or more")
 

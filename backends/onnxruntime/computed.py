@@ -14,7 +14,7 @@ from typing import Any
 
 from backends.onnxruntime.session import open_session
 from backends.runner import Array
-from zoo.errors import ExportError
+from zoo.errors import ExportError, InputError
 
 LAYERS = frozenset(
     [
@@ -23,7 +23,7 @@ LAYERS = frozenset(
     ]
 )
 """Kernels that multiply with weights, of the standard and those that ONNX Runtime makes of it: their first input
-says what they compute in. The same kinds of nodes are counted in the file (PrecisionReport.nodes)."""
+says what they compute in. The same kinds of nodes are counted in the file (PrecisionReport.nodes): a test compares."""
 INTEGER = frozenset(
     [
         *("ConvInteger", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "MatMulInteger", "MatMulIntegerToFloat"),
@@ -39,7 +39,8 @@ def computed(path: str | os.PathLike[str], feeds: Mapping[str, Array], provider:
     """How many layers ran in which dtype ("float32", "float16", "int8"), in one run of a file on `feeds`.
 
     Each node counts once, however often it ran; what did not run, in a branch, does not. Kernels within another
-    runtime (TensorRT's) are not seen. Raises as open_session does, and ExportError where the run stops.
+    runtime (TensorRT's) are not seen. Raises as open_session does, ExportError where the run stops, and InputError
+    where the disk is full.
     """
     with TemporaryDirectory(prefix="zooport-profile-") as folder:
         session = open_session(Path(path), provider, None, trace=Path(folder) / "run")
@@ -49,8 +50,18 @@ def computed(path: str | os.PathLike[str], feeds: Mapping[str, Array], provider:
             raise ExportError(f"{path}: ONNX Runtime stopped: {' '.join(str(error).split())}") from error
         finally:
             profile = session.end_profiling()
-        events = json.loads(Path(profile).read_text(encoding="utf-8"))
-    return _counted(events)
+        return _counted(_events(Path(profile)))
+
+
+def _events(profile: Path) -> Any:
+    """ONNX Runtime writes them without looking whether it could."""
+    try:
+        return json.loads(profile.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{profile}: ONNX Runtime's record of what it ran is cut off ({error}): the disk may be full; make room, "
+            "or set TMPDIR to another disk"
+        ) from error
 
 
 def _counted(events: Iterable[Mapping[str, Any]]) -> dict[str, int]:

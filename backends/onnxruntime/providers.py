@@ -14,6 +14,8 @@ SHORT_NAMES = {
     "tensorrt": "TensorrtExecutionProvider",
     "tensorrt-rtx": "NvTensorRTRTXExecutionProvider",
 }
+BUILDERS = ("tensorrt", "tensorrt-rtx")
+"""Those that build an engine, by their short names."""
 REMEDIES = {"cuda": "pip install onnxruntime-gpu", "tensorrt": "pip install onnxruntime-gpu, and TensorRT"}
 MEBIBYTE = 2**20
 
@@ -26,17 +28,15 @@ def provider_options(
     All but the first may have a device: "cuda:1". TF32 is off on CUDA: it would change an fp32 model's numbers;
     TensorRT's providers have no option for it, so set NVIDIA_TF32_OVERRIDE=0 there. `engine`, `profile` (the first of
     the engine's, of its whole range: the provider does not choose among several) and `cache`, a folder for engines and
-    timings, are for both of TensorRT; others have no use for them. Raises InputError for a name that is none and for an
-    engine option that the provider has not, and BackendUnavailableError, naming what there is, for a provider that this
-    onnxruntime lacks.
+    timings, are for both of TensorRT. Raises InputError for a name that is none and for engine options that the
+    provider has not, and BackendUnavailableError, naming what there is, for a provider that this onnxruntime lacks.
 
     Sources of the options' names: ONNX Runtime's TensorrtExecutionProvider (tensorrt_execution_provider_info.cc, and
     its page "TensorRT Execution Provider"), NvTensorRTRTXExecutionProvider (nv_provider_options.h, and NVIDIA's page
     "Provider options" of the TensorRT-RTX provider).
     """
-    short, colon, device = provider.partition(":")
+    short, colon, device = short_name(provider).partition(":")
     name = SHORT_NAMES.get(short, short)
-    short = next((key for key, value in SHORT_NAMES.items() if value == name), short)
     known = (*SHORT_NAMES, *onnxruntime.get_all_providers())
     if name not in known:
         raise InputError(f'unknown provider "{provider}"; {nearest(provider, known)}')
@@ -49,6 +49,11 @@ def provider_options(
             f"provider {name} is not available in onnxruntime {onnxruntime.__version__} "
             f"(available: {', '.join(here)}); use provider cpu, or {remedy}"
         )
+    if engine is not None and short not in BUILDERS:
+        raise InputError(
+            f"engine options with provider {provider}: it builds no engine; leave them out, or use provider "
+            f"{' or '.join(BUILDERS)}"
+        )
     options = {"device_id": device or "0"}
     if short == "cuda":
         return name, options | {"use_tf32": "0"}
@@ -57,6 +62,12 @@ def provider_options(
     if short == "tensorrt-rtx":
         return name, options | _tensorrt_rtx(provider, engine or EngineOptions(), profile, cache)
     return name, {}
+
+
+def short_name(provider: str) -> str:
+    """A provider's name, with its device, with the short form in place of ONNX Runtime's own, where it has one."""
+    name, colon, device = provider.partition(":")
+    return next((short for short, long in SHORT_NAMES.items() if long == name), name) + colon + device
 
 
 def _tensorrt(provider: str, engine: EngineOptions, profile: Profile | None, cache: str | None) -> dict[str, str]:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
@@ -27,43 +27,50 @@ class Limit(Enum):
 
 
 class Ended(NamedTuple):
-    """How a process ended, by itself or at a limit: its exit status (minus the signal's number); what it printed."""
+    """How a process ended, by itself or at a limit: its exit status (minus the signal's number).
+
+    `answer`: what it wrote to stdout, a pipe, which no full disk cuts; `said`: to stderr.
+    """
 
     status: int | Limit
-    output: str
+    answer: str
+    said: str
 
 
-def run_bounded(command: Sequence[str], given: str, seconds: float, memory_mib: int | None) -> Ended:
+def run_bounded(
+    command: Sequence[str], given: str, seconds: float, memory_mib: int | None, environment: Mapping[str, str]
+) -> Ended:
     """Run the command with `given` on its stdin, with at most so many seconds and MiB of memory (None: no limit).
 
-    It finds the Python modules that this process finds. The memory is what is its own, not that of mapped files; only
-    Linux tells it. It and all that it started are killed at a limit and at an exception, KeyboardInterrupt among them.
+    It has this process's environment, with `environment` in it, and finds the modules that this one finds. The memory
+    is what is its own, not that of mapped files; only Linux tells it. It and all that it started are killed at a limit
+    and at an exception, KeyboardInterrupt among them.
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    found = os.pathsep.join(path or os.getcwd() for path in sys.path)  # noqa: PTH109 - "" is the current folder
     until = time.monotonic() + seconds
     unsent: str | None = given
     with subprocess.Popen(  # noqa: S603 - our own command
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        env=environment,
+        env={**os.environ, **environment, "PYTHONPATH": found},
         start_new_session=True,
     ) as process:
         try:
             while True:
                 try:
-                    output, _ = process.communicate(unsent, timeout=POLL_SECONDS)
+                    answer, said = process.communicate(unsent, timeout=POLL_SECONDS)
                 except subprocess.TimeoutExpired:
                     unsent = None  # a second call goes on with what the first was given
                     limit = _passed(process.pid, until, memory_mib)
                     if limit is not None:
                         _kill(process)
-                        return Ended(limit, process.communicate()[0])
+                        return Ended(limit, *process.communicate())
                 else:
-                    return Ended(process.returncode, output)
+                    return Ended(process.returncode, answer, said)
         except BaseException:
             _kill(process)
             raise

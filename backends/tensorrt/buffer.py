@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from backends.tensorrt.cuda import Cuda
+from zoo.errors import ExportError
 
 
 class Buffer:
@@ -38,10 +39,15 @@ class Buffer:
         return np.ndarray(shape, dtype, memoryview((ctypes.c_ubyte * self.size).from_address(address)))
 
     def free(self) -> None:
-        """Give the memory back. A second call does nothing."""
+        """Give the memory back. A second call does nothing; after one that CUDA refused it is the next try."""
         if self.address:
-            address, self.address, self.size = self.address, 0, 0
-            (self._cuda.free_pinned if self._pinned else self._cuda.free)(address)
+            address, self.address = self.address, 0  # first, since an interrupt in between must not free it twice
+            try:
+                (self._cuda.free_pinned if self._pinned else self._cuda.free)(address)
+            except ExportError:
+                self.address = address
+                raise
+            self.size = 0
 
     def __del__(self) -> None:
         with suppress(Exception):  # at the end of the process CUDA may be gone before us

@@ -1,22 +1,24 @@
 """An engine of an ONNX file, built in a process of its own, so that what native code does there is an error message."""
 
-import fcntl
+import errno
 import json
+import logging
 import os
 import signal
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from backends.tensorrt.bounded_process import Ended, Limit, run_bounded
 from backends.tensorrt.build_request import BuildRequest
+from backends.tensorrt.cuda import device_number
 from backends.tensorrt.engine_record import EngineRecord, record_path
+from backends.tensorrt.gpu import seeing_only
 from backends.tensorrt.option_check import check_options
 from backends.tensorrt.profiles import profiles
 from backends.tensorrt.refused import EngineRefusedError
+from backends.tensorrt.scratch import locked, scratch_folder
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 from zoo.manifest import file_record
@@ -24,6 +26,16 @@ from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
 COMMAND = (sys.executable, "-P", "-m", "backends.tensorrt.building")
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+logger = logging.getLogger(__name__)
+
+
+class Built(NamedTuple):
+    """The record that lies beside a plan, and how long the build took, without the start of its process."""
+
+    record: EngineRecord
+    seconds: float
 
 
 def build_engine(
@@ -34,11 +46,16 @@ def build_engine(
     inputs: Sequence[TensorSpec],
     axes: Mapping[str, AxisRange],
     values: Mapping[str, AxisRange] | None = None,
-) -> EngineRecord:
+    *,
+    precision: str,
+    device: str = "cuda:0",
+) -> Built:
     """Build an engine for `backend` ("tensorrt", "tensorrt-rtx") of the ONNX file; write it and its record beside it.
 
     `inputs` and `axes`: the graph's inputs and the bounds of their dynamic axes. `values`: the range of the values of
-    each input that decides shapes, such as a scale. Both files are written whole or not at all.
+    each input that decides shapes, such as a scale. `precision`: what the graph was brought to, for the record.
+    `device`: the GPU to build on, where there is one. Both files are written whole or not at all; warnings of the build
+    go to logging.
     Raises EngineRefusedError where TensorRT does not take the graph or its native code aborts; ExportError at the time
     or memory limit, or where the process is killed; InputError for an option that the backend does not have, and for a
     file that cannot be read or written; BackendUnavailableError without the library, or without the GPU it needs.
@@ -48,91 +65,107 @@ def build_engine(
     shapes = profiles(inputs, axes, options.batches)
     bounds = {name: (bound.min, bound.opt, bound.max) for name, bound in (values or {}).items()}
     onnx_sha256 = file_record(onnx)["sha256"]
+    visible = seeing_only(device_number(device))
     try:
-        with tempfile.TemporaryDirectory(dir=plan.parent, prefix=f".{plan.name}-") as scratch:
+        with scratch_folder(plan) as scratch:
             request = BuildRequest(
                 backend=backend,
                 onnx=str(onnx),
-                plan=str(Path(scratch, "plan")),
-                answer=str(Path(scratch, "answer")),
+                plan=str(scratch / "plan"),
                 parent=os.getpid(),
                 options=options,
                 profiles=shapes,
                 values=bounds,
             )
-            ended = run_bounded(COMMAND, request.to_json(), options.timeout_seconds, options.memory_limit_mib)
-            built = _built(request, ended)
+            built = _built(onnx.name, options, _run(request, visible))
             record = EngineRecord(
-                backend=backend, options=options, profiles=shapes, values=bounds, onnx_sha256=onnx_sha256, **built
+                backend=backend,
+                precision=precision,
+                options=options,
+                profiles=shapes,
+                values=bounds,
+                onnx_sha256=onnx_sha256,
+                **built["record"],
             )
-            record.write(Path(scratch, "record"))
-            with _locked(plan.parent):  # two builds of one plan: the files of one, not one of each
-                Path(scratch, "plan").replace(plan)
-                Path(scratch, "record").replace(record_path(plan))
+            record.write(scratch / "record")
+            with locked(plan.parent):  # two builds of one plan: the files of one, not one of each
+                (scratch / "plan").replace(plan)
+                (scratch / "record").replace(record_path(plan))
     except OSError as error:
-        raise InputError(f"{plan}: cannot be written ({error.strerror}); make room, or give another folder") from error
-    return record
+        cure = "make room, or give another folder" if error.errno in FULL else "give a folder that can be written"
+        raise InputError(f"{plan}: cannot be written ({error.strerror}); {cure}") from error
+    return Built(record, built["seconds"])
 
 
-def _built(request: BuildRequest, ended: Ended) -> dict[str, Any]:
-    """What the process answered, as fields of the record. Raises what became of it."""
+def _run(request: BuildRequest, visible: Mapping[str, str]) -> Ended:
+    """The process of the build, once it has ended."""
     options = request.options
+    try:
+        return run_bounded(COMMAND, request.to_json(), options.timeout_seconds, options.memory_limit_mib, visible)
+    except OSError as error:
+        raise ExportError(f"the process of the build cannot be started ({error.strerror})") from error
+
+
+def _built(name: str, options: EngineOptions, ended: Ended) -> dict[str, Any]:
+    """What the process answered of the ONNX file `name`: the record's fields, and the seconds. Its warnings are told.
+
+    Raises what became of it.
+    """
     if ended.status is Limit.MEMORY:
         raise ExportError(
-            f"the build of {request.onnx} took more than {options.memory_limit_mib} MiB of memory and was ended; raise "
-            "the engine option memory_limit_mib, or give a smaller range of shapes"
+            f"the build of {name} took more than {options.memory_limit_mib} MiB of memory and was ended; raise the "
+            "engine option memory_limit_mib, or give a smaller range of shapes"
         )
     if ended.status is Limit.TIME:
         raise ExportError(
-            f"the build of {request.onnx} took longer than {options.timeout_seconds} s and was ended; raise the engine "
-            "option timeout_seconds"
+            f"the build of {name} took longer than {options.timeout_seconds} s and was ended; raise the engine option "
+            "timeout_seconds"
         )
     try:
-        answer = json.loads(Path(request.answer).read_bytes())
-    except (FileNotFoundError, ValueError):
-        raise _no_answer(request, ended.status, ended.output) from None
-    if "built" in answer:
-        built: dict[str, Any] = {**answer["built"], "warnings": tuple(answer["built"]["warnings"])}
-        return built
-    if answer["fault"] == "memory":
-        raise _out_of_memory(request)
-    if answer["fault"] == "refused":
+        answer = json.loads(ended.answer)
+    except ValueError:
+        raise _no_answer(name, ended.status, ended.said) from None
+    for warning in answer["told"]:
+        logger.warning("%s", warning)
+    if "fault" in answer:
+        _raise_fault(name, answer)
+    built: dict[str, Any] = answer["built"]
+    built["record"]["warnings"] = tuple(built["record"]["warnings"])
+    return built
+
+
+def _raise_fault(name: str, answer: Mapping[str, Any]) -> NoReturn:
+    fault = answer["fault"]
+    if fault == "memory":
+        raise _out_of_memory(name)
+    if fault == "refused":
         raise EngineRefusedError(answer["node"], answer["operator"], answer["reason"])
-    if answer["fault"] == "unavailable":
+    if fault == "unavailable":
         raise BackendUnavailableError(answer["message"])
-    raise InputError(answer["message"])
+    if fault == "input":
+        raise InputError(answer["message"])
+    if fault == "unwritten":
+        raise OSError(answer["errno"], os.strerror(answer["errno"]))
+    raise ExportError(f"the build of {name} failed: {answer['message']}")
 
 
-def _no_answer(request: BuildRequest, status: int, output: str) -> ExportError:
+def _no_answer(name: str, status: int, output: str) -> ExportError:
     """Why the process ended without an answer."""
     lines = output.strip().splitlines()
     said = f"; the last it said: {lines[-1].strip()}" if lines else ""
     if "bad_alloc" in output:
-        return _out_of_memory(request)
+        return _out_of_memory(name)
     if status == -signal.SIGKILL:
         return ExportError(
-            f"the build of {request.onnx} was killed, most likely because the machine ran out of memory{said}; close "
+            f"the build of {name} was killed, most likely because the machine ran out of memory{said}; close "
             "other programs, or give a smaller range of shapes"
         )
     if status < 0:
         return EngineRefusedError(None, None, f"its native code failed with {signal.Signals(-status).name}{said}")
-    return ExportError(f"the build of {request.onnx} ended with exit status {status} and no engine{said}")
+    return ExportError(f"the build of {name} ended with exit status {status} and no engine{said}")
 
 
-def _out_of_memory(request: BuildRequest) -> ExportError:
+def _out_of_memory(name: str) -> ExportError:
     return ExportError(
-        f"the build of {request.onnx} ran out of the machine's memory; close other programs, or give a smaller range "
-        "of shapes"
+        f"the build of {name} ran out of the machine's memory; close other programs, or give a smaller range of shapes"
     )
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """One writer at a time: the kernel's lock of the folder itself, so that no file of ours is left in it."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,7 +12,7 @@ from zoo.engine_options import EngineOptions
 
 @dataclass(frozen=True, kw_only=True)
 class BuildRequest:
-    """`onnx`, `plan` and `answer` are absolute paths: what is read, and what is written. `parent`: the asker's pid.
+    """`onnx` and `plan` are absolute paths: what is read, and what is written. `parent`: the asker's pid.
 
     `values`: of inputs that decide shapes, the (min, opt, max) of their values.
     """
@@ -20,7 +20,6 @@ class BuildRequest:
     backend: str
     onnx: str
     plan: str
-    answer: str
     parent: int
     options: EngineOptions
     profiles: tuple[Profile, ...]

@@ -36,10 +36,10 @@ def _set_capabilities(trt: ModuleType, config: Any, asked: Sequence[str]) -> Non
         if text not in known:
             has = ", ".join(sorted(known, key=float))
             raise InputError(f"engine option compute_capabilities: got {text}, but {trt.__name__} builds for {has}")
-    unique = list(dict.fromkeys(asked))
-    config.num_compute_capabilities = len(unique)
-    for index, text in enumerate(unique):
-        config.set_compute_capability(known[text], index)
+    config.num_compute_capabilities = len(asked)
+    for index, text in enumerate(asked):
+        if not config.set_compute_capability(known[text], index):
+            raise InputError(f"engine option compute_capabilities: {trt.__name__} {trt.__version__} refuses {text}")
 
 
 def add_profiles(

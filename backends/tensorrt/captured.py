@@ -1,6 +1,7 @@
 """A run of one set of shapes, recorded as a CUDA graph."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 
@@ -16,7 +17,8 @@ class Captured:
 
     Fill `inputs`, then `launch`, then read `outputs`, all on the one stream. The first launch runs once to warm up,
     since TensorRT does work then that a graph must not hold, and then records. For one thread at a time; the device
-    must be current. Raises ExportError where TensorRT cannot be recorded.
+    must be current. All goes back with `free`, or with the object. Raises ExportError where TensorRT cannot be
+    recorded.
     """
 
     def __init__(self, cuda: Cuda, loaded: Loaded, stream: int, like: Mapping[str, Memory]) -> None:
@@ -46,6 +48,10 @@ class Captured:
             self._cuda.destroy_graph(graph)
         for buffer in self._buffers:
             buffer.free()
+
+    def __del__(self) -> None:
+        with suppress(Exception), self._cuda.current():  # at the end of the process CUDA may be gone before us
+            self.free()
 
     def _record(self) -> None:
         execution = self._execution

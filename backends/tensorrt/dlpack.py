@@ -79,7 +79,8 @@ class Memory(NamedTuple):
 def capsule(memory: Memory, device: tuple[int, int]) -> object:
     """A capsule of the tensor on `device` (DLPack's kind and number), for one consumer. It keeps the owner alive."""
     shape = (ctypes.c_int64 * len(memory.shape))(*memory.shape)
-    kind = _Type(CODES[memory.dtype.kind], memory.dtype.itemsize * BITS_PER_BYTE, 1)
+    numpys = np.dtype(memory.dtype)
+    kind = _Type(CODES[numpys.kind], numpys.itemsize * BITS_PER_BYTE, 1)
     tensor = _Tensor(memory.address, _Device(*device), len(shape), kind, shape, None, 0)
     managed = _Managed(tensor, None, _release)
     address = ctypes.addressof(managed)

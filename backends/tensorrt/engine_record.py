@@ -23,15 +23,17 @@ FIRST_RTX_CAPABILITY = (8, 0)  # of an engine that names none (TensorRT-RTX, CPU
 class EngineRecord:
     """What an engine was built from, by what and for what.
 
-    `device`: the name of the GPU that was there, None where there was none. `profiles`: in the engine's order.
-    `values`: of inputs that decide shapes, the (min, opt, max) of their values. `layers`: how many of the network's
-    layers compute in each type (their output's, numpy's name; constants and casts do not count). `bytes`: of the plan.
-    `seconds`: what the build took, without the start of its process. `warnings`: TensorRT's own.
+    Nothing of the build itself is in it, such as its seconds: the manifest has its hash.
+    `device`: the name of the GPU that was there, None where there was none. `precision`: what the graph was brought to
+    ("fp32", "fp16", "int8"); `layers`: what the engine computes in, numpy's name of a type -> how many layers
+    (backends.tensorrt.layers). `profiles`: in the engine's order. `values`: of inputs that decide shapes, the (min,
+    opt, max) of their values. `bytes`: of the plan. `warnings`: TensorRT's own.
     """
 
     backend: str
     library_version: str
     device: str | None
+    precision: str
     options: EngineOptions
     profiles: tuple[Profile, ...]
     values: Mapping[str, tuple[int, int, int]]
@@ -39,7 +41,6 @@ class EngineRecord:
     onnx_sha256: str
     plan_sha256: str
     bytes: int
-    seconds: float
     warnings: tuple[str, ...] = ()
 
     @property
@@ -67,7 +68,7 @@ class EngineRecord:
             record = cls(**typed)
         except (AttributeError, KeyError, TypeError, ValueError, ZooportError) as error:
             raise InputError(f"{source}: no record of an engine ({error}); build the engine again") from error
-        for name in ("backend", "library_version", "onnx_sha256", "plan_sha256"):
+        for name in ("backend", "library_version", "precision", "onnx_sha256", "plan_sha256"):
             if not isinstance(getattr(record, name), str):
                 raise InputError(f"{source}: {name} is {getattr(record, name)!r}; build the engine again")
         return record

@@ -1,6 +1,7 @@
 """Which GPU is here, asked of NVIDIA's driver itself: a build needs no CUDA toolkit and no cuda-python to know."""
 
 import ctypes
+import os
 import sys
 from typing import NamedTuple
 
@@ -32,3 +33,15 @@ def gpu(index: int = 0) -> Gpu | None:
         or driver.cuDeviceGetAttribute(ctypes.byref(minor), MINOR, device)
     )
     return None if faults else Gpu(name.value.decode(errors="replace"), f"{major.value}.{minor.value}")
+
+
+def seeing_only(index: int) -> dict[str, str]:
+    """The environment in which a process sees one GPU: the one of this index among those that this process may see.
+
+    None at all where there is no such.
+    """
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return {"CUDA_VISIBLE_DEVICES": str(index)}
+    names = visible.split(",")
+    return {"CUDA_VISIBLE_DEVICES": names[index].strip() if index < len(names) else ""}

@@ -29,6 +29,7 @@ class Lane:
 
     Arrays of the host go through pinned memory. Tensors of the device are read where they lie (with CUDA graphs: copied
     on the device, since a graph knows addresses only), and kept alive until the work that reads them is done.
+    All goes back with `close`, or with the object.
     """
 
     def __init__(self, cuda: Cuda, loaded: Loaded, *, cuda_graph: bool) -> None:
@@ -75,7 +76,9 @@ class Lane:
             }
 
     def close(self) -> None:
-        """Give all of it back, once its work is done."""
+        """Give all of it back, once its work is done. A second call does nothing."""
+        if not self.stream:
+            return
         with suppress(ExportError):  # what went wrong in that work was the run's to tell
             self._cuda.synchronize(self.stream)
         self._let_go()
@@ -85,7 +88,12 @@ class Lane:
         self._execution = None
         for buffer in (*self._device.values(), *self._pinned.values()):
             buffer.free()
-        self._cuda.destroy_stream(self.stream)
+        stream, self.stream = self.stream, 0
+        self._cuda.destroy_stream(stream)
+
+    def __del__(self) -> None:
+        with suppress(Exception), self._cuda.current():  # at the end of the process CUDA may be gone before us
+            self.close()
 
     def _enqueue(self, given: Mapping[str, Given], buffers: defaultdict[str, Buffer]) -> dict[str, Memory]:
         """Put a run on the stream. Gives where the outputs will be: in `buffers`, or in the CUDA graph's own memory."""

@@ -4,10 +4,8 @@ import importlib
 import re
 from types import ModuleType
 
+from backends.availability import NEEDS
 from zoo.errors import BackendUnavailableError
-
-MODULES = {"tensorrt": "tensorrt", "tensorrt-rtx": "tensorrt_rtx"}
-"""Backend -> module. Both have the same API."""
 
 OLDEST = {"tensorrt": (10, 12), "tensorrt-rtx": (1, 4)}
 
@@ -17,25 +15,22 @@ def library(backend: str) -> ModuleType:
 
     Raises BackendUnavailableError where it is not installed, cannot be imported, or is too old.
     """
-    name = MODULES[backend]
-    remedy = f'pip install "zooport[{backend}]"'
+    name, remedy = NEEDS[backend]
+    unavailable = f"backend {backend} is not available:"
     try:
         module = importlib.import_module(name)
+        version = module.__version__
     except ModuleNotFoundError as error:
-        if error.name != name:
-            raise BackendUnavailableError(f"backend {backend} is not available: {name} lacks {error.name}") from error
+        lack = f"is not installed; {remedy}" if error.name == name else f"lacks {error.name}; {remedy}"
+        raise BackendUnavailableError(f"{unavailable} {name} {lack}") from error
+    except Exception as error:  # its shared libraries are not there or do not fit, or it is half installed
+        reason = " ".join(str(error).split())
         raise BackendUnavailableError(
-            f"backend {backend} is not available: {name} is not installed; {remedy}"
+            f"{unavailable} {name} is installed, but cannot be imported ({reason}); install it again: {remedy}"
         ) from error
-    except (ImportError, OSError, RuntimeError) as error:  # its shared libraries are not there, or do not fit
-        raise BackendUnavailableError(
-            f"backend {backend} is not available: {name} is installed, but cannot be imported ({error})"
-        ) from error
-    if version_numbers(module.__version__)[:2] < OLDEST[backend]:
-        raise BackendUnavailableError(
-            f"backend {backend} is not available: got {name} {module.__version__}, expected "
-            f"{'.'.join(map(str, OLDEST[backend]))} or later; {remedy}"
-        )
+    if version_numbers(version)[:2] < OLDEST[backend]:
+        oldest = ".".join(map(str, OLDEST[backend]))
+        raise BackendUnavailableError(f"{unavailable} got {name} {version}, expected {oldest} or later; {remedy}")
     return module
 
 

@@ -1,8 +1,7 @@
 """An ONNX file as TensorRT's network."""
 
+import logging
 import re
-from collections import Counter
-from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -10,10 +9,11 @@ from backends.tensorrt.library import version_numbers
 from backends.tensorrt.refused import EngineRefusedError
 from zoo.errors import InputError
 
-DTYPES = {"FLOAT": "float32", "HALF": "float16", "BF16": "bfloat16"}  # others are numpy's name in capitals
 ONNX_NODE = re.compile(r"\[ONNX Layer: ([^\]]+)\]")  # in the metadata of a layer
 UNOPENED = "Failed to open file"  # the parser, of weights outside the ONNX file
 LAST_WITH_FLAG = 10  # the major version in which strong types had to be asked for
+
+logger = logging.getLogger(__name__)
 
 
 def new_network(trt: ModuleType, backend: str, builder: Any) -> Any:
@@ -29,7 +29,8 @@ def parse(trt: ModuleType, network: Any, log: Any, onnx: str) -> Any:
 
     Raises InputError for a file that is no ONNX graph, EngineRefusedError for the first node that is not taken.
     """
-    trt.init_libnvinfer_plugins(log, "")
+    if not trt.init_libnvinfer_plugins(log, ""):
+        logger.warning("%s: its plugins are not to be had; nodes that are run by one are refused", trt.__name__)
     parser = trt.OnnxParser(network, log)
     if not parser.parse_from_file(onnx):
         refusals = [parser.get_error(index) for index in range(parser.num_errors)]
@@ -47,28 +48,6 @@ def parse(trt: ModuleType, network: Any, log: Any, onnx: str) -> Any:
     if network.num_outputs == 0:  # the parser takes an empty file for an empty graph
         raise InputError(f"{onnx}: no ONNX graph with outputs in it; export the model again")
     return parser
-
-
-def layer_counts(trt: ModuleType, network: Any) -> Mapping[str, int]:
-    """How many layers compute in each type: numpy's name of their first output's -> count.
-
-    The network is strongly typed, so that is what the engine computes in. Constants and casts compute nothing and do
-    not count. A quantised layer lies between layers of float: its Q and DQ are the "int8" of a network.
-    """
-    idle = (trt.LayerType.CONSTANT, trt.LayerType.CAST)
-    counts: Counter[str] = Counter()
-    for index in range(network.num_layers):
-        layer = network.get_layer(index)
-        if layer.type not in idle and layer.num_outputs > 0:
-            tensor = layer.get_output(0)
-            counts[dtype_name(tensor.dtype)] += 1
-    return dict(sorted(counts.items()))
-
-
-def dtype_name(dtype: Any) -> str:
-    """TensorRT's data type by numpy's name."""
-    name: str = dtype.name
-    return DTYPES.get(name, name.lower())
 
 
 def node_named_in(network: Any, reason: str) -> str | None:

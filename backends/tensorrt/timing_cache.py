@@ -10,7 +10,6 @@ import hashlib
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,16 +70,17 @@ def merge_timings(path: Path, merge: Callable[[bytes], bytes]) -> None:
 
 
 def _replace(path: Path, timings: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
-        written = Path(file.name)
-        try:
+    """Under the lock, so that one name is enough for what is being written."""
+    written = path.with_name(f".{path.name}.new")
+    try:
+        with written.open("wb") as file:
             file.write(MAGIC + hashlib.sha256(timings).digest() + timings)
             file.flush()
             os.fsync(file.fileno())
-            written.replace(path)
-        except BaseException:
-            written.unlink(missing_ok=True)
-            raise
+        written.replace(path)
+    except BaseException:
+        written.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

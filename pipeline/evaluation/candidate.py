@@ -19,7 +19,7 @@ from zoo.errors import InputError
 from zoo.input_specs import IMAGE_SIZES, SCORE_THRESHOLD
 from zoo.manifest import Manifest
 from zoo.preprocess import Preprocess
-from zoo.target import AxisRange, Target
+from zoo.target import ENGINE_BACKENDS, AxisRange, Target
 from zoo.tasks import build_task
 from zoo.windows import WINDOW_BATCH
 
@@ -69,7 +69,7 @@ def _is_current(config: Config, target: Target, weights: str, place: Path) -> bo
     asked = (
         *(target.backend, target.precision, target.exporter, target.opset),
         *(target.image_sizes, target.thresholds, host),
-        target.engine.to_dict() if target.backend.startswith("tensorrt") else {},
+        target.engine.to_dict() if target.backend in ENGINE_BACKENDS else {},
         None if target.precision == "fp32" else target.precision_options.to_dict(),
     )
     made = (

@@ -45,7 +45,7 @@ def compare_detections(
     """
     for side, who in ((reference, "PyTorch"), (candidate, "the backend")):
         if not all(np.isfinite(getattr(side, field.name)).all() for field in fields(side)):
-            return Findings(failures=(f"NaN or infinity in the detections of {who}",))
+            return Findings.broken((f"NaN or infinity in the detections of {who}",))
     pairs = pair_detections(reference, candidate, gates)
     good = [pair for pair in pairs if _within(reference, candidate, *pair, gates)]
     apart = [pair for pair in pairs if pair not in good]

@@ -35,7 +35,7 @@ def compare_label_maps(
     Pixels that changed and pass are one borderline entry. Findings.matched counts the pixels that agree.
     """
     if problem := _unusable(reference, candidate, logits):
-        return Findings(failures=(problem,))
+        return Findings.broken((problem,))
     margins = _margins(reference, candidate, logits, place) / (value_range(logits) or 1.0)
     largest, mean = (float(margins.max()), float(margins.mean())) if margins.size else (0.0, 0.0)
     part = margins.size / reference.size if reference.size else 0.0

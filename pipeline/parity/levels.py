@@ -46,7 +46,7 @@ def compare_outputs(
     missing, unknown = reference.keys() - candidate.keys(), candidate.keys() - reference.keys()
     if missing or unknown:
         names = ", ".join(sorted(missing | unknown))
-        return Findings(failures=(f"outputs {names}: only {'PyTorch' if missing else 'the backend'} has them",))
+        return Findings.broken((f"outputs {names}: only {'PyTorch' if missing else 'the backend'} has them",))
     detects = issubclass(TASKS[task], Detection)
     if detects and level in ("final", "plugin"):
         return _slots(reference, candidate, gates, rule)
@@ -84,7 +84,7 @@ def _slots(reference: Arrays, candidate: Arrays, gates: Mapping[str, float], rul
     for side, who in ((reference, "PyTorch"), (candidate, "the backend")):
         failures += tuple(f"{who}, {problem}" for problem in slot_problems(side))
     if failures:
-        return Findings(failures=failures)
+        return Findings.broken(failures)
     total = Findings(blank=True)
     for index in range(len(reference["num_dets"])):
         pasted = [side[IMAGE_MASKS][index] for side in (reference, candidate) if IMAGE_MASKS in side]

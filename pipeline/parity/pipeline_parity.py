@@ -24,7 +24,7 @@ from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.detections import compare_detections
 from pipeline.parity.gates import Gates
 from pipeline.parity.label_maps import compare_label_maps
-from pipeline.parity.records import Case, Figure, Findings
+from pipeline.parity.records import INPUT, MEAN_INPUT, Case, Figure, Findings
 from pipeline.parity.reference_input import ReferenceInput
 from pipeline.parity.reference_result import EagerResult, ReferenceResult, nearest_pixels
 from pipeline.parity.restored_images import compare_restored
@@ -43,7 +43,7 @@ def pipeline_case(
     findings = compare_input(reference.own.tensor, tensor[0], gates["pipeline"])
     if not np.array_equal(reference.production.tensor, tensor[0]):
         failure = "images: the deployment's tensor is not the one that the config's preprocessing makes"
-        findings = replace(findings, failures=(*findings.failures, failure))
+        findings += Findings.broken((failure,))
     if deployment.manifest.output_level != "final":
         return Case("pipeline", (image.name,), tensor.shape, replace(findings, blank=False)), None
     result = deployment(image.pixels)
@@ -61,11 +61,13 @@ def compare_input(
 ) -> Findings:
     """The tensors [3, H, W] that the two preprocessings make of one image: largest and mean error in grey levels."""
     if problem := shape_problem("images", reference, candidate):
-        return Findings(failures=(problem,))
-    found = figure("input", reference, candidate, unit="grey levels", gate=gates["input_max"], scale=GREY_LEVELS)
-    mean = Figure("mean of input", "grey levels", found.mean_error, found.mean_error, None, 1, gates["input_mean"])
+        return Findings.broken((problem,))
+    found = figure(INPUT, reference, candidate, unit="grey levels", gate=gates["input_max"], scale=GREY_LEVELS)
+    mean = Figure(MEAN_INPUT, "grey levels", found.mean_error, found.mean_error, None, 1, gates["input_mean"])
     failures = tuple(gate_failure(each) for each in (found, mean) if not each.passed)
-    return Findings((found, mean), failures=failures, blank=True)  # whether there is something to find, results show
+    return Findings(
+        (found, mean), failures=failures, faults=failures, blank=True
+    )  # whether there is something to find, results show
 
 
 def compare_results(
@@ -87,7 +89,7 @@ def compare_results(
         return _compare_maps(expected, expected.logits, placed, result.label_map, gates)
     if isinstance(ours, SuperResolutionResult) and isinstance(result, SuperResolutionResult):
         return compare_restored(ours.image, result.image, gates["grey_levels"], gates["psnr"])
-    return Findings(failures=(f"the backend gives a {type(result).__name__}, PyTorch a {type(ours).__name__}",))
+    return Findings.broken((f"the backend gives a {type(result).__name__}, PyTorch a {type(ours).__name__}",))
 
 
 def _named(findings: Findings, what: str) -> Findings:
@@ -95,6 +97,7 @@ def _named(findings: Findings, what: str) -> Findings:
         findings,
         figures=tuple(replace(found, name=f"{found.name}, {what}") for found in findings.figures),
         failures=tuple(f"{what}: {failure}" for failure in findings.failures),
+        faults=tuple(f"{what}: {fault}" for fault in findings.faults),
     )
 
 
@@ -134,7 +137,7 @@ def _compare_maps(
 ) -> Findings:
     assert isinstance(reference.result, SegmentationResult)
     if problem := shape_problem("label_map", reference.result.label_map, label_map):
-        return Findings(failures=(problem,))
+        return Findings.broken((problem,))
     expected = nearest_label_map(reference, placed, label_map)
     rows, columns = nearest_pixels(placed)
     return compare_label_maps(

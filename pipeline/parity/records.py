@@ -10,6 +10,7 @@ from typing import Any
 PASSED = "passed"
 ENGINE_NOT_RUN = "engine-not-run"
 FAILED_ALLOWED = "failed-allowed"
+INPUT, MEAN_INPUT = INPUT_FIGURES = ("input", "mean of input")
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,22 @@ class Borderline:
 
 @dataclass(frozen=True)
 class Findings:
-    """The outcome of one comparison of two results. ``matched`` counts detections, rows or pixels that agree."""
+    """The outcome of one comparison of two results. ``matched`` counts detections, rows or pixels that agree.
+
+    ``faults``: those of the failures that no precision excuses, such as another shape.
+    """
 
     figures: tuple[Figure, ...] = ()
     matched: int = 0
     borderline: tuple[Borderline, ...] = ()
     failures: tuple[str, ...] = ()
     blank: bool = False  # nothing in it that could differ: no detections, or one label everywhere
+    faults: tuple[str, ...] = ()
+
+    @classmethod
+    def broken(cls, faults: tuple[str, ...]) -> "Findings":
+        """Two results that cannot be compared at all."""
+        return cls(failures=faults, faults=faults)
 
     def __add__(self, other: "Findings") -> "Findings":
         """Both; blank only where both are."""
@@ -62,6 +72,7 @@ class Findings:
             borderline=self.borderline + other.borderline,
             failures=self.failures + other.failures,
             blank=self.blank and other.blank,
+            faults=self.faults + other.faults,
         )
 
 
@@ -98,8 +109,8 @@ class MetricFigure:
 
     @property
     def passed(self) -> bool:
-        """Whether the gate is kept. What is not a number never does."""
-        return abs(self.difference) <= self.gate
+        """Whether the gate is kept. What is not a number never does, nor does a model that finds nothing."""
+        return self.reference > 0 and abs(self.difference) <= self.gate
 
     @property
     def words(self) -> str:
@@ -146,9 +157,12 @@ class ParityRecord:
     def _failures(self) -> Iterable[str]:
         if self.metric is None:
             return _failures(self.cases)
+        failures = [*_failures(self.cases, faults_alone=True)]
         if isinstance(self.metric, str):
-            return (f"metric: {self.metric}",)
-        return tuple(f"metric: {figure.words}" for figure in self.metric if not figure.passed)
+            return (*failures, f"metric: {self.metric}")
+        if not self.metric:
+            failures.append("metric: nothing was measured")
+        return (*failures, *(f"metric: {figure.words}" for figure in self.metric if not figure.passed))
 
     def summary(self, kind: str) -> Findings:
         """All cases of a kind as one: the worst figures, all that is borderline."""
@@ -173,8 +187,11 @@ class ParityRecord:
 
 
 def recorded(case: Case) -> Case:
-    """The case with figures that no gate judges: below fp32 the metric does."""
-    figures = tuple(dataclasses.replace(figure, gate=None) for figure in case.findings.figures)
+    """The case with figures that no gate judges: below fp32 the metric does. Those of the input have no precision."""
+    figures = tuple(
+        figure if figure.name in INPUT_FIGURES else dataclasses.replace(figure, gate=None)
+        for figure in case.findings.figures
+    )
     return dataclasses.replace(case, findings=dataclasses.replace(case.findings, figures=figures))
 
 
@@ -206,12 +223,13 @@ def _merge(first: Figure, second: Figure) -> Figure:
     )
 
 
-def _failures(cases: tuple[Case, ...]) -> Iterable[str]:
+def _failures(cases: tuple[Case, ...], *, faults_alone: bool = False) -> Iterable[str]:
+    """``faults_alone``: what no precision excuses, and what is not finite; not what is further apart than a gate."""
     for kind in dict.fromkeys(case.kind for case in cases):
         chosen = [case for case in cases if case.kind == kind]
         for case in chosen:
             shape = "x".join(map(str, case.shape))
-            for failure in case.findings.failures:
+            for failure in _faults(case.findings) if faults_alone else case.findings.failures:
                 yield f"{kind} parity, {', '.join(case.images)} [{shape}]: {failure}"
         if all(case.findings.blank for case in chosen):
             yield (
@@ -220,6 +238,11 @@ def _failures(cases: tuple[Case, ...]) -> Iterable[str]:
             )
     if not cases:
         yield "parity: nothing was compared"
+
+
+def _faults(findings: Findings) -> Iterable[str]:
+    yield from findings.faults
+    yield from (f"{figure.name}: NaN or infinity" for figure in findings.figures if figure.max_error is None)
 
 
 def _plain(value: Any) -> Any:

@@ -31,7 +31,7 @@ def compare_restored(reference: Array, candidate: Array, grey_levels: float, psn
     Blank where the image has one colour alone.
     """
     if problem := shape_problem("image", reference, candidate):
-        return Findings(failures=(problem,))
+        return Findings.broken((problem,))
     figures = (
         figure("image", reference, candidate, unit="grey levels", gate=grey_levels),
         _noise(reference, candidate, psnr),

@@ -39,11 +39,11 @@ def compare_rows(
     """
     problems = [shape_problem(name, reference[name], candidate[name]) for name in gates]
     if any(problems):
-        return Findings(failures=tuple(problem for problem in problems if problem))
+        return Findings.broken(tuple(problem for problem in problems if problem))
     ours, theirs = ({name: _flat(side[name]) for name in gates} for side in (reference, candidate))
     for name in gates:
         if not (np.isfinite(ours[name]).all() and np.isfinite(theirs[name]).all()):
-            return Findings(failures=(f"{name}: NaN or infinity in the outputs",))
+            return Findings.broken((f"{name}: NaN or infinity in the outputs",))
     order = np.stack([_order(image, ours, theirs, gates) for image in range(len(next(iter(ours.values()))))])
     used = np.any([np.any(ours[name] != 0, axis=2) for name in gates], axis=0)
     figures, good = [], np.ones(used.shape, bool)

@@ -44,7 +44,7 @@ def compare_tensor(name: str, reference: Array, candidate: Array, gate: float) -
     Another shape or dtype, a value that is not finite on either side, and an empty array are failures.
     """
     if problem := shape_problem(name, reference, candidate):
-        return Findings(failures=(problem,))
+        return Findings.broken((problem,))
     if reference.size == 0:
         return Findings(blank=True)
     spread = value_range(reference) if np.isfinite(reference).all() else 0.0

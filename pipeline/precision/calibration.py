@@ -1,6 +1,8 @@
 """The tensors that ranges and overflows are measured on: pictures of the training split, never of val or gate."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,22 @@ from pipeline.images import NamedImage, read_image
 from pipeline.job import Job
 from pipeline.parity.graph_inputs import stacked
 from pipeline.pictures import misfit
+from pipeline.precision.separation import SECTION, check_files, check_sections
 from zoo.datasets import build_dataset
-from zoo.datasets.evaluation_dataset import INPUTS
+from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset
 from zoo.datasets.image_folder import SUFFIXES
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
 
 Arrays = dict[str, NDArray[Any]]
-SECTION = "calibration_dataset"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The graph's inputs by name, batch by batch, and of how many pictures they are."""
+
+    feeds: Sequence[Arrays] = ()
+    pictures: int = 0
 
 
 def feeds(
@@ -28,7 +38,18 @@ def feeds(
     pictures: Sequence[str | Path] = (),
     defaults: Mapping[str, int] | None = None,
 ) -> list[Arrays]:
-    """The graph's inputs by name, of `count` calibration pictures, or of as many as there are.
+    """The tensors of `calibration`."""
+    return list(calibration(job, count, pictures=pictures, defaults=defaults).feeds)
+
+
+def calibration(
+    job: Job,
+    count: int,
+    *,
+    pictures: Sequence[str | Path] = (),
+    defaults: Mapping[str, int] | None = None,
+) -> Calibration:
+    """The graph's inputs of `count` calibration pictures, or of as many as there are.
 
     `pictures`: files, and folders of them, in the place of the config's `calibration_dataset`. `defaults`: whole
     numbers for inputs that a picture does not have, such as the scale. Each feed is a batch of the smallest size that
@@ -44,26 +65,35 @@ def feeds(
         given = stacked([image for image, _ in chosen], size, job.preprocess, image_sizes=target.image_sizes)
         numbers = {**(defaults or {}), **chosen[0][1]}
         made.append({**given.arrays, **{name: np.array([value], np.int64) for name, value in numbers.items()}})
-    return made
+    return Calibration(made, len(found))
 
 
 def check_calibration(job: Job) -> None:
-    """Raises InputError where there are no pictures to calibrate on; known before the long work."""
-    if not job.calibration and SECTION not in job.config:
+    """Raises InputError where there are no pictures to calibrate on, or they judge, too; known before the long work."""
+    count = job.target.precision_options.calibration_images
+    if job.calibration:
+        check_files(job, islice(_files(job.calibration), count))
+        return
+    dataset = _dataset(job)
+    check_files(job, (picture.path for picture in dataset.pictures[:count]))
+
+
+def _dataset(job: Job) -> EvaluationDataset:
+    if SECTION not in job.config:
         raise InputError(
-            f"config {job.config.filename}: precision {job.target.precision} needs calibration pictures, and there is "
-            f'no "{SECTION}"; add {SECTION}=dict(type="ImageFolder", root=...) with pictures of the training set, or '
+            f"config {job.config.filename}: ranges of int8 and fp16 need calibration pictures, and there is no "
+            f'"{SECTION}"; add {SECTION}=dict(type="ImageFolder", root=...) with pictures of the training set, or '
             "give --calibration-image"
         )
+    check_sections(job)
+    return build_dataset(job.config[SECTION].to_dict(), job.task)
 
 
 Found = list[tuple[NamedImage, Mapping[str, int]]]
 
 
 def _of_config(job: Job, count: int) -> Found:
-    check_calibration(job)
-    section = job.config[SECTION]
-    dataset = build_dataset(section.to_dict(), job.task)
+    dataset = _dataset(job)
     items = (dataset.picture(index) for index in range(min(count, len(dataset))))
     return [(NamedImage(Path(item["path"]).name, item["image"]), item.get(INPUTS, {})) for item in items]
 

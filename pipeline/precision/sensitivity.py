@@ -2,17 +2,21 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from rewriters.checks.onnxruntime_runs import run_once
-from rewriters.graph.module_paths import module_path
+from rewriters.checks.onnxruntime_runs import run_all
+from rewriters.graph.module_paths import MODULE, module_path
+from rewriters.graph.reads import reads
 from rewriters.graph_rewriters.cut import cut
+from rewriters.graph_rewriters.fold_constants import fold_constants
 from rewriters.precision.layers import LAYERS
+from rewriters.precision.nothing_to_cast import NothingToCastError
+from rewriters.precision.rounded import rounded
 from zoo.errors import ExportError
 from zoo.precision_options import PrecisionOptions
 
@@ -21,8 +25,13 @@ Make = Callable[[onnx.ModelProto, PrecisionOptions, Feeds], tuple[onnx.ModelProt
 Progress = Callable[[str, int, int], None]
 DEPTH = 2
 CHOOSES = ("ArgMax", "GatherND", "NonMaxSuppression", "NonZero", "RoiAlign", "TopK")
-"""What picks by the numbers: behind it two runs have different things, and no noise can be measured."""
+"""What picks by the numbers: layers in front of it end there, whatever is computed behind it."""
+HELD = ("ArgMax", "NonMaxSuppression", "NonZero", "TopK")
+"""What gives an order or a selection: one more or less, and two runs have different things in the same place."""
 LIBRARY_PAIR = ("QuantizeLinear", "DequantizeLinear")
+ITSELF = "(itself)"
+"""The last name of what a module computes besides its parts: a row of its own, beside theirs."""
+WORST = -300.0  # dB: of results that are not finite
 
 
 @dataclass(frozen=True)
@@ -47,36 +56,46 @@ def sensitivity(
     """The ratio with all modules in the precision, and a row for each, the most harmful first.
 
     `make`: to_int8 or to_fp16; `options`: those of the precision, whose `keep_fp32` holds for all rows. Modules are
-    cut off after `depth` names. The ratio is that of the tensors which the last layers give, before anything is chosen
-    by their numbers: the mean, over tensors, of signal power over noise power. Each row calibrates anew.
-    Raises ExportError where the nodes name no modules.
+    cut off after `depth` names; what one computes besides its parts is a row of its own, "head.(itself)". The ratio is
+    that of the tensors which the last layers give, before anything is chosen by their numbers: see decibels. What is
+    chosen in between, such as the proposals of a detector of two stages, is what fp32 chooses. Each row calibrates
+    anew. Results in fp16 are rounded to fp16, whatever ONNX Runtime's CPU kernels compute in.
+    Raises ExportError where the nodes name no modules, where nothing would compute in the precision, and as `make`.
     """
+    model, _ = fold_constants(_copy(model))  # as `make` does: what is folded is no layer
+    _own_names(model, depth)
     groups = modules(model, depth)
     if not groups:
         raise ExportError("no layer has a module path (zooport.module), which our exports write; export with zooport")
     ends = last_tensors(model)
-    expected = _values(model, ends, feeds)
+    held = _needed(model, ends, HELD)[1]
+    runs = _runs(model, [*ends, *held], feeds)
+    expected = _joined([run[: len(ends)] for run in runs])
+    fed = [{**feed, **dict(zip(held, run[len(ends) :], strict=True))} for feed, run in zip(feeds, runs, strict=True)]
     total = 1 + 2 * len(groups)
 
-    def ratio(number: int, *kept: str) -> float:
-        if progress is not None:
-            progress("graphs", number, total)
-        stays = PrecisionOptions(
-            keep_fp32=(*options.keep_fp32, *kept),
-            calibration_images=options.calibration_images,
-            calibration_method=options.calibration_method,
-        )
+    def ratio(*kept: str) -> float:
+        stays = replace(options, keep_fp32=(*options.keep_fp32, *kept), half_io=False)
         try:
             made, _ = make(model, stays, feeds)
-        except ExportError:  # nothing is left to compute in the precision: there is no noise
-            return math.inf
-        return decibels(expected, _values(made, ends, feeds))
+        except NothingToCastError:
+            if not kept:
+                raise
+            return math.inf  # there is no noise
+        return decibels(expected, _joined(_runs(made, ends, fed, held)))
 
-    whole = ratio(1)
+    def told(done: int) -> None:
+        if progress is not None:
+            progress("measure", done, total)
+
+    told(0)
+    whole = ratio()
+    told(1)
     rows = []
     for number, (module, layers) in enumerate(groups.items()):
         others = [name for name in groups if name != module]
-        rows.append(Harm(module, layers, ratio(2 + 2 * number, *others), ratio(3 + 2 * number, module)))
+        rows.append(Harm(module, layers, ratio(*others), ratio(module)))
+        told(3 + 2 * number)
     return whole, sorted(rows, key=lambda row: row.only)
 
 
@@ -89,6 +108,22 @@ def modules(model: onnx.ModelProto, depth: int) -> dict[str, int]:
             module = ".".join(path.split(".")[:depth])
             found[module] = found.get(module, 0) + 1
     return found
+
+
+def _own_names(model: onnx.ModelProto, depth: int) -> None:
+    """Rename, in place, the path of a module that computes beside parts of its own: to keep it would keep them, too."""
+    paths = {module_path(node) or "" for node in model.graph.node}
+    parents = {".".join(path.split(".")[:count]) for path in paths for count in range(min(depth, path.count(".") + 1))}
+    for node in model.graph.node:
+        for entry in node.metadata_props:
+            if entry.key == MODULE and entry.value in parents:
+                entry.value = f"{entry.value}.{ITSELF}".lstrip(".")
+
+
+def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    return copy
 
 
 def last_tensors(model: onnx.ModelProto) -> list[str]:
@@ -108,24 +143,55 @@ def last_tensors(model: onnx.ModelProto) -> list[str]:
 
 
 def decibels(expected: Sequence[NDArray[Any]], found: Sequence[NDArray[Any]]) -> float:
-    """10 log10 of the mean over tensors of signal power over noise power; infinite where there is no noise."""
-    ratios = []
+    """-10 log10 of the mean over tensors of noise power over signal power; infinite where there is no noise.
+
+    The mean is that of powers: one tensor without noise, a head that stays in fp32, does not hide the others'.
+    """
+    powers = []
     for want, got in zip(expected, found, strict=True):
-        signal, noise = float(np.mean(want**2)), float(np.mean((want - got) ** 2))
-        ratios.append(math.inf if noise == 0 else 10 * math.log10(max(signal, 1e-30) / noise))
-    return float(np.mean(ratios))
+        noise = float(np.mean((want - got) ** 2))
+        powers.append(noise / max(float(np.mean(want**2)), 1e-30))
+    noise = float(np.mean(powers))
+    if noise == 0:
+        return math.inf
+    return max(WORST, -10 * math.log10(noise)) if math.isfinite(noise) else WORST
 
 
-def _values(model: onnx.ModelProto, ends: Sequence[str], feeds: Feeds) -> list[NDArray[Any]]:
-    """Those tensors on all feeds, float64, flat; as their readers get them, behind a pair where there is one."""
-    part = onnx.ModelProto()
-    part.CopyFrom(model)
+def _runs(model: onnx.ModelProto, ends: Sequence[str], feeds: Feeds, held: Sequence[str] = ()) -> list[list[Any]]:
+    """Those tensors of one feed after the other, as their readers get them, behind a pair where there is one.
+
+    `held`: tensors that are fed, and not computed.
+    """
+    part = rounded(model)
     names = [_read_as(part, name) for name in ends]
-    cut(part, None, names)
-    needed = {value.name for value in part.graph.input}
-    content = part.SerializeToString()
-    runs = [run_once(content, {k: v for k, v in feed.items() if k in needed}, names) for feed in feeds]
-    return [np.concatenate([np.ravel(run[i]) for run in runs]).astype(np.float64) for i in range(len(names))]
+    needed, _ = _needed(part, names, (), held)
+    inputs = [name for name in (*(value.name for value in part.graph.input), *held) if name in needed]
+    cut(part, inputs, names)
+    chosen = ({name: feed[name] for name in inputs} for feed in feeds)
+    return list(run_all(part.SerializeToString(), chosen, names))
+
+
+def _needed(
+    model: onnx.ModelProto, ends: Sequence[str], kinds: Sequence[str], stops: Sequence[str] = ()
+) -> tuple[set[str], list[str]]:
+    """All tensors that `ends` are computed of, back to what operators of these kinds give, or to `stops`; and what
+    those operators give of them.
+    """
+    needed, found = set(ends), list[str]()
+    for node in reversed(model.graph.node):
+        given = [name for name in node.output if name in needed]
+        if node.op_type in kinds:
+            found += given
+        elif not set(stops).issuperset(given):
+            needed.update(reads(node))
+    return needed, found
+
+
+def _joined(runs: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[np.float64]]:
+    """Each tensor of all runs, flat."""
+    return [
+        np.concatenate([np.ravel(array) for array in arrays]).astype(np.float64) for arrays in zip(*runs, strict=True)
+    ]
 
 
 def _read_as(model: onnx.ModelProto, name: str) -> str:

@@ -4,6 +4,7 @@ from pipeline.preflight import patterns
 from pipeline.preflight.row import Row
 
 BOTH = {"tensorrt": "10 and 11", "tensorrt-rtx": "not tried on 1.7.1"}
+ONE_AT_A_TIME = "--dynamic batch=1:1:1, or for sliding windows --slide host --window-batch 1"
 
 KNOWN_WRONG = (
     Row(
@@ -23,7 +24,7 @@ KNOWN_WRONG = (
         patterns.reduced_attention_of_batches,
         "refuse",
         "attention to keys that a strided convolution reduced, as SegFormer's, is wrong for batches above 1",
-        "give --dynamic batch=1:1:1",
+        f"give {ONE_AT_A_TIME}",
         "NVIDIA/TensorRT#4853",
     ),
     Row(
@@ -33,7 +34,7 @@ KNOWN_WRONG = (
         patterns.reduced_attention_of_batches,
         "warn",
         "attention to keys that a strided convolution reduced, as SegFormer's, is wrong in TensorRT above batch 1",
-        "compare a batch of 2 on your GPU, or give --dynamic batch=1:1:1",
+        f"compare a batch of 2 on your GPU, or give {ONE_AT_A_TIME}",
         "NVIDIA/TensorRT#4853",
     ),
     Row(

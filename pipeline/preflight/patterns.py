@@ -180,8 +180,10 @@ def fp16_attention_on_blackwell(site: Site) -> bool:
 
 
 def reduced_attention_of_batches(site: Site) -> bool:
-    """SegFormer's attention, with a batch of more than one: the keys come from a strided Conv and one LayerNorm."""
-    if site.target.batch.max == 1 or not attention(site):
+    """SegFormer's attention, with a batch that is not known to be one: the keys come from a strided Conv and one
+    LayerNorm. That batch is the Conv's, and not the target's: windows in the graph are a batch, too.
+    """
+    if not attention(site):
         return False
     scores = _source(site.maker(0))
     place, norms = scores.maker(1) if scores is not None else None, 0
@@ -191,7 +193,9 @@ def reduced_attention_of_batches(site: Site) -> bool:
         kind = place.node.op_type
         if kind == "Conv":
             strides = place.attribute("strides", [1])
-            return norms == 1 and max(strides) > 1 and strides == place.attribute("kernel_shape")
+            reducing = norms == 1 and max(strides) > 1 and strides == place.attribute("kernel_shape")
+            shape = place.shape(place.node.output[0])
+            return reducing and not (shape and shape[0] == 1)
         norms += kind == "LayerNormalization"
         place = _before(place)
     return False

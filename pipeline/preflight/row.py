@@ -11,7 +11,8 @@ Action = Literal["refuse", "warn", "rewrite"]
 
 @dataclass(frozen=True)
 class Row:
-    """`versions`: backend -> those that it was seen on. `operators`: () for any. `where`: the rest of the pattern.
+    """`versions`: backend -> those that it was seen on, in words; they are told, not compared with the installed one,
+    for which nobody may have looked. `operators`: () for any. `where`: the rest of the pattern.
 
     `why` completes the sentence "node X: ...". `rewriter`: a graph rewriter's name, where the action is "rewrite".
     `source`: where that is known from; "measured" means tests/pipeline/preflight.

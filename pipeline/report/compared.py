@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from backends.loading import ONNX_FILE
 from pipeline.report.graph_facts import graph_facts
 from pipeline.report.recorded import Recorded
 from pipeline.report.words import error_words, shape_words, size_words
 from zoo.errors import InputError
+from zoo.manifest import ONNX_FILE
 
 NONE = "-"
 EXPORT: tuple[tuple[str, str, Callable[[Any], str]], ...] = (  # keys of parity.json's section "export"

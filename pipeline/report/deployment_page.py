@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from backends.loading import ONNX_FILE
-from backends.tensorrt.engine_record import EngineRecord
+from backends.tensorrt.build import Built
 from pipeline.parity.records import ParityRecord
 from pipeline.preflight import Finding
 from pipeline.preview import Preview
@@ -34,7 +33,7 @@ from pipeline.report.verdict import verdict_of
 from pipeline.report.words import MIBIBYTE, size_words
 from rewriters import ExportRecord
 from zoo.cards import Card
-from zoo.manifest import Manifest
+from zoo.manifest import ONNX_FILE, Manifest
 
 REPORT_FILE = "report.html"
 TEMPLATE = "deployment.html.jinja"
@@ -51,7 +50,7 @@ class ReportData:
     scatter: Scatter | GreyLevels | None = None
     card: Card | None = None
     findings: Sequence[Finding] = ()
-    engine: EngineRecord | None = None
+    engine: Built | None = None
     modules: Sequence[ModuleError] = ()
     latency: Sequence[Latency] = ()
 
@@ -96,7 +95,7 @@ def write_report(folder: Path, data: ReportData) -> Path:
         memory=f"{data.export.peak_memory / MIBIBYTE:.0f} MiB",
         tensors=tensor_table(manifest),
         precision=precision_table(manifest) if data.export.precision else None,
-        profiles=None if data.engine is None else profile_table(data.engine),
+        profiles=None if data.engine is None else profile_table(data.engine.record),
         files=file_table(manifest),
         versions=Table("Versions", ("package", "version"), list(manifest.versions.items())),
     )

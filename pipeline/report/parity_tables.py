@@ -39,9 +39,11 @@ def evidence(record: ParityRecord) -> str:
     counts = []
     for kind, what in (("graph", "sets of input tensors"), ("pipeline", "pictures")):
         summary = record.summary(kind)
-        number = sum(case.kind == kind for case in record.cases)
-        counts.append(f"{number} {what} ({summary.matched} matched, {len(summary.borderline)} borderline)")
-    return f"Compared with the unpatched PyTorch model: {' and '.join(counts)}."
+        number = f"{sum(case.kind == kind for case in record.cases)} {what}"
+        found = f" ({summary.matched} matched, {len(summary.borderline)} borderline)"
+        counts.append(number + found * (record.metric is None))
+    recorded = "" if record.metric is None else "; their differences are recorded, and the metric decides"
+    return f"Compared with the unpatched PyTorch model: {' and '.join(counts)}{recorded}."
 
 
 def metric_table(metric: Sequence[MetricFigure]) -> Table:

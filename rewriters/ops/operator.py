@@ -25,7 +25,7 @@ from torch.onnx._internal.exporter._registration import ONNXRegistry
 from rewriters.ops.graph_builder import GraphBuilder
 from rewriters.ops.symbolic_registry import Symbolic, registered
 from zoo.errors import ExportError, ZooportError
-from zoo.target import OPSETS, Target
+from zoo.target import ENGINE_BACKENDS, OPSETS, Target
 
 DOMAIN, ARGUMENTS, RANKS, KINDS, RESULT = "zooport", "arguments", "ranks", "kinds", "result"  # a node's attributes
 UNKNOWN = -1  # a rank that the exporter does not know
@@ -137,7 +137,7 @@ def register(operator: Operator) -> None:
 
 def family(target: Target) -> str:
     """The family of translations for a target's backend."""
-    return TENSORRT if target.backend in ("tensorrt", "tensorrt-rtx") else ONNXRUNTIME
+    return TENSORRT if target.backend in ENGINE_BACKENDS else ONNXRUNTIME
 
 
 def translate(

@@ -22,6 +22,10 @@ SMALLEST = 2.0**-14  # the smallest number that fp16 has with all its digits
 BIAS = {"Conv": 2, "ConvTranspose": 2, "Gemm": 2}
 """The input that is added at the end."""
 
+SOFTMAX = "softmax_precision"
+"""Of an Attention: without it the softmax within is as its inputs. TensorRT refuses it (tensorrt-rtx 1.7.1); below
+opset 23 an attention is written with a Softmax of its own, which stays in fp32."""
+
 
 @dataclass(frozen=True)
 class Casting:
@@ -139,6 +143,8 @@ class _Caster:
         floats = [name for name in node.output if self._is_float(name)]
         self.computed.update(floats)
         node.output[:] = [self._half(name) if name in floats else name for name in node.output]
+        if node.op_type == "Attention" and all(attribute.name != SOFTMAX for attribute in node.attribute):
+            node.attribute.append(onnx.helper.make_attribute(SOFTMAX, TensorProto.FLOAT))
 
     def _add_constant(self, name: str) -> None:
         """Beside the one in fp32."""

@@ -15,9 +15,9 @@ from rewriters.precision.caster import cast_to_fp16, label
 from rewriters.precision.half_io import half_io
 from rewriters.precision.islands import OUTSIDE, WITHIN, islands
 from rewriters.precision.modules import nodes_of_modules
+from rewriters.precision.nothing_to_cast import NothingToCastError
 from rewriters.precision.overflow import unfit
 from rewriters.precision.report import PrecisionReport, computing_nodes
-from zoo.errors import ExportError
 from zoo.precision_options import PrecisionOptions
 
 PRECISION = "fp16"
@@ -43,7 +43,7 @@ def to_fp16(
     nodes = computing_nodes(made)
     if not nodes.get("float16"):
         layers = ", ".join(f"{number} in {dtype}" for dtype, number in nodes.items()) or "none"
-        raise ExportError(
+        raise NothingToCastError(
             f"fp16: nothing would compute in fp16 (layers of the graph: {layers}); they are in branches or loops, are "
             "kept by keep_fp32, or leave the range of fp16: deploy with precision fp32"
         )

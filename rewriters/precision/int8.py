@@ -16,18 +16,21 @@ from rewriters.graph_rewriters.fold_constants import fold_constants
 from rewriters.graph_rewriters.keep_metadata import keep_metadata
 from rewriters.precision.library_messages import library_messages
 from rewriters.precision.modules import nodes_of_modules
+from rewriters.precision.nothing_to_cast import NothingToCastError
 from rewriters.precision.qdq_forms import DEQUANTIZE, free_activations, own_pairs
 from rewriters.precision.quantized_part import (
     BETWEEN,
-    LAYERS,
+    QUANTIZABLE,
     activations,
     between_layers,
     layers_of,
+    left_in_fp32,
     without_negatives,
 )
 from rewriters.precision.report import PrecisionReport, computing_nodes
 from rewriters.precision.sort_nodes import sort_nodes
 from rewriters.precision.value_ranges import value_ranges
+from rewriters.precision.weights import own_weights
 from zoo.errors import ExportError
 from zoo.precision_options import PrecisionOptions
 
@@ -63,43 +66,42 @@ def to_int8(
     kept = nodes_of_modules(source, options.keep_fp32)
     layers = layers_of(source, kept)
     if not layers:
-        raise ExportError(
+        raise NothingToCastError(
             "int8: nothing would compute in int8: no layer with constant weights in the main graph, or keep_fp32 keeps "
             "all of them; deploy with precision fp32"
         )
+    whole = own_weights(source, layers)
     chosen = sorted({*layers, *between_layers(source, layers, kept)})
     names = activations(source, chosen, value_types(source))
     with library_messages() as messages:
         ranges = value_ranges(source, names, feeds, options.calibration_method)
-        made = _quantized(source, [source.graph.node[place].name for place in chosen], ranges)
+        made = _quantized(source, [source.graph.node[place].name for place in chosen], ranges, whole)
     free_activations(made)
     own_pairs(made, {source.graph.node[place].name for place in chosen})
     drop_unused(made)
     _restore(made, source)
     _check_layers(made, [source.graph.node[place].name for place in layers])
-    reasons = {place: f'kept by keep_fp32 "{pattern}"' for place, pattern in kept.items()}
-    reasons |= {
-        place: "its weights are computed"
-        for place, node in enumerate(source.graph.node)
-        if node.op_type in LAYERS and place not in layers and place not in kept
-    }
-    words = tuple((_label(source.graph.node[place]), reason) for place, reason in sorted(reasons.items()))
+    left = left_in_fp32(source, kept)
     report = PrecisionReport(
         PRECISION,
         computing_nodes(made),
-        tuple(entry for entry, place in zip(words, sorted(reasons), strict=True) if _is_layer(source, place)),
+        tuple((_label(source.graph.node[place]), reason) for place, reason in left.items()),
         tuple(dict.fromkeys(messages)),
     )
     return made, report
 
 
-def _quantized(source: onnx.ModelProto, names: Sequence[str], ranges: TensorsData) -> onnx.ModelProto:
+def _quantized(
+    source: onnx.ModelProto, names: Sequence[str], ranges: TensorsData, whole: Sequence[str]
+) -> onnx.ModelProto:
+    """`whole`: weights with one scale."""
     unsigned = without_negatives(source)
-    scales = {
+    scales: dict[str, list[dict[str, Any]]] = {
         name: [{"quant_type": QuantType.QUInt8, "scale": _scale(ranges[name]), "zero_point": np.array(0, np.uint8)}]
         for name in ranges.keys()  # noqa: SIM118 - no mapping
         if name in unsigned
     }
+    scales |= {name: [{"quant_type": QuantType.QInt8}] for name in whole}
     quantizer = QDQQuantizer(
         _copy(source),
         per_channel=True,
@@ -109,7 +111,7 @@ def _quantized(source: onnx.ModelProto, names: Sequence[str], ranges: TensorsDat
         tensors_range=ranges,
         nodes_to_quantize=list(names),
         nodes_to_exclude=[],
-        op_types_to_quantize=[*LAYERS, *BETWEEN],
+        op_types_to_quantize=[*QUANTIZABLE, *BETWEEN],
         extra_options={**LIBRARY_OPTIONS, "TensorQuantOverrides": scales},
     )
     made: onnx.ModelProto = quantizer.quantize_model()
@@ -158,10 +160,6 @@ def _check_layers(made: onnx.ModelProto, names: Sequence[str]) -> None:
             f"int8: ONNX Runtime's quantiser left {len(left)} of {len(names)} layers in fp32, the first is {first}; "
             "name its module in keep_fp32 if it shall stay so"
         )
-
-
-def _is_layer(model: onnx.ModelProto, place: int) -> bool:
-    return model.graph.node[place].op_type in LAYERS
 
 
 def _label(node: onnx.NodeProto) -> str:

@@ -7,8 +7,9 @@ known by its operators, which are Mul and Add like any others: it leads to outpu
 
 In a detector of two stages boxes do lead to layers, by the pooling of features in them. There the way is cut: a value
 leads to a layer through the features of a RoIAlign, not through its boxes; through the picture of a GridSample, not
-its grid; never through a TopK or a NonMaxSuppression. Nor through a Loop or an If, the forms which these operators have
-for TensorRT: they stay in fp32 with all that is within, as do plugins.
+its grid; never through a TopK or a NonMaxSuppression. Nor does what is rounded to the number of an element: in a
+sampling that is written by gathering, x - floor(x) weighs features, and is made of places. Nor through a Loop or an If,
+the forms which these operators have for TensorRT: they stay in fp32 with all that is within, as do plugins.
 
 What makes the first layer's input (colours, mean and std) stays in fp32, too: it is read at full precision elsewhere
 (the picture that super-resolution adds details to), and costs little, of three channels.
@@ -22,6 +23,7 @@ from onnx import TensorProto
 from rewriters.graph.opset import STANDARD
 from rewriters.graph.scopes import captured, subgraphs
 from rewriters.graph.value_types import value_types
+from rewriters.precision.fixed_products import fixed_products
 from rewriters.precision.layers import LAYERS
 
 PLACES = "places in an image: above 2048 fp16 knows even numbers only"
@@ -46,6 +48,7 @@ ISLANDS: dict[str, str] = {
     **dict.fromkeys(("DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"), QUANTIZED),
 }
 """Operators that stay in fp32 within a network, too."""
+ROUNDING, WHOLE = ("Ceil", "Floor", "Round"), (TensorProto.INT32, TensorProto.INT64)
 DECISIONS = ("AffineGrid", "Ceil", "Cos", "CumSum", "Floor", "NonMaxSuppression", "Round", "Sin", "TopK")
 """What leads through them leads to no layer."""
 FEATURES = {"DeformConv": (0, 1, 3, 4), "GridSample": (0,), "MaxRoiPool": (0,), "Resize": (0,), "RoiAlign": (0,)}
@@ -59,41 +62,67 @@ def islands(model: onnx.ModelProto, *, everywhere: bool = False) -> dict[int, st
     """
     inside = range(len(model.graph.node)) if everywhere else networks(model)
     constants = {tensor.name for tensor in model.graph.initializer}
+    layers, rounded = _layers(model), _rounded(model)
     found = {}
     for place, node in enumerate(model.graph.node):
         if place not in inside:
             found[place] = OUTSIDE
         elif reason := _reason(node, constants):
             found[place] = reason
+        elif place not in layers and not rounded.isdisjoint(node.input):
+            found[place] = PLACES
     return found
 
 
 def networks(model: onnx.ModelProto) -> set[int]:
     """The places of layers, and of all that lies between two of them."""
-    kinds = {name: kind.tensor_type.elem_type for name, kind in value_types(model).items()}
-    floats = {name for name, kind in kinds.items() if kind in (TensorProto.FLOAT, TensorProto.FLOAT16)}
-    constants = {tensor.name for tensor in model.graph.initializer}
+    floats = _floats(model)
+    layers, rounded = _layers(model), _rounded(model)
     nodes = model.graph.node
     computed = set[str]()  # of a layer's result
     behind = []
-    for node in nodes:
-        behind.append(_is_layer(node, constants) or not computed.isdisjoint([*node.input, *captured(node)]))
+    for place, node in enumerate(nodes):
+        behind.append(place in layers or not computed.isdisjoint([*node.input, *captured(node)]))
         if behind[-1]:
             computed.update(floats.intersection(node.output))
     leading = set[str]()  # to a layer
     found = set()
     for place, node in reversed(list(enumerate(nodes))):
-        layer = _is_layer(node, constants)
-        if layer or not leading.isdisjoint(node.output):
-            leading.update(floats.intersection(_passed(node)))
+        if place in layers or not leading.isdisjoint(node.output):
+            leading.update(floats.intersection(_passed(node)) - rounded)
             if behind[place]:
                 found.add(place)
     return found
 
 
-def _is_layer(node: onnx.NodeProto, constants: AbstractSet[str]) -> bool:
+def _floats(model: onnx.ModelProto) -> set[str]:
+    kinds = {name: kind.tensor_type.elem_type for name, kind in value_types(model).items()}
+    return {name for name, kind in kinds.items() if kind in (TensorProto.FLOAT, TensorProto.FLOAT16)}
+
+
+def _layers(model: onnx.ModelProto) -> set[int]:
     """With weights: a product of two computed matrices may be one of places, or of an interpolation."""
-    return node.domain in STANDARD and node.op_type in LAYERS and not constants.isdisjoint(node.input)
+    constants = {tensor.name for tensor in model.graph.initializer}
+    fixed = fixed_products(model)
+    return {
+        place
+        for place, node in enumerate(model.graph.node)
+        if node.domain in STANDARD
+        and node.op_type in LAYERS
+        and not constants.isdisjoint(node.input)
+        and place not in fixed
+    }
+
+
+def _rounded(model: onnx.ModelProto) -> set[str]:
+    """What is rounded to whole numbers, and what comes of it."""
+    found = set[str]()
+    for node in model.graph.node:
+        if node.op_type in ROUNDING:
+            found |= {node.input[0], node.output[0]}
+        elif node.op_type == "Cast" and node.attribute[0].i in WHOLE:
+            found.add(node.input[0])
+    return found
 
 
 def _passed(node: onnx.NodeProto) -> list[str]:

@@ -43,12 +43,15 @@ def free_activations(model: onnx.ModelProto) -> int:
 
 
 def own_pairs(model: onnx.ModelProto, quantized: Collection[str]) -> int:
-    """Give each quantised reader of a tensor with negative numbers a pair of its own, in place; how many were made.
+    """Give floats to what reads a tensor beside quantised nodes, and each of these a pair of its own.
 
-    ONNX Runtime computes on uint8, and makes it of an int8 tensor only where one DequantizeLinear reads it. Pairs that
-    are equal it merges again, so each has the next float32 as its scale: no number changes its step. Other readers get
-    the floats as they are, and the layer that makes the tensor gives floats: ONNX Runtime computes it in fp32, TensorRT
-    does not need to. `quantized`: the names of the nodes that read int8.
+    In place; how many pairs were made. `quantized`: the names of the nodes that read int8. A module in fp32, or a
+    decoding, reads numbers that are not rounded: where it does, the layer that makes them gives floats. ONNX Runtime
+    computes that one in fp32, TensorRT does not need to.
+
+    Pairs of their own are for tensors with negative numbers (int8): ONNX Runtime computes on uint8, and makes it of an
+    int8 tensor only where one DequantizeLinear reads it. Pairs that are equal it merges again, so each has the next
+    float32 as its scale: no number changes its step.
     """
     graph = model.graph
     tensors = {tensor.name: tensor for tensor in graph.initializer}
@@ -61,15 +64,18 @@ def own_pairs(model: onnx.ModelProto, quantized: Collection[str]) -> int:
     added: dict[int, list[onnx.NodeProto]] = defaultdict(list)
     for node in graph.node:
         source = makers.get(node.input[0]) if node.op_type == DEQUANTIZE else None
-        if source is None or tensors[node.input[2]].data_type != onnx.TensorProto.INT8 or node.output[0] in ends:
+        if source is None or node.output[0] in ends:
             continue
         around = readers[node.output[0]]
         if len(around) == 1:
             continue
+        signed = tensors[node.input[2]].data_type == onnx.TensorProto.INT8
         scale = numpy_helper.to_array(tensors[node.input[1]])
         for reader in around:
             name = source.input[0]
             if reader.name in quantized:
+                if not signed:
+                    continue
                 name = f"{node.output[0]}_{len(graph.initializer)}"
                 graph.initializer.append(numpy_helper.from_array(scale, f"{name}_scale"))
                 added[id(reader)] += [

@@ -6,27 +6,50 @@ from collections.abc import Collection, Mapping
 import onnx
 
 from rewriters.graph.opset import STANDARD
+from rewriters.precision.fixed_products import fixed_products
+from rewriters.precision.layers import LAYERS
 
-LAYERS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+QUANTIZABLE = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 """Products with weights, where those are constant."""
 BETWEEN = ("Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool", "Relu", "Resize")
 """What ONNX Runtime computes on int8 without a detour through floats, where all that it reads is int8.
 
 Never what follows the last layer: a detector's decoding, its NMS and its RoIAlign, a softmax.
 """
+COMPUTED = "its weights are computed"
 NOT_NEGATIVE = ("Relu", "Sigmoid")
 KEEPS_SIGN = ("Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool", "Relu")
 """What gives no negative number where it reads none. Of Resize two of the three methods do."""
 
 
-def layers_of(model: onnx.ModelProto, kept: Collection[int]) -> list[int]:
+def layers_of(model: onnx.ModelProto, kept: Mapping[int, str]) -> list[int]:
     """The places of the layers that int8 is for: of the main graph, with constant weights, not `kept`."""
+    left = left_in_fp32(model, kept)
+    return [place for place, node in enumerate(model.graph.node) if place not in left and _is_layer(node)]
+
+
+def left_in_fp32(model: onnx.ModelProto, kept: Mapping[int, str]) -> dict[int, str]:
+    """The places of the main graph's layers that int8 is not for -> why. `kept`: place -> the user's pattern."""
     weights = {tensor.name for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.FLOAT}
-    return [
-        place
-        for place, node in enumerate(model.graph.node)
-        if node.op_type in LAYERS and node.domain in STANDARD and place not in kept and node.input[1] in weights
-    ]
+    fixed = fixed_products(model)
+    found = {}
+    for place, node in enumerate(model.graph.node):
+        if not _is_layer(node):
+            continue
+        if place in kept:
+            found[place] = f'kept by keep_fp32 "{kept[place]}"'
+        elif place in fixed:
+            found[place] = fixed[place]
+        elif node.op_type not in QUANTIZABLE:
+            found[place] = f"int8 is for {', '.join(QUANTIZABLE)}"
+        elif node.input[1] not in weights:
+            first = node.input[0] in weights
+            found[place] = "its weights are the first factor, int8 is for the second" if first else COMPUTED
+    return found
+
+
+def _is_layer(node: onnx.NodeProto) -> bool:
+    return node.op_type in LAYERS and node.domain in STANDARD
 
 
 def between_layers(model: onnx.ModelProto, layers: Collection[int], kept: Collection[int]) -> list[int]:

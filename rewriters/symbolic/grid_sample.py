@@ -15,6 +15,7 @@ from rewriters.symbolic.declaration import symbolic
 from rewriters.symbolic.elementwise import like
 from rewriters.symbolic.gathering import between, gathered, near
 from zoo.errors import ExportError
+from zoo.target import ENGINE_BACKENDS
 
 LINEAR, NEAREST, CUBIC = range(3)  # torch's numbers
 ZEROS, BORDER, REFLECTION = range(3)
@@ -93,7 +94,7 @@ def _is_volume(ranks: Sequence[int], **_values: Any) -> bool:
     return ranks[0] == VOLUME
 
 
-for _backend in ("tensorrt", "tensorrt-rtx"):
+for _backend in ENGINE_BACKENDS:
     symbolic(
         "aten::grid_sampler",
         reason="TensorRT's GridSample gave wrong boxes without an error (NVIDIA/TensorRT#4813)",

@@ -18,8 +18,7 @@ from rewriters.engine.fixed_size import has_fixed_size
 from rewriters.engine.rewriter import rewrites
 from rewriters.engine.rewriting import active_target
 from rewriters.torch_functions.antialiasing import FILTERS, antialiased
-
-NO_ANTIALIASING = ("tensorrt", "tensorrt-rtx")  # backends
+from zoo.target import ENGINE_BACKENDS
 
 
 @rewrites(
@@ -43,7 +42,7 @@ def interpolate_as_torch(
     """As torch.nn.functional.interpolate."""
     target = active_target()
     torchscript = target.exporter == "torchscript"
-    unwritten = torchscript or align_corners or target.backend in NO_ANTIALIASING
+    unwritten = torchscript or align_corners or target.backend in ENGINE_BACKENDS
     if antialias and unwritten and mode in FILTERS and input.dim() == 4:  # noqa: PLR2004
         return antialiased(
             input,

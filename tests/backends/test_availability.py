@@ -27,7 +27,7 @@ def test_a_missing_library_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPa
     answers = available()
     assert answers["onnxruntime"] == "onnxruntime is not installed; pip install onnxruntime"
     assert answers["pytorch"] == 'torch is not installed; pip install "zooport[export]"'
-    assert answers["tensorrt"] == "tensorrt is not installed; pip install tensorrt from NVIDIA's package index"
+    assert answers["tensorrt"] == 'tensorrt is not installed; pip install "zooport[tensorrt]"'
     assert answers["tensorrt-rtx"] == 'tensorrt_rtx is not installed; pip install "zooport[tensorrt-rtx]"'
     with pytest.raises(BackendUnavailableError, match=r"backend onnxruntime is not available: .*available here: none"):
         require("onnxruntime")

@@ -1,5 +1,7 @@
 """What ONNX Runtime computes in is what its kernels say, not what the file says."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +9,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from backends.onnxruntime import computed as computed_module
 from backends.onnxruntime.computed import computed
+from rewriters.precision import layers, report
 from zoo.errors import ExportError, InputError
 
 IMAGES = {"x": np.random.default_rng(0).random((1, 4, 8, 8), dtype=np.float32)}
@@ -107,3 +111,26 @@ def test_errors_are_in_words(tmp_path: Path) -> None:
     path = saved(tmp_path / "m.onnx", [conv("x", "w", "y")], {"w": weight("float32")}, TensorProto.FLOAT)
     with pytest.raises(ExportError, match="m.onnx: ONNX Runtime stopped: .*x"):
         computed(path, {"x": IMAGES["x"][:, :3]})
+
+
+def test_every_layer_of_a_file_is_counted_when_it_runs() -> None:
+    """Backends and rewriters do not import one another: each has a list of its own."""
+    assert set(layers.LAYERS) <= computed_module.LAYERS | computed_module.INTEGER
+    assert set(report.INTEGERS) <= computed_module.INTEGER
+    assert not computed_module.LAYERS & computed_module.INTEGER
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    """A limit on the size of files, in a process of its own, stops ONNX Runtime's writing as a full disk does."""
+    path = saved(tmp_path / "m.onnx", [conv("x", "w", "y")], {"w": weight("float32")}, TensorProto.FLOAT)
+    program = (
+        "import resource, sys, numpy as np\n"
+        "from backends.onnxruntime.computed import computed\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "computed(sys.argv[1], {'x': np.zeros((1, 4, 8, 8), np.float32)})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "InputError: " in done.stderr
+    assert "is cut off" in done.stderr
+    assert "make room, or set TMPDIR" in done.stderr

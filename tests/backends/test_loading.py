@@ -9,7 +9,9 @@ import onnxruntime
 import pytest
 
 from backends import load
+from backends.onnxruntime import runner as runner_module
 from backends.onnxruntime.session import default_threads
+from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 
 
@@ -101,3 +103,68 @@ def test_a_deployment_for_a_provider_that_is_not_here(deploy: Callable[..., Path
     with pytest.raises(BackendUnavailableError, match=r"CUDAExecutionProvider is not available .*use provider cpu"):
         load(folder)
     assert load(folder, provider="cpu").runner.provider == "CPUExecutionProvider"
+
+
+class TestEnginesOfOnnxRuntime:
+    @pytest.fixture
+    def given(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[object, ...]]:
+        """What sessions are asked for, without a provider of TensorRT, which this machine lacks."""
+        asked: list[tuple[object, ...]] = []
+        real = runner_module.open_session
+
+        def opened(path: Path, provider: str, threads: int | None, *more: object) -> object:
+            asked.append((provider, *more))
+            return real(path, "cpu", threads)
+
+        monkeypatch.setattr(runner_module, "open_session", opened)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        return asked
+
+    def test_options_and_a_cache_of_their_own_reach_the_provider(
+        self, detector: Path, given: list[tuple[object, ...]], tmp_path: Path
+    ) -> None:
+        small = EngineOptions(workspace_mib=64)
+        load(detector, provider="tensorrt")
+        load(detector, provider="tensorrt:0", engine=small)
+        load(detector, provider="TensorrtExecutionProvider", engine=small)
+        load(detector)
+        (_, _, _, first), (_, options, profile, second), third, (_, _, _, none) = given
+        assert options == small
+        assert profile is not None
+        assert third == ("TensorrtExecutionProvider", small, profile, second)
+        assert none is None
+        assert first != second
+        for folder in map(Path, map(str, (first, second))):
+            assert folder.is_dir()
+            assert folder.parent.parent == tmp_path / "cache/zooport"
+
+    def test_a_changed_file_has_a_cache_of_its_own(
+        self, deploy: Callable[..., Path], given: list[tuple[object, ...]]
+    ) -> None:
+        folder = deploy()
+        path = folder / "model.onnx"
+        load(folder, provider="tensorrt")
+        path.write_bytes(path.read_bytes().replace(b"small", b"smell"))
+        with pytest.raises(InputError, match="got sha256"):
+            load(folder, provider="tensorrt")
+        first, second = given
+        assert first[-1] != second[-1], "or the engine of the wrong file would be found by the right one"
+
+    def test_without_a_home_each_load_builds(
+        self,
+        detector: Path,
+        given: list[tuple[object, ...]],
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", "")
+        monkeypatch.setenv("HOME", "")
+        load(detector, provider="tensorrt-rtx")
+        assert given[0][-1] is None
+        assert "each load builds it: no folder for the cache" in caplog.text
+
+    def test_options_that_nothing_here_would_take(self, detector: Path) -> None:
+        with pytest.raises(InputError, match="engine options with provider cpu: it builds no engine"):
+            load(detector, engine=EngineOptions(workspace_mib=64))
+        with pytest.raises(InputError, match="cuda_graph with backend onnxruntime, which has no engine"):
+            load(detector, cuda_graph=True)

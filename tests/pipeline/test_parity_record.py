@@ -60,7 +60,7 @@ def test_nothing_compared_is_no_pass() -> None:
 
 
 def test_below_fp32_the_metric_decides() -> None:
-    far = case("graph", Findings(failures=("boxes: too far",)))
+    far = case("graph", Findings(FOUND.figures, matched=1, failures=("boxes: too far",)))
 
     def judged(value: float) -> ParityRecord:
         figure = MetricFigure("box AP", "points", 512, 70.0, value, 0.3)
@@ -75,8 +75,32 @@ def test_below_fp32_the_metric_decides() -> None:
     assert (unjudged.verdict, unjudged.failures) == ("failed-allowed", ("metric: nothing was measured",))
 
 
-def test_recorded_figures_have_no_gate() -> None:
-    assert [figure.gate for figure in recorded(case("graph", FOUND)).findings.figures] == [None]
+def test_recorded_figures_have_no_gate_but_those_of_the_input() -> None:
+    same = Figure("input", "grey levels", 0.1, 0.1, None, 1, 0.99)
+    given = case("pipeline", Findings(figures=(*FOUND.figures, same)))
+    assert [figure.gate for figure in recorded(given).findings.figures] == [None, 0.99]
+
+
+@pytest.mark.parametrize(
+    ("findings", "words"),
+    [
+        (Findings.broken(("boxes: another shape",)), "boxes: another shape"),
+        (Findings((Figure("boxes", "px", None, None, None, 1, None),)), "boxes: NaN or infinity"),
+        (BLANK, "nothing was compared"),
+    ],
+)
+def test_what_no_precision_excuses(findings: Findings, words: str) -> None:
+    figure = MetricFigure("box AP", "points", 512, 70.0, 70.0, 0.3)
+    made = ParityRecord(merged_gates(precision="fp16"), (case("graph", findings),), metric=(figure,))
+    assert made.verdict == "failed"
+    assert words in made.failures[0]
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0])
+def test_a_metric_of_a_model_that_finds_nothing_passes_nothing(value: float) -> None:
+    figure = MetricFigure("box AP", "points", 512, value, value, 0.3)
+    assert not ParityRecord(merged_gates(precision="fp16"), (case("graph", FOUND),), metric=(figure,)).passed
+    assert not ParityRecord(merged_gates(precision="fp16"), (case("graph", FOUND),), metric=()).passed
 
 
 def test_figures_of_one_name_become_the_worst() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline import publish
 from pipeline.publish import is_published, publication
-from zoo.errors import InputError
+from zoo.errors import ExportError, InputError
 
 HOLD = """
 import sys
@@ -71,6 +71,14 @@ def test_an_exception_leaves_the_old_one(tmp_path: Path, error: type[BaseExcepti
         give_up(place, error)
     assert content(place) == "old"
     assert names(tmp_path) == ["place"]
+
+
+def test_an_error_names_no_folder_that_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(ExportError) as caught, publication(tmp_path / "a" / "place") as folder:
+        raise ExportError(f"{folder / 'previews/a.png'}: no; {folder / 'model.onnx'}: slow; {folder}: cannot")
+    assert str(caught.value) == (
+        "previews/a.png of the deployment: no; model.onnx of the deployment: slow; the deployment: cannot"
+    )
 
 
 def test_an_exception_removes_the_parents_that_were_made_here(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from zoo.registry import MODELS
 
 TOOLS = Path(__file__).parents[2] / "tools"
 IMAGES = 7
+TRAINING = 5
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +76,10 @@ def tiny(tmp_path: Path) -> Tiny:
 
 @pytest.fixture
 def voc(tiny: Tiny) -> Tiny:
-    """The tiny config with a data set: IMAGES pictures in VOC's layout, whose truth the model gets mostly right."""
+    """The tiny config with a data set: IMAGES pictures in VOC's layout, whose truth the model gets mostly right.
+
+    Others, for calibration, are in the folder "training".
+    """
     root = tiny.folder / "voc"
     for name in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
         (root / name).mkdir(parents=True)
@@ -87,6 +91,11 @@ def voc(tiny: Tiny) -> Tiny:
         truth = np.argmax(np.dstack([np.full(picture.shape[:2], 102), *np.moveaxis(picture[..., ::-1], 2, 0)]), axis=2)
         truth[chance.random(truth.shape) < 0.2] = 0
         Image.fromarray(truth.astype(np.uint8), "L").save(root / "SegmentationClass" / f"{number}.png")
+    (tiny.folder / "training").mkdir()
+    for number in range(TRAINING):
+        blocks = chance.integers(0, 255, (6 + number, 9, 3)).astype(np.uint8)
+        picture = cv2.resize(blocks, (SIZE[1], SIZE[0]), interpolation=cv2.INTER_NEAREST)
+        cv2.imwrite(str(tiny.folder / f"training/{number}.png"), picture)
     names = "".join(f"{number}\n" for number in range(IMAGES))
     (root / "ImageSets/Segmentation/val.txt").write_text(names, encoding="utf-8")
     tiny.write(

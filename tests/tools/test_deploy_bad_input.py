@@ -9,12 +9,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
+from backends import availability
+from backends.onnxruntime import providers
+from backends.tensorrt import build_check
+from backends.tensorrt.gpu import Gpu
+from pipeline import deploying, job
 from tests.tools.tiny import Run, Tiny
 
 Deploy = Callable[[Sequence[str]], Run]
@@ -37,6 +43,69 @@ def test_backends_whose_library_is_missing(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == library else find(name, *rest))
     run = deploy(tiny.with_images("--backend", backend))
     check_refused(run, tiny, 4, f"backend {backend} is not available: {library} is not installed; pip install")
+
+
+ONE_GPU = [Gpu("NVIDIA H100", "9.0")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gpus", "code", "words"),
+    [
+        (["--backend", "tensorrt"], [], 4, "tensorrt builds on a GPU, and there is none here"),
+        (["--backend", "tensorrt", "--device", "cuda:7"], ONE_GPU, 4, "device cuda:7: this machine has no such GPU"),
+        (["--backend", "tensorrt-rtx", "--device", "cuda:7"], ONE_GPU, 4, "device cuda:7: this machine has no such"),
+        (["--backend", "tensorrt-rtx", "--engine", "refittable=true"], [], 4, "refittable: .* compiles .* on a GPU"),
+        (
+            ["--backend", "tensorrt-rtx", "--engine", "compute_capabilities=8.9,9.9"],
+            [],
+            2,
+            "compute_capabilities: got 9.9, but tensorrt_rtx builds for 8.9, 12.0",
+        ),
+        (
+            ["--backend", "tensorrt-rtx", "--engine", "batches=2,9"],
+            [],
+            2,
+            "batches: got 9, expected 1 to 4, the graph's range; give --dynamic batch=MIN:OPT:MAX with room",
+        ),
+        (
+            ["--backend", "tensorrt-rtx", "--engine", "batches=1", "--dynamic", "batch=1:1:1"],
+            [],
+            2,
+            "batches: got 1, but the graph's batch is fixed",
+        ),
+        (["--engine", "timeout_seconds=60"], [], 2, "engine options with backend onnxruntime: it builds no engine"),
+        (["--device", "cuda:7"], ONE_GPU, 4, "device cuda:7: this machine has no such GPU; give --device cpu"),
+    ],
+)
+def test_what_cannot_be_built_here_is_told_before_the_model_is_made(
+    deploy: Deploy,
+    tiny: Tiny,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    gpus: list[Gpu],
+    code: int,
+    words: str,
+) -> None:
+    library = SimpleNamespace(__name__="tensorrt_rtx", ComputeCapability=SimpleNamespace(__members__={}))
+    library.ComputeCapability.__members__ |= {"NONE": 0, "SM120": 1, "SM89": 2}
+
+    def gpu(index: int = 0) -> Gpu | None:
+        return gpus[index] if index < len(gpus) else None
+
+    monkeypatch.setattr(availability, "_lack", lambda backend: None)
+    monkeypatch.setattr(build_check, "library", lambda backend: library)
+    monkeypatch.setattr(build_check, "gpu", gpu)
+    monkeypatch.setattr(job, "gpu", gpu)
+    monkeypatch.setattr(providers, "provider_options", lambda *given: ("", {}))
+    monkeypatch.setattr(deploying, "build_model", lambda *given: pytest.fail("the model was made"))
+    check_refused(deploy(tiny.with_images(*arguments)), tiny, code, words)
+
+
+def test_engine_options_of_the_config_are_for_the_backends_that_have_engines(deploy: Deploy, tiny: Tiny) -> None:
+    tiny.write('export = dict(exporter="torchscript", opset=17, engine=dict(workspace_mib=64))\n')
+    assert deploy(tiny.with_images()).code == 0
+    run = deploy(tiny.with_images("--engine", "workspace_mib=32"))
+    assert (run.code, run.err.count("\n")) == (2, 1)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from safetensors.torch import load_file, save_file
 
 from backends import load
 from tests.tools.tiny import Run, Tiny
@@ -20,8 +21,8 @@ def place(tiny: Tiny, name: str) -> Path:
 
 
 def lower(voc: Tiny, precision: str, *more: object) -> list[str]:
-    """Arguments for a precision, calibrated on the data set's own pictures."""
-    return voc.arguments("--precision", precision, "--calibration-image", voc.folder / "voc/JPEGImages", *more)
+    """Arguments for a precision, calibrated on other pictures than those that the metric judges."""
+    return voc.arguments("--precision", precision, "--calibration-image", voc.folder / "training", *more)
 
 
 @pytest.mark.parametrize("precision", ["fp16", "int8"])
@@ -35,15 +36,19 @@ def test_a_lower_precision_is_judged_by_the_metric(deploy: Deploy, voc: Tiny, pr
     assert manifest.precision["stored"] == precision
     nodes = manifest.precision["nodes"]
     assert nodes["stored"][{"fp16": "float16", "int8": "int8"}[precision]] == 1, "the one convolution"
+    assert manifest.precision["calibrated_on"] == 5
+    assert manifest.precision["options"]["calibration_images"] == 32, "what was asked for"
     assert manifest.parity["verdict"] == "passed"
     record = json.loads((folder / "parity.json").read_text())
     gate = {"fp16": 0.3, "int8": 1.0}[precision]
     assert [figure["gate"] for figure in record["metric"]] == {"fp16": [gate, gate], "int8": [gate]}[precision]
     assert ("every fp16 result rounded to fp16: " in run.out) == (precision == "fp16")
-    assert all(figure["gate"] is None for case in record["cases"] for figure in case["findings"]["figures"])
+    gated = {figure["name"] for case in record["cases"] for figure in case["findings"]["figures"] if figure["gate"]}
+    assert gated == {"input", "mean of input"}, "which have no precision"
     page = (folder / "report.html").read_text()
     assert f"Stored in {precision}" in page
-    assert "Below fp32 this decides" in page
+    assert "Below fp32 the metric decides" in page
+    assert "calibrated on 5 pictures: 32 were asked for, and there are no more" in page
 
 
 def test_a_metric_that_is_missed_publishes_nothing(deploy: Deploy, voc: Tiny) -> None:
@@ -56,6 +61,25 @@ def test_a_metric_that_is_missed_publishes_nothing(deploy: Deploy, voc: Tiny) ->
     allowed = deploy(lower(voc, "int8", "--allow-parity-failure"))
     assert allowed.code == 0, allowed.err
     assert Manifest.read(place(voc, "onnxruntime-int8")).parity["verdict"] == "failed-allowed"
+
+
+def test_calibration_keeps_away_from_what_judges(deploy: Deploy, voc: Tiny) -> None:
+    copied = voc.folder / "training/copy.jpg"
+    copied.write_bytes((voc.folder / "voc/JPEGImages/3.jpg").read_bytes())
+    run = deploy(lower(voc, "int8"))
+    assert run.code == 2
+    assert f"calibration image {copied} is {voc.folder}/voc/JPEGImages/3.jpg of the config's dataset, which" in run.err
+    copied.unlink()
+    text = voc.config.read_text()
+    voc.config.write_text(f"{text}\ncalibration_dataset = dataset\n")
+    run = deploy(voc.arguments("--precision", "int8"))
+    assert run.code == 2
+    assert "calibration_dataset is the config's dataset, which judges" in run.err
+    section = f'dict(type="ImageFolder", root="{voc.folder / "voc/JPEGImages"}")'
+    voc.config.write_text(f"{text}\ncalibration_dataset = {section}\n")
+    run = deploy(voc.arguments("--precision", "int8"))
+    assert run.code == 2
+    assert "0.jpg of the config's dataset, which judges" in run.err
 
 
 def test_without_a_data_set_nothing_judges_it_and_the_manifest_says_so(deploy: Deploy, tiny: Tiny) -> None:
@@ -107,3 +131,26 @@ def test_the_graph_is_typed_as_asked_for(deploy: Deploy, voc: Tiny) -> None:
     weights = {tensor.data_type for tensor in graph.initializer}
     assert onnx.TensorProto.FLOAT16 in weights
     assert graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+
+
+def test_a_model_that_finds_nothing_is_not_passed(deploy: Deploy, voc: Tiny) -> None:
+    weights = load_file(voc.folder / "tiny.safetensors")
+    weights["conv.bias"][0] = 1000.0
+    save_file(weights, voc.folder / "tiny.safetensors")
+    run = deploy(lower(voc, "int8"))
+    assert run.code == 3
+    assert "nothing was compared" in run.err
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--keep-fp32", "conv"),
+        ("--calibration-images", "5"),
+        ("--precision", "fp16", "--calibration-method", "entropy"),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(deploy: Deploy, voc: Tiny, flags: Sequence[str]) -> None:
+    run = deploy(voc.arguments(*flags))
+    assert run.code == 2
+    assert "it would change nothing; leave it out" in run.err

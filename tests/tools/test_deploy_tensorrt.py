@@ -42,6 +42,7 @@ def test_an_engine_that_cannot_run_is_delivered_and_said_to_be_so(deploy: Deploy
     assert manifest.parity == {"verdict": "engine-not-run"}
     assert sorted(manifest.files) == ["model.engine", "model.engine.json", "model.onnx"]
     assert manifest.engine["batches"] == []
+    assert {"tensorrt_rtx", "cuda-bindings"} <= manifest.versions.keys()
     record = json.loads((place(tiny) / "parity.json").read_text())
     assert record["cases"], "the very same graph was compared"
     page = (place(tiny) / "report.html").read_text()
@@ -74,7 +75,7 @@ def test_options_reach_the_engine(deploy: Deploy, tiny: Tiny) -> None:
 
 @pytest.mark.parametrize("precision", ["fp16", "int8"])
 def test_lower_precisions_are_judged_through_the_same_graph(deploy: Deploy, voc: Tiny, precision: str) -> None:
-    run = deploy(voc.arguments(*RTX, "--precision", precision, "--calibration-image", voc.folder / "voc/JPEGImages"))
+    run = deploy(voc.arguments(*RTX, "--precision", precision, "--calibration-image", voc.folder / "training"))
     assert run.code == 0, run.err
     manifest = Manifest.read(place(voc, f"tensorrt-rtx-{precision}"))
     assert manifest.parity == {"verdict": "engine-not-run"}

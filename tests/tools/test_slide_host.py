@@ -115,6 +115,10 @@ def test_evaluated_and_deployed_again_only_where_the_form_changes(slide: Tiny, v
     [
         (["--slide", "hots"], 'unknown slide "hots"; '),
         (["--slide", "host", "--output-level", "raw"], "slide host with output level raw"),
+        (
+            ["--slide", "host", "--precision", "fp16", "--half-io", "--allow-parity-failure"],
+            "slide host with fp16 inputs and outputs: the host cuts and joins windows in float32; leave out one of",
+        ),
         (["--slide", "host", "--window-batch", "0"], "window_batch 0: expected a number of windows"),
         (["--slide", "host", "--dynamic", "height=20:64:100"], "give --dynamic height=32:64:100"),
     ],

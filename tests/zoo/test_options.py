@@ -20,11 +20,15 @@ def test_lists_of_a_config_become_tuples() -> None:
     [
         ({"workspace": 1}, 'unknown engine option "workspace"; nearest: "workspace_mib"'),
         ({"workspace_mib": 0}, "workspace_mib is 0, expected a whole number, 1 or more"),
+        ({"workspace_mib": 10**14}, "workspace_mib is 100000000000000, expected .*, up to 1000000000"),
         ({"timeout_seconds": True}, "timeout_seconds is True"),
         ({"optimization_level": 6}, "optimization_level is 6, expected 0 to 5"),
         ({"refittable": 1}, "refittable is 1, expected True or False"),
         ({"compute_capabilities": ["sm89"]}, "'sm89' is none; expected for example 8.9"),
         ({"batches": [0]}, "0 is no batch"),
+        ({"batches": 8}, r"batches is 8, expected a list, such as \[1, 8\]"),
+        ({"compute_capabilities": 8.9}, "compute_capabilities is 8.9, expected a list"),
+        ({"compute_capabilities": "8.9"}, "compute_capabilities is '8.9', expected a list"),
     ],
 )
 def test_a_wrong_engine_option_is_told(given: dict[str, Any], words: str) -> None:
@@ -32,11 +36,18 @@ def test_a_wrong_engine_option_is_told(given: dict[str, Any], words: str) -> Non
         EngineOptions.from_dict(given)
 
 
+def test_what_is_named_twice_counts_once() -> None:
+    options = EngineOptions(compute_capabilities=("8.9", "12.0", "8.9"), batches=(4, 4, 1))
+    assert (options.compute_capabilities, options.batches) == (("8.9", "12.0"), (4, 1))
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
         ({"keep": []}, 'unknown precision option "keep"; nearest: "keep_fp32"'),
         ({"keep_fp32": [1]}, "1 is no module's name"),
+        ({"keep_fp32": 3}, "keep_fp32 is 3, expected a list of modules' names"),
+        ({"keep_fp32": "head"}, "keep_fp32 is 'head', expected a list of modules' names"),
         ({"half_io": 1}, "half_io is 1"),
         ({"calibration_images": 0}, "calibration_images is 0, expected 1 or more pictures"),
         ({"calibration_method": "max"}, 'calibration_method is "max"; nearest: "minmax"'),

@@ -1,7 +1,7 @@
 """Which of the library's classes a name in backends/tensorrt stands for: the convention that test_api.py holds it to.
 
 A variable, parameter or attribute (with or without a leading underscore) of one of these names holds an object of that
-class there, and nothing else has such a name.
+class there, and of nothing else with such a name an attribute is read: a dtype of numpy gets another one first.
 """
 
 OBJECTS = {
@@ -15,9 +15,9 @@ OBJECTS = {
     "cache": "ITimingCache",
     "others": "ITimingCache",
     "layer": "ILayer",
+    "kinds": "LayerType",
     "tensor": "ITensor",
     "dtype": "DataType",
-    "severities": "ILogger.Severity",
     "runtime": "Runtime",
     "engine": "ICudaEngine",
     "context": "IExecutionContext",
@@ -28,7 +28,6 @@ PLAIN = {
     "counts": "our own",
     "found": "a match in a layer's metadata",
     "members": "name -> value of an enumeration",
-    "warning": "a value of an enumeration",
     "count": "a size",
     "name": "a string",
     "names": "strings",
@@ -41,8 +40,8 @@ PLAIN = {
     "layers": "a list of layers",
     "tensors": "a list of tensors",
     "refusals": "a list of parser errors",
-    "idle": "values of an enumeration",
-    "error_severities": "values of an enumeration",
+    "work": "values of an enumeration",
+    "passed": "values of an enumeration",
     "log": "our logger",
     "path": "a path",
     "known": "our own table",

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from tests.backends.tensorrt.api import OBJECTS, PLAIN
@@ -16,14 +17,20 @@ class Use(NamedTuple):
 
 
 def uses(tree: ast.AST) -> list[Use]:
-    """All chains of attributes that start at a name in OBJECTS, the longest form of each."""
+    """All chains of attributes that start at a name in OBJECTS, wherever that stands: `loaded.engine.x`, `self._trt.x`.
+
+    Each in its longest form; an object inside a chain, as dtype in `tensor.dtype.name`, is the end of one and the start
+    of the next.
+    """
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and id(node) not in inner:
-            root, chain = _chain(node)
-            if root is not None and chain:
-                found.append(Use(OBJECTS[root], chain, node.lineno))
+            names = _chain(node)
+            starts = [place for place, name in enumerate(names) if name.lstrip("_") in OBJECTS]
+            for start, end in pairwise([*starts, len(names) - 1]):
+                if end > start:
+                    found.append(Use(OBJECTS[names[start].lstrip("_")], names[start + 1 : end + 1], node.lineno))
     return found
 
 
@@ -55,21 +62,18 @@ def _names(target: ast.expr) -> list[str]:
 
 
 def _from_library(value: ast.expr) -> bool:
-    """Whether the value is a chain or a call that starts at an object of the library."""
+    """Whether the value is a chain or a call that goes through an object of the library."""
     while isinstance(value, ast.Call | ast.Subscript):
         value = value.func if isinstance(value, ast.Call) else value.value
-    return isinstance(value, ast.Attribute) and _chain(value)[0] is not None and bool(_chain(value)[1])
+    return isinstance(value, ast.Attribute) and any(name.lstrip("_") in OBJECTS for name in _chain(value)[:-1])
 
 
-def _chain(node: ast.expr) -> tuple[str | None, tuple[str, ...]]:
-    """The name in OBJECTS that a chain of attributes starts at, and the rest; None where it starts elsewhere."""
+def _chain(node: ast.expr) -> tuple[str, ...]:
+    """The names of a chain of attributes in order; what it starts at is the first where that is a name, too."""
     chain: list[str] = []
     while isinstance(node, ast.Attribute):
-        of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
-        if of_self and node.attr.lstrip("_") in OBJECTS:
-            return node.attr.lstrip("_"), tuple(reversed(chain))
         chain.append(node.attr)
         node = node.value
-    if isinstance(node, ast.Name) and node.id.lstrip("_") in OBJECTS:
-        return node.id.lstrip("_"), tuple(reversed(chain))
-    return None, ()
+    if isinstance(node, ast.Name):
+        chain.append(node.id)
+    return tuple(reversed(chain))

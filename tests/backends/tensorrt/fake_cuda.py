@@ -99,6 +99,8 @@ class FakeCuda:
         return self._allocated(self.pinned, size, "cudaHostAlloc")
 
     def cudaFree(self, address: int) -> Answer:
+        if "cudaFree" in self.fails:
+            return (self.fails["cudaFree"],)
         del self.memory[address]
         return OK
 

@@ -106,6 +106,26 @@ def test_a_hidden_object_is_found(code: str, found: str) -> None:
     assert found in " ".join(faults(ast.parse(code)))
 
 
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("loaded.engine.create_execution_context()", [("ICudaEngine", ("create_execution_context",))]),
+        ("self._loaded.trt.Logger", [("", ("Logger",))]),
+        ("tensor.dtype.name", [("ITensor", ("dtype",)), ("DataType", ("name",))]),
+        ("self._context = engine", []),
+    ],
+)
+def test_an_object_is_seen_wherever_it_stands_in_a_chain(code: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
+    assert [(use.owner, use.chain) for use in uses(ast.parse(code))] == found
+
+
+def test_what_the_runner_does_with_an_engine_is_among_the_uses() -> None:
+    mutated = (
+        (FOLDER / "execution.py").read_text(encoding="utf-8").replace(".create_execution_context(", ".create_kontext(")
+    )
+    assert ("ICudaEngine", ("create_kontext",)) in {(use.owner, use.chain) for use in uses(ast.parse(mutated))}
+
+
 def test_a_chain_is_read_whole() -> None:
     assert uses(ast.parse("a = self._config.set_flag(trt.BuilderFlag.TF32)")) == [
         Use("IBuilderConfig", ("set_flag",), 1),

@@ -1,5 +1,6 @@
 """What becomes of a build whose process dies, hangs or is interrupted. It is a stand-in: the library is not needed."""
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from backends.tensorrt import build
 from backends.tensorrt.refused import EngineRefusedError
+from backends.tensorrt.scratch import scratch_folder
 from tests.backends.tensorrt.graphs import AXES, IMAGES, convolution
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
@@ -32,7 +34,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
         plan = tmp_path / "model.engine"
         plan.write_bytes(b"the engine before")
         try:
-            build.build_engine(onnx, plan, "tensorrt-rtx", EngineOptions(**options), [IMAGES], AXES)  # type: ignore[arg-type]
+            build.build_engine(onnx, plan, "tensorrt-rtx", EngineOptions(**options), [IMAGES], AXES, precision="fp32")  # type: ignore[arg-type]
         finally:
             assert plan.read_bytes() == b"the engine before"
             assert {path.name for path in tmp_path.iterdir()} - {"pid"} == {"model.engine", "model.onnx"}
@@ -57,7 +59,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT"])
 def test_a_native_abort_is_one_line(run: Build, name: str) -> None:
-    code = f"import os, signal; print('terminate called', flush=True); os.kill(os.getpid(), signal.{name})"
+    code = f"import os, signal; os.write(2, b'terminate called'); os.kill(os.getpid(), signal.{name})"
     with pytest.raises(EngineRefusedError) as raised:
         run(code)
     assert raised.value.reason == f"its native code failed with {name}; the last it said: terminate called"
@@ -78,11 +80,18 @@ def test_a_process_without_an_answer(run: Build) -> None:
     [
         ('{"fault": "input", "message": "no room"}', InputError, "no room"),
         ('{"fault": "unavailable", "message": "no GPU"}', BackendUnavailableError, "no GPU"),
+        ('{"fault": "failed", "message": "TypeError: x"}', ExportError, "the build of model.onnx failed: TypeError: x"),
+        (
+            '{"fault": "unwritten", "errno": 28}',
+            InputError,
+            "model.engine: cannot be written .No space.*; make room, or",
+        ),
         ('{"fault": "memory"}', ExportError, "ran out of the machine.s memory; close other programs"),
     ],
 )
 def test_each_fault_has_its_class(run: Build, answer: str, error: type[Exception], message: str) -> None:
-    code = f"import json, sys; open(json.load(sys.stdin)['answer'], 'w').write({answer!r})"
+    answer = json.dumps({**json.loads(answer), "told": []})
+    code = f"print({answer!r})"
     with pytest.raises(error, match=message):
         run(code, memory_limit_mib=300)
 
@@ -121,7 +130,7 @@ def test_the_process_ends_with_the_one_that_asked(tmp_path: Path, how: signal.Si
         "from zoo.tensor_spec import TensorSpec; "
         f"build.COMMAND = (sys.executable, '-c', {child!r}); "
         "build.build_engine('model.onnx', 'model.engine', 'tensorrt-rtx', EngineOptions(), "
-        "[TensorSpec('images', 'float32', (1, 3, 16, 24))], {})"
+        "[TensorSpec('images', 'float32', (1, 3, 16, 24))], {}, precision='fp32')"
     )
     with subprocess.Popen(
         [sys.executable, "-c", parent],
@@ -138,3 +147,101 @@ def test_the_process_ends_with_the_one_that_asked(tmp_path: Path, how: signal.Si
         assert {path.name for path in tmp_path.iterdir()} == {"model.onnx", "pid"}
     wait_for(lambda: ended(int((tmp_path / "pid").read_text())))
     assert not (tmp_path / "model.engine").exists()
+    with scratch_folder(tmp_path / "model.engine") as scratch:
+        assert {path.name for path in tmp_path.iterdir()} == {"model.onnx", "pid", scratch.name}
+
+
+@pytest.mark.parametrize(
+    ("visible", "device", "seen"),
+    [(None, "cuda:1", "1"), ("3, 5", "cuda:1", "5"), ("3", "cuda", "3"), ("3", "cuda:1", ""), ("", "cuda:0", "")],
+)
+def test_it_sees_the_gpu_that_the_engine_is_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visible: str | None, device: str, seen: str
+) -> None:
+    if visible is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    code = (
+        "import json, os; "
+        "print(json.dumps({'fault': 'input', 'message': f'[{os.environ[\"CUDA_VISIBLE_DEVICES\"]}]', 'told': []}))"
+    )
+    monkeypatch.setattr(build, "COMMAND", (sys.executable, "-c", code))
+    onnx = convolution(tmp_path / "model.onnx")
+    with pytest.raises(InputError) as raised:
+        build.build_engine(
+            onnx, tmp_path / "m", "tensorrt", EngineOptions(), [IMAGES], AXES, precision="fp32", device=device
+        )
+    assert str(raised.value) == f"[{seen}]"
+
+
+def test_its_warnings_are_told(run: Build, caplog: pytest.LogCaptureFixture) -> None:
+    answer = json.dumps({"fault": "input", "message": "x", "told": ["the cache is corrupt"]})
+    with pytest.raises(InputError, match="x"):
+        run(f"print({answer!r})")
+    assert [record.getMessage() for record in caplog.records] == ["the cache is corrupt"]
+
+
+def test_it_finds_the_modules_of_the_current_folder(
+    run: Build, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As python -c has it in sys.path, by the name "". The build's own process does not add it: it has -P."""
+    folder = tmp_path_factory.mktemp("current")
+    answer = json.dumps({"fault": "input", "message": "ours", "told": []})
+    (folder / "only_here.py").write_text(f"print({answer!r})")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    with pytest.raises(InputError, match="ours"):
+        run("import sys; del sys.path[0]; import only_here")
+
+
+def test_a_process_that_cannot_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "COMMAND", (str(tmp_path / "none"),))
+    onnx = convolution(tmp_path / "model.onnx")
+    with pytest.raises(ExportError, match="the process of the build cannot be started .No such file or directory"):
+        build.build_engine(
+            onnx, tmp_path / "model.engine", "tensorrt", EngineOptions(), [IMAGES], AXES, precision="fp32"
+        )
+
+
+def test_what_a_killed_build_left_is_removed_and_what_another_has_is_not(run: Build, tmp_path: Path) -> None:
+    left, plan = tmp_path / ".model.engine.building-killed00", tmp_path / "model.engine"
+    left.mkdir()
+    (left / "plan").write_bytes(b"half")
+    with scratch_folder(plan) as held:
+        assert not left.exists()
+        with scratch_folder(plan):
+            assert held.exists()
+    assert not held.exists()
+    left.mkdir()
+    with pytest.raises(InputError):
+        run('print(\'{"fault": "input", "message": "", "told": []}\')')
+
+
+def test_a_fault_of_the_bindings_is_one_line_and_what_was_logged_is_told(
+    run: Build, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = (
+        "import logging; from backends.tensorrt import building\n"
+        "def build(request):\n"
+        "    print('noise of native code')\n"
+        "    logging.getLogger('x').warning('the cache %s', 'is corrupt')\n"
+        "    raise TypeError('wrong arguments\\n1. these')\n"
+        "building.build = build\n"
+        "building.main()"
+    )
+    with pytest.raises(ExportError) as raised:
+        run(code)
+    assert str(raised.value) == "the build of model.onnx failed: TypeError: wrong arguments"
+    assert [record.getMessage() for record in caplog.records] == ["the cache is corrupt"]
+
+
+def test_what_varies_between_builds_is_not_in_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = {"library_version": "11", "device": None, "layers": {}, "plan_sha256": "", "bytes": 0, "warnings": ["slow"]}
+    answer = {"built": {"record": facts, "seconds": 2.5}, "told": []}
+    code = f"import json, sys; open(json.load(sys.stdin)['plan'], 'w').close(); print({json.dumps(answer)!r})"
+    monkeypatch.setattr(build, "COMMAND", (sys.executable, "-c", code))
+    onnx, plan = convolution(tmp_path / "m.onnx"), tmp_path / "m.engine"
+    built = build.build_engine(onnx, plan, "tensorrt", EngineOptions(), [IMAGES], AXES, precision="int8")
+    assert (built.seconds, built.record.precision, built.record.warnings) == (2.5, "int8", ("slow",))
+    assert "seconds" not in json.loads((tmp_path / "m.engine.json").read_text())

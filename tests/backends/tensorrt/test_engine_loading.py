@@ -32,6 +32,7 @@ def engine_deployment(tmp_path: Path) -> Callable[..., Path]:
             "backend": "tensorrt-rtx",
             "library_version": "1.7.1.116",
             "device": None,
+            "precision": "fp32",
             "options": EngineOptions(),
             "profiles": (),
             "values": {},
@@ -39,7 +40,6 @@ def engine_deployment(tmp_path: Path) -> Callable[..., Path]:
             "onnx_sha256": file_record(folder / "model.onnx")["sha256"],
             "plan_sha256": file_record(folder / "model.engine")["sha256"],
             "bytes": 4,
-            "seconds": 0.5,
         }
         engine_record.EngineRecord(**{**fields, **changes}).write(folder / "model.engine.json")
         manifest = json.loads((folder / "deployment.json").read_text())
@@ -88,12 +88,16 @@ def test_what_the_runner_is_given(engine_deployment: Callable[..., Path], opened
     assert [spec.name for spec in model.runner.inputs] == ["images"]
     loading.load(folder, provider="cuda:1")
     loading.load(engine_deployment(options=EngineOptions(version_compatible=True)))
-    shared = {"path": "model.engine", "backend": "tensorrt-rtx", "defaults": {}}
+    loading.load(engine_deployment(), cuda_graph=True)
+    shared = {"path": "model.engine", "backend": "tensorrt-rtx", "defaults": {}, "cuda_graph": False}
     assert opened == [
         {**shared, "device": "cuda:0", "host_code": False},
         {**shared, "device": "cuda:1", "host_code": False},
         {**shared, "device": "cuda:0", "host_code": True},
+        {**shared, "device": "cuda:0", "host_code": False, "cuda_graph": True},
     ]
+    with pytest.raises(InputError, match="its engine is built already; leave engine out"):
+        loading.load(folder, engine=EngineOptions(workspace_mib=64))
 
 
 def test_where_the_engine_cannot_run(

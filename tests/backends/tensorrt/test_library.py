@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from backends.availability import available
 from backends.tensorrt.build import build_engine
 from backends.tensorrt.library import library, version_numbers
 from tests.backends.tensorrt.graphs import AXES, IMAGES, convolution
@@ -42,7 +43,11 @@ class Broken(MetaPathFinder):
             'tensorrt-rtx is not available: tensorrt_rtx is not installed; pip install "zooport[tensorrt-rtx]"',
         ),
         (ModuleNotFoundError("no", name="tensorrt_rtx_libs"), "tensorrt_rtx lacks tensorrt_rtx_libs"),
-        (OSError("libnvinfer.so.11: no such file"), "cannot be imported (libnvinfer.so.11: no such file)"),
+        (
+            OSError("libnvinfer.so.11:\n  no such file"),
+            "tensorrt_rtx is installed, but cannot be imported (libnvinfer.so.11: no such file); install it again: ",
+        ),
+        (AttributeError("partially initialized"), "cannot be imported (partially initialized); install it again"),
     ],
 )
 def test_a_library_that_is_missing_or_broken(monkeypatch: pytest.MonkeyPatch, error: Exception, message: str) -> None:
@@ -80,8 +85,16 @@ def test_a_build_without_the_library_says_what_to_install(tmp_path: Path, monkey
     monkeypatch.syspath_prepend(tmp_path)
     onnx = convolution(tmp_path / "model.onnx")
     with pytest.raises(BackendUnavailableError, match='not installed; pip install "zooport.tensorrt-rtx."'):
-        build_engine(onnx, tmp_path / "model.engine", "tensorrt-rtx", EngineOptions(), [IMAGES], AXES)
+        build_engine(onnx, tmp_path / "model.engine", "tensorrt-rtx", EngineOptions(), [IMAGES], AXES, precision="fp32")
     assert not [path for path in tmp_path.iterdir() if "engine" in path.name]
+
+
+def test_what_is_missing_is_told_with_one_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "tensorrt", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Broken(ModuleNotFoundError("no", name="tensorrt")), *sys.meta_path])
+    with pytest.raises(BackendUnavailableError) as raised:
+        library("tensorrt")
+    assert str(raised.value) == f"backend tensorrt is not available: {available()['tensorrt']}"
 
 
 def test_numbers_of_a_version() -> None:

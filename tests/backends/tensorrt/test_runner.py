@@ -1,5 +1,6 @@
 """The runner on stand-ins: numbers, order, threads, memory, and every answer that TensorRT or CUDA can refuse with."""
 
+import gc
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from backends.tensorrt.buffer import Buffer
+from backends.tensorrt.cuda import Cuda
 from backends.tensorrt.runner import TensorRTRunner
 from tests.backends.tensorrt.conftest import COUNT, FOUND, TWICE
 from tests.backends.tensorrt.fake_cuda import Error, FakeCuda
@@ -342,3 +345,31 @@ def test_the_callers_device_is_current_again_afterwards(make: Make, cuda: FakeCu
     runner.run({"x": rows(1)})
     assert seen == [1]
     assert cuda.device == 0
+
+
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_a_runner_that_is_dropped_gives_all_back(make: Make, cuda: FakeCuda, cuda_graph: bool) -> None:
+    runner = make(cuda_graph=cuda_graph)
+    runner.run({"x": rows(2)})
+    array = runner.run_device({"x": rows(2)})["twice"]
+    assert cuda.streams
+    del runner
+    gc.collect()
+    assert not cuda.streams
+    assert not cuda.graphs
+    np.testing.assert_array_equal(array.numpy(), 2 * rows(2))
+    del array
+    gc.collect()
+    assert cuda.held == 0
+
+
+def test_memory_that_cuda_does_not_take_back_is_not_forgotten(cuda: FakeCuda) -> None:
+    buffer = Buffer(Cuda(0))
+    buffer.reserve(8)
+    cuda.fails["cudaFree"] = Error.cudaErrorIllegalAddress
+    with pytest.raises(ExportError, match="could not free memory"):
+        buffer.free()
+    del cuda.fails["cudaFree"]
+    buffer.free()
+    buffer.free()
+    assert cuda.held == 0

@@ -77,3 +77,10 @@ def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path: Path, caplog: py
     (tmp_path / "file").touch()
     merge_timings(tmp_path / "file" / "gpu.cache", lambda on_disk: on_disk + b"x")
     assert "cannot be written (File exists); later builds will measure again" in caplog.text
+
+
+def test_others_may_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "gpu.cache"
+    (tmp_path / "any").touch()
+    merge_timings(path, lambda _: b"x")
+    assert path.stat().st_mode == (tmp_path / "any").stat().st_mode

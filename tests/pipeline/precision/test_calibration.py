@@ -1,5 +1,6 @@
 """Calibration pictures as the graph's inputs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -8,9 +9,12 @@ import pytest
 
 from pipeline.job import Job, plan_job
 from pipeline.precision import feeds
+from pipeline.precision.calibration import calibration
+from pipeline.precision.separation import shared
 from zoo.config import load_config
 from zoo.datasets.digits.scene import make_scene
 from zoo.errors import InputError
+from zoo.target import AxisRange
 
 ROOT = Path(__file__).parents[3]
 
@@ -47,6 +51,33 @@ def test_files_and_folders_stand_in_for_the_configs_pictures(tmp_path: Path) -> 
     assert len(given) == 4
     assert given[1]["extra"].tolist() == [7]
     assert len(feeds(job(), 2, pictures=[tmp_path])) == 2
+
+
+def test_the_count_is_that_of_the_pictures_not_of_the_batches(tmp_path: Path) -> None:
+    for number in range(3):
+        cv2.imwrite(str(tmp_path / f"{number}.png"), np.full((64, 80, 3), 50 * number, np.uint8))
+    pairs = job()
+    pairs = replace(pairs, target=pairs.target.with_(batch=AxisRange(2, 2, 4)))
+    found = calibration(pairs, 5, pictures=[tmp_path])
+    assert (len(found.feeds), found.pictures) == (2, 3)
+    assert [feed["images"].shape[0] for feed in found.feeds] == [2, 2]
+
+
+@pytest.mark.parametrize("judge", ["dataset", "gate_dataset"])
+def test_what_judges_does_not_calibrate(judge: str) -> None:
+    given = job()
+    given.config["calibration_dataset"] = given.config[judge]
+    with pytest.raises(InputError, match=f"calibration_dataset is the config's {judge}, which judges; give pictures"):
+        feeds(given, 2)
+
+
+def test_a_copy_under_another_name_is_found(tmp_path: Path) -> None:
+    names = {"a.png": b"one", "b.png": b"two", "c.png": b"three", "copy.png": b"two"}
+    for name, content in names.items():
+        (tmp_path / name).write_bytes(content)
+    a, b, c, copy = (tmp_path / name for name in names)
+    assert shared([a, copy], [c, b]) == (copy, b)
+    assert shared([a], [b, c, tmp_path / "missing.png"]) is None
 
 
 def test_without_pictures_the_error_says_what_to_add(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def quantised(point: int) -> str:
     return graph(X, body, "float[N, 3, 16, 16] y", f"<float s = {{0.1}}, int8 z = {{{point}}}>")
 
 
-def attention(reduced: bool) -> str:
+def attention(reduced: bool, batch: str = "N") -> str:
     """Of 64 places with 4 channels; the keys of 16 where they are reduced by a strided convolution."""
     keys = "m = Transpose <perm = [0, 2, 1]> (x) r = Reshape (m, square) "
     keys += "g = Conv <kernel_shape = [2, 2], strides = [2, 2]> (r, w) f = Reshape (g, row) "
@@ -90,7 +90,10 @@ def attention(reduced: bool) -> str:
     weights = "<float[4, 4, 2, 2] w, float[4, 4] p, float[4] one, float[4] zero, float two = {2}"
     shapes = ", int64[4] square = {0, 4, 8, 8}, int64[3] row = {0, 4, -1}>"
     text = graph(
-        "float[N, 64, 4] x", f"{body} y = Softmax (e) o = MatMul (y, k)", "float[N, 64, 4] o", weights + shapes
+        f"float[{batch}, 64, 4] x",
+        f"{body} y = Softmax (e) o = MatMul (y, k)",
+        f"float[{batch}, 64, 4] o",
+        weights + shapes,
     )
     for name, dims, count in (("w", "4, 4, 2, 2", 64), ("p", "4, 4", 16), ("one", "4", 4), ("zero", "4", 4)):
         text = text.replace(f"float[{dims}] {name}", f"float[{dims}] {name} = {{{', '.join(['1'] * count)}}}")
@@ -117,7 +120,7 @@ EXAMPLES: dict[str, Example] = {
         one("GridSample (x, g)", f"{X}, float[N, 8, 8, 2] g"), one("GlobalMaxPool (x)"), backend="tensorrt"
     ),
     "segformer_batch": Example(attention(True), attention(False), backend="tensorrt"),
-    "segformer_batch_rtx": Example(attention(True), attention(True), target_beside=FIXED),
+    "segformer_batch_rtx": Example(attention(True), attention(True, "1"), target=FIXED),
     "if_transpose_resize": Example(
         IF % 't = Transpose <perm = [0, 1, 3, 2]> (i) y = Resize <mode = "cubic"> (t, , s)',
         IF % 'y = Resize <mode = "cubic"> (i, , s)',

@@ -5,13 +5,15 @@ from types import SimpleNamespace
 
 import onnx
 import pytest
+import torch
 
 from pipeline.preflight import explain, preflight, refuse, steps
+from rewriters import export_onnx
 from rewriters.graph.module_paths import MODULE
 from rewriters.graph_rewriters import rewrite_graph
 from tests.pipeline.preflight.graphs import EXAMPLES, X, graph, model, one, target_of
 from tests.rewriters.encoder_decoders import CLASSES, small_encoder_decoder
-from tests.rewriters.small_models import contract, export, fixed_target
+from tests.rewriters.small_models import contract, fixed_target
 from zoo.errors import ExportError
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
@@ -81,16 +83,36 @@ def test_what_the_steps_leave_is_refused() -> None:
     assert "uint8 is taken" in str(refuse(findings, rewritten=True))
 
 
+def segformer(path: Path, exporter: str, batch: int | str, **options: object) -> onnx.ModelProto:
+    """Of images [`batch`, 3, 64, 128], "batch" for 1 to 8 of them. `options`: of the sliding windows."""
+    sizes = {"batch": AxisRange.fixed(batch)} if isinstance(batch, int) else {}
+    target = fixed_target(64, 128, exporter=exporter, backend="tensorrt", **sizes)
+    example = {"images": torch.rand(batch if isinstance(batch, int) else 2, 3, 64, 128)}
+    specs = [TensorSpec("logits", "float32", (batch, CLASSES, 64, 128))]
+    module = contract(small_encoder_decoder("segformer", **options), "decoded")
+    export_onnx(module, target, path, example=example, output_specs=specs)
+    return onnx.load(path)
+
+
+ONE_IMAGE = target_of("tensorrt", batch=AxisRange.fixed(1))
+
+
 @pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
 def test_our_segformer_is_that_pattern_above_a_batch_of_one(exporter: str, tmp_path: Path) -> None:
-    target = fixed_target(64, 128, exporter=exporter, backend="tensorrt")
-    specs = [TensorSpec("logits", "float32", ("batch", CLASSES, 64, 128))]
-    export(contract(small_encoder_decoder("segformer"), "decoded"), target, tmp_path / "m.onnx", specs)
-    graph_ = onnx.load(tmp_path / "m.onnx")
-    (finding,) = preflight(graph_, target)
+    graph_ = segformer(tmp_path / "m.onnx", exporter, "batch")
+    (finding,) = preflight(graph_, target_of("tensorrt"))
+    assert preflight(graph_, ONE_IMAGE) == (finding,), "of windows that the host cuts of one image"
     assert finding.row.name == "segformer_batch"
     assert {node.module for node in finding.nodes} >= {"backbone.layers.0.1.0.attn.attn"}
-    assert preflight(graph_, target.with_(batch=AxisRange.fixed(1))) == ()
+    assert preflight(segformer(tmp_path / "m.onnx", exporter, 1), ONE_IMAGE) == ()
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+def test_windows_of_one_image_are_a_batch(exporter: str, tmp_path: Path) -> None:
+    windows = {"mode": "slide", "crop_size": (64, 64), "stride": (64, 64)}
+    (finding,) = preflight(segformer(tmp_path / "m.onnx", exporter, 1, **windows), ONE_IMAGE)
+    assert finding.row.name == "segformer_batch"
+    assert "--slide host --window-batch 1" in finding.row.cure
 
 
 class TestExplain:

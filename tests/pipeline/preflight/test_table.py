@@ -104,12 +104,6 @@ def test_onnxruntime_refuses_it_still(name: str) -> None:
     ort.InferenceSession(beside(example).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-@pytest.mark.gpu
-@pytest.mark.parametrize("name", [row.name for row in ROWS if "#" in row.source and "measured" not in row.source])
-def test_it_is_still_computed_wrongly(name: str) -> None:
-    pytest.skip(f"{name}: needs a CUDA device and TensorRT, whose numbers it would compare with ONNX Runtime's")
-
-
 def test_a_graph_that_is_taken_gives_nothing() -> None:
     graph = beside(EXAMPLES["nonzero"])
     for backend in ("onnxruntime", "tensorrt", "tensorrt-rtx"):

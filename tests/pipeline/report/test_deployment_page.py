@@ -130,12 +130,12 @@ def test_what_is_not_standard_is_named(data: ReportData, tmp_path: Path) -> None
 def test_precision_engine_metric_and_preflight(data: ReportData, tmp_path: Path) -> None:
     counts = {"stored": {"float16": 61, "float32": 7}, "computed": {"float16": 59}}
     kept: Any = SimpleNamespace(kept=(("head", "overflows"),), notes=("a note of the casting",))
-    engine: Any = SimpleNamespace(
+    engine: Any = SimpleNamespace(seconds=3.0)
+    engine.record = SimpleNamespace(
         backend="tensorrt-rtx",
         library_version="1.4.0",
         device="a GPU",
         bytes=2**21,
-        seconds=3.0,
         layers={"float16": 59},
         profiles=({"images": ((1, 3, 64, 96), (2, 3, 64, 96), (4, 3, 64, 96))},),
     )
@@ -160,7 +160,7 @@ def test_precision_engine_metric_and_preflight(data: ReportData, tmp_path: Path)
         metric.words,
         "overflows",
         "a note of the casting",
-        "tensorrt-rtx 1.4.0 on a GPU, 2.0 MiB",
+        "tensorrt-rtx 1.4.0 on a GPU, 2.0 MiB, built in 3.0 s",
         "4 x 3 x 64 x 96",
         f"rewrite: {finding}",
     ):

@@ -100,6 +100,23 @@ def test_a_graph_that_would_be_fp32_all_the_same_is_refused(text: str) -> None:
         to_fp16(model(text), PLAIN, [])
 
 
+def test_the_softmax_within_an_attention_is_fp32() -> None:
+    before = parsed(
+        "g (float[1, 6, 4] x) => (float[1, 6, 4] y) <float[4, 4] w = "
+        f"{{{', '.join(str(number / 10) for number in range(16))}}}> "
+        "{ q = MatMul(x, w)  a = Attention<q_num_heads = 2, kv_num_heads = 2>(q, x, x)  y = MatMul(a, w) }"
+    )
+    before.opset_import[0].version = 23
+    feeds = [{"x": np.random.default_rng(0).standard_normal((1, 6, 4)).astype(np.float32)}]
+    made, report = to_fp16(before, PLAIN, feeds)
+    assert report.nodes == {"float16": 3}
+    attention = next(node for node in made.graph.node if node.op_type == "Attention")
+    attributes = {entry.name: onnx.helper.get_attribute_value(entry) for entry in attention.attribute}
+    assert attributes["softmax_precision"] == TensorProto.FLOAT
+    onnx.checker.check_model(made, full_check=True)
+    np.testing.assert_allclose(run(made, feeds[0])["y"], run(before, feeds[0])["y"], atol=5e-3)
+
+
 def test_twice_is_once() -> None:
     once, first = to_fp16(parsed(CHAIN, MODULES), PLAIN, SMALL)
     twice, second = to_fp16(once, PLAIN, SMALL)

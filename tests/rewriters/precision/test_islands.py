@@ -108,3 +108,44 @@ def test_a_product_of_computed_matrices_is_no_layer() -> None:
         w=[[1, 2], [3, 4]],
     )
     assert stays(attention) == {"p": RANGE}
+
+
+def test_what_is_rounded_to_an_element_leads_to_no_layer() -> None:
+    """A sampling between elements, written out: what is left of a place weighs features, and is computed in fp32."""
+    middle = (
+        "o = Conv(a, w)  place = Mul(o, far)  low = Floor(place)  rest = Sub(place, low)  "
+        "whole = Cast<to = 7>(place)  picked = Gather(a, whole)  share = Mul(rest, far)  b = Mul(share, a)"
+    )
+    found = stays(network(middle, ", float[1] far"))
+    assert found == {"place": OUTSIDE, "low": OUTSIDE, "rest": PLACES, "whole": OUTSIDE, "picked": OUTSIDE}
+
+
+def test_a_layer_that_reads_what_is_rounded_is_fp16() -> None:
+    assert "b" not in stays(network("c = Round(a)  b = Conv(a, w)"))
+
+
+def test_the_mean_of_bins_is_no_layer() -> None:
+    before = model(
+        "g (float[n, 2] x) => (float[n, 1] y) { a = MatMul(x, w)  p = Softmax(a)  t = Transpose<perm = [0, 1]>(p)  "
+        "d = MatMul(t, bins)  y = Mul(d, stride) }",
+        w=[[1, 2], [3, 4]],
+        bins=[[0], [1]],
+        stride=[32],
+    )
+    assert stays(before) == dict.fromkeys("ptdy", OUTSIDE)
+
+
+@pytest.mark.parametrize("product", ["MatMul(a, shares)", "MatMul(turned, a)"])
+def test_a_resize_as_a_product_is_no_layer(product: str) -> None:
+    """The matrix's rows sum to 1, where it is the first factor; else its columns. Others are layers."""
+    before = model(
+        f"g (float[2, 2] x) => (float[2, 2] y) {{ a = MatMul(x, w)  y = {product} }}",
+        w=[[1, 2], [3, 4]],
+        shares=[[0.25, 1.1], [0.75, -0.1]],
+        turned=[[0.25, 0.75], [1.1, -0.1]],
+    )
+    assert stays(before) == {"y": OUTSIDE}
+    wrong = {"shares": "turned", "turned": "shares"}
+    for node in before.graph.node:
+        node.input[:] = [wrong.get(name, name) for name in node.input]
+    assert stays(before) == {}

@@ -141,7 +141,7 @@ EXPORTED = [
     pytest.param(
         (family, exporter),
         id=f"{family}-{exporter}",
-        marks=pytest.mark.slow if exporter == "dynamo" and family != "fcos" else (),
+        marks=pytest.mark.slow if exporter == "dynamo" else (),
     )
     for family in ("retina_net", "fcos", "ssd")
     for exporter in ("torchscript", "dynamo")

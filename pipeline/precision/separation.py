@@ -1,0 +1,57 @@
+"""Calibration keeps away from what judges: a picture that ranges were fitted to says too little of others."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from filecmp import cmp
+from pathlib import Path
+
+from pipeline.evaluation.plan import data_section, make_gate_split
+from pipeline.job import Job
+from zoo.datasets import build_dataset
+from zoo.errors import InputError
+
+SECTION = "calibration_dataset"
+JUDGES = ("dataset", "gate_dataset")
+
+
+def check_sections(job: Job) -> None:
+    """Raises InputError where the config calibrates on a data set that judges."""
+    for name in JUDGES:
+        if name in job.config and job.config[SECTION].to_dict() == job.config[name].to_dict():
+            raise InputError(
+                f"config {job.config.filename}: {SECTION} is the config's {name}, which judges; give pictures of the "
+                'training set, for example dict(type="ImageFolder", root=...)'
+            )
+
+
+def check_files(job: Job, files: Iterable[Path]) -> None:
+    """Raises InputError where a calibration picture is a file of the data sets that judge, or a copy of one.
+
+    Copies are files of the same bytes; of the data sets only files of the same size are read. Nothing is looked at
+    where no metric can judge, and a gate split that is not there yet is made where there are files to compare.
+    """
+    files = [path for path in files if path.is_file()]
+    if not files or "evaluator" not in job.config or job.target.level != "final":
+        return
+    for name in JUDGES:
+        if name not in job.config:
+            continue
+        gate_split = name == "gate_dataset"
+        if gate_split:
+            make_gate_split(job.config)
+        dataset = build_dataset(data_section(job.config, gate_split=gate_split), job.task)
+        if found := shared(files, (picture.path for picture in dataset.pictures)):
+            raise InputError(
+                f"calibration image {found[0]} is {found[1]} of the config's {name}, which judges; give pictures of "
+                "the training set"
+            )
+
+
+def shared(files: Iterable[Path], judging: Iterable[Path]) -> tuple[Path, Path] | None:
+    """The first of `files` with the bytes of one of `judging`, and that one; None where there is none."""
+    by_size = defaultdict[int, list[Path]](list)
+    for path in judging:
+        if path.is_file():
+            by_size[path.stat().st_size].append(path)
+    pairs = ((path, other) for path in files for other in by_size[path.stat().st_size])
+    return next((pair for pair in pairs if cmp(*pair, shallow=False)), None)
