@@ -4,12 +4,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pipeline.alignment.aligning import align
     from pipeline.deploying import deploy
     from pipeline.evaluation.evaluating import evaluate
 
-__all__ = ["deploy", "evaluate"]
+__all__ = ["align", "deploy", "evaluate"]
 
-_HOMES = {"deploy": "pipeline.deploying", "evaluate": "pipeline.evaluation.evaluating"}
+_HOMES = {
+    "align": "pipeline.alignment.aligning",
+    "deploy": "pipeline.deploying",
+    "evaluate": "pipeline.evaluation.evaluating",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from io import BytesIO
 from typing import Any
 
@@ -12,9 +12,11 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+import rewriters.ops.mark  # noqa: F401  # declares the marker, which any model may use
 from rewriters.ops.operator import Operator, dynamo_nodes, torchscript_nodes
 from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
 from zoo.errors import ExportError
+from zoo.ops.mark import exporting_marks
 
 
 def by_torchscript(
@@ -28,7 +30,10 @@ def by_torchscript(
 ) -> onnx.ModelProto:
     """`axes`: those that vary, by input and place, with their names."""
     stream = BytesIO()
-    with nullcontext() if operators is None else torchscript_nodes(operators, opset):
+    with ExitStack() as context:
+        if operators is not None:
+            context.enter_context(exporting_marks())
+            context.enter_context(torchscript_nodes(operators, opset))
         torch.onnx.export(
             module,
             tuple(inputs.values()),
@@ -52,7 +57,7 @@ def by_dynamo(
     output_names: Sequence[str] | None = None,
 ) -> onnx.ModelProto:
     """`shapes`: the torch.export.Dim of each axis that varies, by place, for each input; None where none does."""
-    with refusing_untraceable_functions():
+    with refusing_untraceable_functions(), nullcontext() if operators is None else exporting_marks():
         program = torch.onnx.export(
             module,
             tuple(inputs.values()),

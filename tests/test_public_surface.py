@@ -11,7 +11,7 @@ SURFACE = {
     "zoo": {"Target", "build_model", "list_models"},
     "rewriters": {"ExportRecord", "export_onnx", "rewrites", "rewriting"},
     "backends": {"Deployment", "Runner", "available", "load"},
-    "pipeline": {"deploy", "evaluate"},
+    "pipeline": {"align", "deploy", "evaluate"},
 }
 PACKAGES = [
     module.name
@@ -55,7 +55,8 @@ def test_unknown_names_are_attribute_errors(package: str) -> None:
 
 
 def test_signatures_of_the_verbs() -> None:
-    from pipeline import deploy, evaluate
+    from pipeline import align, deploy, evaluate
 
+    assert list(inspect.signature(align).parameters)[:3] == ["config", "target", "images"]
     assert list(inspect.signature(deploy).parameters)[:3] == ["config", "target", "images"]
     assert list(inspect.signature(evaluate).parameters)[:3] == ["config", "backends", "deployments"]

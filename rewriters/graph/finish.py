@@ -10,6 +10,7 @@ from rewriters.graph.declare_shapes import declare_shapes
 from rewriters.graph.drop_row_shapes import drop_row_shapes
 from rewriters.graph.drop_unused import drop_unused
 from rewriters.graph.expand_operators import expand_operators
+from rewriters.graph.marks import keep_marks
 from rewriters.graph.module_paths import module_paths
 from rewriters.graph.strip_traces import strip_traces
 from zoo.target import Target
@@ -26,6 +27,7 @@ def finish(
     """A model ready to be checked; `model` is changed in place. `names`: those of the modules, see traced_names."""
     module_paths(model, names)
     strip_traces(model)
+    keep_marks(model)
     expand_operators(model, target)
     drop_row_shapes(model)
     declare_shapes(model, target, output_specs)

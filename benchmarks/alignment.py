@@ -1,0 +1,132 @@
+"""What a layer-by-layer alignment finds where nothing is wrong, and where one convolution is: the default thresholds.
+
+    python benchmarks/alignment.py --page docs/measured/alignment.md
+
+Each model is exported and aligned in a process of its own, on two pictures of its data set. Then the weights of one
+convolution of its graph are changed by 1 %, and it is aligned again, on the first picture: three convolutions, the
+first, the middle and the last of the graph.
+"""
+
+import argparse
+import copy
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
+
+import numpy as np
+import onnx
+from measured import machine, write_page
+from onnx import numpy_helper
+
+CONFIGS = sorted(path for kind in ("digits", "photographs") for path in (ROOT / "configs").glob(f"*/*_{kind}.py"))
+EXPORTERS = ("dynamo", "torchscript")
+PART = 0.01
+PLANTED = 3
+MIB = 1024  # of the kilobytes that the kernel counts
+
+
+def main() -> None:
+    """One row for each config and exporter."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("configs", nargs="*", type=Path, default=CONFIGS)
+    parser.add_argument("--exporters", nargs="+", default=EXPORTERS)
+    parser.add_argument("--planted", type=int, default=PLANTED, help="convolutions to change, one after another")
+    parser.add_argument("--half", action="store_true", help="graphs in fp16, by cast_precision; nothing is planted")
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--cell", nargs=4, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.cell:
+        config, exporter, planted, precision = args.cell
+        print(json.dumps(_cell(config, exporter, int(planted), precision)))
+        return
+    rows = []
+    for config in args.configs:
+        for exporter in args.exporters:
+            command = [sys.executable, __file__, "--cell", str(config), exporter]
+            command += ["0", "fp16"] if args.half else [str(args.planted), "fp32"]
+            ended = subprocess.run(command, capture_output=True, text=True, check=False)
+            if ended.returncode:
+                rows.append([config.stem, exporter, ended.stderr.strip().splitlines()[-1], *[""] * 5])
+            else:
+                rows.append([config.stem, exporter, *json.loads(ended.stdout.splitlines()[-1])])
+            print(" | ".join(map(str, rows[-1])), flush=True)
+    head = ["config", "exporter", "pairs", "largest error", "of", "planted, named", "least error of them", "s", "MiB"]
+    table = "\n".join(" | ".join(map(str, row)).join(("| ", " |")) for row in [head, ["---"] * len(head), *rows])
+    if args.page:
+        intro = (
+            "Pairs of tensors of PyTorch and of the graph; the largest relative error among them, on two pictures of "
+            f"the data set; then convolutions whose weights were changed by {PART:.0%}, how many of them were named "
+            "as the culprit, and the least relative error right behind one. Seconds and peak memory of the first.\n\n"
+            + machine("torch", "torchvision", "onnxruntime")
+        )
+        write_page(args.page, "Alignment of the shipped models", intro, "benchmarks/alignment.py", table)
+
+
+def _cell(config: str, exporter: str, planted: int, precision: str) -> list[Any]:
+    from pipeline.alignment.aligning import MEMORY, THRESHOLDS, align_subject
+    from pipeline.alignment.subject import load_subject
+    from pipeline.deploy_target import deploy_target
+    from pipeline.steps import unseen
+    from rewriters.graph_rewriters import rewrite_graph
+    from zoo.config import load_config
+
+    start = time.perf_counter()
+    loaded = load_config(config)
+    target = deploy_target(loaded, exporter=exporter)
+    subject = load_subject(loaded, target, (), checkpoint=None, deployment=None, onnx_file=None, progress=unseen)
+    if precision == "fp16":
+        half, _ = rewrite_graph(subject.model, ["cast_precision"])
+        subject.model.CopyFrom(half)
+    found = align_subject(subject, THRESHOLDS[precision], MEMORY)
+    seconds = time.perf_counter() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // MIB
+    largest, worst = max((pair.figures.relative, pair.name) for pair in found.pairs if pair.figures is not None)
+    verdict = "" if found.passed else f" **{found.verdict}**"
+    named, least = 0, float("inf")
+    layers = _convolutions(subject.model)
+    chosen = [layers[round(step * (len(layers) - 1) / max(1, planted - 1))] for step in range(planted)]
+    sound = copy.deepcopy(subject.model)
+    for tensor, module in chosen:
+        subject.model.CopyFrom(sound)
+        _change(subject.model, tensor)
+        first = align_subject(subject, THRESHOLDS["fp32"], MEMORY, images=1).first
+        if first is not None and first.modules[:1] == (module,) and first.figures is not None:
+            named, least = named + 1, min(least, first.figures.relative)
+        else:
+            print(f"{module}: {first}", file=sys.stderr)
+    return [
+        len(found.pairs),
+        f"{largest:.1e}",
+        worst + verdict,
+        f"{named} of {planted}",
+        f"{least:.1e}" if planted else "",
+        f"{seconds:.0f}",
+        memory,
+    ]
+
+
+def _convolutions(model: onnx.ModelProto) -> list[tuple[str, str]]:
+    """The weights of each, and its module."""
+    from rewriters.graph.module_paths import module_path
+
+    stored = {tensor.name for tensor in model.graph.initializer}
+    found = [(node.input[1], module_path(node)) for node in model.graph.node if node.op_type == "Conv"]
+    return [(name, module) for name, module in dict(found).items() if name in stored and module is not None]
+
+
+def _change(model: onnx.ModelProto, name: str) -> None:
+    (tensor,) = (tensor for tensor in model.graph.initializer if tensor.name == name)
+    array = numpy_helper.to_array(tensor)
+    noise = np.random.default_rng(0).standard_normal(array.shape)
+    tensor.CopyFrom(numpy_helper.from_array((array * (1 + PART * noise)).astype(array.dtype), name))
+
+
+if __name__ == "__main__":
+    main()

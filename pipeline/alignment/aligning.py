@@ -1,0 +1,142 @@
+"""Aligning a model in PyTorch with a graph of it, layer by layer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config
+from numpy.typing import NDArray
+
+from pipeline.alignment.bisecting import bisect
+from pipeline.alignment.comparing import Comparison, Progress
+from pipeline.alignment.eager_run import EagerRun
+from pipeline.alignment.engines import FUSING, piece_opener
+from pipeline.alignment.graph_runs import onnxruntime_opener, opened, run_with
+from pipeline.alignment.records import Alignment, Pair
+from pipeline.alignment.subject import Subject, load_subject
+from pipeline.parity.levels import compare_outputs
+from pipeline.parity.records import Findings
+from pipeline.steps import Progress as Steps
+from pipeline.steps import unseen
+from zoo.contract.segmentation import model_logits
+from zoo.errors import InputError
+from zoo.target import Target
+
+THRESHOLDS: Mapping[str, float] = {"fp32": 1e-4, "fp16": 5e-2, "int8": 0.5}
+"""Of a tensor's largest magnitude, by precision. Measured: docs/alignment.md."""
+MEMORY = 512 << 20  # bytes of tensors of both sides that are held at once
+
+
+def align(
+    config: str | Path | Config,
+    target: Target | None = None,
+    images: Sequence[str | Path] = (),
+    *,
+    checkpoint: str | Path | None = None,
+    deployment: str | Path | None = None,
+    onnx: str | Path | None = None,
+    threshold: float | None = None,
+    by_pieces: bool | None = None,
+    memory: int = MEMORY,
+    step: Steps = unseen,
+    progress: Progress = lambda _what, _done, _all: None,
+) -> Alignment:
+    """Compare the tensors of the unpatched PyTorch model and of its graph, and name the first module that differs.
+
+    `target`: None for the config's own, or the deployment's. `images`: files; fewer than two are filled up from the
+    config's data set. `deployment`, `onnx`: a folder or a file of an earlier deploy; without either the model is
+    exported now. `threshold`: of the relative error, None for that of the precision. `by_pieces`: bisect by engines of
+    pieces; None: where the backend fuses. `memory`: bytes of tensors that are held at once. `step` and `progress` are
+    told what is done. Raises as a deploy does.
+    """
+    if threshold is not None and not 0 < threshold < 1:
+        raise InputError(f"threshold {threshold:g}: expected a part of a tensor's largest value, between 0 and 1")
+    subject = load_subject(
+        config,
+        target,
+        images,
+        checkpoint=checkpoint,
+        deployment=deployment,
+        onnx_file=onnx,
+        progress=step,
+    )
+    limit = THRESHOLDS[subject.target.precision] if threshold is None else threshold
+    return align_subject(subject, limit, memory, by_pieces=by_pieces, progress=progress)
+
+
+def align_subject(
+    subject: Subject,
+    threshold: float,
+    memory: int,
+    *,
+    by_pieces: bool | None = None,
+    images: int | None = None,
+    progress: Progress = lambda _what, _done, _all: None,
+) -> Alignment:
+    """As `align`, of what was loaded before. `images`: only so many of its cases."""
+    pieces = subject.target.backend in FUSING if by_pieces is None else by_pieces
+    opener = piece_opener(subject.target) if pieces else None
+    found = []
+    cases = subject.cases[:images]
+    for number, case in enumerate(cases, 1):
+
+        def told(what: str, done: int, total: int, number: int = number) -> None:
+            progress(f"image {number} of {len(cases)}: {what}", done, total)
+
+        comparison = Comparison(subject.module, subject.model, case.arrays, subject.extra, threshold, memory)
+        run = comparison.compare(told)
+        with opened(subject.model, opener or onnxruntime_opener) as runner:  # all of it at once, as it is deployed
+            outputs = _outputs(subject, run, run_with(runner, {**case.arrays, **subject.extra}))
+        found.append(
+            Alignment(
+                tuple(comparison.pairs if opener is None else bisect(comparison, opener, told)),
+                threshold,
+                case.images,
+                outputs,
+                comparison.absent,
+                changed=comparison.changed,
+                by_pieces=pieces,
+            )
+        )
+    return merged(found, _notes(subject))
+
+
+def merged(found: Sequence[Alignment], notes: Sequence[str] = ()) -> Alignment:
+    """Those of several images as one."""
+    pairs: dict[str, Pair] = {}
+    for alignment in found:
+        for pair in alignment.pairs:
+            pairs[pair.tensor] = pairs[pair.tensor] + pair if pair.tensor in pairs else pair
+    judged = [one.outputs for one in found if one.outputs is not None]
+    changes = [one.changed for one in found if one.changed is not None]
+    return replace(
+        found[0],
+        pairs=tuple(pairs.values()),
+        images=tuple(dict.fromkeys(name for one in found for name in one.images)),
+        outputs=sum(judged[1:], start=judged[0]) if judged else None,
+        changed=max(changes, default=None),
+        notes=tuple(notes),
+    )
+
+
+def _outputs(subject: Subject, run: EagerRun, found: Mapping[str, NDArray[Any]]) -> Findings | None:
+    """The contract's outputs by the rules and gates of parity: detections as sets, pixels by their margins."""
+    if subject.outputs is None or subject.target.precision != "fp32":  # below fp32 the metric judges them
+        return None
+    expected = dict(zip(subject.outputs, run.outputs, strict=True))
+    logits = model_logits(run.own).numpy() if "label_map" in expected else None
+    task, level = subject.job.task.name, subject.target.level
+    return compare_outputs(task, level, expected, found, subject.job.gates["graph"], subject.rule, logits)
+
+
+def _notes(subject: Subject) -> list[str]:
+    notes = []
+    if subject.target.slide == "host":
+        notes.append("Slide inference on the host: the graph is the model of one window, and the first was compared.")
+    if subject.target.precision != "fp32":
+        notes.append(
+            f"Precision {subject.target.precision}: rounding is expected; the threshold is wide, and the outputs "
+            "are not judged here: the metric decides (tools/evaluate.py)."
+        )
+    return notes

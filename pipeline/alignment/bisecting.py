@@ -1,0 +1,127 @@
+"""Where an engine that fuses parts from PyTorch: engines of ever shorter beginnings of the graph are compared.
+
+A fusing engine has no inner tensors, and one that is made to give them fuses otherwise. So the graph is cut behind a
+tensor, an engine is built of what lies before it, and its outputs are compared; the first tensor at which such an
+engine differs is found by halving. The piece between it and the tensors before it is then built alone and given
+PyTorch's tensors: if that differs, too, the piece is the culprit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import onnx
+from numpy.typing import NDArray
+
+from pipeline.alignment.comparing import Comparison, Progress
+from pipeline.alignment.eager_run import run_eager
+from pipeline.alignment.graph_flow import GraphFlow
+from pipeline.alignment.graph_runs import Opener, opened, piece, run_with
+from pipeline.alignment.judging import judge
+from pipeline.alignment.matching import matches
+from pipeline.alignment.records import DIFFERS, EQUAL, SET, Pair
+from zoo.errors import ExportError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A tensor of the graph, and the number of PyTorch's."""
+
+    pair: Pair
+    number: int
+
+
+def bisect(comparison: Comparison, opener: Opener, progress: Progress) -> list[Pair]:
+    """The pairs that engines were built for, in graph order; nothing differs, or the last of them does.
+
+    `comparison`: already compared on a backend that gives its inner tensors; its pairs that are equal there are the
+    points to cut at.
+    """
+    flow, model = comparison.flow, comparison.model
+    points = _points(comparison)
+    names = [point.pair.tensor for point in points]
+    behind = {name: flow.behind(name, names)[0] for name in names}
+    tried: dict[str, Pair] = {}
+
+    def differs(count: int) -> bool:
+        """Whether an engine of what the first `count` points need differs in one of its ends."""
+        inner = {name for point in points[:count] for name in behind[point.pair.tensor]}
+        ends = [point for point in points[:count] if point.pair.tensor not in inner]
+        run = run_eager(comparison.module, comparison.given, {end.number for end in ends})
+        found = _run(piece(model, None, [end.pair.tensor for end in ends]), opener, comparison)
+        judged = [_judged(comparison, end, run.kept[end.number], found[end.pair.tensor]) for end in ends]
+        tried.update((pair.tensor, pair) for pair in judged)
+        return any(pair.verdict == DIFFERS for pair in judged)
+
+    low, high = 0, len(points)  # equal up to low, different at high
+    steps = max(1, high.bit_length() + 1)
+    progress("build engines of pieces", 0, steps)
+    if not points or not differs(high):
+        progress("build engines of pieces", steps, steps)
+        return _sorted(flow, tried.values())
+    done = 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if differs(middle):
+            high = middle
+        else:
+            low = middle
+        done += 1
+        progress("build engines of pieces", min(done, steps), steps)
+    kept = {tensor: pair for tensor, pair in tried.items() if pair.verdict in (EQUAL, SET)}
+    last = tried[points[high - 1].pair.tensor]
+    kept[last.tensor] = _alone(comparison, flow, last, points, opener)
+    return _sorted(flow, kept.values())
+
+
+def _sorted(flow: GraphFlow, pairs: Any) -> list[Pair]:
+    return sorted(pairs, key=lambda pair: flow.order(pair.tensor))
+
+
+def _points(comparison: Comparison) -> list[_Point]:
+    """The pairs of one tensor each; not behind a choice by data, which another engine may make otherwise."""
+    numbers = {
+        name: number
+        for group in comparison.plan.groups
+        if len(group.numbers) == len(group.tensors)
+        for number, name in zip(group.numbers, group.tensors, strict=True)
+    }
+    return [
+        _Point(pair, numbers[pair.tensor])
+        for pair in comparison.pairs
+        if pair.tensor in numbers and pair.figures is not None and pair.tensor not in comparison.flow.chosen
+    ]
+
+
+def _run(part: onnx.ModelProto, opener: Opener, comparison: Comparison) -> dict[str, Array]:
+    with opened(part, opener) as runner:
+        return run_with(runner, {**comparison.given, **comparison.extra})
+
+
+def _judged(comparison: Comparison, point: _Point, expected: Array, found: Array) -> Pair:
+    (match,) = matches([expected], [found], comparison.threshold)
+    judged = judge(match, found, comparison.threshold, chosen=False)
+    return replace(point.pair, verdict=judged.verdict, figures=judged.figures, note=judged.note)
+
+
+def _alone(comparison: Comparison, flow: GraphFlow, pair: Pair, points: Sequence[_Point], opener: Opener) -> Pair:
+    """The pair, whose piece was built alone and given PyTorch's tensors where they have the graph's shapes."""
+    known = {point.pair.tensor: point for point in points}
+    if not set(pair.behind) <= known.keys():
+        return pair
+    run = run_eager(comparison.module, comparison.given, {known[name].number for name in (*pair.behind, pair.tensor)})
+    fed: Mapping[str, Array] = {
+        name: run.kept[known[name].number].reshape(known[name].pair.graph_shape) for name in pair.behind
+    }
+    sources = flow.sources([pair.tensor], set(pair.behind))
+    try:
+        with opened(piece(comparison.model, sources, [pair.tensor]), opener) as runner:
+            found = run_with(runner, {**comparison.given, **comparison.extra, **fed})[pair.tensor]
+    except ExportError as error:
+        return replace(pair, note=f"its piece does not run alone: {error}")
+    point = known[pair.tensor]
+    if _judged(comparison, point, run.kept[point.number], found).verdict == DIFFERS:
+        return replace(pair, note="its piece differs alone, too")
+    return replace(pair, note="its piece alone does not differ: how the engine fuses it with what is before it does")

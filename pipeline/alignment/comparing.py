@@ -1,0 +1,163 @@
+"""The tensors of one run in PyTorch beside those of one run of the graph, in chunks, so that memory is bounded."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from pipeline.alignment.eager_run import MARKED, EagerRun, run_eager
+from pipeline.alignment.graph_flow import GraphFlow
+from pipeline.alignment.graph_runs import graph_tensors, more_outputs, piece
+from pipeline.alignment.judging import Judged, judge
+from pipeline.alignment.matching import Match, matches
+from pipeline.alignment.planning import Group, Plan, plan_pairs
+from pipeline.alignment.records import DIFFERS, EQUAL, ITSELF, SET, UNKNOWN, Pair
+from zoo.contract import Contract
+from zoo.errors import ExportError, InputError
+
+Array = NDArray[Any]
+Progress = Callable[[str, int, int], None]
+"""(what, done, all)."""
+NAMED = 4  # modules in the name of a pair
+
+
+@dataclass
+class Comparison:
+    """One image's. `given`: inputs of the module, in forward's order; `extra`: what the graph takes beside them.
+
+    After `compare`: `pairs`, `outputs` of the graph by itself, node by node, `changed` and `absent` as in Alignment.
+    """
+
+    module: Contract
+    model: onnx.ModelProto
+    given: Mapping[str, Array]
+    extra: Mapping[str, Array]
+    threshold: float
+    memory: int
+    pairs: list[Pair] = field(default_factory=list)
+    outputs: dict[str, Array] = field(default_factory=dict)
+    changed: float | None = None
+    absent: Mapping[str, str] = field(default_factory=dict)
+    forced: dict[str, Array] = field(default_factory=dict)
+
+    def compare(self, progress: Progress) -> EagerRun:
+        """Run both sides; PyTorch's run, without the tensors."""
+        self.flow = GraphFlow(self.model)
+        run = run_eager(self.module, self.given)
+        self.plan = plan_pairs(self.model, self.flow, run, dict(self.module.model.named_modules()))
+        self.absent = self.plan.absent
+        self.sizes = run.sizes
+        self.outputs = graph_tensors(self.model, self._arrays, [value.name for value in self.model.graph.output])
+        waiting = list(_bounded(self.plan, run.sizes, self.memory))
+        total = len(waiting)
+        while waiting:
+            done = self._chunk(waiting[: self._fitting(waiting)])
+            del waiting[:done]
+            progress("compare modules", total - len(waiting), total)
+        self.pairs = [self._named(pair) for pair in sorted(self.pairs, key=lambda pair: self.flow.order(pair.tensor))]
+        return run
+
+    def _fitting(self, groups: Sequence[Group]) -> int:
+        """How many groups fit into the memory, one at least: both sides hold every tensor."""
+        held = 0
+        for count, group in enumerate(groups):
+            held += 2 * sum(self.sizes[number] for number in group.numbers)
+            if held > self.memory and count:
+                return count
+        return len(groups)
+
+    def _chunk(self, groups: Sequence[Group]) -> int:
+        """Compare the groups up to one from which on PyTorch's tensors must go in; how many were done."""
+        run = run_eager(self.module, self.given, {number for group in groups for number in group.numbers})
+        try:
+            found = self._tensors([name for group in groups for name in group.tensors])
+        except (ExportError, InputError) as error:
+            if len(groups) > 1:
+                return self._chunk(groups[: len(groups) // 2])
+            self.pairs.extend(
+                Pair("", (), groups[0].role, name, UNKNOWN, note=str(error)) for name in groups[0].tensors
+            )
+            return 1
+        for done, group in enumerate(groups, 1):
+            before = len(self.forced)
+            expected = [run.kept.pop(number) for number in group.numbers]
+            arrays = [found.pop(name) for name in group.tensors]
+            for match in matches(expected, arrays, self.threshold):
+                self._add(group, match, arrays[match.place])
+            if len(self.forced) > before:
+                return done
+        return len(groups)
+
+    def _tensors(self, names: Sequence[str]) -> dict[str, Array]:
+        """Of the graph, run from the forced tensors on where there are some."""
+        if self.forced:
+            ahead = self.flow.sources(names, {*self.forced})
+            return graph_tensors(piece(self.model, ahead, names), self._arrays | self.forced, names)
+        with more_outputs(self.model, names) as wider:
+            found = graph_tensors(wider, self._arrays, list(dict.fromkeys((*names, *self.outputs))))
+        self._check(found)
+        return found
+
+    @property
+    def _arrays(self) -> dict[str, Array]:
+        return {**self.given, **self.extra}
+
+    def _check(self, found: Mapping[str, Array]) -> None:
+        """Whether the graph's own outputs are what they are without the others."""
+        for name, array in self.outputs.items():
+            same = array.tobytes() == found[name].tobytes() and array.shape == found[name].shape
+            gap = 0.0
+            if not same:
+                gap = np.inf
+                if array.shape == found[name].shape:
+                    gap = float(np.abs(array.astype(np.float64) - found[name]).max(initial=0.0))
+            self.changed = max(self.changed or 0.0, gap)
+
+    def _add(self, group: Group, match: Match, array: Array) -> None:
+        tensor = group.tensors[match.place]
+        chosen = tensor in self.flow.chosen
+        sure = len(group.numbers) == len(group.tensors)
+        judged: Judged = judge(match, array, self.threshold, chosen=chosen, sure=sure)
+        if judged.force is not None:
+            self.forced[tensor] = judged.force
+        numbers = group.numbers if match.number is None else (group.numbers[match.number],)
+        fused = tuple(name for number in numbers[:1] for name in self.plan.fused.get(number, ()))
+        self.pairs.append(
+            Pair(
+                "",
+                fused,
+                group.role,
+                tensor,
+                judged.verdict,
+                () if match.expected is None else match.expected.shape,
+                array.shape,
+                judged.figures,
+                judged.note,
+            )
+        )
+
+    def _named(self, pair: Pair) -> Pair:
+        """With the modules between it and the compared tensors before it."""
+        compared = {other.tensor for other in self.pairs if other.verdict in (EQUAL, SET, DIFFERS)}
+        behind, modules = self.flow.behind(pair.tensor, compared)
+        every = (*modules, *(name for name in pair.modules if name not in modules))
+        words = [name or ITSELF for name in every[-NAMED:]]
+        name = (f"{len(every) - NAMED} modules + " if len(every) > NAMED else "") + " + ".join(words)
+        mark = f' (mark "{pair.role[0]}")' if pair.role[1] == MARKED else ""
+        return Pair(
+            **{**pair.__dict__, "name": (name or pair.tensor) + mark, "modules": every, "behind": tuple(behind)}
+        )
+
+
+def _bounded(plan: Plan, sizes: Mapping[int, int], memory: int) -> Iterator[Group]:
+    """The groups; one that is too large is taken apart where its tensors are in order."""
+    for group in plan.groups:
+        too_large = 2 * sum(sizes[number] for number in group.numbers) > memory
+        if too_large and len(group.numbers) == len(group.tensors):
+            pairs = zip(group.numbers, group.tensors, strict=True)
+            yield from (Group(group.role, (number,), (name,)) for number, name in pairs)
+        else:
+            yield group

@@ -1,0 +1,107 @@
+"""The tensors that pass between the modules of a model while it runs in eager PyTorch.
+
+Each has a number, the same in every run: a tensor that one module gives and the next one takes has one number, and gets
+another when it is changed in place.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torchvision.models.detection.image_list import ImageList
+
+from zoo.contract import Contract
+from zoo.ops.mark import hearing_marks
+
+Array = NDArray[Any]
+IN, OUT, MARKED = "in", "out", "mark"
+Role = tuple[str, str]
+"""(module or mark, IN, OUT or MARKED)."""
+_NUMBER = "_zooport_number"
+
+
+@dataclass
+class EagerRun:
+    """`roles`: the numbers of the tensors in each, over all calls, in order, each once. `calls`: of each module, the
+    numbers that it took and gave. `kept`: the wanted tensors. `outputs`: what the contract gave, `logits` the model.
+    """
+
+    roles: dict[Role, list[int]] = field(default_factory=dict)
+    calls: dict[str, list[tuple[tuple[int, ...], tuple[int, ...]]]] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)
+    kept: dict[int, Array] = field(default_factory=dict)
+    outputs: tuple[Array, ...] = ()
+    own: Any = None
+
+    def seen(self, tensor: Tensor, wanted: Collection[int]) -> int:
+        """The tensor's number; a copy is kept where it is wanted, for what follows may change it in place."""
+        known: tuple[int, int] | None = getattr(tensor, _NUMBER, None)
+        if known is not None and known[1] == tensor._version:  # noqa: SLF001 - torch has no other name for it
+            return known[0]
+        number = len(self.sizes)
+        self.sizes[number] = tensor.numel() * tensor.element_size()
+        setattr(tensor, _NUMBER, (number, tensor._version))  # noqa: SLF001 - see above
+        if number in wanted:
+            self.kept[number] = np.array(tensor.numpy())
+        return number
+
+    def add(self, role: Role, numbers: Collection[int]) -> None:
+        """Further tensors of a role."""
+        there = self.roles.setdefault(role, [])
+        there.extend(number for number in dict.fromkeys(numbers) if number not in there)
+
+
+def run_eager(module: Contract, feed: Mapping[str, Array], wanted: Collection[int] = ()) -> EagerRun:
+    """One run of the contract's module on these inputs, unpatched."""
+    run = EagerRun()
+    taken: list[tuple[int, ...]] = []
+
+    def before(_module: nn.Module, args: Any, kwargs: Any) -> None:
+        taken.append(tuple(run.seen(tensor, wanted) for tensor in tensors_in((args, kwargs))))
+
+    def after(name: str) -> Callable[..., None]:
+        def note(_module: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
+            given = tuple(run.seen(tensor, wanted) for tensor in tensors_in(output))
+            took = taken.pop()
+            run.calls.setdefault(name, []).append((took, given))
+            run.add((name, IN), took)
+            run.add((name, OUT), given)
+            if not name:
+                run.own = output
+
+        return note
+
+    def heard(name: str, tensor: Tensor) -> None:
+        run.add((name, MARKED), [run.seen(tensor, wanted)])
+
+    with ExitStack() as stack, torch.no_grad():
+        for name, part in module.model.named_modules():
+            handles = (
+                part.register_forward_pre_hook(before, with_kwargs=True),
+                part.register_forward_hook(after(name), with_kwargs=True),
+            )
+            for handle in handles:
+                stack.callback(handle.remove)
+        stack.enter_context(hearing_marks(heard))
+        given = module(*(torch.from_numpy(np.array(array)) for array in feed.values()))
+    run.outputs = tuple(tensor.numpy() for tensor in given)
+    return run
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """The tensors in what a module takes or gives, in order."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, ImageList):
+        yield value.tensors
+    elif isinstance(value, Mapping):
+        for entry in value.values():
+            yield from tensors_in(entry)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from tensors_in(entry)

@@ -1,0 +1,204 @@
+"""What is aligned: a config's model, a graph of it, and the tensors that go into both."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from mmengine.config import Config
+from numpy.typing import NDArray
+from torch import nn
+
+from pipeline.deploy_target import deploy_target
+from pipeline.export_step import export_step
+from pipeline.host_windows import WindowModel, host_windows
+from pipeline.job import Job, plan_job
+from pipeline.parity.decision_rule import DecisionRule, decision_rule
+from pipeline.parity.graph_inputs import GraphInput, graph_inputs, stacked
+from pipeline.parity.graph_parity import graph_references
+from pipeline.parity.reference_result import reference_result
+from pipeline.reference_run import ReferenceRun
+from pipeline.scales import at_other_scales
+from pipeline.size_divisor import checked_divisor
+from pipeline.steps import BUILD, CHECK, EXPORT, Progress
+from zoo.build import build_model
+from zoo.config import load_config
+from zoo.contract import Contract, contract_module
+from zoo.errors import InputError
+from zoo.input_specs import IMAGES
+from zoo.manifest import ONNX_FILE, Manifest
+from zoo.target import AXES, AxisRange, Target
+from zoo.windows import Windows
+
+Array = NDArray[Any]
+IMAGES_COMPARED = 2  # of different content; each costs a run of both sides
+
+
+@dataclass(frozen=True)
+class Subject:
+    """`cases`: for each image its names and the inputs of `module`; `extra`: what `model` takes beside them.
+
+    `outputs`: the names of what the module gives, None where they are not those of the task: one window's.
+    """
+
+    job: Job
+    module: Contract
+    model: onnx.ModelProto
+    cases: tuple[GraphInput, ...]
+    extra: Mapping[str, Array]
+    rule: DecisionRule
+    outputs: tuple[str, ...] | None
+
+    @property
+    def target(self) -> Target:
+        """What the graph was made for."""
+        return self.job.target
+
+
+def load_subject(
+    config: str | Path | Config,
+    target: Target | None,
+    images: Sequence[str | Path],
+    *,
+    checkpoint: str | Path | None,
+    deployment: str | Path | None,
+    onnx_file: str | Path | None,
+    progress: Progress,
+) -> Subject:
+    """The graph: of a deployment's folder, of a file, or, without either, exported now. Raises as a deploy does."""
+    progress(CHECK)
+    if deployment is not None and onnx_file is not None:
+        raise InputError("a deployment and an ONNX file: give one of them")
+    if not isinstance(config, Config):
+        config = load_config(config)
+    if deployment is not None:
+        target = _target_of(config, Path(deployment), target)
+        onnx_file = Path(deployment, ONNX_FILE)
+    model = None if onnx_file is None else _read(Path(onnx_file))
+    job = plan_job(config, target, images, "work_dirs")
+    if job.target.level == "plugin":
+        raise InputError("output level plugin: its nodes run in TensorRT's plugins alone; align --output-level decoded")
+    chosen = job.images if images else job.images[:IMAGES_COMPARED]
+    job = replace(job, images=chosen)
+    progress(BUILD)
+    built = build_model(job.config, checkpoint)
+    windows = host_windows(built, job.target)
+    module = _module(job, built, windows)
+    cases = tuple(_cases(job, module, windows))
+    if model is None:
+        progress(EXPORT)
+        model = _exported(job, built, windows)
+    _check_inputs(model, cases, onnx_file)
+    own = None if windows is not None else tuple(spec.name for spec in module.outputs(job.task, job.target.level))
+    return Subject(job, module, model, cases, _extra(model, cases), decision_rule(built), own)
+
+
+def _module(job: Job, built: nn.Module, windows: Windows | None) -> Contract:
+    if windows is not None:
+        return WindowModel(built, {})
+    return contract_module(built, job.task, job.target.level, job.forward, job.target.layout)
+
+
+def _cases(job: Job, module: Contract, windows: Windows | None) -> list[GraphInput]:
+    """Each image as a batch of the smallest size; of slide inference on the host the first window."""
+    target, count = job.target, job.target.batch.min
+    cases = []
+    for place in range(len(job.images)):
+        chosen = [job.images[(place + step) % len(job.images)] for step in range(count)]
+        size = (target.height.opt, target.width.opt)
+        case = stacked(chosen, size, job.preprocess, image_sizes=target.image_sizes)
+        arrays = dict(case.arrays)
+        if windows is not None:
+            height, width = windows.crop_size
+            arrays = {IMAGES.name: np.ascontiguousarray(arrays[IMAGES.name][..., :height, :width])}
+        settings = {spec.name: np.array([module.defaults[spec.name]], spec.dtype) for spec in module.settings}
+        cases.append(GraphInput(case.images, {**arrays, **settings}))
+    return cases
+
+
+def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.ModelProto:
+    """As a deploy exports it; of the cases of parity one for each size is run, which is all that an export asks for."""
+    target = job.target
+    inputs = graph_inputs(job.images, target, job.preprocess, checked_divisor(built, target))
+    by_size = list({given.shape[2:]: given for given in reversed(inputs)}.values())
+    references = graph_references(
+        built,
+        job.task,
+        target.level,
+        job.forward,
+        [*by_size, *at_other_scales(built, by_size)],
+        image_sizes=target.image_sizes,
+        layout=target.layout,
+    )
+    results = [
+        reference_result(built, job.task, job.preprocess, job.forward, image.pixels, image_sizes=target.image_sizes)
+        for image in job.images
+    ]
+    with tempfile.TemporaryDirectory(prefix="zooport-align-") as folder:
+        export_step(job, built, ReferenceRun(references, results, decision_rule(built)), Path(folder), windows)
+        return onnx.load(Path(folder, ONNX_FILE))
+
+
+def _target_of(config: Config, folder: Path, target: Target | None) -> Target:
+    """The target of a deployment, by its manifest. Its files must be what they were."""
+    if target is not None:
+        raise InputError(f"{folder}: a deployment and a target: the deployment has its own; leave the target out")
+    manifest = Manifest.read(folder)
+    manifest.verify(folder)
+    if manifest.name != Path(config.filename).stem:
+        raise InputError(
+            f"{folder}: a deployment of {manifest.name}, and the config is {Path(config.filename).stem}; give the "
+            "config that it was made of"
+        )
+    shape = next(spec.shape for spec in manifest.inputs if spec.name == IMAGES.name)
+    axes = {
+        axis: manifest.axes[axis] if axis in manifest.axes else AxisRange.fixed(int(side))
+        for axis, side in zip(AXES, (shape[0], *shape[2:]), strict=True)
+    }
+    names = {spec.name for spec in manifest.inputs}
+    return deploy_target(
+        config,
+        axes,
+        backend=manifest.backend,
+        precision=manifest.precision["stored"],
+        exporter=manifest.exporter,
+        opset=manifest.opset,
+        level=manifest.output_level,
+        image_sizes="image_sizes" in names,
+        thresholds="score_threshold" in names,
+        slide="graph" if manifest.windows is None else "host",
+        layout="ultralytics" if [spec.name for spec in manifest.outputs] == ["output0"] else "zooport",
+    )
+
+
+def _read(path: Path) -> onnx.ModelProto:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; give an ONNX file that was exported here")
+    try:
+        model = onnx.load(path)
+    except (DecodeError, OSError) as error:
+        raise InputError(f"{path}: not an ONNX model, or a damaged one; export or copy it again") from error
+    return model
+
+
+def _check_inputs(model: onnx.ModelProto, cases: Sequence[GraphInput], path: str | Path | None) -> None:
+    constants = {tensor.name for tensor in model.graph.initializer}
+    needed = [value.name for value in model.graph.input if value.name not in constants]
+    lacking = [name for name in needed if name not in cases[0].arrays]
+    if lacking or IMAGES.name not in needed:
+        raise InputError(
+            f"{path}: takes {', '.join(needed) or 'nothing'}, and the config's model {', '.join(cases[0].arrays)}; "
+            "give a file that was exported of this config, at the same options"
+        )
+
+
+def _extra(model: onnx.ModelProto, cases: Sequence[GraphInput]) -> dict[str, Array]:
+    """Inputs that may be left out, by their defaults."""
+    inputs = {value.name for value in model.graph.input} - cases[0].arrays.keys()
+    return {
+        tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer if tensor.name in inputs
+    }

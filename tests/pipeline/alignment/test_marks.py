@@ -1,0 +1,115 @@
+"""mark: the tensor itself in eager mode, a name in the file, a pair in an alignment, and no node in any file."""
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from torch import Tensor, nn
+
+from pipeline.alignment.comparing import Comparison
+from pipeline.alignment.eager_run import MARKED
+from pipeline.alignment.records import Alignment
+from rewriters.graph.marks import keep_marks, marks
+from tests.pipeline.alignment.planted import THRESHOLD, unseen
+from tests.rewriters.small_models import export, fixed_target
+from zoo.contract import Contract
+from zoo.ops.mark import hearing_marks, mark
+from zoo.tensor_spec import TensorSpec
+
+EXPORTERS = ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)]
+SPECS = [TensorSpec("result", "float32", ("batch", 2, 16, 16))]
+
+
+class Marked(nn.Module):
+    """Two sums that no module makes, of which one is the result."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv = nn.Conv2d(3, 2, 3, padding=1)
+        self.offset = 1.0
+
+    def forward(self, images: Tensor) -> Tensor:
+        x = mark(self.conv(mark(images, "given")) + self.offset, "shifted")
+        return mark(torch.tanh(mark(x, "again")) * 2, "result")
+
+
+class Whole(Contract):
+    def forward(self, images: Tensor) -> tuple[Tensor]:
+        return (self.model(images),)
+
+
+def exported(path: Path, exporter: str, model: nn.Module) -> onnx.ModelProto:
+    target = fixed_target(16, 16, exporter=exporter, opset=18)
+    export(Whole(model, {}), target, path, SPECS)
+    return onnx.load(path)
+
+
+def test_in_eager_mode_it_is_the_tensor_itself_and_its_gradient() -> None:
+    tensor = torch.ones(2, requires_grad=True)
+    assert mark(tensor, "x") is tensor
+    heard: list[tuple[str, Tensor]] = []
+    with hearing_marks(lambda name, given: heard.append((name, given))):
+        assert mark(tensor, "x") is tensor
+    assert [(name, given is tensor) for name, given in heard] == [("x", True)]
+    mark(tensor, "x")
+    assert len(heard) == 1
+
+
+def test_a_plain_export_knows_nothing_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "plain.onnx"
+    torch.onnx.export(Marked().eval(), (torch.rand(1, 3, 16, 16),), str(path), dynamo=False)
+    assert {node.domain for node in onnx.load(path).graph.node} == {""}
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_the_file_keeps_names_and_no_nodes(tmp_path: Path, exporter: str) -> None:
+    model = exported(tmp_path / "model.onnx", exporter, Marked().eval())
+    assert {node.domain for node in model.graph.node} == {""}
+    assert not [node for node in model.graph.node if node.op_type == "Identity"]
+    assert [name for name, _ in marks(model.graph)] == ["shifted", "again", "result"]
+    assert {opset.domain for opset in model.opset_import} <= {"", "ai.onnx"}
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_a_fault_between_two_marks_is_named(tmp_path: Path, exporter: str) -> None:
+    model = Marked().eval()
+    other = copy.deepcopy(model)
+    other.offset = 1.01
+    given = {"images": np.random.default_rng(0).random((1, 3, 16, 16), np.float32)}
+    for exported_model, name in ((model, None), (other, '(mark "shifted")')):
+        graph = exported(tmp_path / "model.onnx", exporter, exported_model)
+        comparison = Comparison(Whole(model, {}), graph, given, {}, THRESHOLD, 1 << 20)
+        comparison.compare(unseen)
+        found = Alignment(tuple(comparison.pairs), THRESHOLD, ())
+        assert [pair.role[0] for pair in found.pairs if pair.role[1] == MARKED] == ["shifted", "result"]
+        assert (found.first is None) == (name is None)
+        assert found.first is None or found.first.name.endswith(str(name))
+
+
+def test_a_marker_that_is_an_output_of_the_graph_leaves_its_name() -> None:
+    def node(op_type: str, given: str, made: str, **attributes: str) -> onnx.NodeProto:
+        domain = "zooport" if op_type == "Mark" else ""
+        return onnx.helper.make_node(op_type, [given], [made], domain=domain, **attributes)
+
+    value = onnx.helper.make_tensor_value_info
+    nodes = [
+        node("Relu", "x", "a"),
+        node("Mark", "a", "y", arguments='{"name": "one"}'),
+        node("Neg", "a", "b"),
+        node("Mark", "x", "z", arguments='{"name": "two"}'),
+    ]
+    ends = [value(name, onnx.TensorProto.FLOAT, [1]) for name in ("y", "z", "b")]
+    graph = onnx.helper.make_graph(nodes, "g", [value("x", onnx.TensorProto.FLOAT, [1])], ends)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)])
+    keep_marks(model)
+    onnx.checker.check_model(model)
+    assert [(n.op_type, list(n.input), list(n.output)) for n in model.graph.node] == [
+        ("Relu", ["x"], ["y"]),
+        ("Neg", ["y"], ["b"]),
+        ("Identity", ["x"], ["z"]),
+    ]
+    assert list(marks(model.graph)) == [("one", "y")]

@@ -1,0 +1,1 @@
+"""Operators that model code may call."""
