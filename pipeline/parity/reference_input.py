@@ -71,7 +71,9 @@ def _resize(pixels: Tensor, size: tuple[int, int], interpolation: str) -> Tensor
         rows, columns = (_floors(have, want) for have, want in zip(pixels.shape[2:], size, strict=True))
         return pixels[:, :, rows][:, :, :, columns]
     if interpolation == "area":
-        rows, columns = (_overlaps(have, want) for have, want in zip(pixels.shape[2:], size, strict=True))
+        sides = list(zip(pixels.shape[2:], size, strict=True))
+        weights = _between if any(want > have for have, want in sides) else _overlaps
+        rows, columns = (weights(have, want) for have, want in sides)
         return rows @ pixels @ columns.T
     raise InputError(f'preprocess: the PyTorch reference knows no interpolation "{interpolation}"')
 
@@ -84,6 +86,24 @@ def _floors(have: int, want: int) -> Tensor:
     """
     inverse = 1.0 / (want / have)
     return (torch.arange(want, dtype=torch.float64) * inverse).floor().long().clamp(max=have - 1)
+
+
+def _between(have: int, want: int) -> Tensor:
+    """[want, have]: OpenCV's area for enlarged images, each new pixel of one or two old ones; each row sums to 1.
+
+    The parts that the old pixels cover, in OpenCV's own steps: where two edges meet, rounding decides which pixel it
+    is.
+    """
+    enlarged = want / have
+    new = torch.arange(want, dtype=torch.float64)
+    first = (new * (1.0 / enlarged)).floor()
+    part = (new + 1) - (first + 1) * enlarged
+    part = torch.where(part <= 0, 0.0, part - part.floor())
+    weights = torch.zeros(want, have, dtype=torch.float64)
+    rows, old = torch.arange(want), first.long().clamp(max=have - 1)
+    weights[rows, old] += 1 - part
+    weights[rows, (old + 1).clamp(max=have - 1)] += part
+    return weights.to(torch.float32)
 
 
 def _overlaps(have: int, want: int) -> Tensor:
