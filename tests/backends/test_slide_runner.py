@@ -34,7 +34,7 @@ def slide_runner(model: EncoderDecoder, batch: int, output: TensorSpec = LOGITS_
     return SlideRunner(PyTorchRunner(WindowModel(model, {}), [IMAGES], [crop]), windows, [IMAGES], [output])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     more=st.tuples(st.integers(0, 40), st.integers(0, 40)),
     crops=st.tuples(st.integers(24, 40), st.integers(24, 40)),

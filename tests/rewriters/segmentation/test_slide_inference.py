@@ -45,7 +45,7 @@ SPACE: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@settings(max_examples=16, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     **SPACE,
     seed=st.integers(0, 100),
@@ -108,7 +108,7 @@ def test_the_number_of_windows_alone_grows_faster_than_their_area() -> None:
     assert np.log(counts[-1] / counts[2]) / np.log(4) == pytest.approx(1.0, abs=0.01)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     size=st.tuples(st.integers(1, 400), st.integers(1, 400)),
     crop=st.tuples(st.integers(1, 120), st.integers(1, 120)),
