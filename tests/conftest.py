@@ -18,11 +18,15 @@ LATER = (
     ("rewriters/test_export_onnx.py", "two_processes"),
     ("rewriters/segmentation/test_torchvision.py", "dynamo"),
     ("rewriters/segmentation/test_slide_inference.py", "[dynamo-gaussian]"),
-    ("rewriters/torchvision_detection/", "without_it_dynamo_refuses"),
+    ("rewriters/torchvision_detection/", "dynamo"),
+    ("rewriters/symbolic/", "dynamo"),
+    ("rewriters/restoration/", "dynamo"),
+    ("rewriters/graph/test_module_paths.py", "dynamo"),
     ("tools/test_super_resolution.py", "one_file_for_all_scales"),
     ("tools/test_image_sizes.py", "deployment"),
     ("tools/test_command_line.py", "missing_library_is_named_with_what_installs_it[deploy-"),
-    ("pipeline/alignment/test_planted_faults.py", "detector"),
+    ("zoo/training/test_opencv_threads.py", "forked_worker"),
+    ("zoo/training/test_optimization.py", "runner_has_all_of_it"),
 )
 """Whole exports and processes, by file and name: slow, so that make test stays within ten minutes on two cores. What
 they test is tested on every commit by the other exporter, or on a smaller model."""
