@@ -11,15 +11,19 @@ import argparse
 import hashlib
 import json
 import shutil
+import sys
 import tempfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
+
 import onnx
 import onnxruntime as ort
-from measured import ROOT, interleaved, machine, ratio, write_page
+from measured import interleaved, machine, ratio, write_page
 from sessions import open_session, session_run
 
 from pipeline.evaluation.evaluating import evaluate
