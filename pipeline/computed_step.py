@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from backends.onnxruntime.computed import computed
 from backends.tensorrt.engine_record import EngineRecord
-from pipeline.describe import LOWER_DTYPES
 from rewriters.export_onnx import tensor_spec
+from rewriters.precision.report import DTYPES
 from zoo.errors import ExportError
 from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE, Manifest
@@ -50,7 +50,7 @@ def fallback(manifest: Manifest) -> Iterator[str]:
     precision = manifest.precision
     if "nodes" not in precision or computed_as_stored(manifest):
         return
-    dtype, nodes = LOWER_DTYPES[precision["stored"]], precision["nodes"]
+    dtype, nodes = DTYPES[precision["stored"]], precision["nodes"]
     yield (
         f"Of {nodes['stored'].get(dtype, 0)} layers that the file has in {precision['stored']}, {manifest.backend} "
         f"computes {nodes['computed'].get(dtype, 0)} in it, and the others in fp32."

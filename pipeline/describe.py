@@ -16,6 +16,7 @@ from pipeline.job import Job
 from pipeline.plugin_level import plugin_level
 from pipeline.thresholds import default_thresholds
 from rewriters import ExportRecord
+from rewriters.precision.report import DTYPES
 from zoo.contract import contract_module
 from zoo.manifest import ENGINE_FILE, ONNX_FILE, RECORD_FILE, Manifest, file_record
 from zoo.preprocess import Preprocess
@@ -24,7 +25,6 @@ from zoo.windows import Windows
 
 PACKAGES = ("zooport", "torch", "torchvision", "onnx", "onnxscript", "onnxruntime", "numpy", "opencv-python")
 ENGINE_PACKAGES = {"tensorrt": ("tensorrt", "cuda-bindings"), "tensorrt-rtx": ("tensorrt_rtx", "cuda-bindings")}
-LOWER_DTYPES = {"fp16": "float16", "int8": "int8"}
 
 
 def versions(backend: str = "onnxruntime") -> dict[str, str]:
@@ -159,7 +159,7 @@ def _precision(target: Target, export: ExportRecord, computed: Mapping[str, int]
 
 def _mostly(precision: str, stored: Mapping[str, int], computed: Mapping[str, int]) -> str:
     """The precision that the layers of the file which are in it run in: "mixed" where not all of them do."""
-    dtype = LOWER_DTYPES[precision]
+    dtype = DTYPES[precision]
     asked, found = stored.get(dtype, 0), computed.get(dtype, 0)
     return precision if found >= asked else "mixed" if found else "fp32"
 

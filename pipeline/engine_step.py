@@ -12,13 +12,11 @@ from pipeline.device import engine_device
 from pipeline.preflight import explain
 from pipeline.scales import shape_values
 from rewriters.export_onnx import tensor_spec
-from rewriters.precision import PrecisionReport
+from rewriters.precision.report import DTYPES, PrecisionReport
 from zoo.errors import ExportError
 from zoo.manifest import ENGINE_FILE, ONNX_FILE
 from zoo.target import ENGINE_BACKENDS, AxisRange, Target
 from zoo.windows import Windows
-
-LOWER = {"fp16": "float16", "int8": "int8"}
 
 
 def engine_step(
@@ -63,7 +61,7 @@ def engine_step(
 
 def check_computed(report: PrecisionReport, record: EngineRecord) -> None:
     """Raise ExportError unless the engine computes as many layers in the report's precision as the file has in it."""
-    dtype = LOWER[report.precision]
+    dtype = DTYPES[report.precision]
     stored, computed = report.nodes.get(dtype, 0), record.layers.get(dtype, 0)
     if computed < max(1, stored):
         raise ExportError(

@@ -12,7 +12,7 @@ from backends.tensorrt.build_check import check_buildable
 from backends.tensorrt.cuda import device_number
 from backends.tensorrt.gpu import gpu
 from pipeline.deploy_target import deploy_target, target_preprocess
-from pipeline.device import check_device
+from pipeline.device import check_device, engine_device
 from pipeline.image_sizes import check_image_sizes
 from pipeline.images import NamedImage
 from pipeline.own_size import check_own_size
@@ -118,8 +118,7 @@ def _check_buildable(target: Target, own: Target) -> None:
         )
     check_device(target.device)
     if target.backend in ENGINE_BACKENDS:
-        device = "cuda:0" if target.device == "cpu" else target.device
-        check_buildable(target.backend, target.engine, device, _batch_of_the_file(target))
+        check_buildable(target.backend, target.engine, engine_device(target), _batch_of_the_file(target))
         return
     if target.engine != own.engine:
         raise InputError(

@@ -1,17 +1,18 @@
 """How TensorRT builds an engine (torch-free)."""
 
 import re
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from zoo.errors import InputError, nearest
+from zoo.errors import InputError
+from zoo.options import Options
 
 CAPABILITY = re.compile(r"\d+\.\d")
 LARGEST = 1_000_000_000  # of MiB, and of seconds: beyond it no library counts
 
 
 @dataclass(frozen=True)
-class EngineOptions:
+class EngineOptions(Options):
     """What a TensorRT engine is built with. Frozen and hashable.
 
     ``workspace_mib``: scratch memory that a layer may take, MiB; None for TensorRT's own limit.
@@ -26,6 +27,7 @@ class EngineOptions:
     Raises InputError for a value that is none.
     """
 
+    WHAT: ClassVar = "engine option"
     ONLY_THE_BUILD: ClassVar = ("timing_cache", "timeout_seconds", "memory_limit_mib")
     """Options that bound the build, and leave the engine what it is."""
 
@@ -71,21 +73,4 @@ class EngineOptions:
 
     def to_dict(self) -> dict[str, Any]:
         """What makes the engine what it is, as JSON types."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-            if name not in self.ONLY_THE_BUILD
-        }
-
-    @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> Self:
-        """From a config's or a manifest's section. Raises InputError for an unknown key, naming the nearest."""
-        known = [field.name for field in fields(cls)]
-        for name in given:
-            if name not in known:
-                raise InputError(f'unknown engine option "{name}"; {nearest(name, known)}')
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
-        }
-        return cls(**values)
+        return {name: value for name, value in super().to_dict().items() if name not in self.ONLY_THE_BUILD}

@@ -1,15 +1,16 @@
 """How a graph is brought to fp16 or int8 (torch-free)."""
 
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 from zoo.errors import InputError, nearest
+from zoo.options import Options
 
 METHODS = ("minmax", "entropy", "percentile")
 
 
 @dataclass(frozen=True)
-class PrecisionOptions:
+class PrecisionOptions(Options):
     """How a graph is brought to fp16 or int8. Frozen and hashable.
 
     ``keep_fp32``: names of PyTorch modules that stay in fp32 with all that is in them, * and ? allowed
@@ -17,6 +18,8 @@ class PrecisionOptions:
     ``calibration_images``: how many pictures are run to find ranges and overflows. ``calibration_method``: how int8
     ranges are taken from them. Raises InputError for a value that is none.
     """
+
+    WHAT: ClassVar = "precision option"
 
     keep_fp32: tuple[str, ...] = ()
     half_io: bool = False
@@ -38,20 +41,3 @@ class PrecisionOptions:
         if self.calibration_method not in METHODS:
             known = nearest(str(self.calibration_method), METHODS)
             raise InputError(f'precision option calibration_method is "{self.calibration_method}"; {known}')
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON types."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-    @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> Self:
-        """From a config's section. Raises InputError for an unknown key, naming the nearest."""
-        known = [field.name for field in fields(cls)]
-        for name in given:
-            if name not in known:
-                raise InputError(f'unknown precision option "{name}"; {nearest(name, known)}')
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
-        }
-        return cls(**values)

@@ -1,13 +1,14 @@
 """What is known before a build about whether it can be: the options, the GPU, and the range of batches."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 from backends.tensorrt.cuda import device_number
-from backends.tensorrt.gpu import gpu
+from backends.tensorrt.gpu import Gpu, gpu
 from backends.tensorrt.library import library
 from backends.tensorrt.option_check import check_options
+from backends.tensorrt.profiles import check_batch
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.target import AxisRange
@@ -22,6 +23,15 @@ def check_buildable(backend: str, options: EngineOptions, device: str, batch: Ax
     here = gpu(device_number(device))
     if here is None and gpu() is not None:
         raise BackendUnavailableError(f"device {device}: this machine has no such GPU; give --device cuda:0")
+    check_machine(backend, options, here)
+    if options.compute_capabilities:
+        check_capabilities(library(backend), options.compute_capabilities)
+    for size in options.batches:
+        check_batch(size, batch)
+
+
+def check_machine(backend: str, options: EngineOptions, here: Gpu | None) -> None:
+    """Raise BackendUnavailableError where a build needs a GPU and there is none. `here`: the GPU to build on."""
     if here is None and backend == "tensorrt":
         raise BackendUnavailableError("tensorrt builds on a GPU, and there is none here; use backend tensorrt-rtx")
     if here is None and options.refittable:
@@ -29,24 +39,17 @@ def check_buildable(backend: str, options: EngineOptions, device: str, batch: Ax
             "engine option refittable: tensorrt-rtx compiles such an engine on a GPU, and there is none here; leave it "
             "out, or build where the GPU is"
         )
-    if options.compute_capabilities:
-        trt = library(backend)
-        known = capabilities(trt)
-        for text in options.compute_capabilities:
-            if text not in known:
-                has = ", ".join(sorted(known, key=float))
-                raise InputError(f"engine option compute_capabilities: got {text}, but {trt.__name__} builds for {has}")
-    for size in options.batches:
-        if size not in batch:
-            raise InputError(
-                f"engine option batches: got {size}, expected {batch.min} to {batch.max}, the graph's range; give "
-                "--dynamic batch=MIN:OPT:MAX with room for it"
-            )
-        if not batch.dynamic:
-            raise InputError(f"engine option batches: got {size}, but the graph's batch is fixed; leave the option out")
 
 
-def capabilities(trt: ModuleType) -> Mapping[str, Any]:
-    """Each compute capability that tensorrt_rtx builds for, "8.9" -> the member SM89 of its enumeration."""
+def check_capabilities(trt: ModuleType, asked: Sequence[str]) -> Mapping[str, Any]:
+    """Each compute capability that tensorrt_rtx builds for, "8.9" -> the member SM89 of its enumeration.
+
+    Raises InputError where one that is `asked` for is not among them.
+    """
     members = trt.ComputeCapability.__members__
-    return {f"{name[2:-1]}.{name[-1]}": member for name, member in members.items() if name.startswith("SM")}
+    known = {f"{name[2:-1]}.{name[-1]}": member for name, member in members.items() if name.startswith("SM")}
+    for text in asked:
+        if text not in known:
+            has = ", ".join(sorted(known, key=float))
+            raise InputError(f"engine option compute_capabilities: got {text}, but {trt.__name__} builds for {has}")
+    return known

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from backends.tensorrt.build_check import check_capabilities
 from backends.tensorrt.profiles import Profile
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
@@ -30,12 +31,7 @@ def configure(trt: ModuleType, config: Any, backend: str, options: EngineOptions
 
 def _set_capabilities(trt: ModuleType, config: Any, asked: Sequence[str]) -> None:
     """("8.9", "12.0") are SM89 and SM120. None of them set, tensorrt-rtx builds for 8.0 and later."""
-    members = trt.ComputeCapability.__members__
-    known = {f"{name[2:-1]}.{name[-1]}": member for name, member in members.items() if name.startswith("SM")}
-    for text in asked:
-        if text not in known:
-            has = ", ".join(sorted(known, key=float))
-            raise InputError(f"engine option compute_capabilities: got {text}, but {trt.__name__} builds for {has}")
+    known = check_capabilities(trt, asked)
     config.num_compute_capabilities = len(asked)
     for index, text in enumerate(asked):
         if not config.set_compute_capability(known[text], index):

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from backends.tensorrt.build_check import check_machine
 from backends.tensorrt.build_request import BuildRequest
 from backends.tensorrt.build_timings import keep_timings, use_timings
 from backends.tensorrt.builder_config import add_profiles, configure
@@ -76,13 +77,7 @@ def build(request: BuildRequest) -> dict[str, Any]:
     """Write the plan. Gives what the record needs of it, and the seconds."""
     trt = library(request.backend)
     here = gpu()
-    if here is None and request.backend == "tensorrt":
-        raise BackendUnavailableError("tensorrt builds on a GPU, and there is none here; use backend tensorrt-rtx")
-    if here is None and request.options.refittable:
-        raise BackendUnavailableError(
-            "engine option refittable: tensorrt-rtx compiles such an engine on a GPU, and there is none here; leave it "
-            "out, or build where the GPU is"
-        )
+    check_machine(request.backend, request.options, here)
     begun = time.perf_counter()
     log = run_log(trt)
     builder = trt.Builder(log)

@@ -41,11 +41,17 @@ def _shape_range(spec: TensorSpec, axes: Mapping[str, AxisRange]) -> ShapeRange:
 
 def _with_batch(inputs: Sequence[TensorSpec], axes: Mapping[str, AxisRange], size: int) -> Mapping[str, AxisRange]:
     batch = next((spec.shape[0] for spec in inputs if spec.name == IMAGES.name and spec.shape), None)
-    if not isinstance(batch, str):
-        raise InputError(f"engine option batches: got {size}, but the graph's batch is fixed; leave the option out")
-    if size not in axes[batch]:
-        raise InputError(
-            f"engine option batches: got {size}, expected {axes[batch].min} to {axes[batch].max}, the graph's range; "
-            "widen the target's batch"
-        )
+    check_batch(size, axes[batch] if isinstance(batch, str) else AxisRange.fixed(batch or size))
+    assert isinstance(batch, str)  # an axis that is not dynamic has no batch of its own
     return {**axes, batch: AxisRange.fixed(size)}
+
+
+def check_batch(size: int, batch: AxisRange) -> None:
+    """Raise InputError where a batch `size` cannot have a profile of its own. `batch`: those that the graph takes."""
+    if not batch.dynamic:
+        raise InputError(f"engine option batches: got {size}, but the graph's batch is fixed; leave the option out")
+    if size not in batch:
+        raise InputError(
+            f"engine option batches: got {size}, expected {batch.min} to {batch.max}, the graph's range; give "
+            "--dynamic batch=MIN:OPT:MAX with room for it"
+        )

@@ -27,16 +27,6 @@ ONNXRUNTIME_ROWS = (
         "measured",
     ),
     Row(
-        "resize_volume_cpu",
-        ORT,
-        ("Resize",),
-        patterns.cubic_volume,
-        "refuse",
-        "cubic Resize takes two axes",
-        "resize linearly, or two axes at a time",
-        "measured",
-    ),
-    Row(
         "where_bools",
         ORT,
         ("Where",),

@@ -1,6 +1,7 @@
 """Rows: what TensorRT's parser or builder refuses, measured with tensorrt_rtx, whose parser is TensorRT 11's."""
 
 from pipeline.preflight import patterns
+from pipeline.preflight.onnxruntime_rows import ORT
 from pipeline.preflight.row import Row
 
 PARSER = {"tensorrt": "11, by the same parser", "tensorrt-rtx": "1.7.1"}
@@ -78,7 +79,7 @@ REFUSED_BY_PARSER = (
     ),
     Row(
         "resize_volume",
-        PARSER,
+        {**PARSER, **ORT},
         ("Resize",),
         patterns.cubic_volume,
         "refuse",

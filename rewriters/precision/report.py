@@ -13,6 +13,8 @@ from rewriters.graph.scopes import subgraphs
 from rewriters.graph.value_types import value_types
 from rewriters.precision.layers import LAYERS
 
+DTYPES = {"fp16": "float16", "int8": "int8"}
+"""What a layer of a precision computes in."""
 INTEGERS = ("ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul")
 
 

@@ -35,7 +35,11 @@ def test_one_more_for_each_batch_once() -> None:
 @pytest.mark.parametrize(
     ("shape", "batches", "message"),
     [
-        (("batch", 3, 4, 4), (9,), "batches: got 9, expected 1 to 8, the graph's range; widen the target's batch"),
+        (
+            ("batch", 3, 4, 4),
+            (9,),
+            "batches: got 9, expected 1 to 8, the graph's range; give --dynamic batch=MIN:OPT:MAX",
+        ),
         ((2, 3, 4, 4), (2,), "batches: got 2, but the graph's batch is fixed; leave the option out"),
         (("batch", 3, "depth", 4), (), 'input "images": axis "depth" has no bounds; give its min:opt:max'),
     ],

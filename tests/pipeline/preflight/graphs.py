@@ -226,18 +226,6 @@ EXAMPLES: dict[str, Example] = {
     "antialias_nearest": Example(
         *(resized(f'mode = "{mode}", antialias = 1') for mode in ("nearest", "linear")), backend="onnxruntime"
     ),
-    "resize_volume_cpu": Example(
-        *(
-            one(
-                f'Resize <mode = "{mode}"> (x, , s)',
-                "float[N, 3, 4, 6, 8] x",
-                axes="N, c, a, b, d",
-                constants=SCALES_3D,
-            )
-            for mode in ("cubic", "linear")
-        ),
-        backend="onnxruntime",
-    ),
     "where_bools": Example(
         *(one("Where (c, x, x)", f"bool[N] c, {kind}[N] x", kind, "N") for kind in ("bool", "float")),
         backend="onnxruntime",

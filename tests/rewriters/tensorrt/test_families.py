@@ -3,12 +3,8 @@
 What an engine computes needs a GPU; that TensorRT takes the graph does not.
 """
 
-import importlib.util
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -30,12 +26,11 @@ from tests.rewriters.small_models import (
     small_keypoint_rcnn,
     small_mask_rcnn,
 )
+from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from zoo.contract import Contract
 from zoo.errors import ExportError
 from zoo.tensor_spec import TensorSpec
 
-BUILD = Path(__file__).with_name("build_engine.py")
-TIMEOUT = 120  # seconds
 RCNN_SLOTS = 20
 
 FAMILIES: dict[str, tuple[Callable[[], Contract], list[TensorSpec]]] = {
@@ -94,13 +89,10 @@ def test_no_operator_has_a_size_that_depends_on_the_data(exported: tuple[str, Pa
     assert not [name for name in used if "::" in name]
 
 
+@needs_rtx
 @pytest.mark.tensorrt
 def test_an_engine_is_built_for_every_batch(exported: tuple[str, Path]) -> None:
-    if importlib.util.find_spec("tensorrt_rtx") is None:
-        pytest.skip("tensorrt_rtx is not installed: pip install tensorrt-rtx")
-    command: list[Any] = [sys.executable, BUILD, exported[1], "1", "2", "8"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    rtx_engine(exported[1], 1, 2, 8)
 
 
 def test_a_box_pooling_without_a_fixed_number_of_samples_is_refused(tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """Typed fp16 graphs for tensorrt-rtx, which takes them strongly typed: an engine for every batch, and right numbers."""
 
-import importlib.util
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,12 +20,11 @@ from tests.rewriters.small_models import (
     small_faster_rcnn,
     small_segmentor,
 )
+from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from zoo.contract import Contract
 from zoo.precision_options import PrecisionOptions
 from zoo.tensor_spec import TensorSpec
 
-BUILD = Path(__file__).with_name("build_engine.py")
-TIMEOUT = 120  # seconds
 RCNN_SLOTS = 20
 
 FAMILIES: dict[str, tuple[Callable[[], Contract], list[TensorSpec]]] = {
@@ -85,10 +81,7 @@ def test_findings_are_those_of_fp32(made: Made, tmp_path: Path) -> None:
     assert matched >= 0.95 * total
 
 
+@needs_rtx
 @pytest.mark.tensorrt
 def test_an_engine_is_built_for_every_batch(made: Made) -> None:
-    if importlib.util.find_spec("tensorrt_rtx") is None:
-        pytest.skip("tensorrt_rtx is not installed: pip install tensorrt-rtx")
-    command = [sys.executable, str(BUILD), str(made[2]), "1", "2", "8"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    rtx_engine(made[2], 1, 2, 8)

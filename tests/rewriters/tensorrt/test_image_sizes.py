@@ -1,8 +1,5 @@
 """The graph with image_sizes for tensorrt-rtx: its numbers in ONNX Runtime, and an engine of it."""
 
-import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +12,7 @@ from rewriters import export_onnx
 from tests.rewriters.ops.exported import NOT_FOR_TENSORRT, operators
 from tests.rewriters.small_families import contract_of, outputs, pictures, same_findings, small, specs_of
 from tests.rewriters.small_models import fixed_target
-
-BUILD = Path(__file__).with_name("build_engine.py")
-TIMEOUT = 120  # seconds
+from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 
 
 @pytest.fixture(scope="module", params=["faster_rcnn", "retina_net", "ssd"])
@@ -43,10 +38,7 @@ def test_the_same_graph_in_onnxruntime_equals_the_unpatched_model(exported: tupl
     assert not set(operators(onnx.load(path).graph)) & NOT_FOR_TENSORRT
 
 
+@needs_rtx
 @pytest.mark.tensorrt
 def test_an_engine_is_built_for_every_batch(exported: tuple[str, Path]) -> None:
-    if importlib.util.find_spec("tensorrt_rtx") is None:
-        pytest.skip("tensorrt_rtx is not installed: pip install tensorrt-rtx")
-    command = [sys.executable, str(BUILD), str(exported[1]), "1", "2", "8"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    rtx_engine(exported[1], 1, 2, 8)

@@ -4,9 +4,6 @@ torch lists paddings from the last axis backwards, a pair for each; ONNX all beg
 computes of it needs a GPU.
 """
 
-import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +18,11 @@ from torch import Tensor, nn
 
 from rewriters import rewriting
 from tests.rewriters.small_models import export, fixed_target, run, without_rewriter
+from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from zoo.errors import ExportError
 from zoo.tensor_spec import TensorSpec
 
 NAME = "torch.nn.functional.pad"
-BUILD = Path(__file__).parents[1] / "tensorrt/build_engine.py"
 MODES = ("constant", "reflect", "replicate", "circular")
 SIDES = {1: (5,), 2: (6, 5), 3: (3, 6, 5)}
 EXPORTERS = ("torchscript", pytest.param("dynamo", marks=pytest.mark.slow))
@@ -169,7 +166,7 @@ def test_without_it_onnxruntime_refuses_to_reflect_what_a_cut_leaves(tmp_path: P
     check_numbers(module, exported(module, "torchscript", tmp_path / "ours.onnx"))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("tensorrt_rtx") is None, reason="tensorrt_rtx is not installed")
+@needs_rtx
 @pytest.mark.tensorrt
 @pytest.mark.slow
 @pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
@@ -177,6 +174,4 @@ def test_without_it_onnxruntime_refuses_to_reflect_what_a_cut_leaves(tmp_path: P
 def test_tensorrt_rtx_takes_it(mode: str, axes: int, pads: list[int], exporter: str, tmp_path: Path) -> None:
     path = exported(Padded(mode, axes, pads).eval(), exporter, tmp_path / "m.onnx", backend="tensorrt-rtx")
     assert any(node.op_type in ("Pad", "Concat") for node in onnx.load(path).graph.node)
-    command = [sys.executable, str(BUILD), str(path), "1", "2", "4"]
-    built = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert built.returncode == 0, built.stderr
+    rtx_engine(path, 1, 2, 4)
