@@ -17,7 +17,9 @@ from pipeline.engine_step import engine_step
 from pipeline.export_step import export_step, measured
 from pipeline.host_windows import host_windows
 from pipeline.job import Job, plan_job
+from pipeline.latency_step import latency
 from pipeline.metric_gate import check_judgeable, metric_figures
+from pipeline.module_step import module_errors
 from pipeline.opened import open_deployment, rounded_deployment
 from pipeline.parity.graph_parity import graph_parity
 from pipeline.parity.missed import ParityMissedError
@@ -38,6 +40,7 @@ from pipeline.steps import (
     ENGINE,
     EXPORT,
     GRAPH,
+    MEASURE,
     METRIC,
     PIPELINE,
     PUBLISH,
@@ -140,10 +143,20 @@ def make_deployment(
             described = manifest(job, model, export, folder, windows, computed)
             described.write(folder)
             record, results = _parity(job, model, reference, folder, progress, allowed=allow_parity_failure)
+            progress(MEASURE)
+            modules = module_errors(job, model, folder, windows)
+            times = latency(job, model, folder, reference.graph[0].given.arrays)
             progress(REPORT)
             described = replace(described, parity={"verdict": record.verdict})
             described.write(folder)
-            measures = dump_json(record.to_dict() | {"export": measured(export)})
+            measures = dump_json(
+                record.to_dict()
+                | {
+                    "export": measured(export),
+                    "modules": modules.to_dict(),
+                    "latency": [row._asdict() for row in times],
+                }
+            )
             (folder / PARITY_FILE).write_text(measures, encoding="utf-8")
             previews = draw_previews(job, reference, results, folder)
             names = [image.name for image in job.images]
@@ -156,6 +169,8 @@ def make_deployment(
                 card=card_of(job.config),
                 findings=findings,
                 engine=engine,
+                modules=modules,
+                latency=times,
             )
             write_report(folder, data)
             progress(PUBLISH)

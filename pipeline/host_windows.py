@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from backends.slide_runner import LOGITS
@@ -22,6 +23,9 @@ from zoo.tensor_spec import TensorSpec
 from zoo.windows import WINDOW_BATCH, Windows
 
 IN_GRAPH = "zoo.EncoderDecoder.slide_inference"  # the rewriter of the other form
+
+
+Feeds = Sequence[dict[str, NDArray[Any]]]
 
 
 class WindowModel(Contract):
@@ -109,9 +113,17 @@ def export_window(
 
     def crops() -> Calibration:
         whole = calibration()
-        return replace(whole, feeds=[{IMAGES.name: feed[IMAGES.name][..., :height, :width]} for feed in whole.feeds])
+        return replace(whole, feeds=in_windows(whole.feeds, windows))
 
     return at_precision(record, path, window, example, [spec], crops)
+
+
+def in_windows(feeds: Feeds, windows: Windows | None) -> Feeds:
+    """Of each feed of whole images the first window; as they are where the host cuts none."""
+    if windows is None:
+        return feeds
+    height, width = windows.crop_size
+    return [{IMAGES.name: feed[IMAGES.name][..., :height, :width]} for feed in feeds]
 
 
 def images_spec(target: Target) -> TensorSpec:

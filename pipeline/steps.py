@@ -13,6 +13,7 @@ ENGINE = "build the engine"
 GRAPH = "compare the graph"
 PIPELINE = "compare the pipeline"
 METRIC = "judge by the metric"
+MEASURE = "measure modules and latency"
 REPORT = "draw previews and report"
 PUBLISH = "publish"
 Progress = Callable[[str], None]
@@ -28,7 +29,7 @@ def deploy_steps(backend: str, precision: str) -> tuple[str, ...]:
         *((ENGINE,) if engine else ()),
         *(GRAPH, PIPELINE),
         *((METRIC,) if lower else ()),
-        *(REPORT, PUBLISH),
+        *(MEASURE, REPORT, PUBLISH),
     )
 
 

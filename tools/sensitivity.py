@@ -3,9 +3,7 @@
 import argparse
 import math
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from command_line import Parser, run_tool
@@ -60,27 +58,23 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     console = open_console()
     with show_counts(console, "graphs") as (step, count):
         step(LOAD)
-        import onnx
-
-        from pipeline.deploying import make_deployment
-        from pipeline.job import plan_job
-        from pipeline.precision import feeds, sensitivity
+        from pipeline.precision import sensitivity
+        from pipeline.what_if.fp32_graph import fp32_graph
         from rewriters import precision
         from zoo.config import load_config
-        from zoo.precision_options import PrecisionOptions
 
-        config = load_config(options.config)
-        job = plan_job(config, None, [], "work_dirs")
-        given = feeds(job, options.images, pictures=options.calibration_image)
-        step("deploy in fp32")
-        with tempfile.TemporaryDirectory(prefix="zooport-") as folder:
-            place = make_deployment(config, job.target, [], checkpoint=options.checkpoint, work_dir=folder).place
-            model = onnx.load(Path(place) / "model.onnx")
-        section = config.get("export", {}).get("precision", {}).get(options.precision, {})
-        kept = PrecisionOptions.from_dict(dict(section))
-        whole, rows = sensitivity(
-            model, getattr(precision, f"to_{options.precision}"), kept, given, depth=options.depth, progress=count
-        )
+        with fp32_graph(
+            load_config(options.config),
+            options.precision,
+            checkpoint=options.checkpoint,
+            calibration=options.calibration_image,
+            count=options.images,
+            step=step,
+        ) as graph:
+            make = getattr(precision, f"to_{options.precision}")
+            whole, rows = sensitivity(
+                graph.model, make, graph.options, graph.feeds, depth=options.depth, progress=count
+            )
     show(console, options.precision, whole, rows)
     return {
         "precision": options.precision,

@@ -87,12 +87,18 @@ def load_subject(
     progress(BUILD)
     built = build_model(job.config, checkpoint)
     windows = host_windows(built, job.target)
-    module = _module(job, built, windows)
-    cases = tuple(_cases(job, module, windows))
     if model is None:
         progress(EXPORT)
         model = _exported(job, built, windows)
-    _check_inputs(model, cases, onnx_file)
+    subject = subject_of(job, built, model, windows)
+    _check_inputs(subject, onnx_file)
+    return subject
+
+
+def subject_of(job: Job, built: nn.Module, model: onnx.ModelProto, windows: Windows | None) -> Subject:
+    """Of what a deploy has at hand. `windows`: those that the host cuts."""
+    module = _module(job, built, windows)
+    cases = tuple(_cases(job, module, windows))
     own = None if windows is not None else tuple(spec.name for spec in module.outputs(job.task, job.target.level))
     return Subject(job, module, model, cases, _extra(model, cases), decision_rule(built), own)
 
@@ -185,7 +191,8 @@ def _read(path: Path) -> onnx.ModelProto:
     return model
 
 
-def _check_inputs(model: onnx.ModelProto, cases: Sequence[GraphInput], path: str | Path | None) -> None:
+def _check_inputs(subject: Subject, path: str | Path | None) -> None:
+    model, cases = subject.model, subject.cases
     constants = {tensor.name for tensor in model.graph.initializer}
     needed = [value.name for value in model.graph.input if value.name not in constants]
     lacking = [name for name in needed if name not in cases[0].arrays]

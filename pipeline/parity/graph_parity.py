@@ -52,17 +52,24 @@ def graph_references(
 
     ``image_sizes``: whether the inputs have them. ``layout``: of the outputs, see zoo.Target.
     """
-    contract = contract_module(model, task, level, forward, layout)
-    specs = (*input_specs(image_sizes=image_sizes), *contract.settings)
-    runner = PyTorchRunner(contract, specs, contract.outputs(task, level), defaults=contract.defaults)
+    runner = eager_runner(model, task, level, forward, image_sizes=image_sizes, layout=layout)
     references = []
-    with _own_output(contract.model) as seen:
+    with _own_output(model) as seen:
         for given in inputs:
             found = runner.run(given.arrays)
             logits = model_logits(seen[-1]).cpu().numpy() if "label_map" in found else None
             seen.clear()
             references.append(GraphReference(given, found, logits))
     return references
+
+
+def eager_runner(
+    model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], *, image_sizes: bool, layout: str
+) -> PyTorchRunner:
+    """The unpatched model with the inputs and outputs of the graph. InputError where it has no such level."""
+    contract = contract_module(model, task, level, forward, layout)
+    specs = (*input_specs(image_sizes=image_sizes), *contract.settings)
+    return PyTorchRunner(contract, specs, contract.outputs(task, level), defaults=contract.defaults)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ class ParityMissedError(GateError):
     def __init__(self, record: ParityRecord) -> None:
         more = f" (and {n} more)" if (n := len(record.failures) - 1) else ""
         super().__init__(
-            f"{record.failures[0]}{more}; nothing was published. Find out where the two part before using this model; "
+            f"{record.failures[0]}{more}; nothing was published. tools/align.py names the first module that differs; "
             "--allow-parity-failure publishes it all the same, and the manifest says so"
         )
         self.record = record

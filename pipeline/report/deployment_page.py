@@ -23,7 +23,7 @@ from pipeline.report.deployment_tables import (
 from pipeline.report.embedded import EMBEDDED, pictured
 from pipeline.report.graph_facts import graph_facts
 from pipeline.report.latency import Latency
-from pipeline.report.module_error import ModuleError
+from pipeline.report.module_error import ModuleErrors
 from pipeline.report.page import render
 from pipeline.report.parity_tables import comparisons, evidence, metric_table
 from pipeline.report.plots import bar_plot, module_plot, scatter_plots
@@ -51,7 +51,7 @@ class ReportData:
     card: Card | None = None
     findings: Sequence[Finding] = ()
     engine: Built | None = None
-    modules: Sequence[ModuleError] = ()
+    modules: ModuleErrors | None = None
     latency: Sequence[Latency] = ()
 
 
@@ -85,8 +85,9 @@ def write_report(folder: Path, data: ReportData) -> Path:
         scatter=data.scatter,
         scatter_plots=found,
         scatter_table=None if data.scatter is None else scatter_table(data.scatter),
-        module_plot=module_plot(data.modules) if data.modules else None,
-        module_table=module_table(data.modules),
+        modules=data.modules,
+        module_plot=module_plot(data.modules) if data.modules and data.modules.rows else None,
+        module_table=module_table(data.modules.rows) if data.modules else None,
         latency=latency_table(data.latency) if data.latency else None,
         graph=graph,
         operator_plot=bar_plot("operators", "Operators of the graph", graph.operators),

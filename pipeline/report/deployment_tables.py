@@ -20,8 +20,9 @@ def gate_table(gates: Mapping[str, Mapping[str, float]]) -> Table:
 
 def module_table(modules: Sequence[ModuleError]) -> Table:
     """One row for each module, in graph order."""
-    rows = [(row.module, f"{row.error:.3g}", f"{row.relative:.3g}") for row in modules]
-    return Table("Error of each module", ("module", "largest error", "part of the range"), rows, frozenset({1, 2}))
+    rows = [(row.module, f"{row.error:.3g}", f"{row.relative:.3g}", row.verdict) for row in modules]
+    heads = ("module", "largest error", "part of the range", "verdict")
+    return Table("Error of each module", heads, rows, frozenset({1, 2}))
 
 
 def latency_table(latency: Sequence[Latency]) -> Table:

@@ -6,7 +6,7 @@ A plot is data for the script of the page, which colours it for the theme; its n
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pipeline.report.module_error import ModuleError
+from pipeline.report.module_error import ModuleErrors
 from pipeline.report.scatter import GreyLevels, Point, Scatter
 
 if TYPE_CHECKING:
@@ -42,11 +42,12 @@ def scatter_plots(found: Scatter | GreyLevels, backend: str) -> list[Plot]:
     ]
 
 
-def module_plot(rows: Sequence[ModuleError]) -> Plot:
+def module_plot(found: ModuleErrors) -> Plot:
     """Errors in graph order, on a logarithmic axis; an error of zero has no point there."""
     from bokeh.models import HoverTool
     from bokeh.plotting import ColumnDataSource, figure
 
+    rows = found.rows
     source = ColumnDataSource(
         {
             "place": list(range(len(rows))),
@@ -64,7 +65,11 @@ def module_plot(rows: Sequence[ModuleError]) -> Plot:
     ):
         drawn.line("place", name, source=source, color=ink, legend_label=words)
         drawn.scatter("place", name, source=source, color=ink, marker=marker, size=DOT, legend_label=words)
+    ends = [0, len(rows) - 1]
+    drawn.line(ends, [found.threshold] * 2, color=REFERENCE, line_dash="dashed", legend_label="threshold of the part")
     drawn.legend.click_policy = "hide"
+    drawn.legend.orientation = "horizontal"
+    drawn.add_layout(drawn.legend[0], "above")
     drawn.add_tools(
         HoverTool(
             visible=False, tooltips=[("module", "@module"), ("error", "@error{0.00e}"), ("part", "@relative{0.00e}")]

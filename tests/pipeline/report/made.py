@@ -10,7 +10,7 @@ from pipeline.parity.records import Borderline, Case, Figure, Findings, ParityRe
 from pipeline.preview import Panel, Preview
 from pipeline.report.deployment_page import ReportData
 from pipeline.report.latency import Latency
-from pipeline.report.module_error import ModuleError
+from pipeline.report.module_error import ModuleError, ModuleErrors
 from pipeline.report.scatter import Point, Scatter
 from rewriters import ExportRecord
 from rewriters.export_record import Fired
@@ -102,7 +102,14 @@ def made_data(folder: Path, sides: tuple[int, int] = SMALL) -> ReportData:
         export,
         previews,
         scatter=Scatter("score", "200 detections that both found", points, "Scores"),
-        modules=[ModuleError(f"backbone.layer{n}.conv", abs(float(chance.normal(0, 1e-6))), 0.0) for n in range(30)],
+        modules=ModuleErrors(
+            "no module is past 0.0001; 30 pairs of tensors compared",
+            [
+                ModuleError(f"backbone.layer{n}.conv", abs(float(chance.normal(0, 1e-6))), 0.0, "equal")
+                for n in range(30)
+            ],
+            1e-4,
+        ),
         latency=[Latency("PyTorch", 1, 12.0, 13.0, 15.0, 50), Latency("onnxruntime", 1, 6.0, 6.5, 7.0, 50)],
     )
 

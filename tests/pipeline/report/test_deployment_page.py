@@ -83,7 +83,7 @@ def test_pictures_and_tables_are_there_for_those_who_do_not_see(data: ReportData
 
 
 def test_what_is_not_there_has_no_section(data: ReportData, tmp_path: Path) -> None:
-    page = page_of(tmp_path, replace(data, previews=(), scatter=None, modules=(), latency=()))
+    page = page_of(tmp_path, replace(data, previews=(), scatter=None, modules=None, latency=()))
     sections = [attributes["id"] for attributes in page.all("section") if "id" in attributes]
     assert sections == ["parity", "export", "graph", "files"]
     assert {link["href"] for link in page.all("a")} == {"#main", "#parity", "#export", "#graph", "#files"}
