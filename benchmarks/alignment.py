@@ -1,10 +1,11 @@
 """What a layer-by-layer alignment finds where nothing is wrong, and where one convolution is: the default thresholds.
 
     python benchmarks/alignment.py --page docs/measured/alignment.md
+    python benchmarks/alignment.py --precision fp16 --exporters torchscript --page docs/measured/alignment_fp16.md
 
-Each model is exported and aligned in a process of its own, on two pictures of its data set. Then the weights of one
-convolution of its graph are changed by 1 %, and it is aligned again, on the first picture: three convolutions, the
-first, the middle and the last of the graph.
+Each model is exported and aligned in a process of its own, on two pictures of its data set. In fp32 then the weights
+of one convolution of its graph are changed by 1 %, and it is aligned again, on the first picture: three convolutions,
+the first, the middle and the last of the graph.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from measured import machine, write_page
 from onnx import numpy_helper
 
 CONFIGS = sorted(path for kind in ("digits", "photographs") for path in (ROOT / "configs").glob(f"*/*_{kind}.py"))
+PRECISIONS = ("fp32", "fp16", "int8")
 EXPORTERS = ("dynamo", "torchscript")
 PART = 0.01
 PLANTED = 3
@@ -38,7 +40,7 @@ def main() -> None:
     parser.add_argument("configs", nargs="*", type=Path, default=CONFIGS)
     parser.add_argument("--exporters", nargs="+", default=EXPORTERS)
     parser.add_argument("--planted", type=int, default=PLANTED, help="convolutions to change, one after another")
-    parser.add_argument("--half", action="store_true", help="graphs in fp16, by cast_precision; nothing is planted")
+    parser.add_argument("--precision", choices=PRECISIONS, default="fp32", help="nothing is planted below fp32")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--cell", nargs=4, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -50,7 +52,7 @@ def main() -> None:
     for config in args.configs:
         for exporter in args.exporters:
             command = [sys.executable, __file__, "--cell", str(config), exporter]
-            command += ["0", "fp16"] if args.half else [str(args.planted), "fp32"]
+            command += [str(args.planted if args.precision == "fp32" else 0), args.precision]
             ended = subprocess.run(command, capture_output=True, text=True, check=False)
             if ended.returncode:
                 rows.append([config.stem, exporter, ended.stderr.strip().splitlines()[-1], *[""] * 5])
@@ -60,13 +62,17 @@ def main() -> None:
     head = ["config", "exporter", "pairs", "largest error", "of", "planted, named", "least error of them", "s", "MiB"]
     table = "\n".join(" | ".join(map(str, row)).join(("| ", " |")) for row in [head, ["---"] * len(head), *rows])
     if args.page:
+        planted = (
+            f" Then convolutions whose weights were changed by {PART:.0%}, how many of them were named as the culprit, "
+            "and the least relative error right behind one. Seconds and peak memory of the first."
+        )
         intro = (
-            "Pairs of tensors of PyTorch and of the graph; the largest relative error among them, on two pictures of "
-            f"the data set; then convolutions whose weights were changed by {PART:.0%}, how many of them were named "
-            "as the culprit, and the least relative error right behind one. Seconds and peak memory of the first.\n\n"
+            f"Pairs of tensors of PyTorch and of the graph in {args.precision}; the largest relative error among them, "
+            f"on two pictures of the data set.{planted if args.precision == 'fp32' else ''}\n\n"
             + machine("torch", "torchvision", "onnxruntime")
         )
-        write_page(args.page, "Alignment of the shipped models", intro, "benchmarks/alignment.py", table)
+        script = f"benchmarks/alignment.py --precision {args.precision}"
+        write_page(args.page, f"Alignment of the shipped models in {args.precision}", intro, script, table)
 
 
 def _cell(config: str, exporter: str, planted: int, precision: str) -> list[Any]:
@@ -74,16 +80,12 @@ def _cell(config: str, exporter: str, planted: int, precision: str) -> list[Any]
     from pipeline.alignment.subject import load_subject
     from pipeline.deploy_target import deploy_target
     from pipeline.steps import unseen
-    from rewriters.graph_rewriters import rewrite_graph
     from zoo.config import load_config
 
     start = time.perf_counter()
     loaded = load_config(config)
-    target = deploy_target(loaded, exporter=exporter)
+    target = deploy_target(loaded, exporter=exporter, precision=precision)
     subject = load_subject(loaded, target, (), checkpoint=None, deployment=None, onnx_file=None, progress=unseen)
-    if precision == "fp16":
-        half, _ = rewrite_graph(subject.model, ["cast_precision"])
-        subject.model.CopyFrom(half)
     found = align_subject(subject, THRESHOLDS[precision], MEMORY)
     seconds = time.perf_counter() - start
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // MIB

@@ -38,8 +38,10 @@ def rounded(model: onnx.ModelProto) -> onnx.ModelProto:
                 attribute.i = FLOAT
         nodes.append(node)
         for name in own:
-            nodes.append(_cast(_raw(name), name if name in ends else _half(name), HALF))
-            nodes.append(_cast(name if name in ends else _half(name), _wide(name) if name in ends else name, FLOAT))
+            half, wide = (name, _wide(name)) if name in ends else (_half(name), name)
+            for cast in (_cast(_raw(name), half, HALF), _cast(half, wide, FLOAT)):
+                cast.metadata_props.extend(node.metadata_props)  # the module, for those who look for its results
+                nodes.append(cast)
     del graph.node[:]
     graph.node.extend(nodes)
     values = [value for value in graph.value_info if value.type.tensor_type.elem_type != HALF]
