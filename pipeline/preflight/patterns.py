@@ -27,6 +27,11 @@ def attribute_in(name: str, *values: object) -> Callable[[Site], bool]:
     return lambda site: site.attribute(name) in values
 
 
+def has_attribute(name: str) -> Callable[[Site], bool]:
+    """An attribute that is written, whatever its value."""
+    return lambda site: site.attribute(name) is not None
+
+
 def reduces(site: Site) -> bool:
     """A scatter with a reduction."""
     return bool(site.attribute("reduction", "none") != "none")

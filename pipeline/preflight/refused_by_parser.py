@@ -37,6 +37,16 @@ REFUSED_BY_PARSER = (
         "measured",
     ),
     Row(
+        "attention_precision",
+        PARSER,
+        ("Attention",),
+        patterns.has_attribute("softmax_precision"),
+        "refuse",
+        "Attention whose softmax has a precision of its own is not supported",
+        "give --opset 20, which has no Attention, so that it is written with other operators",
+        "measured",
+    ),
+    Row(
         "antialias",
         PARSER,
         ("Resize",),

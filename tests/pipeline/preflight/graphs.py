@@ -141,6 +141,11 @@ EXAMPLES: dict[str, Example] = {
     "attention": Example(
         one("Attention (x, x, x)", "float[N, 2, 16, 8] x", axes="N, 2, 16, 8"), one("Softmax (x)"), opset=23
     ),
+    "attention_precision": Example(
+        one("Attention <softmax_precision = 1> (x, x, x)", "float[N, 2, 16, 8] x", axes="N, 2, 16, 8"),
+        one("Softmax (x)", "float[N, 2, 16, 8] x", axes="N, 2, 16, 8"),
+        opset=23,
+    ),
     "plugin": Example(one("zooport.Thing (x)"), one("Relu (x)"), more=', "zooport" : 1'),
     "large_topk": Example(topk(6000, 3841), topk(6000, 3840)),
     "scatter_reduction": Example(
