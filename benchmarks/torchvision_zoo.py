@@ -1,13 +1,14 @@
 """torchvision's whole detectors: what an export of ours costs, and how fast it runs beside the alternatives.
 
 For each architecture, with calibrated random weights on shipped pictures: export time, peak memory, nodes and file size
-by both exporters; then the latency of our graph (dynamo), of torch's plain torchscript export of the unpatched model,
-of eager PyTorch and of torch.compile, interleaved, at 320 and 800 px, batch 1 and 4, with 1 and 2 threads. Each
-architecture and size is a process of its own; a cell that fails says why.
+by both exporters, at 320 px; then the latency of our graph (dynamo), of torch's plain torchscript export of the
+unpatched model, of eager PyTorch and of torch.compile, interleaved, at 320 and 800 px, batch 1 and 4, with 1 and 2
+threads. Each architecture and size is a process of its own; a cell that fails says why.
 
     python benchmarks/torchvision_zoo.py --page docs/measured/torchvision_zoo.md
 
-The script may be interrupted: cells are kept in --state and done once. Exit code 3 where a target is missed.
+The script may be interrupted: cells are kept in --state, beside the page, and done once; --anew does them again. The
+page says which sources each was measured with. Exit code 3 where a target is missed.
 """
 
 import argparse
@@ -34,7 +35,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import onnx
 import torch
-from measured import interleaved, keep, machine, ratio, state_of, write_page
+from measured import STAMP, interleaved, keep, machine, ratio, write_page
 from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor
 from torchvision_models import ARCHITECTURES, calibrated, made_of, pictures, task_of
@@ -50,7 +51,9 @@ SIZES = {"320": (256, 320), "800": (608, 800)}
 BATCHES = (1, 4)
 THREADS = (1, 2)
 ROUNDS = {("320", 1): 11, ("320", 4): 5, ("800", 1): 5, ("800", 4): 3}
-EXPORTERS = ("dynamo", "torchscript")
+EXPORTERS = {"320": ("torchscript", "dynamo"), "800": ("dynamo",)}  # the last one's file is timed
+EXPORTS_AT = "320"
+PACKAGES = ("torch", "torchvision", "onnxruntime")
 LIMIT = 3600  # seconds of a cell
 OF_EAGER = 0.95
 # Of the plain export's latency, at batch 1 with 2 threads, by size.
@@ -75,7 +78,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("architectures", nargs="*", help="default: all")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/torchvision_zoo.json")
+    parser.add_argument("--state", type=Path, default=ROOT / "docs/measured/torchvision_zoo.json")
+    parser.add_argument("--anew", action="store_true", help="also cells that are done")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--cell", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -83,29 +87,36 @@ def main() -> int:
         warnings.simplefilter("ignore")
         print(json.dumps(_cell(*args.cell.split())))
         return 0
-    state = state_of(args.state, made_of(), "torch", "torchvision", "onnxruntime")
-    for size in args.sizes:
-        for architecture in args.architectures or ARCHITECTURES:
-            key = f"{architecture} {size}"
-            if key not in state:
-                state[key] = _in_a_process(key)
-                keep(state, args.state)
-                print(f"{key}: {state[key].get('failed', 'done')}", flush=True)
-    cells = {key: cell for key, cell in state.items() if isinstance(cell, dict)}
+    cells: dict[str, Any] = json.loads(args.state.read_text(encoding="utf-8")) if args.state.is_file() else {}
+    wanted = [f"{architecture} {size}" for size in args.sizes for architecture in args.architectures or ARCHITECTURES]
+    for key in wanted:
+        if args.anew or key not in cells:
+            begin = time.perf_counter()
+            cells[key] = _in_a_process(key) | {STAMP: f"{machine(*PACKAGES)}; sources {made_of()}"}
+            keep(cells, args.state)
+            print(f"{key}: {cells[key].get('failed', 'done')}, {time.perf_counter() - begin:.0f} s", flush=True)
     exports, latencies, held = _exports(cells), *_latencies(cells)
     print(f"{exports}\n\n{latencies}")
     if args.page:
         intro = (
             "torchvision's complete detectors with calibrated random weights, at level final with a dynamic batch, on "
             "shipped pictures. Latency: medians of interleaved rounds; ours is the dynamo export in ONNX Runtime, "
-            "plain is torch.onnx.export(dynamo=False) of the unpatched model in ONNX Runtime.\n\n"
-            + machine("torch", "torchvision", "onnxruntime")
+            "plain is torch.onnx.export(dynamo=False) of the unpatched model in ONNX Runtime. Exports are those of "
+            f"{EXPORTS_AT} px.\n\n" + "\n\n".join(_stamps(cells))
         )
         picture = args.page.with_suffix(".png")
         _plot(cells, picture)
         table = f"## Exports\n\n{exports}\n\n## Latency\n\n![of the plain export]({picture.name})\n\n{latencies}"
         write_page(args.page, "torchvision's zoo, measured", intro, "benchmarks/torchvision_zoo.py", table)
     return 0 if held else 3
+
+
+def _stamps(cells: Mapping[str, Any]) -> list[str]:
+    """What the cells were measured with; which ones, where that is not one thing."""
+    made: dict[str, list[str]] = {}
+    for key, cell in cells.items():
+        made.setdefault(cell[STAMP], []).append(key)
+    return [stamp if len(made) == 1 else f"{stamp}: {', '.join(keys)}" for stamp, keys in made.items()]
 
 
 def _in_a_process(key: str) -> dict[str, Any]:
@@ -132,7 +143,7 @@ def _cell(architecture: str, size: str) -> dict[str, Any]:
         exports["plain"] = _file(plain[batch], time.perf_counter() - begin)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        for exporter in reversed(EXPORTERS):  # the file of dynamo stays
+        for exporter in EXPORTERS[size]:
             exports[exporter] = export_ours(model, architecture, exporter, SIZES[size], path)
         ours = path.read_bytes()
     latency = {str(batch): _latency(module, ours, plain[batch], size, batch) for batch in BATCHES}
@@ -191,16 +202,16 @@ def _inference(module: Any, images: Tensor) -> Callable[[], Any]:
 
 
 def _exports(cells: Mapping[str, Any]) -> str:
-    lines = ["| architecture | px | exporter | s | of plain | peak MiB | nodes | file MiB |", "|---" * 8 + "|"]
+    lines = ["| architecture | exporter | s | of plain | peak MiB | nodes | file MiB |", "|---" * 7 + "|"]
     for key, cell in cells.items():
         architecture, size = key.split()
-        if "failed" in cell:
+        if "failed" in cell or size != EXPORTS_AT:
             continue
         plain = cell["exports"]["plain"]["seconds"]
         for name, export in cell["exports"].items():
             peak = f"{export['peak_memory'] / 2**20:.0f}" if "peak_memory" in export else ""
             lines.append(
-                f"| {architecture} | {size} | {name} | {export['seconds']:.1f} | {export['seconds'] / plain:.1f} "
+                f"| {architecture} | {name} | {export['seconds']:.1f} | {export['seconds'] / plain:.1f} "
                 f"| {peak} | {export['nodes']} | {export['bytes'] / 2**20:.1f} |"
             )
     return "\n".join(lines)
