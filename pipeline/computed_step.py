@@ -17,14 +17,18 @@ from zoo.manifest import ONNX_FILE, Manifest
 from zoo.target import Target
 
 
+class NothingComputedError(ExportError):
+    """int8 was asked for, and ONNX Runtime computes nothing in it. The graph itself may be good."""
+
+
 def computed_dtypes(
     target: Target, folder: Path, engine: EngineRecord | None, arrays: Mapping[str, NDArray[Any]]
 ) -> Mapping[str, int] | None:
     """Kernels of ONNX Runtime, or layers of the engine, by dtype; None for fp32 on ONNX Runtime.
 
-    `arrays`: the deployment's inputs by name, for one run. Raises ExportError where int8 was asked for and ONNX Runtime
-    computes nothing in it. Its CPU provider has few fp16 kernels and computes in fp32 between casts: that is recorded,
-    and no error.
+    `arrays`: the deployment's inputs by name, for one run. Raises NothingComputedError where int8 was asked for and
+    ONNX Runtime computes nothing in it. Its CPU provider has few fp16 kernels and computes in fp32 between casts: that
+    is recorded, and no error.
     """
     if engine is not None:
         return engine.layers
@@ -33,9 +37,11 @@ def computed_dtypes(
     path = folder / ONNX_FILE
     counts = computed(path, _fitting(path, arrays), target.device)
     if target.precision == "int8" and not counts.get("int8"):
-        raise ExportError(
-            f"{path}: precision int8 was asked for, and ONNX Runtime computes nothing in int8 ({dict(counts)}); see "
-            "what keeps it in fp32: export.precision in the config"
+        stays = ", ".join(f"{count} layers in {dtype}" for dtype, count in counts.items())
+        raise NothingComputedError(
+            f"{path}: precision int8 was asked for, and ONNX Runtime computes nothing in int8 ({stays}): it joins no "
+            "layer with the pairs around it, as where an activation reads each number twice (SiLU); deploy it with "
+            "--precision fp32, or in int8 for TensorRT"
         )
     return counts
 

@@ -51,6 +51,7 @@ from pipeline.steps import (
 )
 from rewriters import ExportRecord
 from zoo.build import build_model
+from zoo.contract import Contract, contract_module
 from zoo.structures import Result
 from zoo.target import ENGINE_BACKENDS, Target
 
@@ -125,7 +126,7 @@ def make_deployment(
         if job.target.precision != "fp32":
             if not allow_parity_failure:
                 check_judgeable(job)
-            check_calibration(job)
+            check_calibration(job, job.target.precision_options.calibration_images)
         with publication(job.place) as folder:
             begun.append((job.place, folder.stat()))
             progress(BUILD)
@@ -139,13 +140,14 @@ def make_deployment(
             if job.target.backend in ENGINE_BACKENDS:
                 progress(ENGINE)
             engine = engine_step(job.target, folder, model, export.precision, windows)
-            computed = computed_dtypes(job.target, folder, engine and engine.record, reference.graph[0].given.arrays)
+            arrays = _contract(job, model).default_arrays() | dict(reference.graph[0].given.arrays)
+            computed = computed_dtypes(job.target, folder, engine and engine.record, arrays)
             described = manifest(job, model, export, folder, windows, computed)
             described.write(folder)
             record, results = _parity(job, model, reference, folder, progress, allowed=allow_parity_failure)
             progress(MEASURE)
             modules = module_errors(job, model, folder, windows)
-            times = latency(job, model, folder, reference.graph[0].given.arrays)
+            times = latency(job, model, folder, arrays)
             progress(REPORT)
             described = replace(described, parity={"verdict": record.verdict})
             described.write(folder)
@@ -175,6 +177,10 @@ def make_deployment(
             write_report(folder, data)
             progress(PUBLISH)
         return Deployed(open_deployment(job.place).deployment, job.place, record, export, findings, engine)
+
+
+def _contract(job: Job, model: nn.Module) -> Contract:
+    return contract_module(model, job.task, job.target.level, job.forward, job.target.layout)
 
 
 @contextmanager

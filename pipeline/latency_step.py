@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from backends.runner import Runner
+from pipeline.device import engine_device
 from pipeline.job import Job
 from pipeline.opened import open_deployment
 from pipeline.parity.graph_parity import eager_runner
 from pipeline.report.latency import Latency
+from zoo.input_specs import IMAGES
+from zoo.target import ENGINE_BACKENDS
 
 Arrays = Mapping[str, NDArray[Any]]
 ROUNDS = 30
@@ -37,20 +40,23 @@ def _in_turns(job: Job, model: nn.Module, runner: Runner, arrays: Arrays) -> lis
     eager = eager_runner(
         model, job.task, target.level, job.forward, image_sizes=target.image_sizes, layout=target.layout
     )
+    device = engine_device(target) if target.backend in ENGINE_BACKENDS else target.device
     runs: dict[str, Callable[[], Any]] = {
-        "PyTorch": lambda: eager.run(arrays),
-        target.backend: lambda: runner.run_float32(arrays),
+        "PyTorch, cpu": lambda: eager.run(arrays),
+        f"{target.backend}, {device}": lambda: runner.run_float32(arrays),
     }
-    seconds: dict[str, list[float]] = {name: [_timed(run)] for name, run in runs.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for run in runs.values():
+        run()
     begin = time.perf_counter()
-    while len(seconds["PyTorch"]) <= LEAST or (
-        len(seconds["PyTorch"]) <= ROUNDS and time.perf_counter() - begin < SECONDS
-    ):
+    for done in range(ROUNDS):
+        if done >= LEAST and time.perf_counter() - begin > SECONDS:
+            break
         for name, run in runs.items():
             time.sleep(PAUSE)
             seconds[name].append(_timed(run))
-    batch = next(iter(arrays.values())).shape[0]
-    return [_row(name, batch, found[1:]) for name, found in seconds.items()]
+    batch = arrays[IMAGES.name].shape[0]
+    return [_row(name, batch, found) for name, found in seconds.items()]
 
 
 def _timed(run: Callable[[], Any]) -> float:

@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         ) as graph:
             make = getattr(precision, f"to_{options.precision}")
             whole, rows = sensitivity(
-                graph.model, make, graph.options, graph.feeds, depth=options.depth, progress=count
+                graph.graph, make, graph.options, graph.feeds, depth=options.depth, progress=count
             )
     show(console, options.precision, whole, rows)
     return {

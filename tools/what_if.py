@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ exporter or the backend refused the model, 130 interrupted, 1 a fault of zooport
 PRECISIONS = ("int8", "fp16")
 DTYPES = {"int8": "int8", "fp16": "float16"}
 JUDGES = ("metric", "matched")
+LIMIT, DEPTH = 64, 2
 
 
 def parser() -> Parser:
@@ -41,7 +43,7 @@ def parser() -> Parser:
     flags.add_argument("--precision", choices=PRECISIONS, default="int8", metavar="P", help="int8 (default) or fp16")
     flags.add_argument(
         "--keep-fp32",
-        nargs="*",
+        nargs="+",
         action="append",
         default=[],
         metavar="MODULE",
@@ -49,10 +51,13 @@ def parser() -> Parser:
     )
     flags.add_argument("--judge", choices=JUDGES, default="metric", metavar="J", help="metric (default) or matched")
     flags.add_argument(
-        "--tolerance", type=float, metavar="X", help="points or dB that may be lost; default: the gate of the precision"
+        "--tolerance",
+        type=float,
+        metavar="X",
+        help="points or dB from PyTorch, on either side; default: the gate of the precision",
     )
-    flags.add_argument("--limit", type=int, default=64, metavar="N", help="images that are judged on (default: 64)")
-    flags.add_argument("--depth", type=int, default=2, metavar="N", help="names of a module's path (default: 2)")
+    flags.add_argument("--limit", type=int, metavar="N", help=f"images that are judged on (default: {LIMIT})")
+    flags.add_argument("--depth", type=int, metavar="N", help=f"names of a module's path (default: {DEPTH})")
     flags.add_argument(
         "--image", nargs="+", action="extend", default=[], metavar="F", help="pictures for --judge matched"
     )
@@ -72,20 +77,22 @@ def parser() -> Parser:
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Try, print, and give the same as data."""
     for name in ("limit", "depth"):
-        if getattr(options, name) < 1:
-            raise InputError(f"--{name} {getattr(options, name)}: expected 1 or more")
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise InputError(f"--{name} {value}: expected 1 or more")
     if options.tolerance is not None and not options.tolerance > 0:
         raise InputError(f"--tolerance {options.tolerance:g}: expected more than 0")
-    if options.keep_fp32 and options.depth != parser().get_default("depth"):
+    if options.keep_fp32 and options.depth is not None:
         raise InputError("--depth is of the search, and --keep-fp32 gives the choices; leave one of them out")
+    if options.image and options.limit is not None:
+        raise InputError("--limit is of the data set, and --image gives the images; leave one of them out")
     console = open_console()
-    with show_counts(console) as (step, count):
+    with show_counts(console, "done") as (step, count):
         step("load PyTorch")
         from pipeline.what_if.fp32_graph import fp32_graph
         from pipeline.what_if.judges import check_judge, open_judge
         from pipeline.what_if.trying import Trials
         from rewriters import precision
-        from zoo.build import build_model
         from zoo.config import load_config
 
         config = load_config(options.config)
@@ -101,10 +108,9 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             step("judge PyTorch")
             with open_judge(
                 options.judge,
-                graph.job,
-                build_model(config, options.checkpoint),
+                graph,
                 options.precision,
-                limit=options.limit,
+                limit=options.limit or LIMIT,
                 given=options.image,
                 tolerance=options.tolerance,
                 progress=count,
@@ -113,12 +119,13 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
                     graph,
                     getattr(precision, f"to_{options.precision}"),
                     judge,
-                    lambda trial: step(told(trial, judge)),
+                    lambda trial: console.print(told(trial, judge), highlight=False, markup=False),
                 )
                 choices = [(), *([graph.options.keep_fp32] if graph.options.keep_fp32 else []), *options.keep_fp32]
+                trials.check(choices)
                 for choice in choices:
                     trials.try_out(choice)
-                needed = None if options.keep_fp32 else trials.search(options.depth, count)
+                needed = None if options.keep_fp32 else trials.search(options.depth or DEPTH, count)
     tried = list(trials.done.values())
     show(console, options.precision, judge, tried)
     if needed is not None:
@@ -131,14 +138,19 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             {
                 "keep_fp32": list(trial.kept),
                 "layers": dict(trial.layers),
-                "value": trial.value,
-                "difference": trial.difference,
+                "value": finite(trial.value),
+                "difference": finite(trial.difference),
                 "within": trial.good,
             }
             for trial in tried
         ],
         "needed": None if needed is None else list(needed),
     }
+
+
+def finite(value: float) -> float | None:
+    """JSON has no number for what is not finite."""
+    return value if isfinite(value) else None
 
 
 def told(trial: "Trial", judge: "Judge") -> str:
@@ -149,6 +161,7 @@ def told(trial: "Trial", judge: "Judge") -> str:
 def show(console: "Console", precision: str, judge: "Judge", trials: Sequence["Trial"]) -> None:
     """A row for each choice."""
     from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
     from rich.table import Table
 
     title = f"{judge.name} on {judge.images} images; PyTorch has {judge.reference:.2f} {judge.unit}"
@@ -158,7 +171,7 @@ def show(console: "Console", precision: str, judge: "Judge", trials: Sequence["T
         table.add_column(name, justify="right", no_wrap=True)
     for trial in trials:
         low, whole = trial.layers.get(DTYPES[precision], 0), sum(trial.layers.values())
-        words = ", ".join(trial.kept) or "nothing"
+        words = escape(", ".join(trial.kept) or "nothing")
         good = "yes" if trial.good else "no"
         table.add_row(words, f"{low} of {whole}", f"{trial.value:.2f}", f"{trial.difference:+.2f}", good)
     console.print(table)
@@ -166,14 +179,14 @@ def show(console: "Console", precision: str, judge: "Judge", trials: Sequence["T
 
 def conclude(console: "Console", options: argparse.Namespace, judge: "Judge", needed: Sequence[str]) -> None:
     """The list, as the config takes it."""
-    console.print(
-        f"needed in fp32 for {judge.tolerance:g} {judge.unit}: {', '.join(needed) or 'nothing'}", highlight=False
-    )
+    words = ", ".join(needed) or "nothing"
+    console.print(f"needed in fp32 for {judge.tolerance:g} {judge.unit}: {words}", highlight=False, markup=False)
     if needed:
         names = ", ".join(f'"{name}"' for name in needed)
         console.print(
             f"{Path(options.config).name}: export=dict(precision=dict({options.precision}=dict(keep_fp32=[{names}])))",
             highlight=False,
+            markup=False,
             soft_wrap=True,
         )
     console.print("tools/deploy.py judges on all images, and decides", style="dim", highlight=False)

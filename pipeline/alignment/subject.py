@@ -121,8 +121,7 @@ def _cases(job: Job, module: Contract, windows: Windows | None) -> list[GraphInp
         if windows is not None:
             height, width = windows.crop_size
             arrays = {IMAGES.name: np.ascontiguousarray(arrays[IMAGES.name][..., :height, :width])}
-        settings = {spec.name: np.array([module.defaults[spec.name]], spec.dtype) for spec in module.settings}
-        cases.append(GraphInput(case.images, {**arrays, **settings}))
+        cases.append(GraphInput(case.images, {**arrays, **module.default_arrays()}))
     return cases
 
 

@@ -68,9 +68,11 @@ def calibration(
     return Calibration(made, len(found))
 
 
-def check_calibration(job: Job) -> None:
-    """Raises InputError where there are no pictures to calibrate on, or they judge, too; known before the long work."""
-    count = job.target.precision_options.calibration_images
+def check_calibration(job: Job, count: int) -> None:
+    """Raises InputError where there are no pictures to calibrate on, or they judge, too; known before the long work.
+
+    `count`: how many are wanted.
+    """
     if job.calibration:
         check_files(job, islice(_files(job.calibration), count))
         return

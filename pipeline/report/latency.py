@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 
 class Latency(NamedTuple):
-    """``name``: "PyTorch" or a backend. Milliseconds of one call: median, 90th and 99th percentile of ``rounds``."""
+    """``name``: "PyTorch" or a backend, and its device.
+
+    Milliseconds of one call: median, 90th and 99th percentile of ``rounds``.
+    """
 
     name: str
     batch: int

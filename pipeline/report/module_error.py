@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 
 class ModuleError(NamedTuple):
-    """``error``: the largest absolute one, in the tensor's own unit; ``relative``: a part of the tensor's range.
+    """``error``: the largest absolute one, in the tensor's own unit; ``relative``: a part of the tensor's range. Both
+    are infinite where NaN or infinities differ.
 
     ``verdict``: that of the alignment.
     """
@@ -22,12 +23,13 @@ class ModuleError(NamedTuple):
 class ModuleErrors:
     """``verdict``: what the alignment says, or why there is none. ``rows``: in graph order.
 
-    ``threshold``: of ``relative``, past which a module differs.
+    ``threshold``: of ``relative``, past which a module differs. ``notes``: what else a reader must know.
     """
 
     verdict: str
     rows: Sequence[ModuleError] = ()
     threshold: float = 0.0
+    notes: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, which has no number for what is not finite: None."""
@@ -38,4 +40,4 @@ class ModuleErrors:
             }
             for row in self.rows
         ]
-        return {"verdict": self.verdict, "threshold": self.threshold, "rows": rows}
+        return {"verdict": self.verdict, "threshold": self.threshold, "rows": rows, "notes": list(self.notes)}

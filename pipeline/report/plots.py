@@ -4,6 +4,7 @@ A plot is data for the script of the page, which colours it for the theme; its n
 """
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from pipeline.report.module_error import ModuleErrors
@@ -48,12 +49,14 @@ def module_plot(found: ModuleErrors) -> Plot:
     from bokeh.plotting import ColumnDataSource, figure
 
     rows = found.rows
+    edge = 10 * max((row.error for row in rows if isfinite(row.error)), default=1.0) or 1.0
     source = ColumnDataSource(
         {
             "place": list(range(len(rows))),
             "module": [row.module for row in rows],
-            "error": [row.error or float("nan") for row in rows],
-            "relative": [row.relative or float("nan") for row in rows],
+            "error": [_on_a_logarithm(row.error) for row in rows],
+            "relative": [_on_a_logarithm(row.relative) for row in rows],
+            "broken": [float("nan") if isfinite(row.error) else edge for row in rows],
         }
     )
     drawn = figure(
@@ -65,6 +68,10 @@ def module_plot(found: ModuleErrors) -> Plot:
     ):
         drawn.line("place", name, source=source, color=ink, legend_label=words)
         drawn.scatter("place", name, source=source, color=ink, marker=marker, size=DOT, legend_label=words)
+    if not all(isfinite(row.error) for row in rows):
+        drawn.scatter(
+            "place", "broken", source=source, color=CANDIDATE, marker="x", size=2 * DOT, legend_label="not finite"
+        )
     ends = [0, len(rows) - 1]
     drawn.line(ends, [found.threshold] * 2, color=REFERENCE, line_dash="dashed", legend_label="threshold of the part")
     drawn.legend.click_policy = "hide"
@@ -76,6 +83,10 @@ def module_plot(found: ModuleErrors) -> Plot:
         )
     )
     return _plot("modules", "Error of each module", drawn)
+
+
+def _on_a_logarithm(value: float) -> float:
+    return value if value and isfinite(value) else float("nan")
 
 
 def bar_plot(identity: str, title: str, counts: Mapping[str, int]) -> Plot:

@@ -43,12 +43,20 @@ def agreement(expected: Sequence[Result], found: Sequence[Result]) -> float:
 
 
 def _detections(one: DetectionResult, other: DetectionResult) -> tuple[float, float]:
-    whole = float(one.scores.sum() + np.nan_to_num(other.scores, posinf=1.0).sum())
-    other = finite_detections(other)
-    pairs = pair_detections(one, other, EXACT)
+    whole = _weight(one) + _weight(other)
+    one, other = finite_detections(one), finite_detections(other)
     iou = box_iou(one.boxes, other.boxes)
-    same = sum(float(one.scores[a] + other.scores[b]) * float(iou[a, b]) * _inside(one, other, a, b) for a, b in pairs)
+    same = 0.0
+    for a, b in pair_detections(one, other, EXACT):
+        same_box = np.array_equal(one.boxes[a], other.boxes[b])  # its IoU is 0 where it has no area
+        overlap = 1.0 if same_box else float(iou[a, b])
+        same += float(one.scores[a] + other.scores[b]) * overlap * _inside(one, other, a, b)
     return same, whole
+
+
+def _weight(found: DetectionResult) -> float:
+    """All scores; what is no number is wrong as much as can be."""
+    return float(np.where(np.isfinite(found.scores), found.scores, 1.0).sum())
 
 
 def _inside(one: DetectionResult, other: DetectionResult, a: int, b: int) -> float:
@@ -58,6 +66,8 @@ def _inside(one: DetectionResult, other: DetectionResult, a: int, b: int) -> flo
     if isinstance(one, KeypointResult) and isinstance(other, KeypointResult):
         left, top, right, bottom = one.boxes[a]
         moved = np.linalg.norm(one.keypoints[a, :, :2] - other.keypoints[b, :, :2], axis=1)
+        if not moved.size:
+            return 1.0
         return float(np.mean(moved <= NEAR * np.hypot(right - left, bottom - top)))
     return 1.0
 

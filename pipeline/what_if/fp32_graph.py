@@ -1,6 +1,6 @@
 """A config's graph in fp32, proved, and the tensors of calibration pictures: what trials of precisions begin with."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,26 +10,33 @@ from typing import Any
 import onnx
 from mmengine.config import Config
 from numpy.typing import NDArray
+from torch import nn
 
 from pipeline.deploying import make_deployment
 from pipeline.host_windows import in_windows
 from pipeline.job import Job, plan_job
-from pipeline.precision.calibration import feeds
+from pipeline.parity.missed import ParityMissedError
+from pipeline.precision.calibration import check_calibration, feeds
+from zoo.build import build_model
+from zoo.contract import contract_module
+from zoo.errors import GateError
 from zoo.manifest import ONNX_FILE
 from zoo.precision_options import PrecisionOptions
 
 
 @dataclass(frozen=True)
 class Fp32Graph:
-    """`place`: its deployment, while the context lasts. `options`: the config's of the precision that is tried.
+    """`model` is what the graph is of, `place` its deployment, while the context lasts.
 
-    `feeds`: the inputs of `model`, by name, of calibration pictures.
+    `feeds`: the inputs of `graph`, by name, of calibration pictures. `options`: the config's of the precision that is
+    tried.
     """
 
     job: Job
+    model: nn.Module
     place: Path
-    model: onnx.ModelProto
-    feeds: Sequence[Mapping[str, NDArray[Any]]]
+    graph: onnx.ModelProto
+    feeds: Sequence[dict[str, NDArray[Any]]]
     options: PrecisionOptions
 
 
@@ -50,11 +57,21 @@ def fp32_graph(
     """
     section = config.get("export", {}).get("precision", {}).get(precision, {})
     options = PrecisionOptions.from_dict(dict(section))
+    count = count or options.calibration_images
     with TemporaryDirectory(prefix="zooport-fp32-") as folder:
-        job = plan_job(config, None, images, folder)
-        given = feeds(job, count or options.calibration_images, pictures=calibration)
+        job = plan_job(config, None, images, folder, calibration)
+        check_calibration(job, count)
+        step("build the PyTorch model")
+        model = build_model(config, checkpoint)
+        defaults = contract_module(model, job.task, job.target.level, job.forward, job.target.layout).defaults
+        given = feeds(job, count, pictures=calibration, defaults=defaults)
         step("deploy in fp32")
-        deployed = make_deployment(config, job.target, images, checkpoint=checkpoint, work_dir=folder)
+        try:
+            deployed = make_deployment(config, job.target, images, checkpoint=checkpoint, work_dir=folder)
+        except ParityMissedError as error:
+            raise GateError(
+                f"in fp32 the graph is not the model: {error.record.failures[0]}; mend that first (tools/align.py)"
+            ) from error
         deployed.deployment.close()
         cut = in_windows(given, deployed.deployment.manifest.windows)
-        yield Fp32Graph(job, deployed.place, onnx.load(deployed.place / ONNX_FILE), cut, options)
+        yield Fp32Graph(job, model, deployed.place, onnx.load(deployed.place / ONNX_FILE), cut, options)

@@ -3,24 +3,29 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from mmengine.config import Config
-from torch import nn
 
 from backends.image_model import ImageModel
 from pipeline.evaluation.feeding import Feeding
+from pipeline.evaluation.plan import data_section, make_gate_split
 from pipeline.evaluation.reference import reference_model
+from pipeline.images import NamedImage, read_image
 from pipeline.job import Job
 from pipeline.metric_gate import metric_judge
 from pipeline.parity.gates import GATE_OF_UNIT, merged_gates
-from pipeline.pictures import pictures
+from pipeline.pictures import misfit
 from pipeline.what_if.agreement import POINTS, agreement
+from pipeline.what_if.fp32_graph import Fp32Graph
+from zoo.config import config_target
+from zoo.datasets import build_dataset
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
 
 Progress = Callable[[str, int, int], None]
-KINDS = ("metric", "matched")
+DATA = ("gate_dataset", "dataset")
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,7 @@ class Judge:
 @contextmanager
 def open_judge(
     kind: str,
-    job: Job,
-    model: nn.Module,
+    graph: Fp32Graph,
     precision: str,
     *,
     limit: int,
@@ -50,41 +54,68 @@ def open_judge(
     tolerance: float | None = None,
     progress: Progress,
 ) -> Iterator[Judge]:
-    """A judge of a kind, which has run PyTorch's `model`.
+    """A judge of a kind, which has run PyTorch's model.
 
     "metric": the config's, on the first `limit` images of its gate split, or of its data set; the tolerance is then the
-    precision's gate where none is given. "matched": PyTorch's results, on the images of `given`, else on `limit` of the
-    data set; there is no gate for that. Raises InputError as check_judge does.
+    precision's gate where none is given. "matched": PyTorch's results, on the files of `given`, else on the first
+    `limit` images of the data; there is no gate for that. Raises InputError as check_judge does, where PyTorch itself
+    has nothing to lose, and for a file that is no image.
     """
+    job, model = graph.job, graph.model
     check_judge(kind, job.config, given, tolerance)
     if kind == "metric":
         with metric_judge(job, model, progress, limit=limit) as (metric, reference, value):
+            if not (isfinite(reference) and reference > 0):
+                raise InputError(
+                    f"{metric.main_key} of PyTorch itself is {reference:g} on {metric.images} images, so there is "
+                    "nothing to lose; give a larger --limit"
+                )
             gate = merged_gates(job.config.get("gates"), precision)["metric"][GATE_OF_UNIT[metric.unit]]
             yield Judge(metric.main_key, metric.unit, metric.images, reference, tolerance or gate, value)
         return
     assert tolerance is not None  # check_judge
-    images = job.images if given else pictures(job.config, (), Preprocess.from_dict(job.preprocess), job.target, limit)
     feeding = Feeding(Preprocess.from_dict(job.preprocess), image_sizes=job.target.image_sizes)
-    pixels = [image.pixels for image in images]
-    with reference_model(job.config, job.task, model, feeding, batch_size=1, device="cpu") as reference:
-        expected = reference(pixels)
+    images = [image.pixels for image in (_files(job, given) if given else _of_data(job, limit))]
+    with reference_model(job.config, job.task, model, feeding, batch_size=1, device="cpu") as eager:
+        expected = eager(images)
     yield Judge(
         "agreement with PyTorch",
         "points",
         len(images),
         POINTS,
         tolerance,
-        lambda candidate: agreement(expected, candidate(pixels)),
+        lambda candidate: agreement(expected, candidate(images)),
     )
 
 
 def check_judge(kind: str, config: Config, given: Sequence[str | Path], tolerance: float | None) -> None:
     """Raises InputError where there is nothing to judge by; known before the long work."""
+    level = config_target(config).level
+    if level != "final":
+        raise InputError(f"config {config.filename}: output level {level} has no results to judge; expected final")
     if kind == "matched" and tolerance is None:
         raise InputError("matched results have no gate; give --tolerance, how many points of 100 may be lost")
     if kind == "metric" and given:
         raise InputError("images of one's own have no truth for a metric; leave them out, or give --judge matched")
-    if kind == "metric" and not ("evaluator" in config and ("dataset" in config or "gate_dataset" in config)):
-        raise InputError(
-            f"config {config.filename}: no dataset and evaluator to judge by; add them, or give --judge matched"
-        )
+    if not given and not any(name in config for name in DATA):
+        raise InputError(f"config {config.filename}: no dataset to judge on; add one, or give --judge matched --image")
+    if kind == "metric" and "evaluator" not in config:
+        raise InputError(f"config {config.filename}: no evaluator to judge by; add one, or give --judge matched")
+
+
+def _files(job: Job, given: Sequence[str | Path]) -> Iterator[NamedImage]:
+    for path in given:
+        image = read_image(path)
+        if fault := misfit(image, Preprocess.from_dict(job.preprocess), job.target):
+            raise InputError(f"image {path}: {fault}; give another image")
+        yield image
+
+
+def _of_data(job: Job, limit: int) -> Iterator[NamedImage]:
+    gate_split = "gate_dataset" in job.config
+    if gate_split:
+        make_gate_split(job.config)
+    dataset = build_dataset(data_section(job.config, gate_split=gate_split), job.task)
+    for number in range(min(limit, len(dataset))):
+        item = dataset.picture(number)
+        yield NamedImage(Path(item["path"]).name, item["image"])

@@ -1,7 +1,8 @@
 """What-if runs: named modules in fp32, all else in fp16 or int8, and what each choice is worth."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,17 +13,21 @@ from pipeline.precision.sensitivity import ITSELF, Make, sensitivity
 from pipeline.what_if.fp32_graph import Fp32Graph
 from pipeline.what_if.judges import Judge
 from pipeline.what_if.search import Kept, search
+from rewriters.precision.modules import nodes_of_modules
 from rewriters.precision.nothing_to_cast import NothingToCastError
 from rewriters.precision.report import computing_nodes
 from rewriters.precision.rounded import rounded
+from zoo.errors import ExportError
 from zoo.manifest import ONNX_FILE
+
+RANKED_ON = 8  # calibration pictures; the ranking is a first guess, and the judge decides
 
 
 @dataclass(frozen=True)
 class Trial:
     """`kept`: modules in fp32. `layers`: how many layers are of which dtype. `value`: the judge's, in its unit.
 
-    `difference`: of the value to PyTorch's. `good`: whether it is within the tolerance.
+    `difference`: of the value to PyTorch's; `good`: whether it is within the tolerance, on either side.
     """
 
     kept: Kept
@@ -45,34 +50,49 @@ class Trials:
     tell: Callable[[Trial], None] = lambda _trial: None
     done: dict[Kept, Trial] = field(default_factory=dict)
 
+    def check(self, choices: Iterable[Sequence[str]]) -> None:
+        """Raises ExportError where a name is no module's, before one of the choices is tried."""
+        nodes_of_modules(self.graph.graph, [name for choice in choices for name in choice])
+
     def try_out(self, kept: Iterable[str]) -> Trial:
-        """Raises ExportError where a name is no module's."""
-        chosen = tuple(kept)
+        """Raises ExportError where a name is no module's, or the graph cannot be made."""
+        chosen = tuple(dict.fromkeys(kept))
         if chosen not in self.done:
             self.done[chosen] = self._tried(chosen)
             self.tell(self.done[chosen])
         return self.done[chosen]
 
     def search(self, depth: int, told: Callable[[str, int, int], None]) -> Kept:
-        """Few modules that must stay in fp32, see `search`; the ranking is that of `sensitivity`."""
-        none = replace(self.graph.options, keep_fp32=())
+        """Few modules that must stay in fp32, see `search`; the ranking is that of `sensitivity`.
+
+        Raises ExportError where not even all of them are enough.
+        """
         if self.try_out(()).good:
             return ()
-        _, rows = sensitivity(self.graph.model, self.make, none, self.graph.feeds, depth=depth, progress=told)
-        ranked = dict.fromkeys(row.module.removesuffix(ITSELF).rstrip(".") for row in rows)
-        return search([name for name in ranked if name], lambda kept: self.try_out(kept).good)
+        options = replace(self.graph.options, keep_fp32=())
+        few = self.graph.feeds[:RANKED_ON]
+        _, rows = sensitivity(self.graph.graph, self.make, options, few, depth=depth, progress=told)
+        names = dict.fromkeys(row.module.removesuffix(ITSELF).rstrip(".") for row in rows)
+        found = search([name for name in names if name], lambda kept: self.try_out(kept).good)
+        if found is None:
+            raise ExportError(
+                f"with all {len(names)} modules in fp32 the difference is still past the tolerance: layers in the "
+                "model's own forward have no module to be named by; give them one, or deploy with precision fp32"
+            )
+        return found
 
     def _tried(self, kept: Kept) -> Trial:
         options = replace(self.graph.options, keep_fp32=kept, half_io=False)
         try:
-            made, _ = self.make(self.graph.model, options, self.graph.feeds)
+            made, _ = self.make(self.graph.graph, options, self.graph.feeds)
         except NothingToCastError:
             if not kept:
                 raise
-            return Trial(kept, computing_nodes(self.graph.model), self.judge.reference, 0.0, good=True)
+            made = self.graph.graph
         value = self._value(made)
         difference = value - self.judge.reference
-        return Trial(kept, computing_nodes(made), value, difference, good=abs(difference) <= self.judge.tolerance)
+        good = isfinite(difference) and abs(difference) <= self.judge.tolerance
+        return Trial(kept, computing_nodes(made), value, difference, good)
 
     def _value(self, made: onnx.ModelProto) -> float:
         with TemporaryDirectory(prefix="zooport-what-if-") as folder:

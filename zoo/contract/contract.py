@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from zoo.tasks import Task
@@ -27,6 +29,10 @@ class Contract(nn.Module):
         self.forward_options = dict(forward)
         self.defaults: dict[str, int] = {}  # of `settings`
         self.eval()  # a fresh module is in training mode, and the torchscript exporter would leave the model in it
+
+    def default_arrays(self) -> dict[str, NDArray[Any]]:
+        """The settings as inputs of a graph, by name: arrays of one element."""
+        return {spec.name: np.array([self.defaults[spec.name]], spec.dtype) for spec in self.settings}
 
     def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:
         """The tensors of forward, in order: the task's own contract where the model's family has no other.

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from html.parser import HTMLParser
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from pipeline.parity.records import MetricFigure
 from pipeline.preflight import ROWS, Finding, FoundNode
 from pipeline.report.deployment_page import ReportData, write_report
+from pipeline.report.module_error import ModuleError
 from tests.pipeline.report.made import LARGE, NASTY, made_data, missed
 from zoo.cards import read_card
 
@@ -87,6 +89,17 @@ def test_what_is_not_there_has_no_section(data: ReportData, tmp_path: Path) -> N
     sections = [attributes["id"] for attributes in page.all("section") if "id" in attributes]
     assert sections == ["parity", "export", "graph", "files"]
     assert {link["href"] for link in page.all("a")} == {"#main", "#parity", "#export", "#graph", "#files"}
+
+
+def test_a_module_that_is_not_finite_has_a_point_of_its_own(data: ReportData, tmp_path: Path) -> None:
+    assert data.modules is not None
+    assert '"not finite"' not in write_report(tmp_path, data).read_text(encoding="utf-8")
+    rows = [*data.modules.rows, ModuleError("head.softmax", inf, inf, "differs")]
+    broken = replace(data, modules=replace(data.modules, rows=rows, notes=["rounded to fp16"]))
+    page = write_report(tmp_path, broken).read_text(encoding="utf-8")
+    assert '"not finite"' in page
+    assert "rounded to fp16" in page
+    assert ("head.softmax", None) in [(row["module"], row["error"]) for row in broken.modules.to_dict()["rows"]]
 
 
 def test_names_from_outside_are_text(data: ReportData, tmp_path: Path) -> None:

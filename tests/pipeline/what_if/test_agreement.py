@@ -50,6 +50,24 @@ def test_what_is_no_number_pairs_with_nothing() -> None:
     assert agreement([FOUND[:1]], [infinite]) == 0
 
 
+def test_what_is_no_number_is_found_too_much() -> None:
+    scores = np.array([np.nan, -np.inf, 0.9], np.float32)
+    odd = DetectionResult(BOXES, scores, LABELS)
+    assert agreement([NOTHING], [odd]) == 0
+    assert 0 <= agreement([FOUND], [odd]) < 100
+    assert 0 <= agreement([odd], [FOUND]) < 100
+
+
+def test_a_box_without_area_is_the_same_as_itself() -> None:
+    empty = DetectionResult(np.array([[5, 5, 5, 5]], np.float32), SCORES[:1], LABELS[:1])
+    assert agreement([empty], [empty]) == pytest.approx(100)
+
+
+def test_no_keypoints_are_the_same() -> None:
+    bare = KeypointResult(BOXES[:1], SCORES[:1], LABELS[:1], np.zeros((1, 0, 3), np.float32))
+    assert agreement([bare], [bare]) == pytest.approx(100)
+
+
 def test_masks_and_keypoints_count() -> None:
     masks = np.zeros((1, 28, 28), np.float32)
     masks[:, :14] = 1
