@@ -1,5 +1,6 @@
 """How long one call takes, PyTorch beside the backend: a first impression for the report, on an unprepared machine."""
 
+import itertools
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,16 +20,16 @@ from zoo.input_specs import IMAGES
 from zoo.target import ENGINE_BACKENDS
 
 Arrays = Mapping[str, NDArray[Any]]
-ROUNDS = 30
-SECONDS = 1.0  # of both sides together, after which no further round begins
-LEAST = 3
-PAUSE = 0.06  # seconds; ONNX Runtime's threads spin for 50 ms after a run, and would take a core from PyTorch
+TURNS = 2  # of each side
+CALLS = 15  # of one turn at most
+SECONDS = 0.2  # of one turn, after which no further call begins
+PAUSE = 0.06  # seconds before a turn; ONNX Runtime's threads spin for 50 ms, and would take a core from PyTorch
 
 
 def latency(job: Job, model: nn.Module, folder: Path, arrays: Arrays) -> list[Latency]:
-    """Tensors in, tensors out, in turns, after a call that is not timed; nothing where the backend cannot run here.
+    """Tensors in, tensors out, in turns, each after a call that is not timed.
 
-    ``arrays``: the inputs of the deployment in ``folder``, by name.
+    Nothing where the backend cannot run here. ``arrays``: the inputs of the deployment in ``folder``, by name.
     """
     opened = open_deployment(folder)
     with opened.deployment as deployment:
@@ -46,23 +47,20 @@ def _in_turns(job: Job, model: nn.Module, runner: Runner, arrays: Arrays) -> lis
         f"{target.backend}, {device}": lambda: runner.run_float32(arrays),
     }
     seconds: dict[str, list[float]] = {name: [] for name in runs}
-    for run in runs.values():
-        run()
-    begin = time.perf_counter()
-    for done in range(ROUNDS):
-        if done >= LEAST and time.perf_counter() - begin > SECONDS:
-            break
-        for name, run in runs.items():
-            time.sleep(PAUSE)
-            seconds[name].append(_timed(run))
+    for name, run in TURNS * list(runs.items()):
+        time.sleep(PAUSE)
+        run()  # brings its own threads and caches back
+        seconds[name] += _turn(run)
     batch = arrays[IMAGES.name].shape[0]
     return [_row(name, batch, found) for name, found in seconds.items()]
 
 
-def _timed(run: Callable[[], Any]) -> float:
-    begin = time.perf_counter()
-    run()
-    return time.perf_counter() - begin
+def _turn(run: Callable[[], Any]) -> list[float]:
+    marks = [time.perf_counter()]
+    while len(marks) <= CALLS and (len(marks) == 1 or marks[-1] - marks[0] < SECONDS):
+        run()
+        marks.append(time.perf_counter())
+    return [after - before for before, after in itertools.pairwise(marks)]
 
 
 def _row(name: str, batch: int, seconds: list[float]) -> Latency:
