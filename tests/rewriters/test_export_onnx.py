@@ -16,6 +16,7 @@ from torch.onnx._internal.torchscript_exporter import registration
 
 import rewriters.engine.rewriter as registry
 from rewriters import ExportRecord, export_onnx
+from tests.exporters import DYNAMO_LATER
 from tests.pipeline.doctor.failing_models import ScriptedFunctions
 from tests.rewriters.small_models import (
     CLASSES,
@@ -47,6 +48,7 @@ class TestFile:
             export_segmentor(tmp_path / name, exporter, metadata={"zooport.task": "test", "a": "b"})
         assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
 
+    @pytest.mark.slow
     def test_two_processes_write_the_same_bytes(self, exporter: str, tmp_path: Path) -> None:
         script = (
             "import sys; from pathlib import Path; from tests.rewriters.test_export_onnx import export_segmentor\n"
@@ -179,7 +181,7 @@ def test_two_exports_at_once_record_their_own_warnings(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:TF32 acceleration on top of oneDNN:UserWarning")  # said by switching oneDNN off
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_another_thread_gets_the_same_results_during_an_export(exporter: str, tmp_path: Path) -> None:
     """A second thread runs the very model eagerly, over and over, while this one exports it.
 

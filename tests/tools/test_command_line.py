@@ -28,11 +28,10 @@ def run(tool: str, blocked: str, *arguments: str) -> subprocess.CompletedProcess
 @pytest.mark.parametrize(
     ("tool", "library", "extra", "arguments"),
     [
-        ("deploy", "rich", "export", [CONFIG]),
-        ("deploy", "torch", "export", [CONFIG]),
-        ("deploy", "mmengine", "export", [CONFIG]),
-        ("deploy", "jinja2", "export", [CONFIG]),
-        ("deploy", "scipy", "export", [CONFIG]),
+        *(
+            pytest.param("deploy", library, "export", [CONFIG], marks=pytest.mark.slow)
+            for library in ("rich", "torch", "mmengine", "jinja2", "scipy")
+        ),
         ("train", "torch", "export", [CONFIG]),
         ("evaluate", "pycocotools", "evaluate", [CONFIG]),
         ("evaluate", "torch", "export", [CONFIG]),

@@ -116,6 +116,7 @@ def test_the_levels_before_the_last(config: Path, deploy: Tool, level: str) -> N
         assert model.runner.run({"images": array, "image_sizes": sizes})
 
 
+@pytest.mark.slow
 def test_a_deployment_is_held_against_the_model_that_is_fed_alike(config: Path, deploy: Tool, evaluate: Tool) -> None:
     with_sizes, without = deployed(config, deploy), deployed_without(config, deploy)
     assert [spec["name"] for spec in inputs(without)] == ["images"]
@@ -142,6 +143,7 @@ def deployed_without(config: Path, deploy: Tool) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_older_deployment_of_another_input_is_made_again(config: Path, deploy: Tool, evaluate: Tool) -> None:
     """The config's own default changed, and so what lies at its place is not what it asks for."""
     text = config.read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ import pytest
 from safetensors.torch import save_file
 
 from backends import load
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import small_segmentor
 from tests.tools.conftest import in_this_process, tool
 from tests.tools.tiny import Run, Tiny
@@ -42,7 +43,7 @@ def predict(capsys: pytest.CaptureFixture[str]) -> Tool:
     return in_this_process(tool("predict"), capsys)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_both_forms_are_deployed_and_agree(slide: Tiny, deploy: Tool, exporter: str) -> None:
     arguments = slide.with_images("--exporter", exporter, "--opset", 18)
     host = deploy([*arguments, "--slide", "host", "--window-batch", "3"])

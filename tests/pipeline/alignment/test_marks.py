@@ -13,13 +13,13 @@ from pipeline.alignment.comparing import Comparison
 from pipeline.alignment.eager_run import MARKED
 from pipeline.alignment.records import Alignment
 from rewriters.graph.marks import keep_marks, marks
+from tests.exporters import DYNAMO_LATER
 from tests.pipeline.alignment.planted import THRESHOLD, unseen
 from tests.rewriters.small_models import export, fixed_target
 from zoo.contract import Contract
 from zoo.ops.mark import hearing_marks, mark
 from zoo.tensor_spec import TensorSpec
 
-EXPORTERS = ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)]
 SPECS = [TensorSpec("result", "float32", ("batch", 2, 16, 16))]
 
 
@@ -65,7 +65,7 @@ def test_a_plain_export_knows_nothing_of_it(tmp_path: Path) -> None:
     assert {node.domain for node in onnx.load(path).graph.node} == {""}
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_the_file_keeps_names_and_no_nodes(tmp_path: Path, exporter: str) -> None:
     model = exported(tmp_path / "model.onnx", exporter, Marked().eval())
     assert {node.domain for node in model.graph.node} == {""}
@@ -74,7 +74,7 @@ def test_the_file_keeps_names_and_no_nodes(tmp_path: Path, exporter: str) -> Non
     assert {opset.domain for opset in model.opset_import} <= {"", "ai.onnx"}
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_a_fault_between_two_marks_is_named(tmp_path: Path, exporter: str) -> None:
     model = Marked().eval()
     other = copy.deepcopy(model)

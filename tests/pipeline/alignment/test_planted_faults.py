@@ -11,6 +11,7 @@ from torch import Tensor
 import zoo.models.restoration.srcnn
 import zoo.models.segmentation.resize
 from pipeline.alignment.records import ITSELF, SET
+from tests.exporters import DYNAMO_LATER
 from tests.pipeline.alignment.planted import (
     aligned,
     exported,
@@ -25,7 +26,6 @@ from tests.pipeline.alignment.planted import (
     wrong_rewriter,
 )
 
-EXPORTERS = ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)]
 DETECTOR, SEGMENTOR, RESOLVER = "faster_rcnn", "whole", "srcnn"
 RPN_IOU = 3  # the place of NonMaxSuppression's threshold among its inputs
 
@@ -125,7 +125,7 @@ FAULTS: dict[str, tuple[str, Callable[[str], onnx.ModelProto], str]] = {
 EXPORTS_AGAIN = ("epsilon in the backbone",)  # a second detector, which takes long
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize(
     "fault", [pytest.param(name, marks=[pytest.mark.slow] if name in EXPORTS_AGAIN else []) for name in FAULTS]
 )
@@ -139,7 +139,7 @@ def test_the_module_is_named(fault: str, exporter: str) -> None:
     assert module in found.verdict
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("family", [DETECTOR, SEGMENTOR, "slide", RESOLVER])
 def test_a_graph_without_a_fault_has_none(family: str, exporter: str) -> None:
     found = aligned(family, sound(family, exporter))
@@ -157,7 +157,7 @@ def test_no_other_detector_has_one(family: str, exporter: str) -> None:
     assert found.passed, found.verdict
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_behind_other_proposals_pytorchs_go_in(exporter: str) -> None:
     model = sound(DETECTOR, exporter)
     proposals = tensor_of(aligned(DETECTOR, model), "rpn")

@@ -11,6 +11,7 @@ from pipeline.preflight import explain, preflight, refuse, steps
 from rewriters import export_onnx
 from rewriters.graph.module_paths import MODULE
 from rewriters.graph_rewriters import rewrite_graph
+from tests.exporters import DYNAMO_LATER
 from tests.pipeline.preflight.graphs import EXAMPLES, X, graph, model, one, target_of
 from tests.rewriters.encoder_decoders import CLASSES, small_encoder_decoder
 from tests.rewriters.small_models import contract, fixed_target
@@ -97,7 +98,7 @@ def segformer(path: Path, exporter: str, batch: int | str, **options: object) ->
 ONE_IMAGE = target_of("tensorrt", batch=AxisRange.fixed(1))
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_our_segformer_is_that_pattern_above_a_batch_of_one(exporter: str, tmp_path: Path) -> None:
     graph_ = segformer(tmp_path / "m.onnx", exporter, "batch")
     (finding,) = preflight(graph_, target_of("tensorrt"))
@@ -107,7 +108,7 @@ def test_our_segformer_is_that_pattern_above_a_batch_of_one(exporter: str, tmp_p
     assert preflight(segformer(tmp_path / "m.onnx", exporter, 1), ONE_IMAGE) == ()
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_windows_of_one_image_are_a_batch(exporter: str, tmp_path: Path) -> None:
     windows = {"mode": "slide", "crop_size": (64, 64), "stride": (64, 64)}
     (finding,) = preflight(segformer(tmp_path / "m.onnx", exporter, 1, **windows), ONE_IMAGE)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from rewriters import export_onnx
 from rewriters.graph.module_paths import MODULE, module_path, traced_names
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import contract, detection_specs, export, fixed_target, run, small_faster_rcnn
 from zoo import build_model
 from zoo.config import load_config
@@ -17,7 +18,6 @@ from zoo.contract import Contract, contract_module
 from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
 
-EXPORTERS = ["torchscript", "dynamo"]
 ROOT = Path(__file__).parents[3]
 
 
@@ -63,7 +63,7 @@ def paths_of_ops(module: nn.Module, exporter: str, path: Path) -> dict[str, list
     return found
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("wrapped", [True, False])
 def test_the_innermost_module_whose_forward_made_the_node(wrapped: bool, exporter: str, tmp_path: Path) -> None:
     model = Model().eval()
@@ -95,7 +95,7 @@ class Twice(nn.Module):
         return self.act_1(self.act(images))  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_a_name_that_ends_like_a_number_of_a_call(exporter: str, tmp_path: Path) -> None:
     found = paths_of_ops(Twice(), exporter, tmp_path / "m.onnx")
     assert found == {"Relu": ["act"], "Tanh": ["act_1"]}
@@ -108,7 +108,7 @@ def test_a_shared_module_has_its_first_name() -> None:
     assert "" not in names  # the wrapper's own
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_the_exporters_own_keys_are_gone(exporter: str, tmp_path: Path) -> None:
     export(
         contract(small_faster_rcnn()), fixed_target(64, 96, exporter=exporter), tmp_path / "m.onnx", detection_specs(20)
@@ -134,7 +134,7 @@ def shipped(exporter: str, path: Path) -> tuple[Any, list[onnx.NodeProto]]:
 @pytest.mark.slow
 def test_a_shipped_detector_has_the_same_paths_from_both_exporters(tmp_path: Path) -> None:
     found = {}
-    for exporter in EXPORTERS:
+    for exporter in ("torchscript", "dynamo"):
         model, nodes = shipped(exporter, tmp_path / "m.onnx")
         modules = dict(model.named_modules())
         paths = [module_path(node) for node in nodes if node.op_type != "Constant"]

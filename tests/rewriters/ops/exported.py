@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import onnx
 import onnxruntime as ort
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -12,8 +13,11 @@ from rewriters.graph.expand_operators import expand_operators
 from rewriters.ops.operator import dynamo_nodes, torchscript_nodes
 from tests.rewriters.small_models import fixed_target
 
-EXPORTERS = ("torchscript", "dynamo")
-FORMS = [(exporter, backend) for exporter in EXPORTERS for backend in ("onnxruntime", "tensorrt-rtx")]
+FORMS = [
+    pytest.param((exporter, backend), marks=pytest.mark.slow if exporter == "dynamo" else ())
+    for exporter in ("torchscript", "dynamo")
+    for backend in ("onnxruntime", "tensorrt-rtx")
+]
 NOT_FOR_TENSORRT = {"NonMaxSuppression", "NonZero", "RoiAlign", "Compress", "Scan", "DeformConv"}
 
 

@@ -12,13 +12,13 @@ from torch import Tensor
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from rewriters import export_onnx
+from tests.exporters import DYNAMO_LATER
 from zoo.contract import contract_module
 from zoo.models.restoration import AnyScaleSRCNN
 from zoo.target import AxisRange, Target
 from zoo.tasks import SuperResolution
 from zoo.tensor_spec import TensorSpec
 
-EXPORTERS = ("dynamo", "torchscript")
 SIZES = ((33, 47), (101, 35), (32, 64))
 SCALES = (1, 2, 3, 4, 5)
 NAME = "zoo.models.restoration.any_scale_srcnn.scaled_size"
@@ -41,7 +41,7 @@ def exported(module: AnyScaleSRCNN, path: Path, exporter: str) -> onnxruntime.In
 
 
 @pytest.mark.parametrize("channels", ["y", "rgb"])
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_one_file_is_the_model_at_every_scale(exporter: str, channels: str, tmp_path: Path) -> None:
     eager = model(channels)
     session = exported(eager, tmp_path / "m.onnx", exporter)
@@ -65,6 +65,7 @@ def test_torchscript_freezes_the_scale_without_it(tmp_path: Path) -> None:
     assert found.shape == (1, 3, 120, 156)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_dynamo_refuses_the_scale_without_it() -> None:
     """Its first way of tracing, at least. Where this fails, a newer torch can do without the rewriter."""
@@ -80,7 +81,7 @@ class Bicubic(torch.nn.Module):
         return F.interpolate(images, scale_factor=3, mode="bicubic", align_corners=False)
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("size", SIZES)
 def test_cubic_resize_is_torchs_at_the_borders_too(exporter: str, size: tuple[int, int], tmp_path: Path) -> None:
     """In whole float64 all three agree; in float32 a place far to the right is rounded, by torch more than here."""

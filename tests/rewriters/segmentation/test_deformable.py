@@ -7,13 +7,12 @@ import onnx
 import pytest
 
 from rewriters.graph.opset import STANDARD
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.encoder_decoders import CLASSES, small_encoder_decoder
 from tests.rewriters.small_models import contract, export, fixed_target
 from zoo.errors import ExportError
 from zoo.models.deformable_convolution import ModulatedDeformableConv2d
 from zoo.tensor_spec import TensorSpec
-
-EXPORTERS = ("torchscript", pytest.param("dynamo", marks=pytest.mark.slow))
 
 
 def export_at(opset: int, exporter: str, path: Path) -> int:
@@ -23,7 +22,7 @@ def export_at(opset: int, exporter: str, path: Path) -> int:
     return sum(isinstance(module, ModulatedDeformableConv2d) for module in model.modules())
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("opset", [19, pytest.param(20, marks=pytest.mark.slow)])
 def test_each_is_one_standard_node(exporter: str, opset: int, tmp_path: Path) -> None:
     count = export_at(opset, exporter, tmp_path / "m.onnx")
@@ -32,7 +31,7 @@ def test_each_is_one_standard_node(exporter: str, opset: int, tmp_path: Path) ->
     assert {node.domain for node in nodes} <= set(STANDARD)
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_a_lower_opset_is_told_which_it_needs(exporter: str, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="deform_conv2d fails: ONNX has DeformConv since opset 19; give --opset 20$"):
         export_at(18, exporter, tmp_path / "m.onnx")

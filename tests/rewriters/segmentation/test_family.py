@@ -7,6 +7,7 @@ import onnx
 import pytest
 import torch
 
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.encoder_decoders import ARCHITECTURES, CLASSES, small_encoder_decoder
 from tests.rewriters.small_models import contract, export, fixed_target, run
 from tests.rewriters.small_segmentors import pictures
@@ -97,7 +98,7 @@ def test_other_levels(architecture: str, exporter: str, level: str, tmp_path: Pa
         assert_same(model, level, path, 1, size)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("architecture", ["uper", pytest.param("sep-aspp", marks=pytest.mark.slow)])
 def test_aligned_corners(architecture: str, exporter: str, tmp_path: Path) -> None:
     model, path = small_encoder_decoder(architecture, align_corners=True), tmp_path / "m.onnx"
@@ -111,7 +112,7 @@ def test_aligned_corners(architecture: str, exporter: str, tmp_path: Path) -> No
         assert_same(model, "decoded", path, 1, size)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_auxiliary_heads_are_not_in_the_graph(exporter: str, tmp_path: Path) -> None:
     model, path = small_encoder_decoder("bisenet"), tmp_path / "m.onnx"
     assert model.auxiliary_head is not None

@@ -17,6 +17,7 @@ from rewriters import export_onnx, rewriting
 from rewriters.segmentation import coarse_windows
 from rewriters.segmentation.coarse_windows import CoarseAxis, join_coarse
 from rewriters.segmentation.segments import segments
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.encoder_decoders import small_encoder_decoder
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
 from zoo.contract import contract_module
@@ -148,7 +149,7 @@ def test_coarse_windows_are_joined_as_resized_ones(
     torch.testing.assert_close(got, (total / count).float(), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("few", [coarse_windows.FEW, 1])
 def test_coarse_logits_are_joined_by_one_product_for_each_axis(exporter: str, few: int, tmp_path: Path) -> None:
     """Neither where one matrix makes all rows nor where blocks of rows do."""
@@ -183,7 +184,7 @@ def test_an_encode_decode_of_its_own_is_kept() -> None:
     torch.testing.assert_close(got, expected, atol=1e-5 * expected.abs().max().item(), rtol=0)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize(
     ("accumulate", "blend"), [("segments", "constant"), ("segments", "gaussian"), ("pad", "gaussian")]
 )
@@ -241,7 +242,7 @@ def test_onnxruntime_equals_it_over_the_shape_space(
     np.testing.assert_allclose(got, expected, atol=1e-5 * np.abs(expected).max(), rtol=0)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize(("architecture", "sizes"), [("psp", "dynamic"), ("uper", "fixed")])
 def test_windows_whose_pools_do_not_divide(exporter: str, architecture: str, sizes: str, tmp_path: Path) -> None:
     """The heads' pyramids of 1, 2, 3 and 6 cells, on the maps of windows of 49 by 65."""
@@ -288,7 +289,10 @@ def test_the_form_of_a_dynamic_size_equals_the_unpatched_method(
     torch.testing.assert_close(got, expected, atol=1e-5 * expected.abs().max().item(), rtol=0)
 
 
-@pytest.mark.parametrize(("exporter", "blend"), [("torchscript", "constant"), ("dynamo", "gaussian")])
+@pytest.mark.parametrize(
+    ("exporter", "blend"),
+    [("torchscript", "constant"), pytest.param("dynamo", "gaussian", marks=pytest.mark.slow)],
+)
 def test_one_file_at_every_size(exporter: str, blend: str, tmp_path: Path) -> None:
     model, path = small_segmentor(blend=blend), tmp_path / "model.onnx"
     specs = [TensorSpec("logits", "float32", ("batch", CLASSES, "height", "width"))]

@@ -17,8 +17,6 @@ from rewriters.symbolic import operators_for
 from tests.rewriters.small_models import fixed_target
 from zoo.target import Target
 
-EXPORTERS = ("torchscript", "dynamo")
-
 
 class Call(nn.Module):
     """A module that makes one call, and gives a tuple."""

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.symbolic.operator_calls import check_equal, target_of
 
 RANGES = {
@@ -36,7 +37,11 @@ def test_of_one_tensor(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("exporter", "name"), [*(("torchscript", name) for name in OF_TWO), *(("dynamo", name) for name in NEITHER)]
+    ("exporter", "name"),
+    [
+        *(("torchscript", name) for name in OF_TWO),
+        *(pytest.param("dynamo", name, marks=pytest.mark.slow) for name in NEITHER),
+    ],
 )
 def test_of_two_tensors_of_different_shapes(exporter: str, name: str) -> None:
     x = torch.tensor([[0.0, -0.0, 1.5, -2.0, 3.0, 1e-3], [4.0, 0.5, -1.0, 0.0, 2.0, 7.0]])
@@ -95,7 +100,7 @@ def test_signs_of_whole_numbers() -> None:
     check_equal(torch.copysign, [torch.tensor([1.0, -1.0, 2.0]), x], target_of("torchscript"))
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_the_larger_of_whole_numbers(exporter: str) -> None:
     x, y = torch.tensor([-2, 0, 3]), torch.tensor([1, -1, 3])
     check_equal(lambda x, y: (torch.fmax(x, y), torch.fmin(x, y)), [x, y], target_of(exporter))

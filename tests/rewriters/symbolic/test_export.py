@@ -18,8 +18,8 @@ from rewriters import ExportRecord, export_onnx
 from rewriters.ops.graph_builder import GraphBuilder
 from rewriters.symbolic import declaration, kernels
 from rewriters.symbolic.kernels import kernel, reference_evaluator
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import fixed_target
-from tests.rewriters.symbolic.operator_calls import EXPORTERS
 from zoo.errors import ExportError
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
@@ -70,7 +70,7 @@ def everything() -> tuple[Any, ...]:
     return entries(), vars(torch.autograd.Function)["apply"], list(declaration.SYMBOLIC_REWRITERS)
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_a_model_is_equal_and_all_is_as_before(exporter: str, tmp_path: Path) -> None:
     module, before = Many().eval(), everything()
     required = ["aten::hypot", "aten::roll", "aten::sort.stable"]
@@ -84,7 +84,7 @@ def test_a_model_is_equal_and_all_is_as_before(exporter: str, tmp_path: Path) ->
         np.testing.assert_allclose(got, module(images()).numpy(), atol=1e-4)
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_all_is_as_before_after_an_error_in_a_translation(exporter: str, tmp_path: Path) -> None:
     class Rolled(nn.Module):
         def forward(self, images: Tensor) -> Tensor:
@@ -102,7 +102,7 @@ def test_all_is_as_before_after_an_error_in_a_translation(exporter: str, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_all_is_as_before_after_an_error_in_the_model(exporter: str, tmp_path: Path) -> None:
     class Failing(nn.Module):
         def forward(self, images: Tensor) -> Tensor:
@@ -168,7 +168,7 @@ def test_an_opset_that_is_too_low_names_those_that_do(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_an_operator_of_a_domain_of_its_own(exporter: str, tmp_path: Path) -> None:
     with torch.library._scoped_library("zooport_test_export", "FRAGMENT") as library:
         library.define("two_a_plus_b(Tensor a, Tensor b) -> Tensor")

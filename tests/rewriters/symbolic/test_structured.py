@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.symbolic.operator_calls import check_equal, run, target_of, written
 from zoo.errors import ExportError
-
-DYNAMO_SLOWLY = ("torchscript", pytest.param("dynamo", marks=pytest.mark.slow))
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -71,7 +70,7 @@ def test_deform_conv2d(
     check_equal(compute, [x, offset, weight, masked], target_of("torchscript", opset, backend), 1e-4)
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_SLOWLY)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("sampling", [-1, 2])
 def test_ps_roi_align(exporter: str, sampling: int) -> None:
     x = torch.randn(2, 12, 16, 20, generator=generator())
@@ -80,7 +79,7 @@ def test_ps_roi_align(exporter: str, sampling: int) -> None:
     )
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_SLOWLY)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("aligned", [False, True])
 def test_roi_align_needs_no_rewriter(exporter: str, aligned: bool) -> None:
     x = torch.randn(2, 4, 16, 20, generator=generator())
@@ -99,7 +98,7 @@ def test_roi_pool() -> None:
     check_equal(lambda x, r: torchvision.ops.roi_pool(x, r, (3, 4), 0.5), [x, rois()], target_of("dynamo"))
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_SLOWLY)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_stable_sort_of_ties(exporter: str) -> None:
     x = torch.randint(0, 5, (3, 200), generator=generator())
     for values in (x.float(), x, x.double()):
@@ -118,14 +117,14 @@ def test_other_overloads_of_sort_stay_torchs() -> None:
     check_equal(lambda x: torch.sort(x, dim=1)[0], [torch.randn(3, 9)], target_of("torchscript"), ours=False)
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_SLOWLY)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("p", [0.0, 1.0, 2.5, float("inf")])
 def test_cdist(exporter: str, p: float) -> None:
     x, y = torch.randn(2, 7, 5, generator=generator()), torch.randn(1, 9, 5, generator=generator(1))
     check_equal(lambda x, y: torch.cdist(x, y, p=p), [x, y], target_of(exporter))
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_SLOWLY)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_euclidean_cdist(exporter: str) -> None:
     x, y = torch.randn(30, 5, generator=generator()), torch.randn(40, 5, generator=generator(1))
     check_equal(torch.cdist, [x, y], target_of(exporter), 1e-4)
@@ -153,7 +152,7 @@ def test_cdist_of_what_is_no_number(p: float) -> None:
     check_equal(lambda x, y: torch.cdist(x, y, p=p), [x, y], target_of("torchscript"))
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_SLOWLY)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize(
     ("shifts", "dims"), [((2, -3), (2, 3)), ((9,), (2,)), ((-20, 1), (-1, 0)), ((5,), ()), ((700,), ())]
 )
@@ -181,6 +180,7 @@ def test_grid_sample_by_gathering(mode: str, padding: str, align_corners: bool) 
     check_gathered("torchscript", mode, padding, align_corners=align_corners)
 
 
+@pytest.mark.slow
 def test_grid_sample_by_gathering_with_dynamo() -> None:
     check_gathered("dynamo", "bilinear", "reflection", align_corners=False)
 
@@ -216,7 +216,7 @@ def test_bicubic_sampling_has_no_gather_form() -> None:
         check_equal(lambda x, g: F.grid_sample(x, g, "bicubic", align_corners=False), [x, grid], target)
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_SLOWLY)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize(
     ("compute", "shape"),
     [

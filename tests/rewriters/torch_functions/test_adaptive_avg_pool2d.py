@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from rewriters import rewriting
 from rewriters.torch_functions.adaptive_avg_pool2d import pooling_matrix
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import export, fixed_target, run, without_rewriter
 from zoo.errors import ExportError
 from zoo.target import AxisRange, Target
@@ -71,7 +72,7 @@ def test_the_cells_are_torchs(size: int, cells: int) -> None:
         assert matrix[i].count_nonzero() == end - start
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("cells", [CELLS, 5])
 def test_any_size_in_onnxruntime(cells: Any, exporter: str, tmp_path: Path) -> None:
     path, module = tmp_path / "m.onnx", Pooled(cells).eval()

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from rewriters import rewriting
 from rewriters.torch_functions.antialiasing import resize_matrix
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import export, fixed_target, run, without_rewriter
 from zoo.errors import ExportError
 from zoo.target import AxisRange
@@ -85,7 +86,7 @@ def test_to_one_column_torch_itself_is_wrong() -> None:
     assert F.interpolate(column, (4, 1), mode="bilinear", antialias=True).unique().numel() == 1
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("sizes", TARGETS)
 @pytest.mark.parametrize(
     "options",

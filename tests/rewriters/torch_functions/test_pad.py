@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from rewriters import rewriting
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import export, fixed_target, run, without_rewriter
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from zoo.errors import ExportError
@@ -25,7 +26,6 @@ from zoo.tensor_spec import TensorSpec
 NAME = "torch.nn.functional.pad"
 MODES = ("constant", "reflect", "replicate", "circular")
 SIDES = {1: (5,), 2: (6, 5), 3: (3, 6, 5)}
-EXPORTERS = ("torchscript", pytest.param("dynamo", marks=pytest.mark.slow))
 # axes counted from the last one, as torch lists them
 CASES: dict[str, tuple[int, list[int]]] = {
     "1d": (1, [2, 3]),
@@ -84,7 +84,7 @@ def check_numbers(module: Padded, path: Path) -> None:
         np.testing.assert_array_equal(run(path, images)[0], module(images)[0].numpy())
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("mode", MODES)
 def test_torchs_numbers_in_onnxruntime(mode: str, exporter: str, tmp_path: Path) -> None:
     """All cases of a mode in one graph: an export takes its time."""

@@ -18,6 +18,7 @@ from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import GRAPH
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx, rewriting
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import DYNAMIC, outputs, pictures
 from tests.rewriters.small_models import (
     contract,
@@ -124,10 +125,7 @@ def run(path: Path, **inputs: Tensor) -> list[np.ndarray]:
     return found
 
 
-EXPORTERS = ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_one_file_of_a_fixed_size(exporter: str, tmp_path: Path) -> None:
     """For every batch; and pasted for the used slots alone, read from the graph itself."""
     path = tmp_path / "m.onnx"
@@ -145,7 +143,7 @@ def test_one_file_of_a_fixed_size(exporter: str, tmp_path: Path) -> None:
         assert len(rows) == same(found, outputs(asked(), images)).sum() < count * SLOTS
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_one_file_at_every_size(exporter: str, tmp_path: Path) -> None:
     export(asked(), DYNAMIC.with_(exporter=exporter), tmp_path / "m.onnx", image_mask_specs(SLOTS))
     for count, height, width in ((1, 64, 96), (2, 97, 53), (5, 131, 33)):
@@ -153,7 +151,7 @@ def test_one_file_at_every_size(exporter: str, tmp_path: Path) -> None:
         assert same(run(tmp_path / "m.onnx", images=images), outputs(asked(), images)).sum() > 0
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_one_file_with_a_size_for_each_image(exporter: str, tmp_path: Path) -> None:
     path, sizes = tmp_path / "m.onnx", torch.tensor([[64, 96], [50, 70]])
     target = DYNAMIC.with_(exporter=exporter, image_sizes=True)
@@ -167,7 +165,7 @@ def test_one_file_with_a_size_for_each_image(exporter: str, tmp_path: Path) -> N
             assert not masks[:, :, w:].any()
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_a_fixed_batch_with_few_and_no_detections(exporter: str, tmp_path: Path) -> None:
     """With a fixed batch torch knows the number of slots, and must not write it where there are fewer rows."""
     module = asked(small_mask_rcnn(box_score_thresh=0.65))

@@ -139,6 +139,7 @@ def test_needed_without_it_torchscript_does_not_read_the_sizes(tmp_path: Path) -
         export_onnx(Means().eval(), target, tmp_path / "m.onnx", example=inputs, **MEANS)
 
 
+@pytest.mark.slow
 def test_needed_without_it_dynamo_freezes_the_number_of_images(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     with without_rewriter(VALID_REGIONS):

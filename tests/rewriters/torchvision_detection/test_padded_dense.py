@@ -183,6 +183,7 @@ def test_the_record_names_every_rewriter_and_the_batch_axis(exported: tuple[str,
 
 
 # Rule 6. Seen with torch 2.15 and torchvision 0.29. What these models share with Faster R-CNN is tested there.
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["retina_net", "fcos", "ssd"])
 @pytest.mark.parametrize("which", [0, 1])
 def test_without_it_dynamo_refuses_the_model(family: str, which: int, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewriters import ExportRecord, rewriting
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs, pictures, same_findings
 from tests.rewriters.small_models import (
     contract,
@@ -81,7 +82,7 @@ def test_empty_slots_hold_zeros_and_label_minus_one() -> None:
         assert (labels[image, count:] == -1).all()
 
 
-@pytest.fixture(scope="module", params=["torchscript", "dynamo"])
+@pytest.fixture(scope="module", params=DYNAMO_LATER)
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExportRecord]:
     path = tmp_path_factory.mktemp("faster_rcnn") / "model.onnx"
     target = fixed_target(64, 96, exporter=request.param)
@@ -116,6 +117,7 @@ def test_the_record_names_every_rewriter_and_the_batch_axis(exported: tuple[Path
 NEEDED_BY_DYNAMO = tuple(name for name in REWRITERS if not name.endswith("postprocess"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEEDED_BY_DYNAMO)
 def test_without_it_dynamo_refuses_the_model(name: str, tmp_path: Path) -> None:
     with without_rewriter(name), pytest.raises(ExportError, match="dynamo exporter refused the model"):

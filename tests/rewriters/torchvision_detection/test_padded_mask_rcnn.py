@@ -12,6 +12,7 @@ from torch import Tensor
 from torchvision.models.detection.roi_heads import paste_masks_in_image
 
 from rewriters import rewriting
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs, pictures
 from tests.rewriters.small_models import (
     contract,
@@ -69,7 +70,7 @@ def test_the_levels_before_the_masks_are_those_of_a_detector(level: str) -> None
         assert torch.equal(got, want)
 
 
-@pytest.fixture(scope="module", params=["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=DYNAMO_LATER)
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("mask_rcnn") / "model.onnx"
     target = fixed_target(64, 96, exporter=request.param)
@@ -93,7 +94,7 @@ def test_onnxruntime_equals_unpatched_for_every_batch(exported: Path, count: int
     assert masks.std() > 0.1
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_a_fixed_batch_with_many_few_and_no_detections(exporter: str, tmp_path: Path) -> None:
     """With a fixed batch torch knows the number of slots, and must not write it where there are fewer rows."""
     module = contract(small_mask_rcnn(box_score_thresh=0.65))

@@ -15,6 +15,7 @@ from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from rewriters import rewriting
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
 from tests.rewriters.small_yolov5 import CLASSES, SIZE, SLOTS, contract, scenes, small_yolov5
@@ -97,7 +98,7 @@ def test_onnxruntime_equals_unpatched_at_any_size_and_batch(exporter: str, level
         same_outputs(module, level, tmp_path / "m.onnx", scenes(count, height, width, seed=7))
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_a_fixed_size_and_batch(exporter: str, tmp_path: Path) -> None:
     module = contract(small_yolov5(class_agnostic=True))
     target = fixed_target(*SIZE, exporter=exporter, batch=AxisRange.fixed(2))
@@ -132,6 +133,7 @@ def same(
 
 
 # Rule 6, seen with torch 2.15.
+@pytest.mark.slow
 def test_without_it_dynamo_refuses_the_model(tmp_path: Path) -> None:
     with without_rewriter(REWRITER), pytest.raises(ExportError, match="dynamo exporter refused the model"):
         export(contract(small_yolov5()), fixed_target(*SIZE), tmp_path / "m.onnx", detection_specs(SLOTS))

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import cv2
+import pytest
 
 from zoo.training.opencv_threads import one_opencv_thread
 
@@ -28,6 +29,7 @@ with one_opencv_thread():
 """
 
 
+@pytest.mark.slow
 def test_a_forked_worker_can_use_opencv() -> None:
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run([sys.executable, "-c", FORKED], cwd=root, timeout=60, check=False)

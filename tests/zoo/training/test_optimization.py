@@ -47,6 +47,7 @@ def test_the_rate(warmup: int, iterations: int, spans: dict[str, tuple[int, int]
     assert {entry["type"]: (entry["begin"], entry["end"]) for entry in found or ()} == spans
 
 
+@pytest.mark.slow
 def test_the_runner_has_all_of_it(tmp_path: Path) -> None:
     """In a process of its own: a Runner leaves loggers and a default scope behind."""
     config = write_tiny(tmp_path, iterations=5)

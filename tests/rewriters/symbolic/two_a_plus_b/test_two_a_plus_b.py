@@ -16,7 +16,8 @@ from rewriters.ops.graph_builder import GraphBuilder
 from rewriters.symbolic import declaration, kernels
 from rewriters.symbolic.kernels import kernel, reference_evaluator
 from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
-from tests.rewriters.symbolic.operator_calls import EXPORTERS, target_of, written
+from tests.exporters import DYNAMO_LATER
+from tests.rewriters.symbolic.operator_calls import target_of, written
 from zoo.errors import ExportError
 
 NODE = "mydomain::TwoAPlusB"
@@ -77,12 +78,12 @@ def test_function_with_symbolic_under_torchscript(extension: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
 def test_library_operator_with_both_exporters(exporter: str, extension: Any) -> None:
     check_library_operator(exporter, extension.two_a_plus_b, "zooport_test_extension")
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_library_operator_in_python(exporter: str) -> None:
     check_library_operator(exporter, lambda a, b: 2 * a + b, "zooport_test_python")
 
@@ -105,6 +106,7 @@ def check_library_operator(exporter: str, compute: Any, namespace: str) -> None:
         check(model)
 
 
+@pytest.mark.slow
 def test_a_forward_of_torchs_operators_is_followed_by_dynamo() -> None:
     function = function_of(lambda a, b: 2 * a + b)
     with refusing_untraceable_functions():
