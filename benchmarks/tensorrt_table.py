@@ -71,10 +71,10 @@ def _intro() -> str:
     return (
         "Whether tensorrt_rtx builds an engine of each model's graph on a CPU: the shipped configs with their weights, "
         "torchvision's families with random ones, at level final, or decoded where the table says so. A cell gives the "
-        "seconds of the build and the size of the plan. Static: a batch of 1. Dynamic batch: one profile, "
-        f"{opt.min}:{opt.opt}:{opt.max}. Compute capability {', '.join(CAPABILITIES)}. No engine was run here: what it "
-        "computes needs a GPU. The same graphs are held to the unpatched models in ONNX Runtime.\n\n"
-        + machine("torch", "torchvision", "tensorrt_rtx")
+        "seconds of one build, beside other work of the machine, and the size of the plan. Static: a batch of 1. "
+        f"Dynamic batch: one profile, {opt.min}:{opt.opt}:{opt.max}. Compute capability {', '.join(CAPABILITIES)}. No "
+        "engine was run here: what it computes needs a GPU. The same graphs are held to the unpatched models in ONNX "
+        "Runtime.\n\n" + machine("torch", "torchvision", "tensorrt_rtx")
     )
 
 
