@@ -54,8 +54,8 @@ class Comparison:
         waiting = list(_bounded(self.plan, run.sizes, self.memory))
         total = len(waiting)
         while waiting:
-            done = self._chunk(waiting[: self._fitting(waiting)])
-            del waiting[:done]
+            done, left = self._chunk(waiting[: self._fitting(waiting)])
+            waiting[:done] = left
             progress("compare modules", total - len(waiting), total)
         self.pairs = [self._named(pair) for pair in sorted(self.pairs, key=lambda pair: self.flow.order(pair.tensor))]
         return run
@@ -69,8 +69,12 @@ class Comparison:
                 return count
         return len(groups)
 
-    def _chunk(self, groups: Sequence[Group]) -> int:
-        """Compare the groups up to one from which on PyTorch's tensors must go in; how many were done."""
+    def _chunk(self, groups: Sequence[Group]) -> tuple[int, list[Group]]:
+        """Compare the groups up to one from which on PyTorch's tensors must go in.
+
+        How many were done, and what is left of the last one: tensors that are made of what goes in now, as masks are
+        of labels that come in another order.
+        """
         run = run_eager(self.module, self.given, {number for group in groups for number in group.numbers})
         try:
             found = self._tensors([name for group in groups for name in group.tensors])
@@ -80,16 +84,23 @@ class Comparison:
             self.pairs.extend(
                 Pair("", (), groups[0].role, name, UNKNOWN, note=str(error)) for name in groups[0].tensors
             )
-            return 1
+            return 1, []
         for done, group in enumerate(groups, 1):
-            before = len(self.forced)
+            before = set(self.forced)
             expected = [run.kept.pop(number) for number in group.numbers]
             arrays = [found.pop(name) for name in group.tensors]
-            for match in matches(expected, arrays, self.threshold):
-                self._add(group, match, arrays[match.place])
-            if len(self.forced) > before:
-                return done
-        return len(groups)
+            left = []
+            for match in sorted(
+                matches(expected, arrays, self.threshold), key=lambda match: self.flow.order(group.tensors[match.place])
+            ):
+                forced, tensor = self.forced.keys() - before, group.tensors[match.place]
+                if match.number is not None and forced.intersection(self.flow.sources([tensor], forced)):
+                    left.append(Group(group.role, (group.numbers[match.number],), (tensor,)))
+                else:
+                    self._add(group, match, arrays[match.place])
+            if self.forced.keys() != before:
+                return done, left
+        return len(groups), []
 
     def _tensors(self, names: Sequence[str]) -> dict[str, Array]:
         """Of the graph, run from the forced tensors on where there are some."""

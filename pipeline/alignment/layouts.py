@@ -69,7 +69,8 @@ def _as_rows(expected: Array, found: Array) -> Layout | None:
 
 
 def laid_back(expected: Array, like: Array) -> Array:
-    """PyTorch's rows in the layout of the graph's, which `layout` has taken for rows; empty slots hold zeros.
+    """PyTorch's rows in the layout of the graph's, which `layout` has taken for rows; empty slots are the contract's:
+    zeros, and label -1.
 
     Behind a batch axis the number of slots stays. Raises ValueError where there are more rows than slots.
     """
@@ -77,7 +78,8 @@ def laid_back(expected: Array, like: Array) -> Array:
     slots = like.shape[1] if batched else max(len(expected), len(like))
     if len(expected) > slots:
         raise ValueError(f"{len(expected)} rows, {slots} slots")
-    rows = np.zeros((slots, *like.shape[1 + batched :]), like.dtype)
+    labels = expected.ndim == 1 and np.issubdtype(like.dtype, np.integer)
+    rows = np.full((slots, *like.shape[1 + batched :]), -1 if labels else 0, like.dtype)
     if expected.ndim == 1:
         rows[: len(expected)] = expected
     else:  # RoIs have the index of their image before them

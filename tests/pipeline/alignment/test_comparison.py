@@ -73,6 +73,11 @@ def test_rows_go_into_slots_and_back(count: int, shape: tuple[int, ...]) -> None
     assert not fit.array.reshape(-1, 4)[count:].any()
 
 
+def test_labels_leave_their_empty_slots_empty() -> None:
+    assert laid_back(np.array([3, 1]), np.zeros((1, 4), np.int64)).tolist() == [[3, 1, -1, -1]]
+    assert laid_back(np.array([0.5, 0.25], np.float32), np.ones((1, 3), np.float32)).tolist() == [[0.5, 0.25, 0]]
+
+
 def test_rois_behind_the_index_of_their_image() -> None:
     boxes = CHANCE.random((3, 4), np.float32)
     fit = layout(boxes, np.concatenate([np.zeros((3, 1), np.float32), boxes], axis=1))
