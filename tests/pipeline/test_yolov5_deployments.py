@@ -65,6 +65,7 @@ def test_evaluation_is_within_a_tenth_of_a_point(tmp_path: Path) -> None:
 
 
 class TestPluginLevel:
+    @pytest.mark.slow
     def test_the_decode_node_matches_the_models_detections_on_16_pictures(self, tmp_path: Path) -> None:
         deployed = made(tmp_path, images=16, level="plugin", exporter="torchscript", batch=AxisRange.fixed(1))
         manifest = deployed.deployment.manifest
@@ -90,6 +91,7 @@ class TestPluginLevel:
         outputs = {spec.name: spec.shape for spec in deployed.deployment.manifest.outputs}
         assert outputs["boxes"] == ("batch", 100, 4)
 
+    @pytest.mark.slow
     def test_its_standard_form_is_of_level_final_and_runs(self, tmp_path: Path) -> None:
         section = {"plugin": {"name": "efficient_nms_plugin", "form": "onnx"}}
         deployed = made(tmp_path, section=section, level="plugin", exporter="torchscript")

@@ -33,7 +33,7 @@ def run(tool: str, blocked: str, *arguments: str) -> subprocess.CompletedProcess
             for library in ("rich", "torch", "mmengine", "jinja2", "scipy")
         ),
         ("train", "torch", "export", [CONFIG]),
-        ("evaluate", "pycocotools", "evaluate", [CONFIG]),
+        pytest.param("evaluate", "pycocotools", "evaluate", [CONFIG], marks=pytest.mark.slow),
         ("evaluate", "torch", "export", [CONFIG]),
         ("regression", "yaml", "evaluate", [MATRIX]),
         ("regression", "jinja2", "export", [MATRIX]),
@@ -49,7 +49,7 @@ def test_a_missing_library_is_named_with_what_installs_it(
 
 
 @pytest.mark.parametrize(
-    "tool", ["deploy", "evaluate", "train", "make_digits", "regression", "update_zoo", "check_export"]
+    "tool", ["deploy", "evaluate", "train", "make_digits", "regression", "update_zoo", "check_export", "what_if"]
 )
 def test_help_and_wrong_flags_load_no_library(tool: str) -> None:
     done = run(tool, HEAVY, "--help")
@@ -65,7 +65,11 @@ def test_help_and_wrong_flags_load_no_library(tool: str) -> None:
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no /sys on this system")
 @pytest.mark.parametrize(
     ("tool", "flag", "arguments"),
-    [("train", "--work-dir", [CONFIG]), ("regression", "--work-dir", [MATRIX]), ("make_digits", "--out", ["val"])],
+    [
+        pytest.param("train", "--work-dir", [CONFIG], marks=pytest.mark.slow),
+        ("regression", "--work-dir", [MATRIX]),
+        ("make_digits", "--out", ["val"]),
+    ],
 )
 def test_an_unwritable_folder_is_the_users(tool: str, flag: str, arguments: list[str]) -> None:
     done = run(tool, "none", *arguments, flag, "/sys/zooport")

@@ -118,6 +118,7 @@ def test_the_manifest_and_the_metadata_of_the_file(deploy: Deploy, tiny: Tiny) -
     assert json.loads(metadata["zooport.preprocess"])["resize"] == "letterbox"
 
 
+@pytest.mark.slow
 def test_the_same_bytes_in_another_process_and_place(deploy: Deploy, tiny: Tiny) -> None:
     deploy(tiny.with_images())
     elsewhere = tiny.folder / "elsewhere"

@@ -7,6 +7,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import pytest
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -106,6 +107,7 @@ def test_masks_from_config_to_figures(deploy: Tool, evaluate: Tool, tmp_path: Pa
     evaluated(config, evaluate, "coco/mask_AP")
 
 
+@pytest.mark.slow
 def test_keypoints_from_config_to_figures(deploy: Tool, evaluate: Tool, tmp_path: Path) -> None:
     config = write(tmp_path, KEYPOINTS, small_keypoint_rcnn().state_dict())
     figures = [("graph", "keypoints"), ("graph", "keypoint values"), ("pipeline", "keypoint values, end to end")]

@@ -63,6 +63,7 @@ def test_both_forms_are_deployed_and_agree(slide: Tiny, deploy: Tool, exporter: 
         assert [result.label_map.shape for result in one([image, image, image])] == [image.shape[:2]] * 3
 
 
+@pytest.mark.slow
 def test_logits_of_both_forms(slide: Tiny, deploy: Tool) -> None:
     for more in ([], ["--slide", "host"]):
         assert deploy(slide.with_images("--output-level", "decoded", *more)).code == 0
@@ -94,6 +95,7 @@ def test_a_picture_of_any_size_with_progress(slide: Tiny, deploy: Tool, predict:
     )
 
 
+@pytest.mark.slow
 def test_evaluated_and_deployed_again_only_where_the_form_changes(slide: Tiny, voc: Tiny, evaluate: Tool) -> None:
     assert slide.folder == voc.folder
     text = voc.config.read_text(encoding="utf-8") + MODEL + 'export["slide"] = "host"\n'
@@ -139,7 +141,7 @@ def test_a_model_without_windows_is_refused(tiny: Tiny, deploy: Tool, more: list
     assert f"{' '.join(more).removeprefix('--').replace('-', '_')}: TinySegmentor has no sliding windows" in run.err
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("batch", [1, 2])
 def test_a_fixed_batch_of_pictures(slide: Tiny, deploy: Tool, exporter: str, batch: int) -> None:
     """The windows' own batch is another matter; pictures that do not fill a batch run, too."""

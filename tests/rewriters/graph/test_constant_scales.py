@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from rewriters.graph.constant_scales import constant_scales
 from rewriters.graph.drop_unused import drop_unused
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor
 from zoo.tensor_spec import TensorSpec
 
@@ -66,7 +67,7 @@ def test_other_factors_stay_as_they_are() -> None:
     assert model == resizing((20, 30), "linear")
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_an_exported_segmentor_computes_no_sizes(exporter: str, tmp_path: Path) -> None:
     """Needed: seen with ONNX Runtime 1.31, where a Resize by computed sizes leaves the fast layout."""
     model = small_segmentor("whole")

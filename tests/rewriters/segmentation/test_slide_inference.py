@@ -206,6 +206,7 @@ def test_onnxruntime_equals_the_unpatched_method(exporter: str, accumulate: str,
         np.testing.assert_allclose(run(path, images)[0], expected, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @given(**SPACE)
 def test_onnxruntime_equals_it_over_the_shape_space(
@@ -266,6 +267,7 @@ def test_windows_whose_pools_do_not_divide(exporter: str, architecture: str, siz
 DYNAMIC = fixed_target(50, 70).with_(height=AxisRange(32, 50, 200), width=AxisRange(32, 70, 200))
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     height=st.integers(32, 90),
@@ -340,6 +342,7 @@ def test_an_unknown_form_is_refused() -> None:
         small_segmentor()(torch.rand(1, 3, 50, 70))
 
 
+@pytest.mark.slow
 def test_needed_without_it_a_dynamic_size_is_frozen_without_an_error(tmp_path: Path) -> None:
     """Rule 6. Seen with torch 2.15, torchscript: the file declares a dynamic width and always gives the traced one."""
     target = fixed_target(50, 70, exporter="torchscript").with_(width=AxisRange(64, 70, 128))

@@ -7,6 +7,7 @@ import onnx
 import pytest
 import torch
 
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
@@ -28,7 +29,7 @@ def test_static_sizes_are_constants_of_the_graph(tmp_path: Path) -> None:
     assert shape_nodes(tmp_path / "plain.onnx") > shape_nodes(tmp_path / "ours.onnx")
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_dynamic_sizes_stay_dynamic(exporter: str, tmp_path: Path) -> None:
     model = small_segmentor("whole")
     path = tmp_path / "model.onnx"

@@ -143,6 +143,7 @@ def test_one_file_of_a_fixed_size(exporter: str, tmp_path: Path) -> None:
         assert len(rows) == same(found, outputs(asked(), images)).sum() < count * SLOTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_one_file_at_every_size(exporter: str, tmp_path: Path) -> None:
     export(asked(), DYNAMIC.with_(exporter=exporter), tmp_path / "m.onnx", image_mask_specs(SLOTS))

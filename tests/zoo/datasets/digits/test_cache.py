@@ -139,6 +139,7 @@ def test_half_a_split_in_its_place_is_made_again(cache: Path) -> None:
     assert len(list((folder / "images").iterdir())) == COUNT
 
 
+@pytest.mark.slow
 def test_two_at_once_make_one(cache: Path) -> None:
     with maker(pause=0.5) as first, maker() as second:
         outs = [process.communicate(timeout=300)[0].splitlines() for process in (first, second)]
