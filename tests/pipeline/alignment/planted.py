@@ -104,12 +104,14 @@ def nodes_of(model: onnx.ModelProto, module: str, op_type: str) -> list[onnx.Nod
 
 
 def perturb(model: onnx.ModelProto, module: str, op_type: str = "Conv", part: float = 0.01) -> None:
-    """The weights of a layer, by a part of each."""
-    (name,) = {node.input[1] for node in nodes_of(model, module, op_type)}
-    (tensor,) = (tensor for tensor in model.graph.initializer if tensor.name == name)
-    array = numpy_helper.to_array(tensor)
-    noise = np.random.default_rng(0).standard_normal(array.shape)
-    tensor.CopyFrom(numpy_helper.from_array((array * (1 + part * noise)).astype(array.dtype), name))
+    """The stored weights of a layer, by a part of each; torchscript has a copy for each place that calls the layer."""
+    names = {node.input[1] for node in nodes_of(model, module, op_type)}
+    found = [tensor for tensor in model.graph.initializer if tensor.name in names]
+    assert found, f"{module} has no stored weights"
+    for tensor in found:
+        array = numpy_helper.to_array(tensor)
+        noise = np.random.default_rng(0).standard_normal(array.shape)
+        tensor.CopyFrom(numpy_helper.from_array((array * (1 + part * noise)).astype(array.dtype), tensor.name))
 
 
 def set_attribute(model: onnx.ModelProto, module: str, op_type: str, **values: Any) -> None:
