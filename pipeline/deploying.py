@@ -51,7 +51,6 @@ from pipeline.steps import (
 )
 from rewriters import ExportRecord
 from zoo.build import build_model
-from zoo.contract import Contract, contract_module
 from zoo.structures import Result
 from zoo.target import ENGINE_BACKENDS, Target
 
@@ -140,7 +139,7 @@ def make_deployment(
             if job.target.backend in ENGINE_BACKENDS:
                 progress(ENGINE)
             engine = engine_step(job.target, folder, model, export.precision, windows)
-            arrays = _contract(job, model).default_arrays() | dict(reference.graph[0].given.arrays)
+            arrays = job.contract(model).default_arrays() | dict(reference.graph[0].given.arrays)
             computed = computed_dtypes(job.target, folder, engine and engine.record, arrays)
             described = manifest(job, model, export, folder, windows, computed)
             described.write(folder)
@@ -177,10 +176,6 @@ def make_deployment(
             write_report(folder, data)
             progress(PUBLISH)
         return Deployed(open_deployment(job.place).deployment, job.place, record, export, findings, engine)
-
-
-def _contract(job: Job, model: nn.Module) -> Contract:
-    return contract_module(model, job.task, job.target.level, job.forward, job.target.layout)
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from pipeline.plugin_level import plugin_level
 from pipeline.thresholds import default_thresholds
 from rewriters import ExportRecord
 from rewriters.precision.report import DTYPES
-from zoo.contract import contract_module
 from zoo.manifest import ENGINE_FILE, ONNX_FILE, RECORD_FILE, Manifest, file_record
 from zoo.preprocess import Preprocess
 from zoo.target import ENGINE_BACKENDS, Target
@@ -167,5 +166,5 @@ def _mostly(precision: str, stored: Mapping[str, int], computed: Mapping[str, in
 def _defaults(job: Job, model: nn.Module) -> dict[str, float]:
     """Of the inputs that may be left out."""
     target = job.target
-    contract = contract_module(model, job.task, target.level, job.forward, target.layout)
+    contract = job.contract(model)
     return {**contract.defaults, **default_thresholds(model, target)}

@@ -48,7 +48,7 @@ def export_step(
     target, path = job.target, folder / ONNX_FILE
     if target.level == "plugin":
         return _plugin_export(job, model, reference, path)
-    contract = contract_module(model, job.task, target.level, job.forward, target.layout)
+    contract = job.contract(model)
 
     def calibrated() -> Calibration:
         progress(PRECISION)

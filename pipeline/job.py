@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
+from torch import nn
 
 from backends import available
 from backends.tensorrt.build_check import check_buildable
@@ -22,6 +23,7 @@ from pipeline.place import deployment_place
 from pipeline.plugin_level import check_plugin
 from rewriters.graph_rewriters import check_steps
 from zoo.config import config_target, load_config
+from zoo.contract import Contract, contract_module
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.preprocess import Preprocess
 from zoo.target import ENGINE_BACKENDS, AxisRange, Target
@@ -54,6 +56,11 @@ class Job:
     def forward(self) -> dict[str, Any]:
         """Keyword arguments of the model's forward."""
         return dict(self.config.get("export", {}).get("forward", {}))
+
+    def contract(self, model: nn.Module) -> Contract:
+        """The model with the outputs that the target asks for. Raises InputError, see contract_module."""
+        target = self.target
+        return contract_module(model, self.task, target.level, self.forward, target.layout)
 
 
 def plan_job(

@@ -57,6 +57,17 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-v", "--verbose", action="store_true", help="show log, library warnings and tracebacks")
         self.add_argument("--json", type=Path, metavar="FILE", help="write what is printed to FILE as data")
 
+    def add_calibration_image(self) -> None:
+        """The flag of those that make fp16 or int8."""
+        self.add_argument(
+            "--calibration-image",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="F",
+            help="pictures, or folders of them, in place of the config's calibration_dataset",
+        )
+
     def parse_args(  # type: ignore[override]  # one of its two overloads is enough here
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
@@ -71,6 +82,14 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line on stderr."""
         self.exit(USER_ERROR, f"error: {message}; see {self.prog} --help\n")
+
+
+def check_counts(options: argparse.Namespace, *names: str) -> None:
+    """Raises InputError for a flag of these that is given, and below 1."""
+    for name in names:
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise InputError(f"--{name} {value}: expected 1 or more")
 
 
 def run_tool(

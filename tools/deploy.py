@@ -47,14 +47,7 @@ def parser() -> Parser:
         help="PyTorch modules that stay in fp32, * and ? allowed; default: the config's",
     )
     flags.add_argument("--half-io", action="store_true", default=None, help="fp16 inputs and outputs, too")
-    flags.add_argument(
-        "--calibration-image",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="F",
-        help="pictures, or folders of them, in place of the config's calibration_dataset",
-    )
+    flags.add_calibration_image()
     flags.add_argument("--calibration-images", type=int, metavar="N", help="pictures that ranges are measured on")
     flags.add_argument("--calibration-method", metavar="M", help="of int8: minmax (default), entropy or percentile")
     flags.add_argument(

@@ -6,10 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from command_line import Parser, run_tool
+from command_line import Parser, check_counts, run_tool
 from terminal import open_console, show_counts
-
-from zoo.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,14 +35,7 @@ def parser() -> Parser:
     flags.add_argument("--precision", choices=PRECISIONS, default="int8", metavar="P", help="int8 (default) or fp16")
     flags.add_argument("--images", type=int, default=8, metavar="N", help="calibration pictures (default: 8)")
     flags.add_argument("--depth", type=int, default=2, metavar="N", help="names of a module's path (default: 2)")
-    flags.add_argument(
-        "--calibration-image",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="F",
-        help="pictures, or folders of them, in place of the config's calibration_dataset",
-    )
+    flags.add_calibration_image()
     flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
     flags.add_shared()
     return flags
@@ -52,9 +43,7 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Measure, print, and give the same as data."""
-    for name in ("images", "depth"):
-        if getattr(options, name) < 1:
-            raise InputError(f"--{name} {getattr(options, name)}: expected 1 or more")
+    check_counts(options, "images", "depth")
     console = open_console()
     with show_counts(console, "graphs") as (step, count):
         step(LOAD)

@@ -7,7 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from command_line import Parser, run_tool
+from command_line import Parser, check_counts, run_tool
 from terminal import open_console, show_counts
 
 from zoo.errors import InputError
@@ -61,14 +61,7 @@ def parser() -> Parser:
     flags.add_argument(
         "--image", nargs="+", action="extend", default=[], metavar="F", help="pictures for --judge matched"
     )
-    flags.add_argument(
-        "--calibration-image",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="F",
-        help="pictures, or folders of them, in place of the config's calibration_dataset",
-    )
+    flags.add_calibration_image()
     flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
     flags.add_shared()
     return flags
@@ -76,10 +69,7 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Try, print, and give the same as data."""
-    for name in ("limit", "depth"):
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise InputError(f"--{name} {value}: expected 1 or more")
+    check_counts(options, "limit", "depth")
     if options.tolerance is not None and not options.tolerance > 0:
         raise InputError(f"--tolerance {options.tolerance:g}: expected more than 0")
     if options.keep_fp32 and options.depth is not None:

@@ -27,7 +27,7 @@ from pipeline.size_divisor import checked_divisor
 from pipeline.steps import BUILD, CHECK, EXPORT, Progress
 from zoo.build import build_model
 from zoo.config import load_config
-from zoo.contract import Contract, contract_module
+from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE, Manifest
@@ -106,7 +106,7 @@ def subject_of(job: Job, built: nn.Module, model: onnx.ModelProto, windows: Wind
 def _module(job: Job, built: nn.Module, windows: Windows | None) -> Contract:
     if windows is not None:
         return WindowModel(built, {})
-    return contract_module(built, job.task, job.target.level, job.forward, job.target.layout)
+    return job.contract(built)
 
 
 def _cases(job: Job, module: Contract, windows: Windows | None) -> list[GraphInput]:

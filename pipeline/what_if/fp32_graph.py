@@ -18,7 +18,6 @@ from pipeline.job import Job, plan_job
 from pipeline.parity.missed import ParityMissedError
 from pipeline.precision.calibration import check_calibration, feeds
 from zoo.build import build_model
-from zoo.contract import contract_module
 from zoo.errors import GateError
 from zoo.manifest import ONNX_FILE
 from zoo.precision_options import PrecisionOptions
@@ -63,8 +62,7 @@ def fp32_graph(
         check_calibration(job, count)
         step("build the PyTorch model")
         model = build_model(config, checkpoint)
-        defaults = contract_module(model, job.task, job.target.level, job.forward, job.target.layout).defaults
-        given = feeds(job, count, pictures=calibration, defaults=defaults)
+        given = feeds(job, count, pictures=calibration, defaults=job.contract(model).defaults)
         step("deploy in fp32")
         try:
             deployed = make_deployment(config, job.target, images, checkpoint=checkpoint, work_dir=folder)

@@ -58,11 +58,10 @@ def open_judge(
 
     "metric": the config's, on the first `limit` images of its gate split, or of its data set; the tolerance is then the
     precision's gate where none is given. "matched": PyTorch's results, on the files of `given`, else on the first
-    `limit` images of the data; there is no gate for that. Raises InputError as check_judge does, where PyTorch itself
-    has nothing to lose, and for a file that is no image.
+    `limit` images of the data; there is no gate for that. The arguments are ones that check_judge takes. Raises
+    InputError where PyTorch itself has nothing to lose, and for a file that is no image.
     """
     job, model = graph.job, graph.model
-    check_judge(kind, job.config, given, tolerance)
     if kind == "metric":
         with metric_judge(job, model, progress, limit=limit) as (metric, reference, value):
             if not (isfinite(reference) and reference > 0):
