@@ -82,5 +82,5 @@ def best_slots(boxes: Tensor, scores: Tensor, labels: Tensor, slots: int) -> dic
     return {
         "boxes": emptied(gather_rows(boxes, index), used),
         "scores": best * used,
-        "labels": torch.where(used, labels.gather(1, index), torch.full_like(index, -1)),
+        "labels": torch.where(used, labels.gather(1, index), -1),
     }

@@ -11,7 +11,7 @@ EMPTY_SCORE = -1.0  # below every probability; marks a slot that holds nothing
 
 def without(scores: Tensor, valid: Tensor) -> Tensor:
     """`scores` with EMPTY_SCORE wherever `valid` (same shape) is false."""
-    return torch.where(valid, scores, torch.full_like(scores, EMPTY_SCORE))
+    return torch.where(valid, scores, EMPTY_SCORE)
 
 
 def at_least(boxes: Tensor, min_size: float) -> Tensor:
@@ -26,7 +26,7 @@ def gather_rows(rows: Tensor, index: Tensor) -> Tensor:
 
 def emptied(rows: Tensor, used: Tensor) -> Tensor:
     """rows [N, K, D] where `used` [N, K], zeros elsewhere, also where a row is not finite."""
-    return torch.where(used.unsqueeze(-1), rows, torch.zeros_like(rows))
+    return torch.where(used.unsqueeze(-1), rows, 0.0)
 
 
 def top_rows(ranks: Tensor, limit: int, *, fixed: bool) -> tuple[Tensor, Tensor]:
@@ -39,4 +39,4 @@ def top_rows(ranks: Tensor, limit: int, *, fixed: bool) -> tuple[Tensor, Tensor]
         best, index = ranks.topk(min(limit, *as_ints(ranks.shape[1:])), dim=1)
         return best, index
     best, index = F.pad(ranks, (0, limit), value=-torch.inf).topk(limit, dim=1)
-    return best, torch.where(best == -torch.inf, torch.zeros_like(index), index)
+    return best, torch.where(best == -torch.inf, 0, index)

@@ -50,5 +50,5 @@ def postprocess_detections_padded(
     boxes = boxes.reshape(-1, (classes - 1) * slots, 4)
     best, index = scores.topk(min(self.detections_per_img, (classes - 1) * slots), dim=1)
     used = best >= 0
-    labels = torch.where(used, index // slots + 1, torch.full_like(index, -1))
+    labels = torch.where(used, index // slots + 1, -1)
     return [emptied(gather_rows(boxes, index), used)], [best * used], [labels]

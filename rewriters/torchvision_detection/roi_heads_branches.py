@@ -78,5 +78,5 @@ def _keypoints(
     rois = used_rows(with_image_index(boxes), run)
     maps = heads.keypoint_predictor(heads.keypoint_head(heads.keypoint_roi_pool(features, [rois], image_shapes)))
     slots: Tensor = to_slots(heatmap_keypoints(maps, rois[:, 1:]), run)
-    found = torch.where(used[:, None, None], slots, torch.zeros_like(slots))
+    found = torch.where(used[:, None, None], slots, 0.0)
     return found.reshape(-1, labels.shape[1], *found.shape[1:])

@@ -25,7 +25,7 @@ class SizedBatch(NamedTuple):
         ends = self.image_sizes[:, :, None, None]
         rows = torch.arange(self.tensors.shape[2])[:, None] < ends[:, :1]
         columns = torch.arange(self.tensors.shape[3]) < ends[:, 1:]
-        return torch.where(rows & columns, self.tensors, torch.zeros_like(self.tensors))
+        return torch.where(rows & columns, self.tensors, 0.0)
 
 
 @rewrites(

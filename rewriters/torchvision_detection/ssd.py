@@ -65,9 +65,10 @@ def postprocess_detections_padded(
     top = min(self.topk_candidates, count)
     decoded = self.box_coder.decode_single(codes.reshape(-1, 4), anchors.expand_as(codes).reshape(-1, 4))
     decoded = clip_boxes_to_image(decoded, image_size).reshape(-1, count, 4)
-    scores, index = logits.softmax(dim=-1)[..., 1:].transpose(1, 2).topk(top, dim=2)
+    scores = logits.softmax(dim=-1)[..., 1:].transpose(1, 2)
+    scores, index = without(scores, scores > self.score_thresh).topk(top, dim=2)
     boxes = gather_rows(decoded, index.flatten(1))
-    scores = without(scores, scores > self.score_thresh).reshape(-1, top)
+    scores = scores.reshape(-1, top)
     scores = without(scores, nms_keep(boxes.reshape(-1, top, 4), scores, self.nms_thresh))
     scores = scores.reshape(-1, (classes - 1) * top)
     labels = torch.from_numpy(np.repeat(np.arange(1, classes), top)).to(scores.device)  # numpy: a constant

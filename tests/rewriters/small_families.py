@@ -1,10 +1,12 @@
 """A small model of every family of torchvision's detectors, and its comparison by the project's own gates."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
@@ -86,3 +88,23 @@ def same_findings(
     assert not findings.failures
     assert len(findings.borderline) <= max(1, 0.02 * want["num_dets"].sum())
     return int(want["num_dets"].sum())
+
+
+@contextmanager
+def lowest_index_first() -> Iterator[None]:
+    """torch's top-k and sort with the rule that graphs have for equal values; torch itself has none."""
+    own_topk, own_sort = torch.Tensor.topk, torch.Tensor.sort
+
+    def topk(self: Tensor, k: int, dim: int = -1, **_: Any) -> Any:
+        values, index = own_sort(self, stable=True, descending=True, dim=dim)
+        return values.narrow(dim, 0, k), index.narrow(dim, 0, k)
+
+    def sort(self: Tensor, dim: int = -1, descending: bool = False, **_: Any) -> Any:
+        return own_sort(self, stable=True, dim=dim, descending=descending)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.Tensor, "topk", topk)
+        patch.setattr(torch, "topk", topk)
+        patch.setattr(torch.Tensor, "sort", sort)
+        yield
+    assert torch.Tensor.topk is own_topk

@@ -1,7 +1,5 @@
 """What nobody trains on: empty, uniform and crowded pictures, equal scores, NaN. In ONNX Runtime against unpatched."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs, slot_problems
 from tests.rewriters.small_dense_models import SMALL, dense_contract, small_detector
+from tests.rewriters.small_families import lowest_index_first
 from tests.rewriters.small_models import (
     contract,
     detection_specs,
@@ -82,26 +81,6 @@ def alike(model: Any) -> None:
             nn.init.zeros_(layer.bias)
     decider = getattr(model, "roi_heads", model)
     decider.score_thresh = 0.1  # below what a quarter of the classes get each
-
-
-@contextmanager
-def lowest_index_first() -> Iterator[None]:
-    """torch's top-k and sort with the rule that graphs have for equal values; torch itself has none."""
-    own_topk, own_sort = torch.Tensor.topk, torch.Tensor.sort
-
-    def topk(self: Tensor, k: int, dim: int = -1, **_: Any) -> Any:
-        values, index = own_sort(self, stable=True, descending=True, dim=dim)
-        return values.narrow(dim, 0, k), index.narrow(dim, 0, k)
-
-    def sort(self: Tensor, dim: int = -1, descending: bool = False, **_: Any) -> Any:
-        return own_sort(self, stable=True, dim=dim, descending=descending)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch.Tensor, "topk", topk)
-        patch.setattr(torch, "topk", topk)
-        patch.setattr(torch.Tensor, "sort", sort)
-        yield
-    assert torch.Tensor.topk is own_topk
 
 
 @pytest.fixture(scope="module", params=FAMILIES)

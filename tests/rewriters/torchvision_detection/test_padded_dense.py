@@ -14,7 +14,7 @@ from torchvision.models.detection.ssd import SSD
 
 from rewriters import ExportRecord, rewriting
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
-from tests.rewriters.small_families import outputs, pictures, same_findings
+from tests.rewriters.small_families import lowest_index_first, outputs, pictures, same_findings
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
 from zoo.errors import ExportError
 
@@ -42,9 +42,10 @@ def test_padded_equals_unpatched_for_any_size(family: str, height: int, width: i
     """Sizes that need a resize, that need padding, and neither."""
     module = dense_contract(small_detector(family))
     images = pictures(count, height, width, seed)
-    expected = outputs(module, images)
-    with rewriting(fixed_target(height, width), eager=True):
-        padded = outputs(module, images)
+    with lowest_index_first():  # or two equal scores at the cut of the candidates may change places
+        expected = outputs(module, images)
+        with rewriting(fixed_target(height, width), eager=True):
+            padded = outputs(module, images)
     # the batch is resized as one tensor: the same arithmetic up to the last bit of float32
     same_findings(family, module.model, expected, [tensor.numpy() for tensor in padded], boxes=1e-3, scores=1e-5)
 
