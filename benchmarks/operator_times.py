@@ -25,7 +25,14 @@ from sessions import PlainDetector, plain_export
 from torchvision_models import ARCHITECTURES, calibrated, pictures
 from torchvision_zoo import SIZES, export_ours
 
-DEFAULT = ("fasterrcnn_resnet50_fpn", "fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn", "ssd300_vgg16")
+DEFAULT = (
+    "fasterrcnn_resnet50_fpn",
+    "fasterrcnn_resnet50_fpn_v2",
+    "fasterrcnn_mobilenet_v3_large_320_fpn",
+    "maskrcnn_resnet50_fpn",
+    "ssd300_vgg16",
+    "ssdlite320_mobilenet_v3_large",
+)
 SHARED = ("Conv", "FusedConv", "Gemm", "FusedGemm", "MatMul", "FusedMatMul", "ConvTranspose", "RoiAlign", "MaxPool")
 THREADS = 2
 WARM_UP, RUNS = 3, 10

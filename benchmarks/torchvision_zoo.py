@@ -50,7 +50,8 @@ from zoo.target import AxisRange, Target
 SIZES = {"320": (256, 320), "800": (608, 800)}
 BATCHES = (1, 4)
 THREADS = (1, 2)
-ROUNDS = {("320", 1): 7, ("320", 4): 3, ("800", 1): 3, ("800", 4): 2}
+ROUNDS = (2, 11)  # at least and at most
+ENOUGH = 20  # seconds, in which as many are made as fit
 EXPORTERS = ("torchscript", "dynamo")  # the last one's file is timed
 EXPORTS_AT = "320"
 PACKAGES = ("torch", "torchvision", "onnxruntime")
@@ -101,9 +102,9 @@ def main() -> int:
     if args.page:
         intro = (
             "torchvision's complete detectors with calibrated random weights, at level final with a dynamic batch, on "
-            f"shipped pictures. Exports are those of {EXPORTS_AT} px. Latency: medians of two to eleven interleaved "
-            "rounds; ours is the dynamo export in ONNX Runtime, plain is torch.onnx.export(dynamo=False) of the "
-            "unpatched model in ONNX Runtime.\n\n" + "\n\n".join(_stamps(cells))
+            f"shipped pictures. Exports are those of {EXPORTS_AT} px. Latency: medians of {ROUNDS[0]} to {ROUNDS[1]} "
+            "interleaved rounds; ours is the dynamo export in ONNX Runtime, plain is torch.onnx.export(dynamo=False) of "
+            "the unpatched model in ONNX Runtime.\n\n" + "\n\n".join(_stamps(cells))
         )
         picture = args.page.with_suffix(".png")
         _plot(cells, picture)
@@ -167,7 +168,9 @@ def _latency(module: Any, ours: bytes, plain: bytes, size: str, batch: int) -> d
             "compile": compiled,
         }
         # once before the first round, where torch compiles; short runs are warmed up in each round
-        seconds = interleaved(runs, ROUNDS[size, batch], warm_up=1 if threads == max(THREADS) else 0)
+        first = interleaved(runs, 1, warm_up=1 if threads == max(THREADS) else 0)
+        rounds = int(ENOUGH / sum(seconds for (seconds,) in first.values()))
+        seconds = interleaved(runs, min(max(rounds, ROUNDS[0]), ROUNDS[1]), warm_up=0)
         found[str(threads)] = {
             "ms": {name: 1e3 * statistics.median(values) for name, values in seconds.items()},
             "of": {name: ratio(seconds, "ours", name) for name in runs if name != "ours"},
