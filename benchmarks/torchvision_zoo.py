@@ -96,16 +96,19 @@ def main() -> int:
             cells[key] = _in_a_process(key) | {STAMP: f"{machine(*PACKAGES)}; sources {made_of()}"}
             keep(cells, args.state)
             print(f"{key}: {cells[key].get('failed', 'done')}, {time.perf_counter() - begin:.0f} s", flush=True)
-    cells = {key: cells[key] for size in SIZES for name in ARCHITECTURES if (key := f"{name} {size}") in cells}
+    every = [f"{architecture} {size}" for size in SIZES for architecture in ARCHITECTURES]
+    cells = {key: cells[key] for key in every if key in cells}
     exports, latencies, held = _exports(cells), *_latencies(cells)
     print(f"{exports}\n\n{latencies}")
     if args.page:
         intro = (
             "torchvision's complete detectors with calibrated random weights, at level final with a dynamic batch, on "
             f"shipped pictures. Exports are those of {EXPORTS_AT} px. Latency: medians of {ROUNDS[0]} to {ROUNDS[1]} "
-            "interleaved rounds; ours is the dynamo export in ONNX Runtime, plain is torch.onnx.export(dynamo=False) of "
-            "the unpatched model in ONNX Runtime.\n\n" + "\n\n".join(_stamps(cells))
+            "interleaved rounds; ours is the dynamo export in ONNX Runtime, plain is torch.onnx.export(dynamo=False) "
+            "of the unpatched model in ONNX Runtime.\n\n" + "\n\n".join(_stamps(cells))
         )
+        if missing := [key for key in every if key not in cells]:
+            intro += f"\n\nNot measured yet: {', '.join(missing)}."
         picture = args.page.with_suffix(".png")
         _plot(cells, picture)
         table = f"## Exports\n\n{exports}\n\n## Latency\n\n![of the plain export]({picture.name})\n\n{latencies}"
@@ -252,9 +255,10 @@ def _plot(cells: Mapping[str, Any], path: Path) -> None:
     axes.barh([place + 0.2 for place in places], [of["eager"] for _, of in rows], 0.4, label="of eager PyTorch")
     axes.set_yticks(list(places), [f"{name} px" for name, _ in rows])
     axes.axvline(1, color="black", linewidth=0.8)
+    axes.margins(y=0.01)
     axes.invert_yaxis()
     axes.set_xlabel("latency of our graph, batch 1, 2 threads (below 1: ours is faster)")
-    axes.legend()
+    figure.legend(loc="outside upper center", ncols=2)
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
