@@ -16,7 +16,12 @@ SHORT_NAMES = {
 }
 BUILDERS = ("tensorrt", "tensorrt-rtx")
 """Those that build an engine, by their short names."""
-REMEDIES = {"cuda": "pip install onnxruntime-gpu", "tensorrt": "pip install onnxruntime-gpu, and TensorRT"}
+REMEDIES = {
+    "cuda": "pip install onnxruntime-gpu",
+    "tensorrt": "pip install onnxruntime-gpu, and TensorRT",
+    # ONNX Runtime 1.32 has it no more: NVIDIA's is a plugin, which sessions take in another way
+    "tensorrt-rtx": "an onnxruntime below 1.32 that is built with it, or deploy with --backend tensorrt-rtx",
+}
 MEBIBYTE = 2**20
 
 
@@ -37,7 +42,7 @@ def provider_options(
     """
     short, colon, device = short_name(provider).partition(":")
     name = SHORT_NAMES.get(short, short)
-    known = (*SHORT_NAMES, *onnxruntime.get_all_providers())
+    known = dict.fromkeys((*SHORT_NAMES, *SHORT_NAMES.values(), *onnxruntime.get_all_providers()))
     if name not in known:
         raise InputError(f'unknown provider "{provider}"; {nearest(provider, known)}')
     if colon and not (short in SHORT_NAMES and short != "cpu" and device.isdecimal()):

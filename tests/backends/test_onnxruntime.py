@@ -185,9 +185,12 @@ def test_providers_that_the_cpus_wheel_lacks() -> None:
     ):
         provider_options("tensorrt:0")
     with pytest.raises(
-        BackendUnavailableError, match=f"provider {RTX} is not available .*an onnxruntime built with {RTX}"
+        BackendUnavailableError,
+        match=rf"provider {RTX} is not available .*an onnxruntime below 1\.32 that is built with it",
     ):
         provider_options("tensorrt-rtx")
+    with pytest.raises(BackendUnavailableError, match="use provider cpu, or an onnxruntime built with QNN"):
+        provider_options("QNNExecutionProvider")
 
 
 def test_the_profile_comes_from_inputs_and_axes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
