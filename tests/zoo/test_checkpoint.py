@@ -162,7 +162,7 @@ def test_something_else_than_tensors(tmp_path: Path) -> None:
         load_checkpoint(model(), tmp_path / "w.pth")
 
 
-@pytest.mark.filterwarnings("ignore:Validating sparse tensor invariants:UserWarning")
+@pytest.mark.filterwarnings("ignore:(Validating sparse tensor|Sparse) invariant:UserWarning")
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -3,12 +3,14 @@
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 import torch.nn.functional as F
 import torchvision.ops
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaging.version import Version
 from torch import Tensor
 
 from tests.exporters import DYNAMO_LATER
@@ -142,6 +144,8 @@ def test_cdist_of_different_ranks_at_the_lowest_opset(p: float) -> None:
 @pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 2.5, float("inf")])
 @pytest.mark.parametrize(("rows", "columns", "width"), [(0, 5, 3), (4, 0, 3), (4, 5, 0)])
 def test_cdist_of_nothing(p: float, rows: int, columns: int, width: int) -> None:
+    if p == float("inf") and width and Version(onnxruntime.__version__) < Version("1.31"):
+        pytest.skip("ONNX Runtime before 1.31 crashes in TopK of an empty tensor")
     x, y = torch.randn(rows, width), torch.randn(columns, width)
     check_equal(lambda x, y: torch.cdist(x, y, p=p), [x, y], target_of("torchscript"))
 
