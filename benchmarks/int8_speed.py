@@ -8,15 +8,12 @@ evaluates both on the val split, too. Writes docs/measured/int8_speed.md. The fp
 """
 
 import argparse
-import hashlib
-import json
 import shutil
 import sys
 import tempfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
@@ -31,6 +28,7 @@ from pipeline.job import plan_job
 from pipeline.precision import feeds
 from rewriters.precision import to_int8
 from zoo.config import load_config
+from zoo.manifest import Manifest, file_record
 from zoo.precision_options import PrecisionOptions
 
 CONFIGS = (
@@ -114,11 +112,7 @@ def metric_change(place: Path, content: bytes, config: str) -> float:
         copy = Path(folder) / "onnxruntime-int8"
         shutil.copytree(place, copy)
         (copy / "model.onnx").write_bytes(content)
-        path = copy / "deployment.json"
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        entry = manifest["files"]["model.onnx"]
-        entry.update(sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
-        path.write_text(json.dumps(manifest), encoding="utf-8")
+        replace(Manifest.read(copy), files={"model.onnx": file_record(copy / "model.onnx")}).write(copy)
         found = evaluate(config, [], [str(copy)], work_dir=folder)
     return float(next(row.difference for row in found.rows if row.difference is not None))
 

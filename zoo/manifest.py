@@ -1,6 +1,6 @@
 """deployment.json: everything that a production machine must know of a deployment (torch-free)."""
 
-import json
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from zoo.errors import InputError
-from zoo.manifest_schema import SCHEMA_VERSION, schema_errors
+from zoo.manifest_schema import DIGEST_KEY, NEW_KEYS, SCHEMA_VERSION, schema_errors
+from zoo.manifest_text import REDEPLOY, manifest_fields, manifest_text
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
 from zoo.tasks.building import TASKS
@@ -21,12 +22,13 @@ ONNX_FILE = "model.onnx"
 ENGINE_FILE = "model.engine"
 RECORD_FILE = f"{ENGINE_FILE}.json"
 SHOWN_ERRORS = 4
-REDEPLOY = "deploy the model again with tools/deploy.py"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
     """What a deployment is. The keys of deployment.json are the fields, and docs/deployment.schema.json describes them.
+
+    The file has one key more, its own sha256 (zoo.manifest_text).
 
     `axes` holds the bounds of each dynamic axis that the shapes of `inputs` name. `precision`: {stored, computed}, and
     below fp32 the `options` that made it, how many pictures it was `calibrated_on`, and the `nodes` counted in it,
@@ -100,8 +102,10 @@ class Manifest:
                 f"{source}: schema_version is {version!r}; this zooport reads version {SCHEMA_VERSION} and the one "
                 f"before it; update zooport, or {REDEPLOY}"
             )
+        if version < SCHEMA_VERSION and (unknown := [key for key in NEW_KEYS if key in fields]):
+            raise InputError(f'{source}: unknown key "{unknown[0]}" in schema_version {version}; {REDEPLOY}')
         _check(fields, source, REDEPLOY)
-        typed = dict(fields)
+        typed = {key: value for key, value in fields.items() if key != DIGEST_KEY}
         typed["classes"] = tuple(ClassInfo(**info) for info in fields["classes"])
         typed["preprocess"] = Preprocess.from_dict(fields["preprocess"])
         for side in ("inputs", "outputs"):
@@ -116,31 +120,34 @@ class Manifest:
         return cls(**typed)
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
-        """Write deployment.json into the folder: the same bytes for the same manifest. Gives its path."""
+        """Write deployment.json into the folder: the same bytes for the same manifest. Gives its path.
+
+        A manifest that was read from a file of the schema version before becomes one of this version.
+        """
         path = Path(folder) / MANIFEST_FILE
-        text = json.dumps(self.to_dict(), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
-        path.write_bytes(text.encode() + b"\n")
+        path.write_bytes(manifest_text({**self.to_dict(), "schema_version": SCHEMA_VERSION}))
         return path
 
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Self:
         """Read and check the folder's deployment.json.
 
-        Raises InputError where it is missing, is not JSON, is of an unknown schema version, lacks a key, has one too
-        many or one of the wrong type. Does not look at the other files: see verify.
+        Raises InputError where it is missing, is not JSON, was changed after it was written, is of an unknown schema
+        version, lacks a key, has one too many or one of the wrong type. Does not look at the other files: see verify.
         """
         path = Path(folder) / MANIFEST_FILE
         try:
-            fields = json.loads(path.read_bytes())
+            content = path.read_bytes()
         except FileNotFoundError as error:
             raise InputError(f"{folder}: no {MANIFEST_FILE}; give the folder that tools/deploy.py wrote") from error
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-        except ValueError as error:
-            raise InputError(f"{path}: not a JSON file ({error}); {REDEPLOY}") from error
-        if not isinstance(fields, dict):
-            raise InputError(f"{path}: got a JSON {type(fields).__name__}, expected an object; {REDEPLOY}")
-        return cls.from_dict(fields, str(path))
+        return cls.from_bytes(content, str(path))
+
+    @classmethod
+    def from_bytes(cls, content: bytes, source: str = MANIFEST_FILE) -> Self:
+        """Of the bytes of a deployment.json. `source` names the file in messages. Raises InputError, see read."""
+        return cls.from_dict(manifest_fields(content, source), source)
 
     def verify(self, folder: str | os.PathLike[str]) -> None:
         """Raise InputError unless each of `files` is in the folder and has its size and sha256."""
@@ -157,8 +164,6 @@ class Manifest:
 
 def file_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """{sha256, bytes} of a file, for Manifest.files. Raises InputError where it cannot be read."""
-    import hashlib  # loads OpenSSL: here it happens in the thread that verifies, beside the engine's own loading
-
     try:
         with Path(path).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()

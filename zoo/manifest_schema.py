@@ -15,7 +15,10 @@ from zoo.preprocess import INTERPOLATIONS, MAX_BYTE, MIN_SIDE, RESIZES
 from zoo.target import EXPORTERS, LEVELS
 from zoo.windows import BLENDS
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+DIGEST_KEY = "manifest_sha256"
+NEW_KEYS = (DIGEST_KEY,)
+"""Top keys that schema version SCHEMA_VERSION has and the one before it had not."""
 VERDICTS = ("passed", "failed-allowed", "engine-not-run", None)
 FILE_NAME = r"^(?!\.{1,2}(/|$))[^/\\:]+(/(?!\.{1,2}(/|$))[^/\\:]+)*$"
 
@@ -86,6 +89,12 @@ MANIFEST_SCHEMA: Schema = {
                     "size_divisor": _COUNT,
                 }
             ),
+            DIGEST_KEY: {
+                **_TEXT,
+                "pattern": "^[0-9a-f]{64}$",
+                "description": "always the last key, since schema version 2: the sha256 of all bytes before the comma "
+                "and the line break that come before it",
+            },
             "windows": {
                 "description": "where the ONNX file is the model of one window (images -> logits of crop_size) and the "
                 "backend cuts an image into windows every stride pixels, runs batch of them at once and blends them; "
@@ -156,7 +165,7 @@ MANIFEST_SCHEMA: Schema = {
                 "`export.plugin` and `export.graph_rewriters` where it has them, as JSON with sorted keys",
             },
         },
-        optional=("checkpoint", "config", "defaults", "engine", "task_options", "windows"),
+        optional=("checkpoint", "config", "defaults", "engine", DIGEST_KEY, "task_options", "windows"),
     ),
 }
 

@@ -13,12 +13,13 @@ from backends.onnxruntime import runner as runner_module
 from backends.onnxruntime.session import default_threads
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
+from zoo.manifest_text import manifest_text
 
 
 def change(folder: Path, **changes: Any) -> Path:
-    """Edit deployment.json by hand."""
+    """Another manifest, as it would have been written."""
     path = folder / "deployment.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    path.write_bytes(manifest_text({**json.loads(path.read_bytes()), **changes}))
     return folder
 
 
@@ -33,7 +34,7 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 
 def test_unknown_schema_version(deploy: Callable[..., Path]) -> None:
-    with pytest.raises(InputError, match=r"schema_version is 99; this zooport reads version 1"):
+    with pytest.raises(InputError, match=r"schema_version is 99; this zooport reads version 2"):
         load(change(deploy(), schema_version=99))
 
 

@@ -9,6 +9,7 @@ from backends import load
 from pipeline import opened
 from pipeline.opened import open_deployment
 from tests.backends.conftest import PREPROCESS, Recipe, write_deployment
+from zoo.manifest_text import manifest_text
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_stand_in_of_an_engine_is_called_one(folder: Path, stored: str, note: str) -> None:
     manifest = json.loads((folder / "deployment.json").read_text())
     manifest |= {"backend": "tensorrt-rtx", "precision": {"stored": stored, "computed": stored}}
-    (folder / "deployment.json").write_text(json.dumps(manifest))
+    (folder / "deployment.json").write_bytes(manifest_text(manifest))
     with open_deployment(folder).deployment as model:
         assert model.note == note
         assert repr(model) == f"<Deployment small: detection, tensorrt-rtx {stored}, {note}>"

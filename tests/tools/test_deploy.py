@@ -208,8 +208,10 @@ def test_damaged_deployments_are_refused(deploy: Deploy, tiny: Tiny) -> None:
             load(tiny.place)
         assert caught.value.exit_code == 2
     model.write_bytes(whole)
-    manifest.write_text(text.replace('"schema_version": 1', '"schema_version": 7'), encoding="utf-8")
-    with pytest.raises(InputError, match="schema_version is 7; this zooport reads version 1"):
+    manifest.write_text(text.replace('"schema_version": 2', '"schema_version": 7'), encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"deployment\.json: its sha256 is \w{64}, its last line says \w{64}; .*edited"
+    ):
         load(tiny.place)
     manifest.write_text(text, encoding="utf-8")
     load(tiny.place).close()

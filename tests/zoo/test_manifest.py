@@ -10,7 +10,8 @@ import pytest
 
 from zoo.errors import InputError
 from zoo.manifest import Manifest, file_record
-from zoo.manifest_schema import MANIFEST_SCHEMA, schema_errors
+from zoo.manifest_schema import MANIFEST_SCHEMA, NEW_KEYS, schema_errors
+from zoo.manifest_text import manifest_text
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
 from zoo.tasks import ClassInfo
@@ -74,7 +75,7 @@ def test_options_of_the_task(manifest: Manifest, tmp_path: Path) -> None:
 def test_a_manifest_that_does_not_tell_what_it_was_made_from_is_read(
     manifest: Manifest, tmp_path: Path, key: str
 ) -> None:
-    (tmp_path / "deployment.json").write_text(json.dumps(edited(manifest, lambda f: f.pop(key))))
+    (tmp_path / "deployment.json").write_bytes(manifest_text(edited(manifest, lambda f: f.pop(key))))
     assert Manifest.read(tmp_path) == replace(manifest, **{key: None})
 
 
@@ -86,15 +87,16 @@ def test_the_bytes_are_always_the_same(manifest: Manifest, tmp_path: Path) -> No
     assert "naïve".encode() in first
     lines = first.decode().splitlines()
     top = [line for line in lines if line.startswith('  "')]
-    assert top == sorted(top)
+    assert top[:-1] == sorted(top[:-1])
+    assert top[-1].startswith('  "manifest_sha256": ')
 
 
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
         (lambda f: f.pop("backend"), 'the manifest: no key "backend"; deploy the model again'),
-        (lambda f: f.pop("schema_version"), "schema_version is None; this zooport reads version 1"),
-        (lambda f: f.update(schema_version=2), "schema_version is 2; .*update zooport, or deploy the model again"),
+        (lambda f: f.pop("schema_version"), "schema_version is None; this zooport reads version 2"),
+        (lambda f: f.update(schema_version=3), "schema_version is 3; .*update zooport, or deploy the model again"),
         (lambda f: f.update(schema_version=0), "schema_version is 0"),
         (lambda f: f.update(schema_version="1"), "schema_version is '1'"),
         (lambda f: f.update(schema_version=True), "schema_version is True"),
@@ -128,7 +130,7 @@ def test_the_bytes_are_always_the_same(manifest: Manifest, tmp_path: Path) -> No
     ],
 )
 def test_wrong_manifests(manifest: Manifest, tmp_path: Path, edit: Callable[[dict[str, Any]], Any], words: str) -> None:
-    (tmp_path / "deployment.json").write_text(json.dumps(edited(manifest, edit)))
+    (tmp_path / "deployment.json").write_bytes(manifest_text(edited(manifest, edit)))
     with pytest.raises(InputError, match=words) as caught:
         Manifest.read(tmp_path)
     assert "\n" not in str(caught.value)
@@ -170,6 +172,58 @@ def test_files_that_are_no_manifest(tmp_path: Path, content: bytes, words: str) 
         Manifest.read(tmp_path)
 
 
+def test_every_flipped_bit_is_refused(manifest: Manifest, tmp_path: Path) -> None:
+    content = manifest.write(tmp_path).read_bytes()
+    assert Manifest.from_bytes(content) == manifest
+    changed = bytearray(content)
+    for bit in range(8 * len(content)):
+        changed[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(InputError):
+            Manifest.from_bytes(bytes(changed))
+        changed[bit // 8] ^= 1 << bit % 8
+    assert changed == content
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: text.replace(b'"opset": 20', b'"opset": 21'),
+        lambda text: text.replace(b"  ", b"\t", 1),
+        lambda text: text.replace(b"\n", b"\r\n"),
+        lambda text: text + b"\n",
+        lambda text: text.rstrip(),
+        lambda text: text.replace(b"0000", b"0001"),
+        lambda text: text[: text.rindex(b",")] + b"\n}\n",
+        lambda text: json.dumps(json.loads(text)).encode(),
+        lambda text: text.replace(b'"schema_version": 2', b'"schema_version": 1'),
+    ],
+)
+def test_an_edit_by_hand_is_told_what_to_do(manifest: Manifest, tmp_path: Path, edit: Callable[[bytes], bytes]) -> None:
+    path = manifest.write(tmp_path)
+    path.write_bytes(edit(path.read_bytes()))
+    with pytest.raises(InputError, match=r"was edited or damaged after .*copy the deployment again, or deploy") as told:
+        Manifest.read(tmp_path)
+    assert str(told.value).startswith(f"{path}: ")
+    assert "provider, threads" in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_the_schema_version_before_has_no_digest(manifest: Manifest, tmp_path: Path) -> None:
+    before = {key: value for key, value in manifest.to_dict().items() if key not in NEW_KEYS} | {"schema_version": 1}
+    path = tmp_path / "deployment.json"
+    path.write_text(json.dumps(before, indent=2))
+    read = Manifest.read(tmp_path)
+    assert read == replace(manifest, schema_version=1)
+    read.write(tmp_path)
+    assert Manifest.read(tmp_path) == manifest
+    path.write_bytes(manifest_text(before))
+    with pytest.raises(InputError, match='unknown key "manifest_sha256" in schema_version 1'):
+        Manifest.read(tmp_path)
+    path.write_text(json.dumps({**before, "manifest_sha25v": "0" * 64}))
+    with pytest.raises(InputError, match='unknown key "manifest_sha25v"'):
+        Manifest.read(tmp_path)
+
+
 def test_a_folder_without_manifest(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no deployment.json; give the folder that tools/deploy.py wrote"):
         Manifest.read(tmp_path)
@@ -205,7 +259,7 @@ def test_the_published_schema_is_the_one_that_is_checked() -> None:
     )
 
 
-def test_a_real_validator_agrees(manifest: Manifest) -> None:
+def test_a_real_validator_agrees(manifest: Manifest, tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
     validator = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text()))
     jsonschema.Draft202012Validator.check_schema(MANIFEST_SCHEMA)
@@ -217,3 +271,4 @@ def test_a_real_validator_agrees(manifest: Manifest) -> None:
         fields = manifest.to_dict()
         del fields[key]
         assert validator.is_valid(fields) == (not list(schema_errors(fields))) == (key in ("checkpoint", "config"))
+    assert validator.is_valid(json.loads(manifest.write(tmp_path).read_bytes())), "with the digest"

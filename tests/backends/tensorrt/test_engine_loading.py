@@ -17,6 +17,7 @@ from tests.backends.conftest import PREPROCESS, Recipe, write_deployment
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.manifest import file_record
+from zoo.manifest_text import manifest_text
 
 NAMES = ("model.onnx", "model.engine", "model.engine.json")
 
@@ -48,7 +49,7 @@ def engine_deployment(tmp_path: Path) -> Callable[..., Path]:
             "files": {name: file_record(folder / name) for name in NAMES},
             "parity": {"verdict": "engine-not-run"},
         }
-        (folder / "deployment.json").write_text(json.dumps(manifest))
+        (folder / "deployment.json").write_bytes(manifest_text(manifest))
         return folder
 
     return make
@@ -147,7 +148,7 @@ def test_a_manifest_without_a_file(engine_deployment: Callable[..., Path], name:
     folder = engine_deployment()
     manifest = json.loads((folder / "deployment.json").read_text())
     del manifest["files"][name]
-    (folder / "deployment.json").write_text(json.dumps(manifest))
+    (folder / "deployment.json").write_bytes(manifest_text(manifest))
     with pytest.raises(InputError, match=rf"files: no {name}, which backend tensorrt-rtx loads"):
         loading.load(folder)
 
