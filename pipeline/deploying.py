@@ -21,6 +21,7 @@ from pipeline.latency_step import latency
 from pipeline.metric_gate import check_judgeable, metric_figures
 from pipeline.module_step import module_errors
 from pipeline.opened import open_deployment, rounded_deployment
+from pipeline.own_files import PARITY_FILE
 from pipeline.parity.graph_parity import graph_parity
 from pipeline.parity.missed import ParityMissedError
 from pipeline.parity.pipeline_parity import pipeline_case
@@ -54,7 +55,6 @@ from zoo.build import build_model
 from zoo.structures import Result
 from zoo.target import ENGINE_BACKENDS, Target
 
-PARITY_FILE = "parity.json"
 DEFAULT_WORK_DIR = "work_dirs"
 ROUNDED = "every fp16 result rounded to fp16"
 NO_RESULTS = "Output level {level} has no results, so the pipeline comparison is that of the input tensor."
@@ -66,7 +66,7 @@ class Deployed:
 
     ``deployment.note``: what runs it where its own backend cannot.
     ``findings``: what is known of this graph on the target's backend. ``engine``: what TensorRT built and how long that
-    took, None elsewhere.
+    took, None elsewhere. ``kept``: folders of files that somebody put into the old deployment's folder meanwhile.
     """
 
     deployment: Deployment
@@ -75,6 +75,7 @@ class Deployed:
     export: ExportRecord
     findings: tuple[Finding, ...] = ()
     engine: Built | None = None
+    kept: tuple[Path, ...] = ()
 
 
 def deploy(
@@ -119,6 +120,7 @@ def make_deployment(
 ) -> Deployed:
     """As ``deploy``, with all that was measured. ``progress`` is called with each of `deploy_steps` as it begins."""
     progress = progress or unseen
+    kept: list[Path] = []
     with _telling_what_lies_there() as begun:
         progress(CHECK)
         job = plan_job(config, target, images, work_dir, calibration)
@@ -126,7 +128,7 @@ def make_deployment(
             if not allow_parity_failure:
                 check_judgeable(job)
             check_calibration(job, job.target.precision_options.calibration_images)
-        with publication(job.place) as folder:
+        with publication(job.place, kept.append) as folder:
             begun.append((job.place, folder.stat()))
             progress(BUILD)
             model = build_model(job.config, checkpoint)
@@ -175,7 +177,8 @@ def make_deployment(
             )
             write_report(folder, data)
             progress(PUBLISH)
-        return Deployed(open_deployment(job.place).deployment, job.place, record, export, findings, engine)
+        deployment = open_deployment(job.place).deployment
+        return Deployed(deployment, job.place, record, export, findings, engine, tuple(kept))
 
 
 @contextmanager

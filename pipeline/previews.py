@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pipeline.difference import difference
 from pipeline.images import NamedImage
 from pipeline.job import Job
+from pipeline.own_files import PREVIEWS
 from pipeline.parity.detections import finite_detections
 from pipeline.parity.pipeline_parity import nearest_label_map
 from pipeline.parity.reference_result import ReferenceResult
@@ -21,7 +22,6 @@ from zoo.errors import InputError
 from zoo.structures import DetectionResult, Result, SegmentationResult
 from zoo.tasks import Task
 
-FOLDER = "previews"
 LONGEST_SIDE = 960  # of one panel, pixels; a larger picture is scaled down for the preview
 DRAWN_SCORE = 0.3
 
@@ -75,7 +75,7 @@ def draw_panels(
 def write_preview(folder: Path, number: int, name: str, picture: NDArray[np.uint8]) -> Path:
     """Write ``previews/<number>-<name>.png`` into the folder; the number keeps files of one name apart."""
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(name).stem).strip("-") or "image"
-    path = folder / FOLDER / f"{number:02d}-{stem}.png"
+    path = folder / PREVIEWS / f"{number:02d}-{stem}.png"
     path.parent.mkdir(exist_ok=True)
     written, data = cv2.imencode(".png", picture)
     if not written:

@@ -6,56 +6,75 @@ one back.
 """
 
 import errno
+import itertools
 import logging
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pipeline.exchange import exchange
+from pipeline.interrupts import Interrupts
 from pipeline.lock import locked
+from pipeline.own_files import foreign_files, remove_own
 from zoo.errors import InputError, ZooportError
+from zoo.manifest import MANIFEST_FILE
 
 LOGGER = logging.getLogger(__name__)
 PROBE_BYTES = 4 * 1024 * 1024  # a disk with less room than that is full, and it is better to know before the export
-MARKER = "deployment.json"  # what makes a folder ours to replace
+SHOWN = 4  # names in an error message
 PARENT_ATTEMPTS = 5
+Kept = Callable[[Path], object]
+"""Called with a folder of files that lay in a deployment's folder and are not the deployment's own."""
+
+
+def warn_of_kept(folder: Path) -> None:
+    """The log says where they are."""
+    LOGGER.warning("%s holds what was not the deployment's own in the folder that was replaced", folder)
 
 
 @contextmanager
-def publication(place: Path) -> Iterator[Path]:
+def publication(place: Path, kept: Kept = warn_of_kept) -> Iterator[Path]:
     """A new, empty, hidden folder beside ``place``; on a normal exit it takes the place, on any other it is gone.
 
     Leftovers of killed runs are removed first. Parent folders that were made here and are empty after a failure are
-    removed, too. Raises InputError before the body runs where the place cannot be written, is not a deployment, or
-    is being written by another deploy; raises InputError after it where publishing itself fails. An error of ours that
-    the body raises names the deployment's files, and not the folder that is gone by then.
+    removed, too. Files that zooport did not write are never removed: where there are some in the place already, they
+    are refused; those that come later end in a visible folder beside it, for which ``kept`` is called.
+    A signal that ends the process is put off while the place changes hands and while leftovers are removed.
+
+    Raises InputError before the body runs where the place cannot be written, is not a deployment, holds files of the
+    user's, or is being written by another deploy; raises InputError after it where publishing itself fails. An error of
+    ours that the body raises names the deployment's files, and not the folder that is gone by then.
     """
     place = Path(os.path.realpath(place))
     staged = _staged(place)
     made: list[Path] = []
-    try:
-        with ExitStack() as held:
-            with _as_input_error(place):
-                _lock(place, held, made)
-            try:
+    with Interrupts() as interrupts:  # held until the lock is there, and again from the exchange on
+        try:
+            with ExitStack() as held:
                 with _as_input_error(place):
-                    recover(place)
-                    _refuse_foreign(place)
-                    staged.mkdir()
-                    _probe(staged)
-                with _naming_files(staged):
-                    yield staged
-                with _as_input_error(place):
-                    _sync(staged)
-                    _take_place(staged, place)
-            finally:
-                recover(place)
-    except BaseException:
-        _remove_empty(made)
-        raise
+                    _lock(place, held, made)
+                try:
+                    interrupts.release()
+                    with _as_input_error(place):
+                        recover(place, kept)
+                        _refuse_foreign(place)
+                        staged.mkdir()
+                        _probe(staged)
+                    with _naming_files(staged):
+                        yield staged
+                    with _as_input_error(place):
+                        _sync(staged)
+                        interrupts.held = True
+                        _take_place(staged, place)
+                finally:
+                    interrupts.held = True
+                    recover(place, kept)
+        except BaseException:
+            _remove_empty(made)
+            raise
 
 
 def is_published(place: Path, staged: os.stat_result) -> bool:
@@ -66,18 +85,34 @@ def is_published(place: Path, staged: os.stat_result) -> bool:
         return False
 
 
-def recover(place: Path) -> None:
+def recover(place: Path, kept: Kept) -> None:
     """Remove what a killed run left beside ``place``, and put an old folder back that it had moved aside.
 
-    The lock must be held.
+    What is not the deployment's own is kept, see ``publication``. The lock must be held.
     """
     aside, staged = _aside(place), _staged(place)
     if aside.exists() and not place.exists():
         aside.rename(place)
+    shutil.rmtree(staged, ignore_errors=True)  # nothing but a deploy has ever written into it
+    try:
+        if aside.exists() and not remove_own(aside):
+            free = _free_name(place)
+            aside.rename(free)
+            kept(free)
+    except OSError as error:
+        LOGGER.warning("could not remove %s: %s", aside, error)
     for leftover in (aside, staged):
-        shutil.rmtree(leftover, ignore_errors=True)
         if leftover.exists():
             LOGGER.warning("could not remove %s", leftover)
+
+
+def _free_name(place: Path) -> Path:
+    """A visible name beside ``place`` that nothing has yet."""
+    numbers = itertools.count(2)
+    name = place.with_name(f"{place.name}.kept")
+    while os.path.lexists(name):
+        name = place.with_name(f"{place.name}.kept-{next(numbers)}")
+    return name
 
 
 def _staged(place: Path) -> Path:
@@ -124,13 +159,22 @@ def _remove_empty(made: list[Path]) -> None:
 
 
 def _refuse_foreign(place: Path) -> None:
-    """Never replace what is not a deployment."""
+    """Never replace what is not a deployment, nor what zooport did not write."""
     if not place.exists():
         return
     if not place.is_dir():
         raise InputError(f"{place}: is a file; expected a deployment's folder or nothing: move it away")
-    if not (place / MARKER).is_file() and any(place.iterdir()):
-        raise InputError(f"{place}: holds files but no {MARKER}, so it is no deployment to replace: move it away")
+    foreign = foreign_files(place)
+    if not (place / MANIFEST_FILE).is_file() and any(place.iterdir()):
+        raise InputError(
+            f"{place}: holds files but no {MANIFEST_FILE}, so it is no deployment to replace: move it away"
+        )
+    if foreign:
+        more = f" and {len(foreign) - SHOWN} more" if len(foreign) > SHOWN else ""
+        raise InputError(
+            f"{place}: holds {', '.join(foreign[:SHOWN])}{more} beside the deployment's own files, and a deploy "
+            "replaces the whole folder; move that away, or give another --work-dir"
+        )
 
 
 def _probe(folder: Path) -> None:
@@ -159,9 +203,13 @@ def _sync_one(path: Path) -> None:
 def _take_place(staged: Path, place: Path) -> None:
     if not place.exists():
         staged.rename(place)
-    elif not exchange(staged, place):
-        place.rename(_aside(place))
-        staged.rename(place)
+    else:
+        aside = _aside(place)  # what has this name is whole, the new one now and the old one afterwards
+        staged.rename(aside)
+        if not exchange(aside, place):
+            aside.rename(staged)
+            place.rename(aside)
+            staged.rename(place)
     try:
         _sync_one(place.parent)
     except OSError as error:  # it is published; at worst a power cut brings the old one back

@@ -213,10 +213,13 @@ def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:
     previews = sorted(str(path) for path in (place / "previews").iterdir())
     for words, path in (("deployment", place), ("report", place / "report.html"), ("previews", place / "previews")):
         console.print(f"{words + ':':<12}{path}", soft_wrap=True, highlight=False)
+    for folder in deployed.kept:
+        console.print(f"kept: {folder} has what came into the old deployment's folder", soft_wrap=True, highlight=False)
     return {
         "deployment": str(place),
         "report": str(place / "report.html"),
         "previews": previews,
+        "kept": [str(folder) for folder in deployed.kept],
         "parity": deployed.record.to_dict(),
         "preflight": [finding.to_dict() for finding in deployed.findings],
         "precision": dict(deployed.deployment.manifest.precision),

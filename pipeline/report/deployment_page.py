@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backends.tensorrt.build import Built
+from pipeline.own_files import REPORT_FILE
 from pipeline.parity.records import ParityRecord
 from pipeline.preflight import Finding
 from pipeline.preview import Preview
@@ -35,7 +36,6 @@ from rewriters import ExportRecord
 from zoo.cards import Card
 from zoo.manifest import ONNX_FILE, Manifest
 
-REPORT_FILE = "report.html"
 TEMPLATE = "deployment.html.jinja"
 
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.own_files import PARITY_FILE, PREVIEWS
 from zoo.errors import InputError
 from zoo.manifest import MANIFEST_FILE, Manifest
-
-PARITY_FILE = "parity.json"
-PREVIEWS = "previews"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from pipeline.own_files import REPORT_FILE
 from pipeline.regression.atomic import write_whole
 from pipeline.report.page import render
 from pipeline.report.recorded import Recorded, find_recorded
@@ -13,7 +14,6 @@ from pipeline.report.verdict import KINDS, TITLES
 from pipeline.report.words import size_words
 
 TEMPLATE = "zoo.html.jinja"
-REPORT_FILE = "report.html"
 NOT_MEASURED = "not measured"
 
 

@@ -1,4 +1,4 @@
-"""SIGKILL at any moment leaves the old deployment or the new one; the next run cleans up."""
+"""SIGKILL at any moment leaves the old deployment or the new one; the next run cleans up. SIGTERM leaves nothing."""
 
 import hashlib
 import json
@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
 
 from pipeline.publish import publication
+from zoo.errors import InputError
 
 PUBLISHER = Path(__file__).parent / "publish_on_command.py"
 RANDOM_KILLS = 300
@@ -61,15 +62,15 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def publish_once_more(place: Path) -> None:
-    """The next run: it works, and nothing is left beside the place."""
+def publish_once_more(place: Path, beside: Collection[str] = ()) -> None:
+    """The next run: it works, and nothing is left beside the place but what is named."""
     with publication(place) as folder:
         model = b"next"
         (folder / "model.onnx").write_bytes(model)
         manifest = {"version": 99, "sha256": hashlib.sha256(model).hexdigest()}
         (folder / "deployment.json").write_text(json.dumps(manifest), encoding="utf-8")
     assert version_at(place) == 99
-    assert names(place.parent) == [place.name]
+    assert {*names(place.parent)} == {place.name, *beside}
 
 
 @pytest.mark.parametrize("mode", ["exchange", "aside"])
@@ -97,6 +98,59 @@ def test_killed_at_every_file_operation(publisher: Publisher, tmp_path: Path, mo
     assert kill_at > 20
     expected = {None, 2} if first else {1, 2}
     assert expected <= seen <= expected | {None}
+
+
+@pytest.mark.parametrize("mode", ["exchange", pytest.param("aside", marks=pytest.mark.slow)])
+def test_killed_at_every_file_operation_it_loses_no_file_of_the_users(
+    publisher: Publisher, tmp_path: Path, mode: str
+) -> None:
+    for kill_at in range(1, 400):
+        place = tmp_path / str(kill_at) / "place"
+        publisher.start(place, 1, mode, 0)
+        assert publisher.answer() == "done"
+        publisher.start(place, 2, f"{mode}+notes", kill_at)
+        assert publisher.answer() == "done"
+        leftovers = names(place.parent)
+        written = [folder for folder in place.parent.iterdir() if (folder / "notes.txt").exists()]
+        if written == [place] or (written and not place.exists()):  # there, or put back there by the next run
+            with pytest.raises(InputError, match=f"^{place}: holds notes.txt beside"):
+                publish_once_more(place)
+        else:
+            publish_once_more(place, beside={"place.kept"} if written else ())
+        assert len([*place.parent.glob("*/notes.txt")]) == len(written)
+        if "place.kept" in leftovers and leftovers == ["place", "place.kept"]:
+            break
+    else:
+        pytest.fail("the publication never came to its end")
+
+
+@pytest.mark.parametrize(
+    ("mode", "first"),
+    [
+        ("exchange+terms", False),
+        ("aside+terms", False),
+        *(pytest.param(f"{mode}+term", False, marks=pytest.mark.slow) for mode in ("exchange", "aside")),
+        *(pytest.param(mode, True, marks=pytest.mark.slow) for mode in ("exchange+term", "exchange+terms")),
+    ],
+)
+def test_a_signal_at_every_file_operation_leaves_nothing_hidden(
+    publisher: Publisher, tmp_path: Path, mode: str, first: bool
+) -> None:
+    seen = set()
+    for kill_at in range(1, 400):
+        place = tmp_path / str(kill_at) / "place"
+        if not first:
+            publisher.start(place, 1, mode, 0)
+            assert publisher.answer() == "done"
+        publisher.start(place, 2, mode, kill_at)
+        assert publisher.answer() == "done"
+        version = version_at(place)
+        seen.add(version)
+        if place.parent.exists():
+            assert names(place.parent) == ["place"] * (version is not None), kill_at
+        if version == 2 and kill_at > 40:
+            break
+    assert seen == {2, None if first else 1}
 
 
 @pytest.mark.parametrize("mode", ["exchange", pytest.param("aside", marks=pytest.mark.slow)])
