@@ -212,6 +212,7 @@ def _symbolic(operator: Operator) -> Symbolic:
         return value.item() if kind == "number" and value is not None else value
 
     def symbolic(g: Any, *arguments: Any) -> Any:
+        arguments = _as_traced(g, operator, arguments)
         tensors, given = operator.sorted_arguments(arguments, symbolic_helper._unpack_list, constant)  # noqa: SLF001
         ranks = [_rank(tensor) for tensor in tensors]
         if operator.when is not None and not operator.when(ranks, **given):
@@ -239,6 +240,22 @@ def _symbolic(operator: Operator) -> Symbolic:
         return found
 
     return symbolic
+
+
+def _as_traced(g: Any, operator: Operator, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments, tensors in the dtype that torch computed them in.
+
+    torchscript's translations of some operators give another: that of linspace gives float32, whatever was asked for.
+    """
+    parameters = operator.overload._schema.arguments  # noqa: SLF001  # see above
+    cast = []
+    for parameter, argument, original in zip(parameters, arguments, g.original_node.inputs(), strict=True):
+        written, traced = JitScalarType.UNDEFINED, JitScalarType.UNDEFINED
+        if str(parameter.type) in ("Tensor", "Optional[Tensor]") and not symbolic_helper._is_none(argument):  # noqa: SLF001  # see above
+            written, traced = (JitScalarType.from_value(x, JitScalarType.UNDEFINED) for x in (argument, original))
+        known = JitScalarType.UNDEFINED not in (written, traced)
+        cast.append(g.op("Cast", argument, to_i=_kind(traced)) if known and written is not traced else argument)
+    return tuple(cast)
 
 
 def _rank(tensor: Any) -> int:

@@ -36,8 +36,12 @@ def ps_roi_align(
 
     RoiAlign of all channels, of which those bins are kept; no channel mapping. A region without
     area at a sampling_ratio <= 0 gives 0, where torchvision divides by its number of samples, and gives NaN.
+    One with a reversed side gives 0 there, as in torchvision.
     """
     image, corners = b.Split(rois, b.constant([1, 4]), outputs=2, axis=1)
+    if sampling_ratio <= 0:  # of one reversed side RoiAlign makes a negative number of samples, and ends the whole run
+        first, last = b.Split(corners, b.constant([2, 2]), outputs=2, axis=1)
+        corners = b.Concat(first, b.Max(first, last), axis=1)
     pooled = b.RoiAlign(
         x,
         corners,

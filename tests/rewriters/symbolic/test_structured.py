@@ -81,6 +81,70 @@ def test_ps_roi_align(exporter: str, sampling: int) -> None:
     )
 
 
+def malformed_rois() -> Tensor:
+    """One or both sides reversed, beside ordinary regions, and one outside of the image."""
+    return torch.tensor(
+        [
+            [0, 1, 1, 16, 12],
+            [0, 16, 2, 4, 18],
+            [1, 2, 18, 16, 4],
+            [1, 16, 18, 4, 2],
+            [1, 3, 2, 20, 22],
+            [0, -30, -30, -20, -20],
+        ],
+        dtype=torch.float32,
+    )
+
+
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
+@pytest.mark.parametrize("sampling", [-1, 0, 2])
+def test_ps_roi_align_of_reversed_regions(exporter: str, sampling: int) -> None:
+    """ONNX Runtime would end the run of the whole batch where torchvision gives zeros for one region."""
+    x = torch.randn(2, 12, 16, 20, generator=generator())
+    result = torchvision.ops.ps_roi_align(x, malformed_rois(), (2, 3), 0.5, sampling)
+    assert result[0].any()
+    assert bool(result[1].any()) == (sampling > 0)
+    check_equal(
+        lambda x, r: torchvision.ops.ps_roi_align(x, r, (2, 3), 0.5, sampling),
+        [x, malformed_rois()],
+        target_of(exporter),
+        1e-4,
+    )
+
+
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
+@pytest.mark.parametrize(("aligned", "sampling"), [(False, -1), (False, 2), (True, 2)])
+def test_roi_align_of_reversed_regions(exporter: str, aligned: bool, sampling: int) -> None:
+    """Aligned without a sampling_ratio, torchvision itself raises an error for one reversed side."""
+    x = torch.randn(2, 4, 16, 20, generator=generator())
+    check_equal(
+        lambda x, r: torchvision.ops.roi_align(x, r, (3, 5), 0.5, sampling, aligned),
+        [x, malformed_rois()],
+        target_of(exporter),
+        1e-4,
+        ours=False,
+    )
+
+
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
+def test_roi_pool_of_reversed_regions(exporter: str) -> None:
+    x = torch.randn(2, 4, 16, 20, generator=generator())
+    check_equal(
+        lambda x, r: torchvision.ops.roi_pool(x, r, (3, 4), 0.5),
+        [x, malformed_rois()],
+        target_of(exporter),
+        ours=exporter == "dynamo",
+    )
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "tensorrt-rtx"])
+def test_deform_conv2d_of_offsets_far_outside(backend: str) -> None:
+    x, weight = torch.randn(2, 4, 9, 10, generator=generator()), torch.randn(6, 4, 3, 3, generator=generator())
+    offset = torch.randn(2, 18, 7, 8, generator=generator()) * 2
+    offset[0, :4], offset[1, 3] = -1e6, 1e6
+    check_equal(torchvision.ops.deform_conv2d, [x, offset, weight], target_of("torchscript", 20, backend), 1e-4)
+
+
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("aligned", [False, True])
 def test_roi_align_needs_no_rewriter(exporter: str, aligned: bool) -> None:
@@ -187,6 +251,29 @@ def test_grid_sample_by_gathering(mode: str, padding: str, align_corners: bool) 
 @pytest.mark.slow
 def test_grid_sample_by_gathering_with_dynamo() -> None:
     check_gathered("dynamo", "bilinear", "reflection", align_corners=False)
+
+
+def sampled_on_a_line(x: Tensor) -> Tensor:
+    """At a grid made by linspace, in the image's dtype."""
+    rows, columns = (torch.linspace(-1, 1, size, dtype=x.dtype) for size in x.shape[2:])
+    grid = torch.stack(torch.meshgrid(columns, rows, indexing="xy"), -1)
+    return F.grid_sample(x, grid.expand(len(x), -1, -1, -1), align_corners=False)
+
+
+def deformed_on_a_line(x: Tensor) -> Tensor:
+    offset = torch.linspace(-1, 1, 18 * (x.shape[2] - 2) * (x.shape[3] - 2), dtype=x.dtype)
+    offset = offset.reshape(1, 18, x.shape[2] - 2, x.shape[3] - 2).expand(len(x), -1, -1, -1)
+    return torchvision.ops.deform_conv2d(x, offset, torch.ones(2, 3, 3, 3, dtype=x.dtype))
+
+
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("compute", [sampled_on_a_line, deformed_on_a_line])
+def test_tensors_that_torchscript_writes_in_another_dtype(exporter: str, dtype: torch.dtype, compute: Any) -> None:
+    """torchscript's linspace gives float32 whatever was asked for; ours takes one dtype for image and places."""
+    x = torch.rand(2, 3, 7, 9, generator=generator()).to(dtype)
+    atol = 0.05 if dtype == torch.float16 else 1e-5
+    check_equal(compute, [x], target_of(exporter, backend="tensorrt-rtx"), atol)
 
 
 def test_volumes_are_gathered_below_opset_20_and_pictures_are_not() -> None:
