@@ -14,7 +14,3 @@ model = dict(
     keypoint_channels=(48, 48, 48),
 )
 checkpoint = "../../zoo/weights/keypoint-rcnn_r18-fpn_digits.safetensors"
-# Proposals of nearly the same score change places where the input is rounded otherwise, and keypoints of weak
-# detections jump. PyTorch does likewise with the deployment's own input; of the 64 pictures of val the worst has 5 of
-# 49 detections beyond the end-to-end gates, where 2 % are allowed else (tools/deploy.py with --image for all of val).
-gates = dict(pipeline=dict(excused=0.12))

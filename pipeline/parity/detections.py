@@ -4,8 +4,8 @@ Near-equal scores swap places between PyTorch and an engine, so the order says n
 failure, unless the model's own thresholds explain it (see borderline.py).
 """
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -28,20 +28,27 @@ MAX_LISTED = 10
 OUTSIDE, NO_PARTNER = 1.0, 2.0
 
 
+@dataclass(frozen=True)
+class Excuse:
+    """A reason that explains so many differences at ``most``."""
+
+    reason: str
+    most: int
+
+
 def compare_detections(
     reference: DetectionResult,
     candidate: DetectionResult,
     gates: Mapping[str, float],
     rule: DecisionRule,
-    excuse: str | None = None,
+    excuse: Excuse | None = None,
     image_masks: ImageMasks | None = None,
 ) -> Findings:
     """Compare the detections of PyTorch and of a backend; boxes of both in pixels of one frame.
 
     ``gates``: "boxes" (pixels, each side), "scores", "nms_iou"; those of masks.py, image_masks.py and keypoints.py
     where they have some. Findings.matched counts the pairs whose boxes and scores are within the gates.
-    ``excuse``: a reason that explains a few differences: at most gates["excused"] of the detections, or one, are then
-    borderline. Where there are more, it explains none.
+    ``excuse``: what explains a few differences, which are borderline then. Where there are more, it explains none.
     """
     for side, who in ((reference, "PyTorch"), (candidate, "the backend")):
         if not all(np.isfinite(getattr(side, field.name)).all() for field in fields(side)):
@@ -59,8 +66,8 @@ def compare_detections(
     point_figures, moved, wrong_points = compare_keypoints(reference, candidate, good, gates)
     borderline += redrawn + moved
     failures = _failures(reference, candidate, apart, left) + wrong_masks + wrong_pasted + wrong_points
-    if excuse is not None and len(failures) <= _excusable(reference, candidate, gates):
-        borderline += tuple(Borderline(failure, excuse) for failure in failures)
+    if excuse is not None and len(failures) <= excuse.most:
+        borderline += tuple(Borderline(failure, excuse.reason) for failure in failures)
         failures, left = [], ([], [])
     counted = [pair for pair in pairs if pair in good or pair[0] in left[0] or pair[1] in left[1]]
     rows, columns = np.array(counted, dtype=np.intp).reshape(-1, 2).T
@@ -74,13 +81,15 @@ def compare_detections(
         ),
         matched=len(good),
         borderline=borderline,
-        failures=tuple(failures[:MAX_LISTED]) + ((f"and {n} more",) if (n := len(failures) - MAX_LISTED) > 0 else ()),
+        failures=_listed(failures),
+        differences=len(failures),
         blank=len(reference) == 0 and len(candidate) == 0,
     )
 
 
-def _excusable(reference: DetectionResult, candidate: DetectionResult, gates: Mapping[str, float]) -> int:
-    return max(1, int(gates["excused"] * max(len(reference), len(candidate))))
+def _listed(failures: Sequence[str]) -> tuple[str, ...]:
+    more = len(failures) - MAX_LISTED
+    return (*failures[:MAX_LISTED], *([f"and {more} more"] if more > 0 else []))
 
 
 def pair_detections(

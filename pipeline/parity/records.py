@@ -11,6 +11,7 @@ PASSED = "passed"
 ENGINE_NOT_RUN = "engine-not-run"
 FAILED_ALLOWED = "failed-allowed"
 INPUT, MEAN_INPUT = INPUT_FIGURES = ("input", "mean of input")
+SAME_INPUT, END_TO_END = "same input", "end to end"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Borderline:
 class Findings:
     """The outcome of one comparison of two results. ``matched`` counts detections, rows or pixels that agree.
 
-    ``faults``: those of the failures that no precision excuses, such as another shape.
+    ``faults``: those of the failures that no precision excuses, such as another shape. ``differences``: how many of the
+    detections, their masks and keypoints are no borderline; the failures list the first of them.
     """
 
     figures: tuple[Figure, ...] = ()
@@ -58,6 +60,7 @@ class Findings:
     failures: tuple[str, ...] = ()
     blank: bool = False  # nothing in it that could differ: no detections, or one label everywhere
     faults: tuple[str, ...] = ()
+    differences: int = 0
 
     @classmethod
     def broken(cls, faults: tuple[str, ...]) -> "Findings":
@@ -73,6 +76,7 @@ class Findings:
             failures=self.failures + other.failures,
             blank=self.blank and other.blank,
             faults=self.faults + other.faults,
+            differences=self.differences + other.differences,
         )
 
 

@@ -1,7 +1,8 @@
 """The reference's own way from the unpatched model's outputs to a result in the image's coordinates.
 
-The model runs twice on each picture: on the reference's own tensor, and on the tensor that production makes of the
-picture. The second run tells what a rounding of the input does to this model from what the deployment does to it.
+The model runs four times on each image: on the reference's own tensor, on the tensor that production makes of the
+image, and on two more roundings of the first. The second tells what the input does from what the deployment does, the
+others what a rounding of the input does to this model (see input_rounding.py).
 Where the target has image_sizes, the model is given the picture alone, without the padding around it.
 """
 
@@ -14,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from pipeline.parity.input_rounding import explained_margin, rounded_inputs
 from pipeline.parity.reference_input import ReferenceInput, reference_input
 from zoo.contract.instance_segmentation import head_masks
 from zoo.contract.segmentation import model_logits
@@ -30,6 +32,8 @@ from zoo.structures import (
 from zoo.tasks import Detection, InstanceSegmentation, KeypointDetection, Task
 
 BYTE_CLASSES = 256
+EQUAL = 1e-6  # of 0..1: float32's own rounding, where the image was not resized
+Nearest = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 # OpenCV 4 counts places in steps of 2 ** -16 for each pixel: 0.006 at the 400th. OpenCV 5 is exact.
 NEAREST_TOLERANCE = 0.01
@@ -49,11 +53,17 @@ class EagerResult:
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """One picture: by the reference's ``own`` preprocessing, and from the tensor of ``production``'s."""
+    """One image: by the reference's ``own`` preprocessing, from the tensor of ``production``'s, and ``rounded``.
+
+    ``rounded``: from other roundings of the reference's own tensor; empty where the image is not resized.
+    ``explained``: the margin between two logits below which these roundings may change the label of a pixel.
+    """
 
     placed: ReferenceInput
     own: EagerResult
     production: EagerResult
+    rounded: tuple[Result, ...] = ()
+    explained: float = 0.0
 
     @property
     def result(self) -> Result:
@@ -80,10 +90,20 @@ def reference_result(
     produced = np.empty((3, *rule.geometry(*image.shape[:2]).tensor_size), np.float32)
     rule.run(image, produced)
     valid = placed.resized if image_sizes else placed.tensor.shape[2:]
+    own = _run(model, task, forward, placed.tensor[0], placed, valid)
+    tensors = () if np.allclose(own.tensor, produced, rtol=0, atol=EQUAL) else rounded_inputs(own.tensor, produced)
+    rounded, explained = [], 0.0
+    for tensor in tensors:
+        found = _run(model, task, forward, torch.from_numpy(tensor), placed, valid)
+        rounded.append(found.result)
+        if own.logits is not None and found.logits is not None:
+            explained = max(explained, explained_margin(own.logits, found.logits))
     return ReferenceResult(
         placed,
-        own=_run(model, task, forward, placed.tensor[0], placed, valid),
+        own=own,
         production=_run(model, task, forward, torch.from_numpy(produced), placed, valid),
+        rounded=tuple(rounded),
+        explained=explained,
     )
 
 
@@ -161,7 +181,7 @@ def _label_map(logits: NDArray[np.float32], placed: ReferenceInput) -> NDArray[A
     return mapped
 
 
-def nearest_pixels(placed: ReferenceInput) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]:
+def nearest_pixels(placed: ReferenceInput) -> tuple[Nearest, Nearest]:
     """For the image's rows, then its columns: the index of the nearest pixel of the tensor, and of the other one.
 
     The two differ only where the centre of a pixel falls between two of the tensor, within NEAREST_TOLERANCE; either
@@ -174,4 +194,4 @@ def nearest_pixels(placed: ReferenceInput) -> tuple[tuple[NDArray[np.intp], NDAr
         beyond = place - nearest
         step = np.where(beyond < NEAREST_TOLERANCE, -1, np.where(beyond > 1 - NEAREST_TOLERANCE, 1, 0))
         axes.append((nearest, np.clip(nearest + step, 0, resized - 1)))
-    return tuple(axes)
+    return axes[0], axes[1]

@@ -165,13 +165,34 @@ class TestLabelMaps:
         candidate[0, 0, 1] = 2
         assert compare_label_maps(self.labels, candidate, self.logits, pixels=0.25).failures == ()
         failures = compare_label_maps(self.labels, candidate, self.logits, pixels=0.2).failures
-        assert failures == ("1 of 4 pixels relabelled, relabelled: largest error 0.25 of all, gate 0.2 of all",)
+        words = "1 of 4 pixels relabelled, relabelled beyond rounding: largest error 0.25 of all, gate 0.2 of all"
+        assert failures == (words,)
+
+    def test_what_the_rounding_of_the_input_explains_is_no_failure(self) -> None:
+        candidate = self.labels.copy()
+        candidate[0, 0, 1] = 2  # a margin of 5
+        for explained, failed in ((5.1, False), (4.9, True)):
+            found = compare_label_maps(self.labels, candidate, self.logits, pixels=0.2, explained=explained)
+            assert bool(found.failures) is failed
+            assert [figure.max_error for figure in found.figures] == [0.5, 0.25, 0.25 if failed else 0.0]
 
     def test_pixels_of_a_larger_map_look_up_their_place_in_the_logits(self) -> None:
         labels = self.labels.repeat(2, axis=1).repeat(2, axis=2)
-        place = (np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
+        places = ((np.array([0, 0, 1, 1]),), (np.array([0, 0, 1, 1]),))
         candidate = labels.copy()
         candidate[0, 1, 1] = 2
-        assert compare_label_maps(labels, candidate, self.logits, gate=1e-4, place=place).failures == ()
+        assert compare_label_maps(labels, candidate, self.logits, gate=1e-4, places=places).failures == ()
         candidate[0, 1, 2] = 2
-        assert compare_label_maps(labels, candidate, self.logits, gate=1e-4, place=place).failures
+        assert compare_label_maps(labels, candidate, self.logits, gate=1e-4, places=places).failures
+
+    def test_between_two_pixels_the_label_may_be_of_either(self) -> None:
+        """The middle of three columns is as near to either: its label may change as that of the nearer margin."""
+        labels = self.labels[:, :, [0, 0, 1]]
+        candidate = labels.copy()
+        candidate[0, 1, 1] = 1  # at the left a margin of 10, at the right one of 0.0005
+        logits = self.logits.copy()
+        logits[0, :, 1, 1] = (0, 9.9995, 10)
+        rows = (np.array([0, 1]),)
+        for columns, failed in (((np.array([0, 0, 1]),), True), ((np.array([0, 0, 1]), np.array([0, 1, 1])), False)):
+            found = compare_label_maps(labels, candidate, logits, gate=1e-4, places=(rows, columns))
+            assert bool(found.failures) is failed

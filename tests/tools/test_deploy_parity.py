@@ -6,13 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 import torch
 
 from backends import load
 from pipeline import deploying, export_step
+from pipeline.parity.meaning import BEYOND_ROUNDING, GRAPH, PREPROCESSING
 from tests.tools.tiny import PICTURES, Run, Tiny
+from zoo import preprocess
 from zoo.preprocess import Geometry, Preprocess
 
 Deploy = Callable[[Sequence[str]], Run]
@@ -60,6 +63,7 @@ def test_a_slightly_wrong_graph_at_level_decoded(deploy: Deploy, tiny: Tiny, mon
     change_weights(monkeypatch, lambda bias: bias.add_(3e-4))
     run = deploy(tiny.with_images("--output-level", "decoded"))
     check_missed(run, tiny, "graph parity, one.png [1x3x64x96]: logits: largest error 0.0003")
+    assert GRAPH in run.err
 
 
 def test_not_a_number(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,12 +91,21 @@ def test_another_preprocessing(
 ) -> None:
     tiny.write(PICTURES + "gates = dict(pipeline=dict(pixels=1.0))\n")
     change_manifest(monkeypatch, **change)
-    check_missed(deploy(tiny.arguments()), tiny, "input: largest error")
+    run = deploy(tiny.arguments())
+    check_missed(run, tiny, "input: largest error")
+    assert PREPROCESSING in run.err
 
 
-def test_the_end_to_end_comparison_alone(deploy: Deploy, tiny: Tiny) -> None:
-    tiny.write(PICTURES + "gates = dict(pipeline=dict(pixels=1e-9))\n")
-    check_missed(deploy(tiny.arguments()), tiny, "end to end: ")
+def test_the_end_to_end_comparison_alone(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Input and engine agree, because what prepares images is wrong everywhere, and no gate looks at the input."""
+    real = preprocess.cv2.resize
+
+    def nearest(image: Any, size: tuple[int, int], interpolation: int) -> Any:
+        return real(image, size, interpolation=cv2.INTER_NEAREST if image.ndim == 3 else interpolation)
+
+    monkeypatch.setattr(preprocess.cv2, "resize", nearest)
+    tiny.write(PICTURES + "gates = dict(pipeline=dict(input_max=255, input_mean=255))\n")
+    check_missed(deploy(tiny.arguments()), tiny, f": {BEYOND_ROUNDING}; nothing was published")
     assert deploy(tiny.arguments("--allow-parity-failure")).code == 0
     failures = json.loads((tiny.place / "parity.json").read_text(encoding="utf-8"))["failures"]
     assert failures
@@ -106,8 +119,6 @@ def test_a_shifted_result(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.Monkey
 
 
 def test_nothing_to_compare(deploy: Deploy, tiny: Tiny, image_file: Callable[..., Path]) -> None:
-    import cv2
-
     paths = [tiny.folder / "black.png", tiny.folder / "grey.png"]
     for number, path in enumerate(paths):
         cv2.imwrite(str(path), np.full((64, 96, 3), number * 9, np.uint8))

@@ -1,0 +1,31 @@
+"""What a missed comparison means, in half a line: where to look."""
+
+from collections.abc import Mapping
+
+from pipeline.parity.records import END_TO_END, INPUT, MEAN_INPUT, SAME_INPUT, ParityRecord
+
+GRAPH = "the exported graph computes something else than the PyTorch model does with the same tensors"
+PREPROCESSING = (
+    "the deployment prepares the image otherwise than the config's preprocess says (colours, resize or padding)"
+)
+ENGINE = "with the very same input tensor PyTorch gives another result: the engine, or the way back to the image"
+BEYOND_ROUNDING = (
+    "input and engine hold each by itself, and more changes than the rounding of the input explains in this model"
+)
+PIPELINE: Mapping[str, str] = {
+    INPUT: PREPROCESSING,
+    MEAN_INPUT: PREPROCESSING,
+    "images": PREPROCESSING,
+    SAME_INPUT: ENGINE,
+    END_TO_END: BEYOND_ROUNDING,
+}
+
+
+def meaning(record: ParityRecord) -> str | None:
+    """Of the first of the record's failures. None where nothing was compared, or the metric decided."""
+    if record.metric is not None:
+        return None
+    for case in record.cases:
+        for failure in case.findings.failures:
+            return GRAPH if case.kind == "graph" else PIPELINE.get(failure.split(":")[0])
+    return None
