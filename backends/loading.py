@@ -72,13 +72,16 @@ def load(
 def load_graph(path: str | os.PathLike[str], note: str, onnx_path: Path | None = None) -> Deployment:
     """The ONNX file of a deployment in ONNX Runtime on the CPU, whichever backend the deployment is for.
 
-    For proofs: where an engine cannot run, the very same graph still can. `note`: the deployment's, which says so.
+    For proofs: where an engine cannot run, the very same graph still can. What is for an engine runs in floats, rounded
+    where the graph rounds: its int8 has weights of 8 bits, with which ONNX Runtime's kernels saturate on some CPUs.
+    `note`: the deployment's, which says so.
     `onnx_path`: another form of the file. Raises as `load` does.
     """
     folder = Path(path)
     manifest = Manifest.read(folder)
     file = onnx_path or folder / ONNX_FILE
-    runner = _verified(folder, manifest, lambda: _open_onnxruntime(file, manifest, "cpu", None))
+    in_floats = manifest.backend in ENGINE_BACKENDS
+    runner = _verified(folder, manifest, lambda: _open_onnxruntime(file, manifest, "cpu", None, in_floats=in_floats))
     return Deployment(manifest, _with_windows(runner, manifest), note)
 
 
@@ -114,7 +117,13 @@ def _verified(folder: Path, manifest: Manifest, open_runner: Callable[[], Runner
 
 
 def _open_onnxruntime(
-    path: Path, manifest: Manifest, provider: str | None, threads: int | None, engine: EngineOptions | None = None
+    path: Path,
+    manifest: Manifest,
+    provider: str | None,
+    threads: int | None,
+    engine: EngineOptions | None = None,
+    *,
+    in_floats: bool = False,
 ) -> Runner:
     from backends.onnxruntime import OnnxRuntimeRunner
     from backends.onnxruntime.providers import BUILDERS, short_name
@@ -133,6 +142,7 @@ def _open_onnxruntime(
         threads=threads if threads is not None else manifest.threads,
         engine=engine,
         cache=cache,
+        in_floats=in_floats,
     )
 
 

@@ -40,6 +40,7 @@ def main() -> int:
     """Print and write the table; 3 where a gate is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="models whose name has one of these")
+    parser.add_argument("--precisions", nargs="+", default=PRECISIONS, choices=PRECISIONS)
     parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/precision_gates.json")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--cell", nargs=2, metavar=("CONFIG", "PRECISION"), help=argparse.SUPPRESS)
@@ -55,7 +56,7 @@ def main() -> int:
         if path.parent.name != "_base_" and (not args.only or any(word in path.stem for word in args.only))
     )
     state = state_of(args.state, sources(*CODE), "torch", "onnx", "onnxruntime")
-    cells = [(config, precision) for config in configs for precision in PRECISIONS]
+    cells = [(config, precision) for config in configs for precision in args.precisions]
     run_cells(__file__, cells, state, args.state)
     content = table(state)
     print(content)

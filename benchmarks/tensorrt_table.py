@@ -118,10 +118,9 @@ def _converted(model: onnx.ModelProto, precision: str, target: Target) -> onnx.M
         return model
     images = pictures(PICTURES, (target.height.opt, target.width.opt)).numpy()
     feeds = [_feed(model, images[number : number + 1]) for number in range(PICTURES)]
-    from rewriters.precision import to_fp16, to_int8
+    from rewriters.precision import converter
 
-    convert = to_fp16 if precision == "fp16" else to_int8
-    converted: onnx.ModelProto = convert(model, target.precision_options, feeds)[0]
+    converted: onnx.ModelProto = converter(precision, BACKEND)(model, target.precision_options, feeds)[0]
     return converted
 
 

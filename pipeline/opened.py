@@ -23,6 +23,7 @@ BY_ONNXRUNTIME = (
     "that the graph is the model, and nothing of what the engine computes."
 )
 STAND_IN = "run by ONNX Runtime in the engine's place"
+IN_FLOATS = " Its int8 was computed in floats, rounded where the graph rounds, so that every CPU gives the same."
 ROUNDED = " Every fp16 result was rounded to fp16, which ONNX Runtime's CPU provider by itself does not do."
 
 
@@ -45,7 +46,8 @@ def open_deployment(folder: Path) -> Opened:
             note = BY_ONNXRUNTIME.format(reason=reason)
             if manifest.precision["stored"] == "fp16":
                 return Opened(rounded_deployment(folder, STAND_IN), note + ROUNDED)
-            return Opened(load_graph(folder, STAND_IN), note)
+            in_floats = IN_FLOATS if manifest.precision["stored"] == "int8" else ""
+            return Opened(load_graph(folder, STAND_IN), note + in_floats)
     return Opened(load(folder))
 
 

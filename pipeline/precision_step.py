@@ -11,7 +11,7 @@ from pipeline.precision.calibration import Calibration
 from rewriters import ExportRecord
 from rewriters.checks import check_graph
 from rewriters.export_onnx import tensor_spec
-from rewriters.precision import to_precision
+from rewriters.precision import converter
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
 
@@ -33,7 +33,8 @@ def at_precision(
     if target.precision == "fp32":
         return record
     found, asked = calibration(), target.precision_options.calibration_images
-    model, report = to_precision(onnx.load(path), target.precision, target.precision_options, found.feeds)
+    convert = converter(target.precision, target.backend)
+    model, report = convert(onnx.load(path), target.precision_options, found.feeds)
     if found.pictures < asked:
         fewer = f"calibrated on {found.pictures} pictures: {asked} were asked for, and there are no more"
         report = replace(report, notes=(*report.notes, fewer))

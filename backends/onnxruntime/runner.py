@@ -25,6 +25,7 @@ class OnnxRuntimeRunner(Runner):
     Without `inputs` and `outputs` they are read from the file. `provider`: "cpu", "cuda", "cuda:1", "tensorrt",
     "tensorrt-rtx", or ONNX Runtime's own name. `engine`: how the latter two build, for shapes in the bounds of `axes`;
     `cache`: a folder where they keep engines. `threads`: of the session, None for the CPUs that this process may use.
+    `in_floats`: without kernels of whole numbers, see session_options.
     Outputs on the CPU are memory that ONNX Runtime hands over without a copy; nothing of it is used again.
     Raises as open_session does, and InputError where the given tensors are not those of the file.
     """
@@ -41,6 +42,7 @@ class OnnxRuntimeRunner(Runner):
         threads: int | None = None,
         engine: EngineOptions | None = None,
         cache: str | None = None,
+        in_floats: bool = False,
     ) -> None:
         self.path = Path(path)
         inputs = None if inputs is None else tuple(inputs)
@@ -48,7 +50,7 @@ class OnnxRuntimeRunner(Runner):
             isinstance(side, int) or side in (axes or {}) for spec in inputs for side in spec.shape
         )
         profile = profiles(inputs, axes or {})[0] if inputs is not None and bounded else None
-        session = open_session(self.path, provider, threads, engine, profile, cache)
+        session = open_session(self.path, provider, threads, engine, profile, cache, in_floats=in_floats)
         self._session: onnxruntime.InferenceSession | None = session
         self.provider: str = session.get_providers()[0]
         self.threads: int = session.get_session_options().intra_op_num_threads

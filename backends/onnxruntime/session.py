@@ -30,12 +30,14 @@ def open_session(
     profile: Profile | None = None,
     cache: str | None = None,
     trace: Path | None = None,
+    *,
+    in_floats: bool = False,
 ) -> onnxruntime.InferenceSession:
     """A session that runs on `provider`, and is silent. `engine`, `profile`, `cache`: see provider_options.
 
     A GPU's provider leaves to the CPU what it has no kernel for; one that takes no node at all is an error.
 
-    `trace`: where to write which kernels ran, a prefix of the file's name.
+    `trace`: where to write which kernels ran, a prefix of the file's name. `in_floats`: see session_options.
 
     Raises InputError where the file is missing or is no ONNX model or `threads` is below 1; ExportError where ONNX
     Runtime refuses the model; BackendUnavailableError where the provider is not there or could not be started.
@@ -45,7 +47,7 @@ def open_session(
         raise InputError(f"threads={threads!r}: expected a whole number, 1 or more, or None for all of this process's")
     if not path.is_file():
         raise InputError(f"{path}: no such file; give the path of an ONNX model")
-    settings = session_options(threads, lean=name == "CPUExecutionProvider")
+    settings = session_options(threads, lean=name == "CPUExecutionProvider", in_floats=in_floats)
     if name != "CPUExecutionProvider":
         settings.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     if trace is not None:
@@ -72,18 +74,25 @@ def open_session(
     return session
 
 
-def session_options(threads: int | None = None, *, lean: bool = True) -> onnxruntime.SessionOptions:
+def session_options(
+    threads: int | None = None, *, lean: bool = True, in_floats: bool = False
+) -> onnxruntime.SessionOptions:
     """What every session of ours is opened with. `threads`: None for the CPUs that this process may use.
 
     `lean`, for the CPU: without the memory pattern, a second plan of the whole graph's buffers beside those that the
     arena already holds, and without planned reuse, which keeps a buffer from its first use to its last, however far
     apart. What it saves and costs: docs/measured/session_memory.md.
+    `in_floats`: each QuantizeLinear rounds, and what is between them is computed in floats, as the standard defines it.
+    Without it ONNX Runtime makes kernels of whole numbers of them; with weights of 8 bits those saturate where a CPU
+    has no VNNI.
     """
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = default_threads() if threads is None else threads
     settings.inter_op_num_threads = 1
     settings.log_severity_level = FATAL  # whatever goes wrong arrives as an exception
     settings.enable_mem_pattern = settings.enable_mem_reuse = not lean
+    if in_floats:
+        settings.add_session_config_entry("session.disable_quant_qdq", "1")
     return settings
 
 

@@ -17,6 +17,7 @@ from rewriters.graph_rewriters.keep_metadata import keep_metadata
 from rewriters.precision.library_messages import library_messages
 from rewriters.precision.modules import nodes_of_modules
 from rewriters.precision.nothing_to_cast import NothingToCastError
+from rewriters.precision.pair_sums import SEVEN, check_pair_sums
 from rewriters.precision.qdq_forms import DEQUANTIZE, free_activations, own_pairs
 from rewriters.precision.quantized_part import (
     BETWEEN,
@@ -45,11 +46,16 @@ LIBRARY_OPTIONS: Mapping[str, Any] = {
 
 
 def to_int8(
-    model: onnx.ModelProto, options: PrecisionOptions, feeds: Sequence[Mapping[str, NDArray[Any]]]
+    model: onnx.ModelProto,
+    options: PrecisionOptions,
+    feeds: Sequence[Mapping[str, NDArray[Any]]],
+    *,
+    bits: int = SEVEN,
 ) -> tuple[onnx.ModelProto, PrecisionReport]:
     """A graph whose networks compute in int8, with the same inputs and outputs, and what was done. `model` stays.
 
-    `feeds`: the graph's inputs by name, of calibration pictures. Every zero point is 0. A tensor that is never negative
+    `feeds`: the graph's inputs by name, of calibration pictures. `bits` of the weights, 7 or 8, see `weight_bits`: with
+    7 every CPU computes the same. Every zero point is 0. A tensor that is never negative
     is stored as uint8 with the scale of int8, because ONNX Runtime fuses Relu with that alone: TensorRT reads it as
     int8, and up to the calibrated largest value, 127 steps, both are the same; above it TensorRT saturates at once,
     ONNX Runtime at twice the value.
@@ -75,12 +81,14 @@ def to_int8(
     names = activations(source, chosen, value_types(source))
     with library_messages() as messages:
         ranges = value_ranges(source, names, feeds, options.calibration_method)
-        made = _quantized(source, [source.graph.node[place].name for place in chosen], ranges, whole)
+        made = _quantized(source, [source.graph.node[place].name for place in chosen], ranges, whole, bits)
     free_activations(made)
     own_pairs(made, {source.graph.node[place].name for place in chosen})
     drop_unused(made)
     _restore(made, source)
     _check_layers(made, [source.graph.node[place].name for place in layers])
+    if bits == SEVEN:
+        check_pair_sums(made)
     left = left_in_fp32(source, kept)
     report = PrecisionReport(
         PRECISION,
@@ -92,9 +100,9 @@ def to_int8(
 
 
 def _quantized(
-    source: onnx.ModelProto, names: Sequence[str], ranges: TensorsData, whole: Sequence[str]
+    source: onnx.ModelProto, names: Sequence[str], ranges: TensorsData, whole: Sequence[str], bits: int
 ) -> onnx.ModelProto:
-    """`whole`: weights with one scale."""
+    """`whole`: weights with one scale. `bits`: of all weights."""
     unsigned = without_negatives(source)
     scales: dict[str, list[dict[str, Any]]] = {
         name: [{"quant_type": QuantType.QUInt8, "scale": _scale(ranges[name]), "zero_point": np.array(0, np.uint8)}]
@@ -105,7 +113,7 @@ def _quantized(
     quantizer = QDQQuantizer(
         _copy(source),
         per_channel=True,
-        reduce_range=False,
+        reduce_range=bits == SEVEN,  # of weights alone
         weight_qType=QuantType.QInt8,
         activation_qType=QuantType.QInt8,
         tensors_range=ranges,

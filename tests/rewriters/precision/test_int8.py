@@ -19,6 +19,8 @@ from zoo.errors import ExportError, InputError
 from zoo.precision_options import PrecisionOptions
 
 SEEDS = range(6)
+STEPS = {7: 64, 8: 127}
+"""Of the weights, on each side of zero, by their bits."""
 
 
 def quantized(seed: int, **options: object) -> onnx.ModelProto:
@@ -29,9 +31,10 @@ def constants(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     return {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
 
 
+@pytest.mark.parametrize("bits", STEPS)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_zero_point_is_zero_and_every_weight_has_a_scale_for_each_channel(seed: int) -> None:
-    made = quantized(seed)
+def test_every_zero_point_is_zero_and_every_weight_has_a_scale_for_each_channel(seed: int, bits: int) -> None:
+    made, _ = to_int8(conv_net(seed), PrecisionOptions(), pictures(seed), bits=bits)
     known = constants(made)
     pairs = [node for node in made.graph.node if node.op_type in (QUANTIZE, DEQUANTIZE)]
     assert not any(known[node.input[2]].any() for node in pairs)
@@ -44,7 +47,7 @@ def test_every_zero_point_is_zero_and_every_weight_has_a_scale_for_each_channel(
             assert stored.dtype == np.int8
             assert scale.shape == (stored.shape[0],)
             largest = np.abs(source[f"weight{node.name[4:]}"]).max(axis=(1, 2, 3))
-            np.testing.assert_allclose(scale, largest / 127, rtol=1e-5)
+            np.testing.assert_allclose(scale, largest / STEPS[bits], rtol=1e-5)
             assert known[node.input[2]].dtype == np.float32, "TensorRT refuses int32 biases"
 
 
@@ -77,7 +80,7 @@ def error_bound(made: onnx.ModelProto, model: onnx.ModelProto) -> float:
             errors[node.output[0]], largest[node.output[0]] = given, largest[node.input[0]]
         elif node.op_type == "Conv":
             weight = np.abs(source[f"weight{node.name[4:]}"])
-            step = weight.max(axis=(1, 2, 3)) / 127
+            step = weight.max(axis=(1, 2, 3)) / STEPS[7]
             fan = weight[0].size
             reach = largest.get(node.input[0], 1.0)
             per_channel = weight.sum(axis=(1, 2, 3)) * given + 0.501 * step * fan * (reach + given)

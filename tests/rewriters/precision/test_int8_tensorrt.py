@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
-from rewriters.precision import to_int8
+from rewriters.precision import converter
 from tests.rewriters.precision.small_nets import conv_net, pictures
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
 from tests.rewriters.small_models import detection_specs, export, fixed_target
@@ -49,7 +49,7 @@ def test_an_engine_is_built(make: Callable[[Path], onnx.ModelProto], tmp_path: P
     model = make(tmp_path / "model.onnx")
     chance = np.random.default_rng(0)
     feeds = pictures(0) if make is small_net else [{"images": chance.random((1, 3, *SIZE), np.float32)}]
-    made, report = to_int8(model, PrecisionOptions(), feeds)
+    made, report = converter("int8", "tensorrt-rtx")(model, PrecisionOptions(), feeds)
     assert report.nodes["int8"] > 3
     onnx.save(made, tmp_path / "int8.onnx")
     rtx_engine(tmp_path / "int8.onnx", 1, 2, 4)
