@@ -8,12 +8,7 @@ from typing import Any
 from mmengine.config import Config
 from torch import nn
 
-from backends import available
-from backends.tensorrt.build_check import check_buildable
-from backends.tensorrt.cuda import device_number
-from backends.tensorrt.gpu import gpu
 from pipeline.deploy_target import deploy_target, target_preprocess
-from pipeline.device import check_device, engine_device
 from pipeline.image_sizes import check_image_sizes
 from pipeline.images import NamedImage
 from pipeline.own_size import check_own_size
@@ -21,14 +16,14 @@ from pipeline.parity.gates import merged_gates
 from pipeline.pictures import pictures
 from pipeline.place import deployment_place
 from pipeline.plugin_level import check_plugin
+from pipeline.target_check import check_target
 from rewriters.graph_rewriters import check_steps
 from zoo.config import config_target, load_config
 from zoo.contract import Contract, contract_module
-from zoo.errors import BackendUnavailableError, InputError
+from zoo.errors import InputError
 from zoo.preprocess import Preprocess
-from zoo.target import ENGINE_BACKENDS, AxisRange, Target
+from zoo.target import Target
 from zoo.tasks import Task, build_task
-from zoo.windows import WINDOW_BATCH
 
 
 @dataclass(frozen=True)
@@ -78,7 +73,7 @@ def plan_job(
         config = load_config(config)
     target = deploy_target(config) if target is None else target
     own = config_target(config, target.precision)
-    _check_buildable(target, own)
+    check_target(target, own)
     gates = merged_gates(config.get("gates"), target.precision)
     task = build_task(config.task)
     fields = target_preprocess(config, target)
@@ -102,51 +97,3 @@ def _check_steps(export: Mapping[str, Any]) -> None:
             "give --precision fp16"
         )
     check_plugin(export.get("plugin"))
-
-
-def _check_buildable(target: Target, own: Target) -> None:
-    """``own``: the config's target. Its engine options are for backends with engines, and no fault elsewhere."""
-    if target.backend == "pytorch":
-        raise InputError(
-            "backend pytorch is the reference itself, and there is nothing to build for it; give --backend onnxruntime"
-        )
-    reason = available()[target.backend]
-    if reason is not None:
-        raise BackendUnavailableError(f"backend {target.backend} is not available: {reason}")
-    if target.precision != "fp32" and target.level == "plugin":
-        raise InputError(
-            f"precision {target.precision} at output level plugin: nothing here runs plugin nodes, so no range can be "
-            "measured; give --output-level decoded or --precision fp32"
-        )
-    if target.backend in ENGINE_BACKENDS and target.thresholds:
-        raise InputError(
-            f"thresholds as inputs with backend {target.backend}: TensorRT takes inputs that may be left out for "
-            "constants; leave export.inputs.thresholds out"
-        )
-    check_device(target.device)
-    if target.backend in ENGINE_BACKENDS:
-        check_buildable(target.backend, target.engine, engine_device(target), _batch_of_the_file(target))
-        return
-    if target.engine != own.engine:
-        raise InputError(
-            f"engine options with backend {target.backend}: it builds no engine; leave --engine out, or give --backend "
-            "tensorrt or tensorrt-rtx"
-        )
-    _check_provider(target.device)
-
-
-def _batch_of_the_file(target: Target) -> AxisRange:
-    """The batches that an engine takes: of images, or of windows that the host cuts."""
-    if target.slide != "host":
-        return target.batch
-    most = target.window_batch or WINDOW_BATCH
-    return AxisRange(1, min(2, most), most)
-
-
-def _check_provider(device: str) -> None:
-    """Whether ONNX Runtime can run there; found out before the export, not after it."""
-    from backends.onnxruntime.providers import provider_options
-
-    provider_options(device)
-    if device != "cpu" and gpu(device_number(device)) is None:
-        raise BackendUnavailableError(f"device {device}: this machine has no such GPU; give --device cpu, or cuda:0")

@@ -10,10 +10,11 @@ from typing import NamedTuple, Protocol
 from torch import nn
 
 from backends.image_model import ImageModel
+from pipeline.evaluation.arguments import REFERENCE_BACKEND
 from pipeline.evaluation.feeding import Feeding
 from pipeline.evaluation.hooks import Progress as Count
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
-from pipeline.evaluation.reference import REFERENCE_BACKEND, reference_model
+from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.session import Session
 from pipeline.job import Job
 from pipeline.parity.gates import GATE_OF_UNIT

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 from command_line import Parser, run_tool
 from terminal import open_console, show_counts
 
-from zoo.errors import GateError
+from pipeline.paths_check import check_present
+from zoo.errors import GateError, InputError
+from zoo.target import CHOICES, check_choices
 
 if TYPE_CHECKING:
+    from mmengine.config import Config
     from rich.console import Console
 
     from pipeline.alignment.records import Alignment, Pair
+    from zoo.target import Target
 
 EXAMPLES = """examples:
   python tools/align.py configs/detection/faster-rcnn_r18-fpn_digits.py
@@ -64,7 +68,6 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Align, print, and give the same as data."""
     console = open_console()
     with show_counts(console, "tensors") as (begin, count):
-        begin("load PyTorch")
         alignment = align(options, begin, count)
     show(console, alignment, every=options.all)
     if not alignment.passed:
@@ -76,26 +79,14 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
 
 def align(options: argparse.Namespace, begin: Any, count: Any) -> "Alignment":
-    """The work. Its imports are here, because torch takes seconds to load, and --help needs none of it."""
+    """The work. torch takes seconds to load, so its import waits until the arguments are known to be good."""
+    config, target = plan(options)
+    begin("load PyTorch")
     from pipeline.alignment.aligning import align as compare
-    from pipeline.deploy_target import deploy_target
-    from zoo.config import load_config
-    from zoo.errors import InputError
 
-    config = load_config(options.config)
-    asked = {
-        "backend": options.backend,
-        "exporter": options.exporter,
-        "opset": options.opset,
-        "precision": options.precision,
-        "level": options.output_level,
-    }
-    given = [name for name, value in asked.items() if value is not None]
-    if options.deployment is not None and given:
-        raise InputError(f"--deployment with another {given[0]}: the deployment has its own; leave one of them out")
     return compare(
         config,
-        None if options.deployment is not None else deploy_target(config, **asked),
+        target,
         options.image,
         checkpoint=options.checkpoint,
         deployment=options.deployment,
@@ -105,6 +96,30 @@ def align(options: argparse.Namespace, begin: Any, count: Any) -> "Alignment":
         step=begin,
         progress=count,
     )
+
+
+def plan(options: argparse.Namespace) -> tuple["Config", "Target | None"]:
+    """The config, and the target of the graph, None for that of a deployment; without torch. Raises InputError."""
+    requested = {
+        "backend": options.backend,
+        "exporter": options.exporter,
+        "opset": options.opset,
+        "precision": options.precision,
+        "level": options.output_level,
+    }
+    check_choices(**{name: value for name, value in requested.items() if name in CHOICES})
+    chosen = [name for name, value in requested.items() if value is not None]
+    if options.deployment is not None and chosen:
+        raise InputError(f"--deployment with another {chosen[0]}: the deployment has its own; leave one of them out")
+    check_present("image", options.image)
+    check_present("checkpoint", [options.checkpoint])
+    check_present("--deployment", [options.deployment], "folder")
+    check_present("--onnx", [options.onnx])
+    from pipeline.deploy_target import deploy_target
+    from zoo.config import load_config
+
+    config = load_config(options.config)
+    return config, None if options.deployment is not None else deploy_target(config, **requested)
 
 
 def show(console: "Console", alignment: "Alignment", *, every: bool) -> None:

@@ -9,7 +9,7 @@ from command_line import Parser, run_tool
 from terminal import open_console, show_steps
 
 from zoo.errors import ExportError, GateError, InputError, ZooportError
-from zoo.target import EXPORTERS, OPSETS
+from zoo.target import EXPORTERS, OPSETS, check_choices
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,8 +49,7 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Examine, print, and give the same as data."""
-    if options.exporter not in (None, *EXPORTERS):
-        raise InputError(f'unknown exporter "{options.exporter}"; give one of {", ".join(EXPORTERS)}')
+    check_choices(exporter=options.exporter)
     if options.opset is not None and options.opset not in OPSETS:
         raise InputError(f"--opset {options.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
     if not LEAST_TIME <= options.timeout <= MOST_TIME:

@@ -9,10 +9,14 @@ from command_line import Parser, run_tool
 from open_page import open_page
 from terminal import open_console, show_steps
 
+from pipeline.paths_check import check_present
 from pipeline.steps import Progress, deploy_steps
+from pipeline.target_flags import parse_dynamic, parse_engine
 from zoo.errors import GateError
+from zoo.target import Target, check_choices
 
 if TYPE_CHECKING:
+    from mmengine.config import Config
     from rich.console import Console
 
     from pipeline.deploying import Deployed
@@ -119,13 +123,40 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
 
 def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
-    """The work. Its imports are here, because torch takes seconds to load, and --help needs none of it."""
+    """The work. torch takes seconds to load, so its import waits until the arguments are known to be good."""
+    config, target = plan(options)
     begin(LOAD)
-    from pipeline.deploy_target import deploy_target, parse_dynamic, parse_engine
     from pipeline.deploying import make_deployment
-    from zoo.config import load_config
 
-    dynamic = parse_dynamic(options.dynamic)
+    return make_deployment(
+        config,
+        target,
+        options.image,
+        checkpoint=options.checkpoint,
+        work_dir=options.work_dir,
+        allow_parity_failure=options.allow_parity_failure,
+        calibration=options.calibration_image,
+        progress=begin,
+    )
+
+
+def plan(options: argparse.Namespace) -> tuple["Config", Target]:
+    """The config and what it is deployed for; without torch. Raises InputError and BackendUnavailableError."""
+    check_choices(
+        backend=options.backend,
+        precision=options.precision,
+        exporter=options.exporter,
+        level=options.output_level,
+        layout=options.layout,
+        slide=options.slide,
+    )
+    dynamic, engine = parse_dynamic(options.dynamic), parse_engine(options.engine)
+    check_present("image", options.image)
+    check_present("checkpoint", [options.checkpoint])
+    from pipeline.deploy_target import deploy_target
+    from pipeline.target_check import check_target
+    from zoo.config import config_target, load_config
+
     config = load_config(options.config)
     target = deploy_target(
         config,
@@ -140,7 +171,7 @@ def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
         slide=options.slide,
         window_batch=options.window_batch,
         device=options.device,
-        engine=parse_engine(options.engine),
+        engine=engine,
         precision_options={
             "keep_fp32": options.keep_fp32,
             "half_io": options.half_io,
@@ -148,16 +179,8 @@ def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
             "calibration_method": options.calibration_method,
         },
     )
-    return make_deployment(
-        config,
-        target,
-        options.image,
-        checkpoint=options.checkpoint,
-        work_dir=options.work_dir,
-        allow_parity_failure=options.allow_parity_failure,
-        calibration=options.calibration_image,
-        progress=begin,
-    )
+    check_target(target, config_target(config, target.precision))
+    return config, target
 
 
 def print_parity(console: "Console", record: "ParityRecord") -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from command_line import Parser, run_tool
 from terminal import open_console, show_counts
 
+from pipeline.evaluation.arguments import check_arguments
 from zoo.errors import GateError
 
 if TYPE_CHECKING:
@@ -64,12 +65,25 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     if not first:  # of several processes the first one reports
         console.quiet = True
         options.json = None
+    check_arguments(
+        options.backend,
+        options.deployment,
+        checkpoint=options.checkpoint,
+        precision=options.precision,
+        launcher=options.launcher,
+        device=options.device,
+        limit=options.limit,
+        batch_size=options.batch_size,
+    )
     with show_counts(console) as (step, count), resumable():
+        from zoo.config import load_config
+
+        config = load_config(options.config)
         step(LOAD)
         from pipeline import evaluate
 
         found = evaluate(
-            options.config,
+            config,
             options.backend,
             options.deployment,
             precision=options.precision,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from command_line import Parser, check_counts, run_tool
 from terminal import open_console, show_counts
 
+from pipeline.paths_check import check_present
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -45,15 +47,19 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Measure, print, and give the same as data."""
     check_counts(options, "images", "depth")
     console = open_console()
+    check_present("calibration image", options.calibration_image)
+    check_present("checkpoint", [options.checkpoint])
     with show_counts(console, "graphs") as (step, count):
+        from zoo.config import load_config
+
+        config = load_config(options.config)
         step(LOAD)
         from pipeline.precision import sensitivity
         from pipeline.what_if.fp32_graph import fp32_graph
         from rewriters.precision import converter
-        from zoo.config import load_config
 
         with fp32_graph(
-            load_config(options.config),
+            config,
             options.precision,
             checkpoint=options.checkpoint,
             calibration=options.calibration_image,

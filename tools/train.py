@@ -70,16 +70,17 @@ def check_flags(options: argparse.Namespace) -> None:
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Trains or loads, scores, then publishes or compares. Raises ZooportError. Its imports are here, for --help."""
     check_flags(options)
+    from zoo.config import load_config
+
+    config = load_config(options.config)
     import torch
 
     from zoo.build import build_model
-    from zoo.config import load_config
     from zoo.training import CheckpointCard, Recipe, check_publishable, check_unchanged, reproduction, scored_on
 
     logging.disable(logging.NOTSET)  # the log of a training is its progress
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     torch.set_num_threads(options.threads)
-    config = load_config(options.config)
     recipe = Recipe.from_config(config, options.config, iterations=options.iters, seed=options.seed)
     datasets = scored_on(options.config, recipe.also)  # before the long work: can it be scored, and kept?
     if options.publish or options.reproduce:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from command_line import Parser, check_counts, run_tool
 from terminal import open_console, show_counts
 
+from pipeline.paths_check import check_present
 from zoo.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,17 +77,22 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         raise InputError("--depth is of the search, and --keep-fp32 gives the choices; leave one of them out")
     if options.image and options.limit is not None:
         raise InputError("--limit is of the data set, and --image gives the images; leave one of them out")
+    check_present("calibration image", options.calibration_image)
+    check_present("checkpoint", [options.checkpoint])
     console = open_console()
     with show_counts(console, "done") as (step, count):
-        step("load PyTorch")
-        from pipeline.what_if.fp32_graph import fp32_graph
-        from pipeline.what_if.judges import check_judge, open_judge
-        from pipeline.what_if.trying import Trials
-        from rewriters.precision import converter
+        from pipeline.what_if.judge_check import check_judge
         from zoo.config import load_config
 
         config = load_config(options.config)
         check_judge(options.judge, config, options.image, options.tolerance)
+        check_present("image", options.image)
+        step("load PyTorch")
+        from pipeline.what_if.fp32_graph import fp32_graph
+        from pipeline.what_if.judges import open_judge
+        from pipeline.what_if.trying import Trials
+        from rewriters.precision import converter
+
         with fp32_graph(
             config,
             options.precision,

@@ -12,17 +12,15 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from zoo.errors import InputError, nearest
+from zoo.state_fit import COUNTER, check_dtypes, check_fits
 from zoo.torch_file import read_torch_file, unreadable
 
 TORCHVISION_SCHEME = "torchvision://"
 HTTPS_SCHEME = "https://"
-COUNTER = "num_batches_tracked"  # of batch norm: a training statistic that no inference reads
-SHOWN = 3  # names of tensors in an error message
 NAMED_BY = 16  # digits of its hash before the name of a download: many are called model.safetensors
 NESTED_KEYS = ("state_dict", "model")  # where training frameworks keep the weights in a larger dictionary
 WRAPPERS = ("module.", "model.")  # what they put before all names, outermost first: distributed training, the trainer
@@ -51,7 +49,8 @@ def load_state(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None
     """
     own = model.state_dict()
     state = {name: tensor for name, tensor in state.items() if name in own or not name.endswith(COUNTER)}
-    _check_fits(own, state, what)
+    check_fits(own, state, what)
+    check_dtypes(own, state, what)
     for name, tensor in state.items():  # after the shapes: a file can give a small storage a giant shape
         if tensor.is_floating_point() and not tensor.float().isfinite().all():
             raise InputError(f'{what}: tensor "{name}" has values that are not finite; from a training that diverged?')
@@ -75,7 +74,7 @@ def read_state(path: Path) -> Mapping[str, Tensor]:
     if path.suffix == ".safetensors":
         try:
             return load_file(path)
-        except (SafetensorError, OSError) as error:
+        except Exception as error:  # SafetensorError, OSError, and KeyError for a dtype that torch has not
             raise unreadable(path, error) from error
     content = read_torch_file(path)
     for key in NESTED_KEYS:
@@ -184,24 +183,3 @@ def _torchvision_state_dict(source: str) -> Mapping[str, Tensor]:
     if prefix is None:
         raise InputError(f"checkpoint {source}: {weights.url} names no hash; download it and give its path")
     return read_state(_downloaded(weights.url, prefix[1], Path(weights.url).name))  # as torch.hub calls it
-
-
-def _check_fits(own: Mapping[str, Tensor], state: Mapping[str, Tensor], what: str) -> None:
-    missing = [key for key in own if key not in state and not key.endswith(COUNTER)]
-    unexpected = [key for key in state if key not in own]
-    shapes = [
-        f"{key} {list(state[key].shape)} for {list(own[key].shape)}"
-        for key in own
-        if key in state and state[key].shape != own[key].shape
-    ]
-    faults = [
-        f"{len(keys)} {fault} ({', '.join(keys[:SHOWN])}{', ...' if len(keys) > SHOWN else ''})"
-        for fault, keys in (("missing", missing), ("unknown", unexpected), ("of another shape", shapes))
-        if keys
-    ]
-    if faults:
-        raise InputError(
-            f"{what} is not of this model: of {len(own)} tensors "
-            + ", ".join(faults)
-            + "; give the checkpoint that was trained with this config"
-        )

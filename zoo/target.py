@@ -1,5 +1,6 @@
 """What a model is deployed for: backend, precision, exporter, opset, input shapes, level, device (torch-free)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -15,11 +16,32 @@ LEVELS = ("final", "decoded", "raw", "plugin")
 LAYOUTS = ("zooport", "ultralytics")
 AXES = ("batch", "height", "width")
 SLIDES = ("graph", "host")
+CHOICES: Mapping[str, tuple[str, ...]] = {  # the fields of a target that have one of some names
+    "backend": BACKENDS,
+    "precision": PRECISIONS,
+    "exporter": EXPORTERS,
+    "level": LEVELS,
+    "slide": SLIDES,
+    "layout": LAYOUTS,
+}
 OPSETS = range(17, 27)
 DYNAMO_MIN_OPSET = 18  # below it the dynamo exporter writes files that ONNX Runtime refuses
 TORCHSCRIPT_MAX_OPSET = 20  # what torch's torchscript exporter writes at most
 DEFAULT_MAX_BATCH = 8
 DEFAULT_SIDES = (32, 2048)
+
+
+def check_choices(**values: str | None) -> None:
+    """Check values of the fields in CHOICES, those that are not None. Raises InputError that has the nearest names."""
+    for name, value in values.items():
+        if value is not None:
+            _check_choice(name, value)
+
+
+def _check_choice(name: str, value: str) -> None:
+    known = CHOICES[name]
+    if value not in known:
+        raise InputError(f'unknown {name} "{value}"; {nearest(str(value), known)}')
 
 
 @dataclass(frozen=True)
@@ -84,17 +106,8 @@ class Target:
     precision_options: PrecisionOptions = field(default_factory=PrecisionOptions)
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("backend", BACKENDS),
-            ("precision", PRECISIONS),
-            ("exporter", EXPORTERS),
-            ("level", LEVELS),
-            ("slide", SLIDES),
-            ("layout", LAYOUTS),
-        ):
-            value = getattr(self, name)
-            if value not in known:
-                raise InputError(f'unknown {name} "{value}"; {nearest(str(value), known)}')
+        for name in CHOICES:
+            _check_choice(name, getattr(self, name))
         self._check_options()
         if isinstance(self.opset, bool) or not isinstance(self.opset, int) or self.opset not in OPSETS:
             raise InputError(f"opset {self.opset!r}: expected {OPSETS.start} to {OPSETS.stop - 1}")

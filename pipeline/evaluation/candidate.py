@@ -9,8 +9,8 @@ from mmengine.config import Config
 from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.deploying import make_deployment
 from pipeline.describe import config_sha256
+from pipeline.evaluation.arguments import REFERENCE_BACKEND
 from pipeline.evaluation.feeding import Feeding
-from pipeline.evaluation.reference import REFERENCE_BACKEND
 from pipeline.evaluation.result_store import as_file_name
 from pipeline.place import deployment_place
 from pipeline.steps import Progress
@@ -94,8 +94,6 @@ def candidates(config: Config, folders: list[Path], weights: str) -> list[Candid
     found: list[Candidate] = []
     taken = {REFERENCE_BACKEND}
     for resolved, folder in {path.resolve(): path for path in folders}.items():
-        if not folder.is_dir():
-            raise InputError(f"--deployment {folder}: no such folder; give one that tools/deploy.py wrote")
         manifest = Manifest.read(folder)
         manifest.verify(folder)
         if faults := _faults(manifest, config, weights):

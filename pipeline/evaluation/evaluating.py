@@ -13,6 +13,7 @@ from torch import nn
 from backends import load
 from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.describe import config_sha256, versions, weights_sha256
+from pipeline.evaluation.arguments import REFERENCE_BACKEND, check_arguments
 from pipeline.evaluation.bootstrap import PairedBootstrap
 from pipeline.evaluation.candidate import Candidate, candidates, deployed
 from pipeline.evaluation.feeding import Feeding
@@ -21,7 +22,7 @@ from pipeline.evaluation.leg import Judged
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from pipeline.evaluation.processes import by_the_first, is_first, processes, threads_each
 from pipeline.evaluation.records import MISSED, NOT_JUDGED, PASSED, Evaluation, Row
-from pipeline.evaluation.reference import REFERENCE_BACKEND, reference_model
+from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.session import Session
 from pipeline.lock import locked
 from pipeline.parity.gates import GATE_OF_UNIT, merged_gates
@@ -29,10 +30,9 @@ from pipeline.steps import Progress as Steps
 from pipeline.writable import writable
 from zoo.build import build_model
 from zoo.config import config_target, load_config
-from zoo.errors import InputError, nearest
+from zoo.errors import InputError
 from zoo.metrics import Metric
 from zoo.preprocess import Preprocess
-from zoo.target import BACKENDS, PRECISIONS
 
 DEFAULT_BACKENDS = (REFERENCE_BACKEND, "onnxruntime")
 
@@ -67,7 +67,16 @@ def evaluate(
     """
     if not backends and not deployments:
         backends = DEFAULT_BACKENDS
-    _check(backends, precision, batch_size)
+    check_arguments(
+        backends,
+        deployments,
+        checkpoint=checkpoint,
+        precision=precision,
+        launcher=launcher,
+        device=device,
+        limit=limit,
+        batch_size=batch_size,
+    )
     if not isinstance(config, Config):
         config = load_config(config)
     with ExitStack() as held:
@@ -116,18 +125,6 @@ def _hold(place: Path, held: ExitStack) -> None:
     """Make the folder of the results, and keep others out of it."""
     place.mkdir(parents=True, exist_ok=True)
     held.enter_context(locked(place))
-
-
-def _check(backends: Sequence[str], precision: str | None, batch_size: int) -> None:
-    if batch_size < 1:
-        raise InputError(f"--batch-size {batch_size}: expected 1 or more")
-    if precision is not None and precision not in PRECISIONS:
-        raise InputError(f'unknown precision "{precision}"; {nearest(precision, PRECISIONS)}')
-    if precision is not None and not set(backends) - {REFERENCE_BACKEND}:
-        raise InputError(f"--precision {precision}: no backend to deploy for; give --backend onnxruntime, too")
-    for backend in backends:
-        if backend not in BACKENDS:
-            raise InputError(f'unknown backend "{backend}"; {nearest(backend, BACKENDS)}')
 
 
 def _rows(session: Session, model: nn.Module, weights: str, found: Sequence[Candidate]) -> Iterator[Row]:

@@ -43,8 +43,6 @@ class Plan:
 
 def plan_evaluation(config: Config, work_dir: str | Path, *, limit: int | None, gate_split: bool) -> Plan:
     """Check the data set and the evaluator. Raises InputError with all that is wrong in the data."""
-    if limit is not None and limit < 1:
-        raise InputError(f"--limit {limit}: expected 1 or more images")
     task = build_task(config.task)
     target = config_target(config)
     if target.image_sizes:

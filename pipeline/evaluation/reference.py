@@ -5,13 +5,12 @@ from torch import nn
 
 from backends.image_model import ImageModel
 from backends.pytorch import PyTorchRunner
+from pipeline.evaluation.arguments import REFERENCE_BACKEND
 from pipeline.evaluation.feeding import Feeding
 from zoo.contract import contract_module
 from zoo.input_specs import input_specs
 from zoo.target import AxisRange
 from zoo.tasks import Task
-
-REFERENCE_BACKEND = "pytorch"
 
 
 def reference_model(

@@ -9,6 +9,7 @@ from pipeline.highlight import Image, faded, highlight
 from pipeline.preview import Panel, second_of_two
 from pipeline.report.recorded import Recorded
 from zoo.errors import InputError
+from zoo.image_file import ImageFileError, read_pixels
 
 VISIBLE = 24  # of 255: how far a drawn pixel must change to be told
 
@@ -36,7 +37,7 @@ def _panels(first: Path, second: Path) -> list[Panel]:
 
 
 def _read(path: Path) -> Image:
-    picture = cv2.imread(str(path))
-    if picture is None:
-        raise InputError(f"{path}: not a picture; deploy the model again with tools/deploy.py")
-    return second_of_two(picture)
+    try:
+        return second_of_two(read_pixels(path))
+    except (ImageFileError, OSError) as error:
+        raise InputError(f"{path}: {error}, or deploy the model again with tools/deploy.py") from error

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-from mmengine.config import Config
-
 from backends.image_model import ImageModel
 from pipeline.evaluation.feeding import Feeding
 from pipeline.evaluation.plan import data_section, make_gate_split
@@ -19,13 +17,11 @@ from pipeline.parity.gates import GATE_OF_UNIT, merged_gates
 from pipeline.pictures import misfit
 from pipeline.what_if.agreement import POINTS, agreement
 from pipeline.what_if.fp32_graph import Fp32Graph
-from zoo.config import config_target
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
 
 Progress = Callable[[str, int, int], None]
-DATA = ("gate_dataset", "dataset")
 
 
 @dataclass(frozen=True)
@@ -85,21 +81,6 @@ def open_judge(
         tolerance,
         lambda candidate: agreement(expected, candidate(images)),
     )
-
-
-def check_judge(kind: str, config: Config, given: Sequence[str | Path], tolerance: float | None) -> None:
-    """Raises InputError where there is nothing to judge by; known before the long work."""
-    level = config_target(config).level
-    if level != "final":
-        raise InputError(f"config {config.filename}: output level {level} has no results to judge; expected final")
-    if kind == "matched" and tolerance is None:
-        raise InputError("matched results have no gate; give --tolerance, how many points of 100 may be lost")
-    if kind == "metric" and given:
-        raise InputError("images of one's own have no truth for a metric; leave them out, or give --judge matched")
-    if not given and not any(name in config for name in DATA):
-        raise InputError(f"config {config.filename}: no dataset to judge on; add one, or give --judge matched --image")
-    if kind == "metric" and "evaluator" not in config:
-        raise InputError(f"config {config.filename}: no evaluator to judge by; add one, or give --judge matched")
 
 
 def _files(job: Job, given: Sequence[str | Path]) -> Iterator[NamedImage]:

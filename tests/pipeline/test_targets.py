@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from mmengine.config import Config
 
-from pipeline.deploy_target import deploy_target, parse_dynamic, parse_engine, target_preprocess
+from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.images import NamedImage, distinct
 from pipeline.parity.graph_inputs import GraphInput, batch_sizes, graph_inputs, other
 from pipeline.place import deployment_place
+from pipeline.target_flags import parse_dynamic, parse_engine
 from zoo.errors import InputError
 from zoo.target import AxisRange, Target
 

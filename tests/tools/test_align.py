@@ -81,7 +81,8 @@ def test_not_a_number_is_past_every_threshold(
     [
         (("--onnx", "no.onnx"), "no.onnx: no such file"),
         (("--threshold", "2"), "threshold 2: expected a part of a tensor's largest value"),
-        (("--deployment", "nowhere"), "no deployment.json"),
+        (("--deployment", "nowhere"), "--deployment nowhere: no such folder"),
+        (("--deployment", "docs"), "no deployment.json"),
         (("--deployment", "x", "--exporter", "dynamo"), "the deployment has its own"),
         (("--output-level", "plugin"), "level plugin"),
         (("--precison", "fp32"), 'nearest: "--precision"'),
@@ -112,7 +113,7 @@ def test_no_engine_is_exit_code_4_in_one_line(
 ) -> None:
     running = pytest.importorskip("backends.tensorrt.running")
     monkeypatch.setattr(running, "can_run", lambda backend, device: "there is no NVIDIA driver")
-    monkeypatch.setattr("pipeline.job.available", lambda: {"tensorrt-rtx": None})
+    monkeypatch.setattr("pipeline.target_check.available", lambda: {"tensorrt-rtx": None})
     run = align(capsys, tiny, "--onnx", file, "--backend", "tensorrt-rtx")
     assert run.code == 4
     assert "no engine can run here" in run.err

@@ -62,6 +62,65 @@ def test_help_and_wrong_flags_load_no_library(tool: str) -> None:
     assert done.stderr.startswith('error: unknown argument --verbos; nearest: "--verbose"')
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        *(
+            (tool, [CONFIG, flag, wrong], f'unknown {name} "{wrong}"; nearest: "{right}"')
+            for tool in ("deploy", "align")
+            for flag, name, wrong, right in (
+                ("--backend", "backend", "onxruntime", "onnxruntime"),
+                ("--precision", "precision", "fp61", "fp16"),
+                ("--exporter", "exporter", "dinamo", "dynamo"),
+                ("--output-level", "level", "decodet", "decoded"),
+            )
+        ),
+        ("deploy", [CONFIG, "--layout", "ultralitics"], 'unknown layout "ultralitics"; nearest: "ultralytics"'),
+        ("deploy", [CONFIG, "--slide", "hots"], 'unknown slide "hots"; nearest: "host"'),
+        ("deploy", [CONFIG, "--dynamic", "widht"], '--dynamic widht: unknown axis "widht"; nearest: "width"'),
+        ("deploy", [CONFIG, "--engine", "batchs=1"], '--engine batchs=1: unknown option "batchs"; nearest: "batches"'),
+        ("deploy", [CONFIG, "--image", "README.dm"], 'image README.dm: no such file; nearest: "README.md"'),
+        ("deploy", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
+        ("evaluate", [CONFIG, "--backend", "onxruntime"], 'unknown backend "onxruntime"; nearest: "onnxruntime"'),
+        ("evaluate", [CONFIG, "--precision", "fp61"], 'unknown precision "fp61"; nearest: "fp16"'),
+        ("evaluate", [CONFIG, "--deployment", "dosc"], '--deployment dosc: no such folder; nearest: "docs"'),
+        ("evaluate", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
+        ("align", [CONFIG, "--deployment", "dosc"], '--deployment dosc: no such folder; nearest: "docs"'),
+        ("align", [CONFIG, "--onnx", "README.dm"], '--onnx README.dm: no such file; nearest: "README.md"'),
+        ("what_if", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
+        ("sensitivity", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
+        ("check_export", [CONFIG, "--exporter", "dinamo"], 'unknown exporter "dinamo"; nearest: "dynamo"'),
+    ],
+)
+def test_a_typo_is_answered_without_torch_and_mmengine(tool: str, arguments: list[str], message: str) -> None:
+    """A library that is missing here would be the error, with exit code 4."""
+    done = run(tool, "torch,torchvision,mmengine", *arguments)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith(f"error: {message}")
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("tool", ["deploy", "evaluate", "align", "train", "what_if", "sensitivity"])
+def test_a_config_is_read_without_torch(tool: str, tmp_path: Path) -> None:
+    wrong = CONFIG.replace("r18", "r81")
+    done = run(tool, "torch,torchvision", wrong)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f'error: config {wrong}: no such file; nearest: "{CONFIG}"')
+    faulty = tmp_path / "faulty.py"
+    faulty.write_text(f'_base_ = ["{ROOT / CONFIG}"]\nexport = dict(exportr="dynamo")\n', encoding="utf-8")
+    done = run(tool, "torch,torchvision", str(faulty))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'unknown key export."exportr"; nearest: "exporter"' in done.stderr
+
+
+def test_a_target_that_cannot_be_built_is_refused_without_torch() -> None:
+    done = run("deploy", "torch,torchvision", CONFIG, "--opset", "12")
+    assert (done.returncode, done.stderr) == (2, "error: opset 12: expected 17 to 26\n")
+    done = run("deploy", "torch,torchvision", CONFIG, "--engine", "workspace_mib=64")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: engine options with backend onnxruntime: it builds no engine")
+
+
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no /sys on this system")
 @pytest.mark.parametrize(
     ("tool", "flag", "arguments"),

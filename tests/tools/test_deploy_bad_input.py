@@ -20,7 +20,7 @@ from backends import availability
 from backends.onnxruntime import providers
 from backends.tensorrt import build_check
 from backends.tensorrt.gpu import Gpu
-from pipeline import deploying, job
+from pipeline import deploying, target_check
 from tests.tools.tiny import Run, Tiny
 
 Deploy = Callable[[Sequence[str]], Run]
@@ -95,7 +95,7 @@ def test_what_cannot_be_built_here_is_told_before_the_model_is_made(
     monkeypatch.setattr(availability, "_lack", lambda backend: None)
     monkeypatch.setattr(build_check, "library", lambda backend: library)
     monkeypatch.setattr(build_check, "gpu", gpu)
-    monkeypatch.setattr(job, "gpu", gpu)
+    monkeypatch.setattr(target_check, "gpu", gpu)
     monkeypatch.setattr(providers, "provider_options", lambda *given: ("", {}))
     monkeypatch.setattr(deploying, "build_model", lambda *given: pytest.fail("the model was made"))
     check_refused(deploy(tiny.with_images(*arguments)), tiny, code, words)

@@ -110,6 +110,72 @@ def test_a_batch_counter_of_frozen_batch_norm_is_forgiven(tmp_path: Path) -> Non
     assert same(loaded, source)
 
 
+OTHER_DTYPES = ("int8", "uint8", "int64", "bool", "complex64", "float8_e4m3fn", "float8_e5m2")
+
+
+@pytest.mark.parametrize("ending", ["safetensors", "pth"])
+@pytest.mark.parametrize("dtype", OTHER_DTYPES)
+def test_weights_of_another_kind_of_number_are_refused(tmp_path: Path, ending: str, dtype: str) -> None:
+    state = model(seed=1).state_dict()
+    state["1.running_var"] = state["1.running_var"].to(getattr(torch, dtype))
+    path = tmp_path / f"w.{ending}"
+    if ending == "safetensors":
+        save_file(state, path)
+    else:
+        torch.save(state, path)
+    loaded = model(seed=2)
+    words = f'checkpoint {path}: tensor "1.running_var" is {"complex" if dtype == "complex64" else dtype}'
+    with pytest.raises(InputError, match=f"^{words}.*, expected (float16 or bfloat16 or float32 or float64|a plain)"):
+        load_checkpoint(loaded, path)
+    assert same(loaded, model(seed=2))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_weights_may_be_stored_in_other_floating_point_dtypes(tmp_path: Path, dtype: str) -> None:
+    source = model(seed=1)
+    save_file(
+        {name: tensor.to(getattr(torch, dtype)) for name, tensor in source.state_dict().items()},
+        tmp_path / "w.safetensors",
+    )
+    loaded = model(seed=2)
+    load_checkpoint(loaded, tmp_path / "w.safetensors")  # batch norm's counter among them
+    assert same(loaded, source, atol=2e-2)
+    assert loaded.state_dict()["1.num_batches_tracked"].dtype == torch.int64
+
+
+class Buffers(nn.Module):
+    """Buffers that are no floating-point numbers by right."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.register_buffer("index", torch.arange(4) + seed)
+        self.register_buffer("mask", torch.arange(4) % 2 == seed % 2)
+        self.register_buffer("turns", torch.full((2,), complex(seed, 1)))
+
+
+def test_whole_numbers_flags_and_complex_numbers_load_as_what_they_are(tmp_path: Path) -> None:
+    state = Buffers(1).state_dict()
+    save_file({**state, "index": state["index"].to(torch.int32)}, tmp_path / "w.safetensors")
+    loaded = Buffers(0)
+    load_checkpoint(loaded, tmp_path / "w.safetensors")
+    assert all(torch.equal(tensor, state[name]) for name, tensor in loaded.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("index", torch.zeros(4), "float32, expected int64"),
+        ("index", torch.zeros(4, dtype=torch.bool), "bool, expected int64"),
+        ("mask", torch.zeros(4, dtype=torch.uint8), "uint8, expected bool"),
+        ("turns", torch.zeros(2), "float32, expected complex64"),
+    ],
+)
+def test_buffers_of_another_dtype_are_refused(tmp_path: Path, name: str, value: torch.Tensor, words: str) -> None:
+    save_file({**Buffers(1).state_dict(), name: value}, tmp_path / "w.safetensors")
+    with pytest.raises(InputError, match=f'tensor "{name}" is {words}; give the checkpoint as it was trained'):
+        load_checkpoint(Buffers(0), tmp_path / "w.safetensors")
+
+
 def test_pickled_code_is_refused_and_not_run(tmp_path: Path) -> None:
     torch.save({"state_dict": model().state_dict(), "extra": Malicious(tmp_path / "owned")}, tmp_path / "w.pth")
     with pytest.raises(InputError, match=r"holds pickled Python objects.*could run code.*model\.state_dict\(\) alone"):

@@ -35,7 +35,6 @@ def test_the_shipped_config(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"limit": 0}, "--limit 0: expected 1 or more images"),
         ({"evaluator": {"type": "MeanIOU"}}, 'unknown evaluator type "MeanIOU"; nearest: "MeanIoU"'),
         (
             {"evaluator": {"type": "MeanIoU", "num_classes": "4", "classes": 3}},

@@ -23,14 +23,6 @@ def test_an_error_of_the_first_process_is_itself() -> None:
         by_the_first(fail)
 
 
-def test_an_unknown_launcher() -> None:
-    with (
-        pytest.raises(InputError, match='--launcher "slurm": expected one of none, pytorch'),
-        processes("slurm", "cpu"),
-    ):
-        pytest.fail("it was taken")
-
-
 def test_without_torchrun(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR"):
         monkeypatch.delenv(name, raising=False)
