@@ -100,6 +100,7 @@ def align_subject(
                 comparison.absent,
                 changed=comparison.changed,
                 by_pieces=pieces,
+                last=comparison.last,
             )
         )
     return merged(found, _notes(subject.target, rounding=subject.target.precision == "fp16" and not pieces))

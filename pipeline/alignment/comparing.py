@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from pipeline.alignment.eager_run import MARKED, EagerRun, run_eager
 from pipeline.alignment.graph_flow import GraphFlow
 from pipeline.alignment.graph_runs import graph_tensors, more_outputs, piece
-from pipeline.alignment.judging import Judged, judge
+from pipeline.alignment.judging import Judged, at_fault, judge
 from pipeline.alignment.matching import Match, matches
 from pipeline.alignment.planning import Group, Plan, plan_pairs
 from pipeline.alignment.records import DIFFERS, EQUAL, ITSELF, SET, UNKNOWN, Pair
+from pipeline.alignment.second_look import STRICT, rows_at_fault
 from zoo.contract import Contract
 from zoo.errors import ExportError, InputError
 
@@ -28,7 +29,8 @@ NAMED = 4  # modules in the name of a pair
 class Comparison:
     """One image's. `given`: inputs of the module, in forward's order; `extra`: what the graph takes beside them.
 
-    After `compare`: `pairs`, `outputs` of the graph by itself, node by node, `changed` and `absent` as in Alignment.
+    After `compare`: `pairs`, `outputs` of the graph by itself, node by node, `changed`, `absent` and `last` as in
+    Alignment.
     """
 
     module: Contract
@@ -42,6 +44,8 @@ class Comparison:
     changed: float | None = None
     absent: Mapping[str, str] = field(default_factory=dict)
     forced: dict[str, Array] = field(default_factory=dict)
+    last: str = ""
+    _numbers: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
 
     def compare(self, progress: Progress) -> EagerRun:
         """Run both sides; PyTorch's run, without the tensors."""
@@ -58,6 +62,7 @@ class Comparison:
             waiting[:done] = left
             progress("compare modules", total - len(waiting), total)
         self.pairs = [self._named(pair) for pair in sorted(self.pairs, key=lambda pair: self.flow.order(pair.tensor))]
+        self.last = self._behind_the_last()
         return run
 
     def _fitting(self, groups: Sequence[Group]) -> int:
@@ -132,9 +137,14 @@ class Comparison:
         chosen = tensor in self.flow.chosen
         sure = len(group.numbers) == len(group.tensors)
         judged: Judged = judge(match, array, self.threshold, chosen=chosen, sure=sure)
+        number = None if match.number is None else group.numbers[match.number]
+        if judged.astray and self.threshold <= STRICT and (count := self._at_fault(tensor, match)):
+            judged = at_fault(judged, match, count)
+        if number is not None and judged.verdict == EQUAL and match.layout is not None and match.layout.in_place:
+            self._numbers[tensor] = number, array.shape
         if judged.force is not None:
             self.forced[tensor] = judged.force
-        numbers = group.numbers if match.number is None else (group.numbers[match.number],)
+        numbers = group.numbers if number is None else (number,)
         fused = tuple(name for number in numbers[:1] for name in self.plan.fused.get(number, ()))
         self.pairs.append(
             Pair(
@@ -150,17 +160,45 @@ class Comparison:
             )
         )
 
+    def _at_fault(self, tensor: str, match: Match) -> int:
+        """How many rows of a tensor differ for another reason than rounding; 0 where that cannot be found out."""
+        assert match.expected is not None
+        known = self._numbers.keys() | self.forced.keys()
+        stops = self.flow.behind(tensor, known)[0]
+        numbers = {name: self._numbers[name] for name in stops if name not in self.forced}
+        run = run_eager(self.module, self.given, {number for number, _ in numbers.values()})
+        sources = {name: self.forced[name] for name in stops if name in self.forced}
+        sources |= {name: run.kept[number].reshape(shape) for name, (number, shape) in numbers.items()}
+        try:
+            part = piece(self.model, self.flow.sources([tensor], set(stops)), [tensor])
+
+            def found(arrays: Mapping[str, Array]) -> Array:
+                return graph_tensors(part, {**self._arrays, **arrays}, [tensor])[tensor]
+
+            return rows_at_fault(match.expected, found, sources, self.threshold)
+        except (ExportError, InputError):
+            return 0
+
+    def _behind_the_last(self) -> str:
+        compared = {pair.tensor for pair in self.pairs if pair.verdict in (EQUAL, SET, DIFFERS)}
+        names = [name for end in self.outputs for name in self.flow.behind(end, compared)[1]]
+        return _words(tuple(dict.fromkeys(names)))
+
     def _named(self, pair: Pair) -> Pair:
         """With the modules between it and the compared tensors before it."""
         compared = {other.tensor for other in self.pairs if other.verdict in (EQUAL, SET, DIFFERS)}
         behind, modules = self.flow.behind(pair.tensor, compared)
         every = (*modules, *(name for name in pair.modules if name not in modules))
-        words = [name or ITSELF for name in every[-NAMED:]]
-        name = (f"{len(every) - NAMED} modules + " if len(every) > NAMED else "") + " + ".join(words)
+        name = _words(every)
         mark = f' (mark "{pair.role[0]}")' if pair.role[1] == MARKED else ""
         return Pair(
             **{**pair.__dict__, "name": (name or pair.tensor) + mark, "modules": every, "behind": tuple(behind)}
         )
+
+
+def _words(modules: tuple[str, ...]) -> str:
+    words = [name or ITSELF for name in modules[-NAMED:]]
+    return (f"{len(modules) - NAMED} modules + " if len(modules) > NAMED else "") + " + ".join(words)
 
 
 def _bounded(plan: Plan, sizes: Mapping[int, int], memory: int) -> Iterator[Group]:

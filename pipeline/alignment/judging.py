@@ -15,12 +15,16 @@ Array = NDArray[Any]
 
 
 class Judged(NamedTuple):
-    """`force`: PyTorch's tensor in the graph's layout, where what follows can only be judged on that."""
+    """`force`: PyTorch's tensor in the graph's layout, where what follows can only be judged on that.
+
+    `astray`: how many rows of a set have no equal, and were let pass as near ties.
+    """
 
     verdict: str
     figures: Figures | None = None
     note: str = ""
     force: Array | None = None
+    astray: int = 0
 
 
 def judge(match: Match, found: Array, threshold: float, *, chosen: bool, sure: bool = True) -> Judged:
@@ -58,7 +62,15 @@ def _judge_rows(expected: Array, rows: Array, found: Array, threshold: float, ho
     if paired.in_order:
         return Judged(EQUAL, measured, how)
     words = f"{paired.different} of {len(expected)} rows were chosen otherwise" if paired.different else "another order"
-    return Judged(SET, measured, f"{words}; PyTorch's go in from here on", force)
+    return Judged(SET, measured, f"{words}; PyTorch's go in from here on", force, paired.different)
+
+
+def at_fault(judged: Judged, match: Match, count: int) -> Judged:
+    """A set of which `count` rows differ for another reason than rounding. `judged`: as it was let pass."""
+    assert match.expected is not None and match.layout is not None  # noqa: PT018 - it was judged
+    measured = figures(match.expected, row_set(match.expected, match.layout.array, 0.0).found)
+    words = f"{count} of {len(match.expected)} rows have no equal, from PyTorch's own tensors either"
+    return Judged(DIFFERS, measured, "; ".join(filter(None, (words, match.layout.how))), judged.force)
 
 
 def _forced(expected: Array, found: Array) -> Array | None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 BOX, ROI = 4, 5  # values of a box, and of one behind the index of its image
 IMAGE_AXES = 4
+ONES = "axes of one added or dropped"
 
 
 class Layout(NamedTuple):
@@ -23,6 +24,11 @@ class Layout(NamedTuple):
     rows: bool = False
     guess: bool = False
 
+    @property
+    def in_place(self) -> bool:
+        """Whether PyTorch's tensor becomes the graph's by a reshape."""
+        return self.how in ("", ONES)
+
 
 def layout(expected: Array, found: Array) -> Layout | None:
     """`found` as `expected` is laid out; None where no layout that is known makes one of the other.
@@ -34,7 +40,7 @@ def layout(expected: Array, found: Array) -> Layout | None:
     if expected.shape == found.shape:
         return Layout(found)
     if [side for side in expected.shape if side != 1] == [side for side in found.shape if side != 1]:
-        return Layout(found.reshape(expected.shape), "axes of one added or dropped")
+        return Layout(found.reshape(expected.shape), ONES)
     if expected.size == found.size:
         candidates = list(_orders(expected, found))
         return min(candidates, key=lambda one: _distance(expected, one.array))._replace(guess=True)

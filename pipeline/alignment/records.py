@@ -48,7 +48,7 @@ class Alignment:
     `threshold`: of Figures.relative. `absent`: modules that ran and have no pair, with the reason. `notes`: what else a
     reader must know. `changed`: how far the graph's outputs are apart with and without the extra ones, 0.0 where all
     bits are the same; None where none were added. `by_pieces`: whether engines of pieces were compared, and not tensors
-    of one run.
+    of one run. `last`: the modules between the last compared tensors and the graph's outputs.
     """
 
     pairs: tuple[Pair, ...]
@@ -59,6 +59,7 @@ class Alignment:
     notes: tuple[str, ...] = ()
     changed: float | None = None
     by_pieces: bool = False
+    last: str = ""
 
     @property
     def differing(self) -> tuple[Pair, ...]:
@@ -77,6 +78,13 @@ class Alignment:
         return next(iter((*culprits, *self.differing)), None)
 
     @property
+    def first_name(self) -> str | None:
+        """Of the first module that differs: that of the first pair, or what is behind the last one."""
+        if self.first is not None:
+            return self.first.name
+        return None if self.passed else self.last or None
+
+    @property
     def passed(self) -> bool:
         """Whether nothing is past the threshold, and the outputs keep the gates of parity."""
         return not self.differing and (self.outputs is None or not self.outputs.failures)
@@ -93,8 +101,9 @@ class Alignment:
             return f"first module past {self.threshold:g}: {pair.name}{error}; {role}"
         if not self.passed and self.outputs is not None:
             return (
-                f"all {count} pairs are within {self.threshold:g}, and the outputs are not: what differs is behind the "
-                f"last pair, or what the backend makes of the whole graph (--by-pieces); {self.outputs.failures[0]}"
+                f"all {count} pairs are within {self.threshold:g}, and the outputs are not: what differs is in "
+                f"{self.last or 'nothing but the outputs'}, behind the last pair, or is what the backend makes of the "
+                f"whole graph (--by-pieces); {self.outputs.failures[0]}"
             )
         return f"no module is past {self.threshold:g}; {count} pairs of tensors compared"
 
@@ -103,7 +112,7 @@ class Alignment:
         return {
             "verdict": self.verdict,
             "passed": self.passed,
-            "first": None if self.first is None else self.first.name,
+            "first": self.first_name,
             "culprit": self.first is not None and self.is_culprit(self.first),
             "threshold": self.threshold,
             "images": list(self.images),

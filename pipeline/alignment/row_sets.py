@@ -14,8 +14,8 @@ DIFFERENT = 0.05  # of the rows, or one: so many may come and go where near-equa
 class RowSet(NamedTuple):
     """`found`: the graph's rows in PyTorch's order. `in_order`: they were in it already, and none differs.
 
-    `different`: how many of PyTorch's rows have no equal, and of the graph's boxes that are in no slot of PyTorch's.
-    `allowed`: how many may.
+    `different`: how many of PyTorch's rows have no equal, and of the graph's boxes that are in no slot of PyTorch's,
+    which are `extra`. `allowed`: how many may.
     """
 
     found: Array
@@ -23,6 +23,7 @@ class RowSet(NamedTuple):
     different: int
     allowed: int
     same: NDArray[np.bool_]
+    extra: int = 0
 
 
 def row_set(expected: Array, found: Array, threshold: float) -> RowSet:
@@ -47,7 +48,9 @@ def row_set(expected: Array, found: Array, threshold: float) -> RowSet:
     extra = 0
     if expected.shape[1:] == (BOX,):
         extra = max(0, _used_beyond(found) - count)
-    return RowSet(partner, in_order=False, different=int((~same).sum()) + extra, allowed=allowed, same=same)
+    return RowSet(
+        partner, in_order=False, different=int((~same).sum()) + extra, allowed=allowed, same=same, extra=extra
+    )
 
 
 def _row_errors(expected: Array, found: Array) -> NDArray[np.float64]:
