@@ -71,8 +71,10 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Trains or loads, scores, then publishes or compares. Raises ZooportError. Its imports are here, for --help."""
     check_flags(options)
     from zoo.config import load_config
+    from zoo.recipe_data import check_recipe_data
 
     config = load_config(options.config)
+    check_recipe_data(config)
     import torch
 
     from zoo.build import build_model

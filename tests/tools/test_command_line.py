@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from zoo.config import load_config
+from zoo.recipe_data import check_recipe_data
+
 ROOT = Path(__file__).parents[2]
 BLOCKED = """
 import runpy, sys
@@ -111,6 +114,46 @@ def test_a_config_is_read_without_torch(tool: str, tmp_path: Path) -> None:
     done = run(tool, "torch,torchvision", str(faulty))
     assert (done.returncode, done.stdout) == (2, "")
     assert 'unknown key export."exportr"; nearest: "exporter"' in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "message"),
+    [
+        (
+            "detection/yolov5n_digits.py",
+            'dataset = dict(_delete_=True, type="CocoDetection", annotations="a.json", images="images")',
+            "training on dataset CocoDetection is not possible: tools/train.py only repeats the recipes",
+        ),
+        (
+            "detection/faster-rcnn_r18-fpn_digits.py",
+            'task = dict(classes=[dict(name=n, category_id=i) for i, n in enumerate(["none", "a", "b", "c"])])\n',
+            "training on 3 classes of one's own is not possible: tools/train.py only repeats the recipes",
+        ),
+        (
+            "restoration/srcnn_x3_photographs.py",
+            'dataset = dict(_delete_=True, type="SuperResolutionFolder", root="mine", scale=3)',
+            "training on dataset SuperResolutionFolder is not possible: tools/train.py only repeats the recipes",
+        ),
+    ],
+)
+def test_training_on_data_of_ones_own_is_refused_before_torch_is_imported(
+    config: str, changes: str, message: str, tmp_path: Path
+) -> None:
+    path, work_dir = tmp_path / "mine.py", tmp_path / "work"
+    path.write_text(f'_base_ = ["{ROOT / "configs" / config}"]\n{changes}', encoding="utf-8")
+    done = run("train", "torch,torchvision", str(path), "--work-dir", str(work_dir))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: config {path}: {message}")
+    assert done.stderr.count("\n") == 1
+    assert not work_dir.exists()
+
+
+def test_the_shipped_recipes_are_not_refused() -> None:
+    configs = [load_config(path) for path in (ROOT / "configs").rglob("*.py") if path.parent.name != "_base_"]
+    recipes = [config for config in configs if "train" in config]
+    assert len(recipes) == 15
+    for config in recipes:
+        check_recipe_data(config)
 
 
 def test_a_target_that_cannot_be_built_is_refused_without_torch() -> None:

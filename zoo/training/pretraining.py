@@ -36,7 +36,7 @@ def pretrain(backbone: nn.Module, plan: Pretraining, *, num_scenes: int, seed: i
     channels = _last_map(plain.eval(), torch.zeros(1, 3, plan.side, plan.side)).shape[1]
     classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(channels, NUM_CLASSES))
     device = get_device()
-    both = nn.ModuleList([plain, classifier]).to(memory_format=torch.channels_last).to(device).train()
+    both = nn.ModuleList([plain, classifier]).to(device).train()
     optimizer = torch.optim.AdamW(both.parameters(), lr=plan.lr, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / WARMUP, 0.5 + 0.5 * math.cos(math.pi * step / plan.iterations))
@@ -46,8 +46,7 @@ def pretrain(backbone: nn.Module, plan: Pretraining, *, num_scenes: int, seed: i
     right = 0
     for step, (images, digits) in enumerate(loader, 1):
         images, digits = images.to(device), digits.to(device)  # noqa: PLW2901 - the batch, where the model is
-        features = _last_map(plain, images.contiguous(memory_format=torch.channels_last))
-        logits = classifier(features.mean(dim=(2, 3)))
+        logits = classifier(_last_map(plain, images).mean(dim=(2, 3)))
         loss = F.cross_entropy(logits, digits, label_smoothing=0.05)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # torch

@@ -12,11 +12,12 @@ from torch import nn
 
 from zoo.build import build_model
 from zoo.models.restoration import SRCNN
+from zoo.recipe_data import check_recipe_data
 from zoo.training.opencv_threads import one_opencv_thread
 from zoo.training.optimization import optimization, schedule
 from zoo.training.recipe import Recipe
 from zoo.training.starting_model import backbone_sha256, starting_model
-from zoo.training.trainable import Trainable, memory_format
+from zoo.training.trainable import Trainable
 from zoo.training.trainable_restorer import TrainableRestorer
 from zoo.training.trained import RUN_KEY
 from zoo.training.training_data import training_data
@@ -55,9 +56,10 @@ def train(
     """Trains the config's model and returns it, on the CPU, with the finished run; logs and checkpoints: `work_dir`.
 
     `path` is the config's own. `resume`: the checkpoint to go on from; `run` is then what that file tells of itself.
-    Training runs on the device that mmengine finds (a GPU where there is one). Raises InputError where the model or its
-    backbone cannot be had, or there is no mixed precision on the device.
+    Training runs on the device that mmengine finds (a GPU where there is one). Raises InputError where the config is
+    for data of one's own, the model or its backbone cannot be had, or there is no mixed precision on the device.
     """
+    check_recipe_data(config)
     if resume is None:
         (work_dir / "last_checkpoint").unlink(missing_ok=True)  # of an earlier run, which --resume must not take
         run = replace(run, backbone_sha256=backbone_sha256(path, recipe))
@@ -73,9 +75,8 @@ def build_runner(
     """The Runner of a training, with the model to start from; pre-training, where there is any, is done in here."""
     optimizing = optimization(recipe, amp=record.before.amp)
     model = starting_model(config, path, recipe) if resume is None else build_model(config, weights=False)
-    trainable = TrainableRestorer(model) if isinstance(model, SRCNN) else Trainable(model)
     return Runner(
-        model=trainable.to(memory_format=memory_format(recipe.batch_size)),
+        model=TrainableRestorer(model) if isinstance(model, SRCNN) else Trainable(model),
         work_dir=str(work_dir),
         train_dataloader=training_data(config, recipe, model),
         train_cfg={"type": "IterBasedTrainLoop", "max_iters": recipe.iterations},

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from mmengine.model import BaseModel
 from torch import Tensor, nn
 from torchvision.models.detection import FCOS, RetinaNet
@@ -14,9 +13,12 @@ from torchvision.models.detection.ssd import SSD
 from zoo.models.detection.yolov5 import YOLOv5
 
 DETECTORS = (GeneralizedRCNN, RetinaNet, FCOS, SSD, YOLOv5)
-# What gives features, scores, box offsets and masks; a detector has some of them. The last is YOLOv5's head.
-DETECTOR_PARTS = ("backbone", "head", "rpn.head", "roi_heads.box_predictor", "roi_heads.mask_predictor", "model.24")
-HEATMAPS = "roi_heads.keypoint_predictor"
+# What gives features, scores, box offsets, masks and heatmaps; a detector has some of them. The last is YOLOv5's head.
+DETECTOR_PARTS = (
+    *("backbone", "head", "rpn.head"),
+    *(f"roi_heads.{name}_predictor" for name in ("box", "mask", "keypoint")),
+    "model.24",
+)
 
 
 class Trainable(BaseModel):  # type: ignore[misc]  # mmengine is untyped
@@ -33,18 +35,12 @@ class Trainable(BaseModel):  # type: ignore[misc]  # mmengine is untyped
         if mode != "loss":
             raise ValueError(f'mode "{mode}": a Trainable only gives losses; use the wrapped model for the rest')
         losses: Any
-        images = images.contiguous(memory_format=memory_format(len(images)))
         if isinstance(self.model, DETECTORS):
             with boxes_in_float32(self.model):
                 losses = self.model(list(images), targets)
         else:
             losses = self.model(images, label_maps, mode="loss")
         return {name if "loss" in name else f"loss_{name}": loss for name, loss in losses.items()}  # mmengine's mark
-
-
-def memory_format(batch_size: int) -> torch.memory_format:
-    """Channels last is a quarter faster on a CPU; of a single image torch 2.15's backward pass then corrupts memory."""
-    return torch.channels_last if batch_size > 1 else torch.contiguous_format
 
 
 @contextmanager
@@ -56,8 +52,6 @@ def boxes_in_float32(model: nn.Module) -> Iterator[None]:
     """
     parts = dict(model.named_modules())
     hooks = [parts[name].register_forward_hook(_to_float32) for name in DETECTOR_PARTS if name in parts]
-    if HEATMAPS in parts:  # torchvision's loss takes a view of them, which a tensor with its channels last has not
-        hooks.append(parts[HEATMAPS].register_forward_hook(lambda _module, _inputs, maps: maps.float().contiguous()))
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from tests.zoo.training.tiny_recipe import ROOT
 from zoo.build import build_model
 from zoo.config import load_config
-from zoo.training.trainable import Trainable, memory_format
+from zoo.training.trainable import Trainable
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_without_autocast_the_losses_are_the_models_own(detector: nn.Module) -> 
 @pytest.mark.parametrize("name", ["fcos", "keypoint-rcnn", "mask-rcnn", "retinanet", "ssdlite"])
 def test_every_detector_gives_losses_that_mmengine_sums_up(name: str, amp: bool) -> None:
     config = load_config(ROOT / f"configs/detection/{name}_r18-fpn_digits.py")
-    model = build_model(config, weights=False).train().to(memory_format=memory_format(2))
+    model = build_model(config, weights=False).train()
     mask = torch.zeros(1, 256, 320, dtype=torch.uint8)
     mask[:, 20:90, 258:300] = 1
     corners = torch.tensor([[[260.0, 22, 2], [298, 25, 2], [295, 88, 2], [262, 84, 0]]])
