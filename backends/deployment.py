@@ -1,6 +1,7 @@
 """A loaded deployment."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from backends.image_model import ImageModel
 from backends.runner import Runner
@@ -10,18 +11,35 @@ from zoo.preprocess import Array
 from zoo.structures import Result
 from zoo.tasks import build_task
 
+if TYPE_CHECKING:
+    from backends.self_test.check import Checked
+
 
 class Deployment(ImageModel):
     """A model in production. Made by `backends.load`; `manifest` says what it is.
 
-    `note`: what runs it in the place of its own backend, as in a proof; None where that runs itself.
+    `note`: what runs it in the place of its own backend, as in a proof; None where that runs itself. `self_test`: the
+    content of the folder's SELF_TEST_FILE, where it has one.
     """
 
-    def __init__(self, manifest: Manifest, runner: Runner, note: str | None = None) -> None:
+    def __init__(
+        self, manifest: Manifest, runner: Runner, note: str | None = None, self_test: bytes | None = None
+    ) -> None:
         task = build_task({"type": manifest.task, "classes": manifest.classes, **manifest.task_options})
         super().__init__(manifest.name, task, manifest.preprocess, runner, manifest.output_level)
         self.manifest = manifest
         self.note = note
+        self.self_test = self_test
+
+    def check(self) -> "Checked":
+        """Run the self-test, on the provider and threads of this very deployment; in words, and with all figures.
+
+        Raises SelfTestFailedError (exit code 3) where an output is further from what was proved than its gate, and
+        InputError where the deployment carries no self-test.
+        """
+        from backends.self_test.check import check  # a production start without a check need not pay for it
+
+        return check(self)
 
     @property
     def _chunk_size(self) -> int:

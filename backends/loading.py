@@ -8,11 +8,12 @@ from pathlib import Path
 from backends.availability import require
 from backends.deployment import Deployment
 from backends.runner import Runner
+from backends.self_test.proof import lacking, warn_once
 from backends.slide_runner import LOGITS, Progress, SlideRunner
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.input_specs import IMAGES
-from zoo.manifest import ENGINE_FILE, MANIFEST_FILE, ONNX_FILE, RECORD_FILE, Manifest
+from zoo.manifest import ENGINE_FILE, MANIFEST_FILE, ONNX_FILE, RECORD_FILE, SELF_TEST_FILE, Manifest
 from zoo.preprocess import CHANNELS
 from zoo.target import ENGINE_BACKENDS, AxisRange
 from zoo.tensor_spec import TensorSpec
@@ -26,6 +27,7 @@ def load(
     progress: Progress | None = None,
     engine: EngineOptions | None = None,
     cuda_graph: bool = False,
+    check: bool = False,
 ) -> Deployment:
     """Load the deployment in the folder `path`, as tools/deploy.py wrote it.
 
@@ -33,7 +35,9 @@ def load(
     replace what the manifest says; without either, the CPU and all CPUs that this process may use, or the first GPU for
     an engine, which has no use for threads. `progress` is called with (windows done, windows of the image) where the
     deployment cuts images into windows. `engine`: how ONNX Runtime's providers tensorrt and tensorrt-rtx build; what
-    they build is kept in zooport's cache folder. `cuda_graph`: of an engine, see TensorRTRunner. Raises InputError
+    they build is kept in zooport's cache folder. `cuda_graph`: of an engine, see TensorRTRunner.
+    `check`: also run the self-test that the deployment carries, see Deployment.check. An int8 deployment that was
+    proved with instruction sets or a version that this machine lacks is logged as a warning, once. Raises InputError
     where the folder or a file of it is missing, changed or of an unknown schema version, the backend unknown, the
     engine one of another version or GPU, or an option not one of this backend; BackendUnavailableError where the
     backend or provider is not here, or an engine cannot run here.
@@ -66,23 +70,44 @@ def load(
         return _open_onnxruntime(folder / ONNX_FILE, manifest, provider, threads, engine)
 
     runner = _verified(folder, manifest, open_runner)
-    return Deployment(manifest, _with_windows(runner, manifest, progress))
+    deployment = Deployment(manifest, _with_windows(runner, manifest, progress), self_test=_self_test(folder, manifest))
+    return _proved(deployment, check=check)
 
 
-def load_graph(path: str | os.PathLike[str], note: str, onnx_path: Path | None = None) -> Deployment:
+def _proved(deployment: Deployment, *, check: bool) -> Deployment:
+    """The deployment, after a word on a machine that lacks something of its proof, and its self-test where asked."""
+    if (message := lacking(deployment.manifest)) is not None:
+        warn_once(message)
+    if check:
+        try:
+            deployment.check()
+        except BaseException:
+            deployment.close()
+            raise
+    return deployment
+
+
+def load_graph(
+    path: str | os.PathLike[str], note: str, onnx_path: Path | None = None, threads: int | None = None
+) -> Deployment:
     """The ONNX file of a deployment in ONNX Runtime on the CPU, whichever backend the deployment is for.
 
     For proofs: where an engine cannot run, the very same graph still can. What is for an engine runs in floats, rounded
     where the graph rounds: its int8 has weights of 8 bits, with which ONNX Runtime's kernels saturate on some CPUs.
     `note`: the deployment's, which says so.
-    `onnx_path`: another form of the file. Raises as `load` does.
+    `onnx_path`: another form of the file; `threads`: as of `load`. Raises as `load` does.
     """
     folder = Path(path)
     manifest = Manifest.read(folder)
     file = onnx_path or folder / ONNX_FILE
     in_floats = manifest.backend in ENGINE_BACKENDS
-    runner = _verified(folder, manifest, lambda: _open_onnxruntime(file, manifest, "cpu", None, in_floats=in_floats))
-    return Deployment(manifest, _with_windows(runner, manifest), note)
+    runner = _verified(folder, manifest, lambda: _open_onnxruntime(file, manifest, "cpu", threads, in_floats=in_floats))
+    return Deployment(manifest, _with_windows(runner, manifest), note, _self_test(folder, manifest))
+
+
+def _self_test(folder: Path, manifest: Manifest) -> bytes | None:
+    """The content of the self-test, whose hash is right; None where the deployment has none."""
+    return (folder / SELF_TEST_FILE).read_bytes() if SELF_TEST_FILE in manifest.files else None
 
 
 def _with_windows(runner: Runner, manifest: Manifest, progress: Progress | None = None) -> Runner:

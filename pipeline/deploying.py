@@ -35,6 +35,8 @@ from pipeline.reference_run import ReferenceRun, run_reference
 from pipeline.report.card_facts import card_of
 from pipeline.report.deployment_page import ReportData, write_report
 from pipeline.report.found_scatter import found_scatter
+from pipeline.self_test.case import self_test_case
+from pipeline.self_test.writing import with_self_test
 from pipeline.steps import (
     BUILD,
     CHECK,
@@ -135,6 +137,9 @@ def make_deployment(
             windows = host_windows(model, job.target)
             progress(REFERENCE)
             reference = run_reference(job, model)
+            test = self_test_case(job, model, reference)
+            if test is not None:
+                reference = replace(reference, graph=[*reference.graph, test.reference])
             progress(EXPORT)
             export = export_step(job, model, reference, folder, windows, progress)
             export, findings = preflight_step(job.target, folder, export)
@@ -151,6 +156,7 @@ def make_deployment(
             times = latency(job, model, folder, arrays)
             progress(REPORT)
             described = replace(described, parity={"verdict": record.verdict})
+            described = with_self_test(job, test, reference.rule, folder, described)
             described.write(folder)
             measures = dump_json(
                 record.to_dict()

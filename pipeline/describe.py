@@ -19,6 +19,7 @@ from rewriters import ExportRecord
 from rewriters.precision.report import DTYPES
 from zoo.manifest import ENGINE_FILE, ONNX_FILE, RECORD_FILE, Manifest, file_record
 from zoo.preprocess import Preprocess
+from zoo.processor import processor
 from zoo.target import ENGINE_BACKENDS, Target
 from zoo.windows import Windows
 
@@ -35,6 +36,16 @@ def versions(backend: str = "onnxruntime") -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def proved_on(backend: str) -> dict[str, Any]:
+    """This machine, and the versions of what runs the deployment on it."""
+    installed = versions(backend)
+    runtime = ("onnxruntime", *ENGINE_PACKAGES.get(backend, ()), "numpy", "opencv-python")
+    return {
+        **processor().to_dict(),
+        "versions": {package: installed[package] for package in runtime if package in installed},
+    }
 
 
 def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) -> dict[str, str]:
@@ -140,6 +151,7 @@ def manifest(
         gates=job.gates,
         checkpoint={"sha256": weights_sha256(model)},
         config={"sha256": config_sha256(job.config)},
+        proved_on=proved_on(target.backend),
     )
 
 

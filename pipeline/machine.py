@@ -2,16 +2,13 @@
 
 import os
 import platform
-from pathlib import Path
+
+import zoo.processor
 
 
 def processor() -> str:
     """The processor's name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.machine()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return zoo.processor.processor().processor
 
 
 def threads() -> int:

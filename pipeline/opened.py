@@ -35,8 +35,11 @@ class Opened:
     note: str | None = None
 
 
-def open_deployment(folder: Path) -> Opened:
-    """Plugin nodes are run by their reference, engines that cannot run here by ONNX Runtime, all else by `load`."""
+def open_deployment(folder: Path, threads: int | None = None) -> Opened:
+    """Plugin nodes are run by their reference, engines that cannot run here by ONNX Runtime, all else by `load`.
+
+    ``threads``: as of `load`; plugin nodes have no use for them.
+    """
     manifest = Manifest.read(folder)
     if manifest.output_level == "plugin":
         return Opened(plugin_deployment(folder), BY_REFERENCE)
@@ -45,13 +48,13 @@ def open_deployment(folder: Path) -> Opened:
         if reason is not None:
             note = BY_ONNXRUNTIME.format(reason=reason)
             if manifest.precision["stored"] == "fp16":
-                return Opened(rounded_deployment(folder, STAND_IN), note + ROUNDED)
+                return Opened(rounded_deployment(folder, STAND_IN, threads), note + ROUNDED)
             in_floats = IN_FLOATS if manifest.precision["stored"] == "int8" else ""
-            return Opened(load_graph(folder, STAND_IN), note + in_floats)
-    return Opened(load(folder))
+            return Opened(load_graph(folder, STAND_IN, threads=threads), note + in_floats)
+    return Opened(load(folder, threads=threads))
 
 
-def rounded_deployment(folder: Path, note: str = "run by ONNX Runtime") -> Deployment:
+def rounded_deployment(folder: Path, note: str = "run by ONNX Runtime", threads: int | None = None) -> Deployment:
     """An fp16 deployment as fp16 kernels compute it, by ONNX Runtime on the CPU: see rewriters.precision.rounded.
 
     `note`: the deployment's, to which the rounding is added.
@@ -59,4 +62,4 @@ def rounded_deployment(folder: Path, note: str = "run by ONNX Runtime") -> Deplo
     with TemporaryDirectory(prefix="zooport-rounded-") as scratch:
         path = Path(scratch) / ONNX_FILE
         onnx.save(rounded(onnx.load(folder / ONNX_FILE)), path)
-        return load_graph(folder, f"{note}, every fp16 result rounded to fp16", path)
+        return load_graph(folder, f"{note}, every fp16 result rounded to fp16", path, threads)

@@ -16,7 +16,7 @@ class InputError(ZooportError):
 
 
 class GateError(ZooportError):
-    """A gate was missed: the exported model is not the same model, and nothing was published."""
+    """A gate was missed: what was compared is not the same model."""
 
     exit_code = 3
 

@@ -21,6 +21,7 @@ MANIFEST_FILE = "deployment.json"
 ONNX_FILE = "model.onnx"
 ENGINE_FILE = "model.engine"
 RECORD_FILE = f"{ENGINE_FILE}.json"
+SELF_TEST_FILE = "self_test.npz"
 SHOWN_ERRORS = 4
 
 
@@ -40,7 +41,9 @@ class Manifest:
     of what its forward is given; None where a manifest does not tell. `task_options`: those that are on, see
     zoo.tasks.Task.options; the file has no such key where there are none. `windows`: where the ONNX file is the model
     of one window and the backend cuts and joins them; the file has no such key elsewhere. `defaults`: of the inputs
-    that may be left out; the file has no such key where there are none.
+    that may be left out; the file has no such key where there are none. `proved_on`: {processor, architecture,
+    instruction_sets, versions} of the proof; `self_test`: {image, gates, thresholds}, of the file SELF_TEST_FILE. The
+    file has no such keys where there was no proof, or nothing here can run the deployment.
     """
 
     name: str
@@ -68,6 +71,8 @@ class Manifest:
     windows: Windows | None = None
     defaults: Mapping[str, float] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
+    proved_on: Mapping[str, Any] | None = None
+    self_test: Mapping[str, Any] | None = None
     schema_version: int = SCHEMA_VERSION
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,6 +92,9 @@ class Manifest:
         plain["windows"] = self.windows and self.windows.to_dict()
         for name in ("task_options", "windows", "defaults", "engine"):
             if not plain[name]:
+                del plain[name]
+        for name in ("proved_on", "self_test"):
+            if plain[name] is None:
                 del plain[name]
         for name in ("checkpoint", "config"):
             plain[name] = None if plain[name] is None else dict(plain[name])

@@ -17,7 +17,7 @@ from zoo.windows import BLENDS
 
 SCHEMA_VERSION = 2
 DIGEST_KEY = "manifest_sha256"
-NEW_KEYS = (DIGEST_KEY,)
+NEW_KEYS = (DIGEST_KEY, "proved_on", "self_test")
 """Top keys that schema version SCHEMA_VERSION has and the one before it had not."""
 VERDICTS = ("passed", "failed-allowed", "engine-not-run", None)
 FILE_NAME = r"^(?!\.{1,2}(/|$))[^/\\:]+(/(?!\.{1,2}(/|$))[^/\\:]+)*$"
@@ -36,6 +36,7 @@ def _object(properties: Schema, *, optional: Collection[str] = (), **more: Any) 
 
 
 _TEXT: Schema = {"type": "string"}
+_NUMBER: Schema = {"type": "number"}
 _COUNT: Schema = {"type": "integer", "minimum": 1}
 _COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}
 _SIZE: Schema = {"type": "array", "minItems": 2, "maxItems": 2, "items": _COUNT}
@@ -54,6 +55,15 @@ _TENSORS: Schema = {
         }
     ),
 }
+
+THRESHOLDS: Schema = {
+    "score": _NUMBER,
+    "nms_iou": _NUMBER,
+    "slots": _COUNT,
+    "class_agnostic": {"type": "boolean"},
+}
+
+OPTIONAL = ("checkpoint", "config", "defaults", "engine", "proved_on", "self_test", "task_options", "windows")
 
 MANIFEST_SCHEMA: Schema = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -154,6 +164,33 @@ MANIFEST_SCHEMA: Schema = {
             },
             "parity": _object({"verdict": {"enum": list(VERDICTS)}}),
             "gates": {"type": "object", "description": "the gates that parity was judged by"},
+            "proved_on": {
+                **_object(
+                    {
+                        "processor": {**_TEXT, "description": "its name"},
+                        "architecture": _TEXT,
+                        "instruction_sets": {
+                            "description": "as Linux spells them; null where the system does not say",
+                            "type": ["array", "null"],
+                            "items": _TEXT,
+                        },
+                        "versions": {"type": "object", "additionalProperties": _TEXT},
+                    }
+                ),
+                "description": "the machine of the proof, and the versions of what ran the deployment there",
+            },
+            "self_test": {
+                **_object(
+                    {
+                        "image": {**_TEXT, "description": "which image of the proof it was made of"},
+                        "gates": {"type": "object", "additionalProperties": _NUMBER},
+                        "thresholds": _object(THRESHOLDS, optional=THRESHOLDS),
+                    }
+                ),
+                "description": "how far a machine may be from the outputs in self_test.npz: in fp32 the gates of the "
+                "graph comparison, below it the relative distance of scores and values and the part of the pixels; "
+                "and the model's own thresholds, at which a rounding decides what is found",
+            },
             "checkpoint": {
                 **_SHA256,
                 "description": "which weights: of all parameters and buffers in the order of their names, a line "
@@ -165,7 +202,7 @@ MANIFEST_SCHEMA: Schema = {
                 "`export.plugin` and `export.graph_rewriters` where it has them, as JSON with sorted keys",
             },
         },
-        optional=("checkpoint", "config", "defaults", "engine", DIGEST_KEY, "task_options", "windows"),
+        optional=(*OPTIONAL, DIGEST_KEY),
     ),
 }
 

@@ -1,17 +1,24 @@
 """Small deployments with the contract's tensors, made with onnx alone."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from zoo.manifest import Manifest, file_record
+from backends import load
+from backends.self_test.small_image import tensor_of, to_png
+from backends.self_test.stored import SelfTest
+from pipeline.parity.gates import GRAPH
+from pipeline.self_test.gates import self_test_gates
+from zoo.manifest import SELF_TEST_FILE, Manifest, file_record
 from zoo.preprocess import Preprocess
+from zoo.processor import processor
 from zoo.target import AxisRange
 from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
@@ -166,3 +173,44 @@ def images() -> list[np.ndarray]:
         rng.integers(25 * index, 25 * index + 40, (40 + 13 * index, 150 - 9 * index, 3)).astype(np.uint8)
         for index in range(9)
     ]
+
+
+def add_self_test(folder: Path, precision: str = "fp32", threads: int = 1) -> Path:
+    """The deployment with a self-test that it passes here, proved on this machine."""
+    with load(folder, threads=threads) as model:
+        size = (1, *SIZE)
+        image = np.random.default_rng(3).integers(150, 256, (*SIZE, 3)).astype(np.uint8)
+        png = to_png(image)
+        outputs = model.runner.run({"images": tensor_of(png, 1, SIZE)})
+        manifest = model.manifest
+    (folder / SELF_TEST_FILE).write_bytes(SelfTest.of(png, size, {}, outputs).to_bytes())
+    replace(
+        manifest,
+        precision={"stored": precision, "computed": precision},
+        files={**manifest.files, SELF_TEST_FILE: file_record(folder / SELF_TEST_FILE)},
+        proved_on={**processor().to_dict(), "versions": {"onnxruntime": onnxruntime.__version__}},
+        self_test={
+            "image": "bright.png",
+            "gates": self_test_gates(GRAPH, precision),
+            "thresholds": {"score": 0.05, "slots": SLOTS},
+        },
+    ).write(folder)
+    return folder
+
+
+def recompute(folder: Path, **constants: np.ndarray) -> Path:
+    """The deployment on a machine that computes with other constants: its file and its hash change, not its proof."""
+    model = onnx.load(folder / "model.onnx")
+    for tensor in model.graph.initializer:
+        if tensor.name in constants:
+            tensor.CopyFrom(numpy_helper.from_array(constants.pop(tensor.name), tensor.name))
+    assert not constants
+    onnx.save(model, folder / "model.onnx")
+    return rewrite_manifest(folder, files={"model.onnx": file_record(folder / "model.onnx")})
+
+
+def rewrite_manifest(folder: Path, files: dict[str, Any] | None = None, **changes: Any) -> Path:
+    """Other fields in deployment.json, as it would have been written with them; `files` are added to those there."""
+    manifest = Manifest.read(folder)
+    replace(manifest, files={**manifest.files, **(files or {})}, **changes).write(folder)
+    return folder

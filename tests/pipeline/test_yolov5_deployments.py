@@ -215,7 +215,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     deployed = made(tmp_path_factory.mktemp("thresholds"), section=section, exporter="torchscript")
     cases = [case for case in deployed.record.cases if case.kind == "graph"]
     assert deployed.record.passed
-    assert len(cases) == len(OTHERS) + 4  # two pictures one by one, a batch of two, one of five
+    assert len(cases) == len(OTHERS) + 5  # two pictures one by one, a batch of two, one of five, the self-test
     place: Path = deployed.place
     return place
 

@@ -1,0 +1,1 @@
+"""By what a deployment carries, any machine can see whether it computes what was proved: docs/deployments.md."""

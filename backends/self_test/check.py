@@ -1,0 +1,62 @@
+"""Whether this machine computes what was proved: the self-test of a loaded deployment, run and compared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from backends.self_test.comparing import deviations
+from backends.self_test.deviation import Deviation
+from backends.self_test.proof import proof_words
+from backends.self_test.stored import SelfTest
+from zoo.errors import GateError, InputError
+from zoo.manifest import SELF_TEST_FILE
+
+if TYPE_CHECKING:
+    from backends.deployment import Deployment
+
+
+class SelfTestFailedError(GateError):
+    """This machine computes something else than what was proved; ``data`` has every figure, for --json."""
+
+    def __init__(self, message: str, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.data = data or {}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A self-test that was passed: in one line, and all figures."""
+
+    words: str
+    deviations: tuple[Deviation, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {"passed": True, "words": self.words, "outputs": [found.to_dict() for found in self.deviations]}
+
+
+def check(deployment: "Deployment") -> Checked:
+    """Run the self-test of a deployment, which may be on any provider and number of threads.
+
+    Raises InputError where it has no self-test, or what it has is none, and SelfTestFailedError, naming each output
+    that is off, by how much, and its gate.
+    """
+    manifest = deployment.manifest
+    if deployment.self_test is None or manifest.self_test is None:
+        raise InputError(
+            f"{manifest.name}: this deployment carries no self-test (it was made by an earlier zooport); deploy the "
+            "model again with tools/deploy.py, or load it without check"
+        )
+    test = SelfTest.from_bytes(deployment.self_test, f"{manifest.name}: {SELF_TEST_FILE}")
+    outputs = deployment.runner.run_float32(test.inputs())
+    found = tuple(deviations(test, outputs, manifest.self_test["gates"], manifest.self_test["thresholds"]))
+    proved = proof_words(manifest)
+    failures = [deviation for deviation in found if not deviation.passed]
+    if failures:
+        raise SelfTestFailedError(
+            f"{manifest.name}: this machine does not compute what was proved on {proved}: "
+            f"{'; '.join(map(str, failures))}. Results here are not those that were compared with PyTorch: deploy the "
+            "model again on this machine",
+            {"passed": False, "outputs": [deviation.to_dict() for deviation in found]},
+        )
+    return Checked(f"this machine computes what was proved on {proved}", found)

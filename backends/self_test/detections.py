@@ -1,0 +1,154 @@
+"""Detections here and at the proof, as sets: near-equal scores swap places on another CPU."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backends.self_test.deviation import BROKEN, Deviation
+from backends.self_test.kept_part import COUNT
+from backends.self_test.matching import box_iou, pairs_within
+
+Array = NDArray[Any]
+Detections = Mapping[str, Array]
+"""boxes [n, 4], scores [n], labels [n], and what else there is of each, of one image."""
+Numbers = Mapping[str, Any]
+
+SAME_OBJECT_IOU = 0.5
+
+
+def of_images(outputs: Mapping[str, Array]) -> list[Detections]:
+    """The padded outputs [N, K, ...] as those of each image, without the slots that are not in use."""
+    counts = np.clip(outputs[COUNT], 0, outputs["scores"].shape[1]).tolist()
+    names = [name for name in outputs if name != COUNT]
+    return [{name: outputs[name][image, :count] for name in names} for image, count in enumerate(counts)]
+
+
+def compare(
+    proved: Sequence[Detections], found: Sequence[Detections], gates: Numbers, thresholds: Numbers
+) -> list[Deviation]:
+    """Image by image. `gates`: those of the graph comparison.
+
+    `thresholds`: score, nms_iou and slots of the model, where a rounding decides: what lies on one may come and go.
+    """
+    pairs, lost = [], []
+    for ours, theirs in zip(proved, found, strict=True):
+        matched = pairs_within(_errors(ours, theirs, gates))
+        pairs += [(ours, theirs, row, column) for row, column in matched.items()]
+        missing = _unexplained(ours, theirs, set(matched), gates, thresholds)
+        extra = _unexplained(theirs, ours, set(matched.values()), gates, thresholds)
+        lost.append((ours, theirs, missing, extra))
+    return [*_sets(pairs, lost, gates), *_details(pairs, gates)]
+
+
+def _errors(ours: Detections, theirs: Detections, gates: Numbers) -> NDArray[np.float64]:
+    """How many times its gate each pair of detections is apart, [n, m]; infinite between labels."""
+    box = np.abs(ours["boxes"][:, None].astype(np.float64) - theirs["boxes"][None]).max(axis=2, initial=0.0)
+    score = np.abs(ours["scores"][:, None].astype(np.float64) - theirs["scores"][None])
+    error = np.maximum(box / gates["boxes"], score / gates["scores"])
+    same = ours["labels"][:, None] == theirs["labels"][None]
+    return np.where(same & np.isfinite(error), error, BROKEN)
+
+
+def _unexplained(
+    side: Detections, other: Detections, paired: set[int], gates: Numbers, thresholds: Numbers
+) -> list[int]:
+    """Detections of one side without a partner, that no threshold of the model explains."""
+    left = [index for index in range(len(side["scores"])) if index not in paired]
+    return [index for index in left if not _on_a_threshold(index, side, other, gates, thresholds)]
+
+
+def _on_a_threshold(index: int, side: Detections, other: Detections, gates: Numbers, thresholds: Numbers) -> bool:
+    """Its score is at the score threshold, or at the last one's where all slots are full, or NMS nearly took it."""
+    score = float(side["scores"][index])
+    lowest, slots, overlap = (thresholds.get(name) for name in ("score", "slots", "nms_iou"))
+    if lowest is not None and score <= lowest + gates["scores"]:
+        return True
+    full = slots is not None and len(side["scores"]) == len(other["scores"]) == slots
+    if full and score <= float(other["scores"].min()) + gates["scores"]:
+        return True
+    if overlap is None:
+        return False
+    rivals = side["scores"] >= side["scores"][index]
+    if not thresholds.get("class_agnostic"):
+        rivals &= side["labels"] == side["labels"][index]
+    rivals[index] = False
+    overlaps = box_iou(side["boxes"][index : index + 1], side["boxes"][rivals])[0]
+    return bool(np.any(np.abs(overlaps - overlap) <= gates["nms_iou"]))
+
+
+Pair = tuple[Detections, Detections, int, int]
+Lost = tuple[Detections, Detections, list[int], list[int]]
+
+
+def _sets(pairs: Sequence[Pair], lost: Sequence[Lost], gates: Numbers) -> Iterator[Deviation]:
+    """Of boxes, scores, and what is of one side alone. A lost detection is off by what the nearest of its label is."""
+    apart, missed, added = list(pairs), 0, 0
+    for ours, theirs, missing, extra in lost:
+        free = list(extra)
+        for row in missing:
+            column = _nearest(ours, theirs, row, free)
+            if column is None:
+                missed += 1
+                continue
+            free.remove(column)
+            apart.append((ours, theirs, row, column))
+        added += len(free)
+    for name, unit in (("boxes", "px"), ("scores", "")):
+        errors = np.array([_error(name, *pair) for pair in apart], np.float64)
+        yield Deviation.of(name, errors, gates[name], "detections", unit)
+    detail = f"{missed} that were proved are missing, {added} are new"
+    yield Deviation("detections", missed + added, 0, "detections", detail)
+
+
+def _nearest(ours: Detections, theirs: Detections, row: int, columns: Sequence[int]) -> int | None:
+    """The one of these columns that overlaps most, where it has the label and is the same object."""
+    best = [
+        (float(box_iou(ours["boxes"][row : row + 1], theirs["boxes"][column : column + 1])[0, 0]), -column)
+        for column in columns
+        if ours["labels"][row] == theirs["labels"][column]
+    ]
+    overlap, column = max(best, default=(0.0, 0))
+    return -column if overlap >= SAME_OBJECT_IOU else None
+
+
+def _error(name: str, ours: Detections, theirs: Detections, row: int, column: int) -> float:
+    return float(np.abs(ours[name][row].astype(np.float64) - theirs[name][column]).max())
+
+
+def _details(pairs: Sequence[Pair], gates: Numbers) -> Iterator[Deviation]:
+    """Of masks, image masks and keypoints of the pairs."""
+    names = pairs[0][0].keys() if pairs else ()
+    for name, rule in DETAILS.items():
+        if name in names:
+            first = np.stack([ours[name][row] for ours, _, row, _ in pairs])
+            second = np.stack([theirs[name][column] for _, theirs, _, column in pairs])
+            yield rule(first, second, gates)
+
+
+def _masks(ours: Array, theirs: Array, gates: Numbers) -> Deviation:
+    errors = np.abs(ours.astype(np.float64) - theirs).reshape(len(ours), -1).max(axis=1, initial=0.0)
+    return Deviation.of("masks", errors, gates["masks"], "masks")
+
+
+def _image_masks(ours: Array, theirs: Array, gates: Numbers) -> Deviation:
+    """The part of the object's pixels that differ; one always may."""
+    changed = (ours != theirs).reshape(len(ours), -1).sum(axis=1)
+    parts = np.where(changed > 1, changed / np.maximum((ours != 0).reshape(len(ours), -1).sum(axis=1), 1), 0.0)
+    return Deviation.of("image_masks", parts, gates["image_masks_of_object"], "masks", "of an object")
+
+
+def _keypoints(ours: Array, theirs: Array, gates: Numbers) -> Deviation:
+    """A keypoint is the largest pixel of a heatmap. One that lies elsewhere with the same value may, if few do."""
+    far = np.abs(ours[..., :2].astype(np.float64) - theirs[..., :2]).max(axis=2, initial=0.0)
+    spread = float(np.ptp(ours[..., 2])) or 1.0
+    same_value = np.abs(ours[..., 2].astype(np.float64) - theirs[..., 2]) / spread <= gates["keypoint_values"]
+    moved = (far > gates["keypoints"]) & same_value
+    if moved.sum() <= max(1, int(gates["moved_keypoints"] * moved.size)):
+        far[moved] = 0.0
+    far[~same_value] = np.maximum(far, np.nextafter(gates["keypoints"], BROKEN))[~same_value]
+    return Deviation.of("keypoints", far, gates["keypoints"], "keypoints", "px")
+
+
+DETAILS = {"masks": _masks, "image_masks": _image_masks, "keypoints": _keypoints}

@@ -1,0 +1,41 @@
+"""Pairs of detections within the gates, as many as there can be."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def pairs_within(error: NDArray[np.float64]) -> dict[int, int]:
+    """One-to-one pairs of rows and columns of `error` [n, m], as many as can be made where it is 1 or less.
+
+    It is infinite where nothing may be paired. Within the gates it matters how many find a partner, and not which, so
+    that augmenting paths (Kuhn) are exact; the nearest partner is tried first, as twins should keep their masks.
+    """
+    choices = [[int(c) for c in np.argsort(row, kind="stable") if row[c] <= 1.0] for row in error]
+    owner: dict[int, int] = {}
+
+    def place(row: int, tried: set[int]) -> bool:
+        for column in choices[row]:
+            if column in tried:
+                continue
+            tried.add(column)
+            if column not in owner or place(owner[column], tried):
+                owner[column] = row
+                return True
+        return False
+
+    for row in range(len(choices)):
+        place(row, set())
+    return {row: column for column, row in sorted(owner.items())}
+
+
+def box_iou(first: Array, second: Array) -> NDArray[np.float64]:
+    """Boxes x1 y1 x2 y2 [n, 4] and [m, 4] -> [n, m]; 0 where both are empty."""
+    a, b = first.astype(np.float64)[:, None], second.astype(np.float64)[None]
+    common = np.clip(np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2]), 0, None).prod(axis=2)
+    union = (a[..., 2:] - a[..., :2]).prod(axis=2) + (b[..., 2:] - b[..., :2]).prod(axis=2) - common
+    iou: NDArray[np.float64] = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
+    return iou

@@ -1,0 +1,77 @@
+"""The machine of a proof, in words, and what this one lacks of it."""
+
+import functools
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from zoo.manifest import Manifest
+from zoo.processor import Processor, processor
+
+LOGGER = logging.getLogger(__name__)
+HOW: Mapping[str | None, str] = {
+    "engine-not-run": ", by ONNX Runtime in the engine's place",
+    "failed-allowed": " (its parity with PyTorch was missed, and allowed)",
+}
+
+
+def proof_words(manifest: Manifest) -> str:
+    """The processor, its instruction sets, the runtime's versions, and what else a reader must know of the proof."""
+    proved = manifest.proved_on
+    if proved is None:
+        return "a machine that its manifest does not name"
+    versions = ", ".join(f"{package} {number}" for package, number in proved["versions"].items())
+    return f"{_processor(proved)}, {versions}{HOW.get(manifest.parity['verdict'], '')}"
+
+
+def lacking(manifest: Manifest) -> str | None:
+    """One line, where int8 was proved with instruction sets or a version of the runtime that this machine lacks.
+
+    None where nothing is lacking or known. Other precisions round alike everywhere.
+    """
+    proved = manifest.proved_on
+    if manifest.precision["stored"] != "int8" or proved is None:
+        return None
+    lacks = ", ".join([*_lacking_sets(_processor(proved), processor()), *_older(proved["versions"])])
+    if not lacks:
+        return None
+    return (
+        f"{manifest.name} computes in int8, and was proved on {proof_words(manifest)}; this machine, "
+        f"{processor().processor}, has {lacks}. It may compute something else: check it with "
+        "tools/check_deployment.py, or load(folder, check=True)"
+    )
+
+
+@functools.cache
+def warn_once(message: str) -> None:
+    """A warning to the log, which Python shows on stderr where nobody has set up logging; once in each process."""
+    LOGGER.warning(message)
+
+
+def _processor(proved: Mapping[str, Any]) -> Processor:
+    return Processor.from_dict({name: proved[name] for name in Processor.__dataclass_fields__})
+
+
+def _lacking_sets(proof: Processor, here: Processor) -> Iterator[str]:
+    if proof.architecture != here.architecture:
+        yield f"the architecture {here.architecture}"
+    elif proof.instruction_sets is not None and here.instruction_sets is not None:
+        lost = [name for name in proof.instruction_sets if name not in here.instruction_sets]
+        if lost:
+            yield f"no {' '.join(lost)}"
+
+
+def _older(versions: Mapping[str, str]) -> Iterator[str]:
+    for package, proved in versions.items():
+        try:
+            here = version(package)
+        except PackageNotFoundError:  # under another name, such as opencv-python-headless
+            continue
+        if _numbers(here) < _numbers(proved):
+            yield f"{package} {here}, older than {proved}"
+
+
+def _numbers(number: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", number))

@@ -1,0 +1,58 @@
+"""Below fp32: a rounding that falls otherwise is a whole step of a quantised tensor, and single values say little.
+
+Outputs are compared as a whole, by their relative distance |here - proved| / |proved|. Integer kernels give the same
+everywhere; a CPU that saturates, or kernels that compute in float, do not: docs/measured/self_test.md has how far.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from backends.self_test.detections import Detections, of_images
+from backends.self_test.deviation import BROKEN, Deviation
+from backends.self_test.kept_part import LABEL_MAP, Array, Arrays, are_detections, are_rows, kept_values
+from backends.self_test.label_maps import labels
+from backends.self_test.matching import box_iou, pairs_within
+from backends.self_test.rows import partners
+from backends.self_test.stored import SelfTest
+
+DISTANCE, PIXELS = "distance", "pixels"
+LEAST_IOU = 0.5
+
+
+def deviations(test: SelfTest, outputs: Arrays, gates: Mapping[str, Any]) -> list[Deviation]:
+    """Of scores of detections, values of tensors and rows (gate "distance"), and label maps (gate "pixels")."""
+    if are_detections(outputs):
+        pairs = zip(of_images(test.outputs), of_images(outputs), strict=True)
+        proved, found = (np.concatenate(side) for side in zip(*(_scores(*pair) for pair in pairs), strict=True))
+        return [_distance("scores", proved, found, gates, "detections, paired by label and IoU")]
+    if are_rows(outputs):
+        rows = partners(test, outputs, test.ranges)
+        return [_distance(name, test.outputs[name], rows[name], gates, "values of rows") for name in rows]
+    return [
+        labels(test, outputs[name], gates[PIXELS])
+        if name == LABEL_MAP
+        else _distance(name, test.outputs[name], kept_values(outputs[name]), gates, "values")
+        for name in test.shapes
+    ]
+
+
+def _scores(ours: Detections, theirs: Detections) -> tuple[Array, Array]:
+    """Scores at the proof and here of the same objects; 0 on the side that has none."""
+    iou = box_iou(ours["boxes"], theirs["boxes"])
+    same = (ours["labels"][:, None] == theirs["labels"][None]) & (iou >= LEAST_IOU)
+    pairs = pairs_within(np.where(same, 1.0 - iou, BROKEN))
+    extra = [column for column in range(len(theirs["scores"])) if column not in pairs.values()]
+    proved = np.concatenate([ours["scores"], np.zeros(len(extra))])
+    here = [theirs["scores"][pairs[row]] if row in pairs else 0.0 for row in range(len(ours["scores"]))]
+    return proved, np.array([*here, *theirs["scores"][extra]], np.float64)
+
+
+def _distance(name: str, proved: Array, found: Array, gates: Mapping[str, Any], things: str) -> Deviation:
+    """Relative to the proved values themselves for scores, to their deviation from the mean elsewhere."""
+    values = proved.astype(np.float64)
+    norm = float(np.linalg.norm(values if name == "scores" else values - values.mean())) if values.size else 0.0
+    distance = float(np.linalg.norm(values - found)) / (norm or 1.0)
+    worst = distance if np.isfinite(distance) else BROKEN
+    return Deviation(name, worst, gates[DISTANCE], "of their size", f"{values.size} {things}")

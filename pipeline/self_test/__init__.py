@@ -1,0 +1,1 @@
+"""Making the self-test that a deployment carries."""

@@ -1,0 +1,98 @@
+"""The input of a self-test, and what the unpatched model gives for it: one case more of the graph comparison."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from backends.self_test.small_image import tensor_of
+from pipeline.images import NamedImage
+from pipeline.job import Job
+from pipeline.parity.graph_inputs import GraphInput
+from pipeline.parity.graph_parity import GraphReference, graph_references
+from pipeline.reference_run import ReferenceRun
+from pipeline.self_test.reduced import reduced
+from zoo.input_specs import IMAGE_SIZES, IMAGES
+from zoo.preprocess import Preprocess
+from zoo.structures import DetectionResult, Result, SegmentationResult
+
+TRIED = 4  # images at most: each costs a run of PyTorch
+
+
+@dataclass(frozen=True)
+class SelfTestCase:
+    """`image`: the name of the one that it was made of. `png`, `size`: see backends.self_test.stored.
+
+    `reference`: what the unpatched model gives.
+    """
+
+    image: str
+
+    png: NDArray[np.uint8]
+    size: tuple[int, int, int]
+    reference: GraphReference
+
+    @property
+    def settings(self) -> dict[str, NDArray[Any]]:
+        """The graph's inputs beside the images."""
+        arrays = self.reference.given.arrays
+        return {name: array for name, array in arrays.items() if name != IMAGES.name}
+
+
+def self_test_case(job: Job, model: nn.Module, reference: ReferenceRun) -> SelfTestCase | None:
+    """Of the image in which the model found most and, made small, still finds something; None at level plugin, whose
+    nodes no backend here runs. ``model``: unpatched, before any export.
+    """
+    if job.target.level == "plugin":
+        return None
+    counts = [_count(entry.result) for entry in reference.pipeline]
+    keys = [(-count, _digest(image)) for count, image in zip(counts, job.images, strict=True)]
+    case = None
+    for index in sorted(range(len(keys)), key=keys.__getitem__)[:TRIED]:
+        case = _case(job, model, job.images[index])
+        if not _is_blank(case.reference):
+            break
+    return case
+
+
+def _case(job: Job, model: nn.Module, image: NamedImage) -> SelfTestCase:
+    target = job.target
+    rule = Preprocess.from_dict(job.preprocess)
+    sides = (target.height.opt, target.width.opt)
+    rule = replace(rule, size=sides, resize="letterbox" if rule.resize == "keep" else rule.resize)
+    placed = rule.placed(image.pixels)
+    canvas = np.full((*sides, 3), placed.pad_value, np.uint8)
+    height, width = placed.geometry.resized_size
+    canvas[:height, :width] = placed.resized
+    png, batch = reduced(canvas), target.batch.min
+    arrays: dict[str, NDArray[Any]] = {IMAGES.name: tensor_of(png, batch, sides)}
+    if target.image_sizes:
+        arrays[IMAGE_SIZES.name] = np.array([(height, width)] * batch, np.int64)
+    given = GraphInput((f"{image.name} (self-test)",), arrays)
+    (reference,) = graph_references(
+        model, job.task, target.level, job.forward, [given], image_sizes=target.image_sizes, layout=target.layout
+    )
+    return SelfTestCase(image.name, png, (batch, *sides), reference)
+
+
+def _digest(image: NamedImage) -> str:
+    """What puts images in one order, however they were given."""
+    return hashlib.sha256(image.pixels.tobytes()).hexdigest()
+
+
+def _count(result: Result) -> int:
+    """How many objects or classes a result has; a restored image has all there is to have."""
+    if isinstance(result, DetectionResult):
+        return len(result)
+    return len(np.unique(result.label_map)) if isinstance(result, SegmentationResult) else 1
+
+
+def _is_blank(reference: GraphReference) -> bool:
+    """Whether a fault of the machine might not show: no detections, or one label everywhere."""
+    outputs = reference.outputs
+    if "num_dets" in outputs:
+        return not outputs["num_dets"].any()
+    return "label_map" in outputs and len(np.unique(outputs["label_map"])) == 1
