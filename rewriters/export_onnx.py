@@ -17,6 +17,7 @@ import rewriters.torch_functions
 import rewriters.torchvision_detection
 import rewriters.yolov5  # noqa: F401  # the five declare the rewriters
 from rewriters.checks import check_graph
+from rewriters.engine.origin import rewriter_of
 from rewriters.engine.overrides import check_overrides
 from rewriters.engine.rewriter import Rewriter
 from rewriters.engine.rewriting import EXPORT_LOCK, Session, rewriting
@@ -157,7 +158,12 @@ def _traced(
             if isinstance(cause, ZooportError):
                 raise cause from error
             cause = cause.__cause__ or cause.__context__
-        reason = _reason(error)
+        reason, rewriter = _reason(error), rewriter_of(error)
+        if rewriter is not None:
+            raise ExportError(
+                f"zooport's rewriter {rewriter} fails on a call of this model: {reason}; it is a fault of the rewriter "
+                "or a call that it should have left to the original: report it with that call"
+            ) from error
         raise ExportError(
             f"torch's {target.exporter} exporter refused the model: {reason}{other_opsets(target, reason)}"
         ) from error

@@ -8,14 +8,16 @@ other caller gets the original.
 import functools
 import sys
 import threading
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
+from rewriters.engine.origin import named
 from rewriters.engine.rewriter import Rewriter, chosen_for
 from zoo.errors import ExportError
 from zoo.target import Target
@@ -96,20 +98,38 @@ def _patch(rewriter: Rewriter, session: Session, undo: ExitStack) -> None:
 
 
 def _dispatcher(rewriter: Rewriter, original: Callable[..., Any], session: Session) -> Callable[..., Any]:
-    @functools.wraps(original)
+    watch = named  # as a variable of the function: it gets the original's globals below
+
     def dispatch(*args: Any, **kwargs: Any) -> Any:
         if not session.acts():
             return original(*args, **kwargs)
-        result = rewriter.replacement(original, *args, **kwargs, **session.options.get(rewriter.name, {}))
+        options = session.options.get(rewriter.name, {})
+        with watch(rewriter.name) as outside:
+            result = rewriter.replacement(outside(original), *args, **kwargs, **options)
         if result is NotImplemented:  # a call that is not the rewriter's case
             return original(*args, **kwargs)
         session.hits[rewriter.name] += 1
         return result
 
+    # torchvision compiles some callers of what we patch (script_if_tracing); the compiler must see the original, and
+    # looks its names up among the globals of what it was given
+    if isinstance(original, FunctionType):
+        dispatch = FunctionType(dispatch.__code__, original.__globals__, closure=dispatch.__closure__)
+    functools.update_wrapper(dispatch, original)
     setattr(dispatch, _ORIGINAL, original)
-    # torchvision compiles some callers of what we patch (script_if_tracing); the compiler must see the original
+    if session.target.exporter == "torchscript":
+        _share_overloads(original, dispatch)
     dispatch.__prepare_scriptable__ = lambda: original  # type: ignore[attr-defined]
     return dispatch
+
+
+def _share_overloads(original: Callable[..., Any], dispatch: Callable[..., Any]) -> None:
+    """The compiler keeps a function's overloads, as interpolate has, for the very object that had them first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch deprecates what torchvision compiles by
+        overloads = torch.jit._script._get_overloads(original)  # type: ignore[no-untyped-call]  # noqa: SLF001  # no public name
+        if overloads:
+            torch.jit._state._set_jit_overload_cache(dispatch, overloads)  # noqa: SLF001  # no public name
 
 
 def _set(owner: type | ModuleType, name: str, value: object, undo: ExitStack) -> None:

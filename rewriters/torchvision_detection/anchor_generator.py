@@ -11,6 +11,7 @@ from torchvision.models.detection.image_list import ImageList
 from rewriters.engine.constants import static_size, untraced
 from rewriters.engine.rewriter import rewrites
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
+from rewriters.torchvision_detection.whole_batch import is_whole_batch
 
 
 @rewrites(
@@ -27,7 +28,7 @@ def forward_constant(
 
     Where the graph computes the image size, torchvision's own arithmetic is traced.
     """
-    if isinstance(image_list.image_sizes[0], Tensor):
+    if not is_whole_batch(image_list.image_sizes) or isinstance(image_list.image_sizes[0], Tensor):
         return NotImplemented
     tensor_size = static_size(image_list.tensors)
     feature_sizes = [static_size(feature) for feature in feature_maps]

@@ -11,6 +11,7 @@ from rewriters.engine.rewriter import rewrites
 from rewriters.torchvision_detection.dense import class_aware_detections, level_candidates
 from rewriters.torchvision_detection.image_size import ImageSize
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
+from rewriters.torchvision_detection.whole_batch import is_whole_batch
 
 
 @rewrites(
@@ -26,11 +27,13 @@ def postprocess_detections_padded(
     head_outputs: dict[str, list[Tensor]],
     anchors: list[list[Tensor]],
     image_shapes: list[ImageSize],
-) -> list[dict[str, Tensor]]:
+) -> Any:
     """{"cls_logits": [[N, A, C]], "bbox_regression": [[N, A, 4]], "bbox_ctrness": [[N, A, 1]]} by level,
     [[anchors [A, 4]]], one image size -> [{"boxes" [N, K, 4], "scores" [N, K], "labels" [N, K]}], best first; empty
     slots hold zeros and label -1.
     """
+    if not is_whole_batch(image_shapes):
+        return NotImplemented
     (level_anchors,), (image_size,) = anchors, image_shapes
     scores = [
         torch.sqrt(logits.sigmoid() * centerness.sigmoid())

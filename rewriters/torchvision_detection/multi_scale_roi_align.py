@@ -1,18 +1,20 @@
 """MultiScaleRoIAlign.forward: each box is pooled from its own level, the levels are joined by one gather."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torchvision.ops.poolers import LevelMapper, MultiScaleRoIAlign
 
-from rewriters.engine.constants import static_size
+from rewriters.engine.constants import as_ints, static_size
 from rewriters.engine.rewriter import rewrites
 from rewriters.ops.multi_level_roi_align import multi_level_roi_align
 from rewriters.torchvision_detection.image_size import ImageSize
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
+from rewriters.torchvision_detection.whole_batch import is_whole_batch
 from zoo.errors import ExportError
 
 
@@ -30,21 +32,43 @@ def forward_one_operator(
     boxes: list[Tensor],
     image_shapes: list[ImageSize],
 ) -> Tensor:
-    """features {name: [N, C, h, w]}, [boxes [N, P, 4]] in pixels of the resized image -> [N * P, C, *output_size].
+    """features {name: [N, C, h, w]}, boxes in pixels of the resized image -> [R, C, *output_size], R boxes in all.
 
-    Also [rows [R, 5]], image index and box -> [R, C, *output_size].
+    `boxes`: a WholeBatch of [N, P, 4], or of rows [R, 5] of image index and box; or torchvision's own list, [P, 4] for
+    each image, where a box with one reversed side gives zeros if there are several levels.
     """
-    (rois,) = boxes
+    whole = is_whole_batch(boxes, image_shapes)
     features = [feature for name, feature in x.items() if name in self.featmap_names]
     scales, mapper = self.scales, self.map_levels
     if scales is None or mapper is None:  # torchvision keeps those of the first image it sees
-        scales, mapper = _scales_and_mapper(self, features, image_shapes[0])
-    flat = rois if rois.dim() == 2 else with_image_index(rois)  # noqa: PLR2004  # rows and values
+        size = image_shapes[0] if whole else _largest(image_shapes)
+        scales, mapper = _scales_and_mapper(self, features, size)
+    flat = _rows(boxes[0]) if whole else _joined(boxes)
+    leveled = None
+    if not whole and len(features) > 1:  # elsewhere boxes may be malformed: torchvision pools those from no level
+        leveled = ((flat[:, 3] - flat[:, 1]) * (flat[:, 4] - flat[:, 2]) >= 0).unsqueeze(1)
+        flat = torch.where(leveled, flat, 0.0)
     levels = mapper([flat[:, 1:]]) if len(features) > 1 else torch.zeros_like(flat[:, 0], dtype=torch.int64)
     pooled: Tensor = multi_level_roi_align(
         features, flat, levels, list(scales), list(self.output_size), self.sampling_ratio
     )
-    return pooled
+    return pooled if leveled is None else torch.where(leveled[:, :, None, None], pooled, 0.0)
+
+
+def _rows(boxes: Tensor) -> Tensor:
+    """Boxes [N, P, 4], or rows [R, 5] already -> rows."""
+    return boxes if boxes.dim() == 2 else with_image_index(boxes)  # noqa: PLR2004  # rows and values
+
+
+def _joined(boxes: Sequence[Tensor]) -> Tensor:
+    """Boxes [P, 4] of each image -> rows [R, 5], the number of its image before each box."""
+    return torch.cat([F.pad(own, (1, 0), value=index) for index, own in enumerate(boxes)])
+
+
+def _largest(image_shapes: Sequence[Any]) -> tuple[int, int]:
+    """(h, w) of a batch that holds all images."""
+    heights, widths = zip(*(as_ints(size) for size in image_shapes), strict=True)
+    return max(heights), max(widths)
 
 
 def with_image_index(boxes: Tensor) -> Tensor:

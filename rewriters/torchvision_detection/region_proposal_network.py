@@ -19,6 +19,7 @@ from rewriters.ops.nms_keep import nms_keep
 from rewriters.torchvision_detection.image_size import ImageSize, clip_boxes, map_size
 from rewriters.torchvision_detection.padded import at_least, emptied, gather_rows, top_rows, without
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
+from rewriters.torchvision_detection.whole_batch import WholeBatch, is_whole_batch
 
 
 @rewrites(
@@ -35,8 +36,10 @@ def forward_padded(
     images: ImageList,
     features: dict[str, Tensor],
     targets: None = None,
-) -> tuple[list[Tensor], dict[str, Tensor]]:
+) -> Any:
     """-> ([proposals float32 [N, P, 4]], {}), x1 y1 x2 y2 in pixels of the resized image, best first."""
+    if not is_whole_batch(images.image_sizes):
+        return NotImplemented
     maps = list(features.values())
     objectness, deltas = self.head(maps)
     (anchors,) = self.anchor_generator(images, maps)
@@ -54,7 +57,8 @@ def forward_padded(
     scores = without(scores, valid)
     scores = without(scores, nms_keep(boxes, scores, self.nms_thresh)).reshape(-1, levels * slots)
     best, index = top_rows(scores, self.post_nms_top_n(), fixed=True)
-    return [emptied(gather_rows(boxes.reshape(-1, levels * slots, 4), index), best >= 0)], {}
+    proposals = emptied(gather_rows(boxes.reshape(-1, levels * slots, 4), index), best >= 0)
+    return WholeBatch([proposals]), {}
 
 
 def _of_anchors(objectness: Tensor, deltas: Tensor, image_size: ImageSize) -> tuple[Tensor, Tensor]:

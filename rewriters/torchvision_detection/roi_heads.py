@@ -15,6 +15,7 @@ from rewriters.ops.nms_keep import nms_keep
 from rewriters.torchvision_detection.image_size import ImageSize, clip_boxes
 from rewriters.torchvision_detection.padded import at_least, emptied, gather_rows, without
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
+from rewriters.torchvision_detection.whole_batch import WholeBatch, is_whole_batch
 
 MIN_BOX_SIZE = 1e-2  # pixels; torchvision's own constant in postprocess_detections
 
@@ -33,10 +34,12 @@ def postprocess_detections_padded(
     box_regression: Tensor,
     proposals: list[Tensor],
     image_shapes: list[ImageSize],
-) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+) -> Any:
     """class_logits [N * P, C], box_regression [N * P, C * 4], [proposals [N, P, 4]], one image size (h, w) ->
     [boxes [N, K, 4]], [scores [N, K]], [labels [N, K]], best first; empty slots hold zeros and label -1.
     """
+    if not is_whole_batch(proposals, image_shapes):
+        return NotImplemented
     (rois,), (image_size,) = proposals, image_shapes
     slots, classes = rois.shape[1], class_logits.shape[-1]
     boxes = self.box_coder.decode_single(box_regression, rois.reshape(-1, 4)).reshape(-1, slots, classes, 4)
@@ -51,4 +54,5 @@ def postprocess_detections_padded(
     best, index = scores.topk(min(self.detections_per_img, (classes - 1) * slots), dim=1)
     used = best >= 0
     labels = torch.where(used, index // slots + 1, -1)
-    return [emptied(gather_rows(boxes, index), used)], [best * used], [labels]
+    kept = emptied(gather_rows(boxes, index), used)
+    return WholeBatch([kept]), WholeBatch([best * used]), WholeBatch([labels])

@@ -17,6 +17,7 @@ from rewriters.ops.used_rows import to_slots, used_rows
 from rewriters.torchvision_detection.image_size import ImageSize
 from rewriters.torchvision_detection.multi_scale_roi_align import with_image_index
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
+from rewriters.torchvision_detection.whole_batch import WholeBatch, is_whole_batch
 
 
 @rewrites(
@@ -38,7 +39,7 @@ def forward_used_slots(
 
     With masks: "masks" [N, K, 1, h, w]. With keypoints: "keypoints" [N, K, P, 3] and "keypoints_scores" [N, K, P].
     """
-    if not (self.has_mask() or self.has_keypoint()):
+    if not is_whole_batch(proposals, image_shapes) or not (self.has_mask() or self.has_keypoint()):
         return NotImplemented
     logits, regression = self.box_predictor(self.box_head(self.box_roi_pool(features, proposals, image_shapes)))
     (boxes,), (scores,), (labels,) = self.postprocess_detections(logits, regression, proposals, image_shapes)
@@ -57,7 +58,7 @@ def _masks(
 ) -> Tensor:
     used = (labels >= 0).reshape(-1)
     rois = used_rows(with_image_index(boxes), used)
-    logits = heads.mask_predictor(heads.mask_head(heads.mask_roi_pool(features, [rois], image_shapes)))
+    logits = heads.mask_predictor(heads.mask_head(heads.mask_roi_pool(features, WholeBatch([rois]), image_shapes)))
     masks: Tensor = to_slots(_of_class(logits, used_rows(labels.reshape(-1), used)).sigmoid(), used)
     return masks.reshape(-1, labels.shape[1], *masks.shape[1:])
 
@@ -76,7 +77,8 @@ def _keypoints(
     used = (labels >= 0).reshape(-1)
     run = torch.cat([torch.ones_like(used[:1]), used[1:]])  # ONNX Runtime's Scan refuses to run over nothing
     rois = used_rows(with_image_index(boxes), run)
-    maps = heads.keypoint_predictor(heads.keypoint_head(heads.keypoint_roi_pool(features, [rois], image_shapes)))
+    pooled = heads.keypoint_roi_pool(features, WholeBatch([rois]), image_shapes)
+    maps = heads.keypoint_predictor(heads.keypoint_head(pooled))
     slots: Tensor = to_slots(heatmap_keypoints(maps, rois[:, 1:]), run)
     found = torch.where(used[:, None, None], slots, 0.0)
     return found.reshape(-1, labels.shape[1], *found.shape[1:])

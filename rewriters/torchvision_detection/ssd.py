@@ -22,6 +22,7 @@ from rewriters.torchvision_detection.batch_as_one_entry import LOOPS, forward_ba
 from rewriters.torchvision_detection.dense import best_slots
 from rewriters.torchvision_detection.padded import gather_rows, without
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
+from rewriters.torchvision_detection.whole_batch import as_whole_batch, is_whole_batch
 
 
 @rewrites(
@@ -30,14 +31,16 @@ from rewriters.torchvision_detection.versions import WRITTEN_FOR
     reason=LOOPS,
     written_for=WRITTEN_FOR,
 )
-def forward_of_fixed_size(original: Callable[..., Any], self: SSD, images: Tensor, **options: Any) -> Any:
+def forward_of_fixed_size(
+    original: Callable[..., Any], self: SSD, images: Any, targets: Any = None, **options: Any
+) -> Any:
     """images float32 [N, 3, H, W] -> [{"boxes" [N, K, 4], "scores" [N, K], "labels" [N, K]}], padded.
 
     Raises ExportError for a dynamic size and a transform of the user's own that does not resize to a fixed one.
     """
-    if self.transform.fixed_size is None:
+    if self.transform.fixed_size is None and as_whole_batch(images, targets) is not None:
         require_fixed_size("an SSD whose transform has no fixed_size")
-    return forward_batch(original, self, images, **options)
+    return forward_batch(original, self, images, targets, **options)
 
 
 @rewrites(
@@ -53,12 +56,14 @@ def postprocess_detections_padded(
     head_outputs: dict[str, Tensor],
     image_anchors: list[Tensor],
     image_shapes: list[tuple[int, int]],
-) -> list[dict[str, Tensor]]:
+) -> Any:
     """{"cls_logits" [N, A, C], "bbox_regression" [N, A, 4]}, [anchors [A, 4]], one image size ->
     [{"boxes" [N, K, 4], "scores" [N, K], "labels" [N, K]}], best first; empty slots hold zeros and label -1.
 
     All anchors are decoded: the classes together choose more candidates than there are anchors.
     """
+    if not is_whole_batch(image_shapes):
+        return NotImplemented
     (anchors,), (image_size,) = image_anchors, image_shapes
     logits, codes = head_outputs["cls_logits"], head_outputs["bbox_regression"]
     count, classes = as_ints(logits.shape[1:])

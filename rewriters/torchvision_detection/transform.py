@@ -16,6 +16,7 @@ from rewriters.torchvision_detection.image_size import ImageSize
 from rewriters.torchvision_detection.run_time_resize import resize_at_run_time
 from rewriters.torchvision_detection.sized_batch import SizedBatch
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
+from rewriters.torchvision_detection.whole_batch import WholeBatch, is_whole_batch
 from zoo.contract.given_frame import size_tensor
 
 
@@ -28,11 +29,13 @@ from zoo.contract.given_frame import size_tensor
 )
 def forward_batch(
     original: Callable[..., Any], self: GeneralizedRCNNTransform, images: list[Any], targets: None = None
-) -> tuple[ImageList, None]:
+) -> Any:
     """[images [N, 3, H, W], or a SizedBatch] -> normalised, resized, padded to a multiple of size_divisible.
 
     The only image size of the list is an ImageSize: a tensor where the graph computes the sizes.
     """
+    if not is_whole_batch(images):
+        return NotImplemented
     (given,) = images
     if not has_fixed_size():
         if isinstance(given, SizedBatch):
@@ -40,7 +43,7 @@ def forward_batch(
         else:
             batch, sizes = self.normalize(given), size_tensor(*given.shape[-2:])
         batch, image_size = resize_at_run_time(self, batch, sizes)
-        return ImageList(batch, [image_size]), None
+        return ImageList(batch, WholeBatch([image_size])), None
     batch = self.normalize(given)
     size = static_size(batch)
     resized = untraced(lambda: static_size(self.resize(torch.zeros(3, *size))[0]))
@@ -49,7 +52,7 @@ def forward_batch(
     bottom, right = (-side % self.size_divisible for side in resized)
     if bottom or right:
         batch = F.pad(batch, (0, right, 0, bottom))
-    return ImageList(batch, [resized]), None
+    return ImageList(batch, WholeBatch([resized])), None
 
 
 @rewrites(
@@ -64,11 +67,13 @@ def postprocess_batch(
     result: list[dict[str, Tensor]],
     image_shapes: list[ImageSize],
     original_image_sizes: list[Any],
-) -> list[dict[str, Tensor]]:
+) -> Any:
     """Boxes and keypoints of the resized image -> of the image given to the model, at the ratio of their sizes.
 
     Masks stay what they are inside their boxes.
     """
+    if not is_whole_batch(image_shapes):
+        return NotImplemented
     (detections,), (resized,), (size,) = result, image_shapes, original_image_sizes
     if has_fixed_size():
         size = int(size[0]), int(size[1])

@@ -3,6 +3,7 @@
 import copy
 import sys
 import threading
+import traceback
 import types
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from rewriters import rewrites, rewriting
+from rewriters.engine.origin import rewriter_of
 from rewriters.engine.rewriting import active_target
 from tests.rewriters.small_models import fixed_target
 from zoo.errors import ExportError, InputError
@@ -33,6 +35,48 @@ class Child(Base):
 
 def plus_hundred(original: Callable[..., int], *args: Any, **options: Any) -> int:
     return original(*args, **options) + 100
+
+
+class Failing(torch.nn.Module):
+    def forward(self) -> None:
+        raise ValueError("the model's own fault")
+
+
+@pytest.mark.usefixtures("registry_of_its_own")
+class TestOrigin:
+    """An exception names the rewriter that it comes out of, and no rewriter that merely lies around it."""
+
+    def failing(self, replacement: Any) -> BaseException:
+        rewrites(Base, "value", **DECLARED)(replacement)
+        with rewriting(TARGET, eager=True), pytest.raises(ValueError, match="fault|case") as caught:
+            Base().value()
+        return caught.value
+
+    def test_of_a_replacement(self) -> None:
+        def replacement(original: Any, self: Base) -> int:
+            raise ValueError("not this case")
+
+        error = self.failing(replacement)
+        assert rewriter_of(error) == f"{Base.__module__.partition('.')[0]}.Base.value"
+        assert "".join(traceback.format_exception(error)).count("zooport's rewriter") == 1
+
+    def test_of_the_innermost_of_two(self) -> None:
+        def inner(original: Any, self: Base) -> int:
+            raise ValueError("not this case")
+
+        rewrites(Base, "other", **DECLARED)(inner)
+        error = self.failing(lambda original, self: self.other())
+        assert str(rewriter_of(error)).endswith("Base.other")
+
+    def test_not_of_the_original_that_a_replacement_calls(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fails(self: Base) -> int:
+            raise ValueError("the model's own fault")
+
+        monkeypatch.setattr(Base, "value", fails)
+        assert rewriter_of(self.failing(lambda original, self: original(self))) is None
+
+    def test_not_of_a_module_that_a_replacement_calls(self) -> None:
+        assert rewriter_of(self.failing(lambda original, self: Failing()())) is None
 
 
 @pytest.mark.usefixtures("registry_of_its_own")

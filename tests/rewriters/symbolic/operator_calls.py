@@ -36,9 +36,14 @@ def target_of(exporter: str, opset: int = 20, backend: str = "onnxruntime") -> T
 
 def written(compute: Callable[..., Any], tensors: Sequence[Tensor], target: Target) -> onnx.ModelProto:
     """As the exporter writes it, our nodes included. All sizes are fixed."""
+    return written_module(Call(compute).eval(), tuple(tensors), target)
+
+
+def written_module(module: nn.Module, tensors: tuple[Tensor, ...], target: Target) -> onnx.ModelProto:
+    """The same of a module that gives a tuple."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # export_onnx records them; torchvision's own checks are traced with some
-        return _written(Call(compute).eval(), tuple(tensors), target)
+        return _written(module, tensors, target)
 
 
 def _written(module: nn.Module, tensors: tuple[Tensor, ...], target: Target) -> onnx.ModelProto:
