@@ -9,9 +9,11 @@ import onnx
 from backends import Deployment, load
 from backends.loading import load_graph
 from backends.tensorrt.running import can_run
+from pipeline.deployed_graph import deployed_graph
 from pipeline.plugin_runner import plugin_deployment
 from rewriters.precision.rounded import rounded
 from zoo.manifest import ONNX_FILE, Manifest
+from zoo.opened_folder import Folder, OpenedFolder, read_whole
 from zoo.target import ENGINE_BACKENDS
 
 BY_REFERENCE = (
@@ -35,11 +37,15 @@ class Opened:
     note: str | None = None
 
 
-def open_deployment(folder: Path, threads: int | None = None) -> Opened:
+def open_deployment(folder: Folder, threads: int | None = None) -> Opened:
     """Plugin nodes are run by their reference, engines that cannot run here by ONNX Runtime, all else by `load`.
 
     ``threads``: as of `load`; plugin nodes have no use for them.
     """
+    return read_whole(folder, lambda opened: _open(opened, threads))
+
+
+def _open(folder: OpenedFolder, threads: int | None) -> Opened:
     manifest = Manifest.read(folder)
     if manifest.output_level == "plugin":
         return Opened(plugin_deployment(folder), BY_REFERENCE)
@@ -54,12 +60,16 @@ def open_deployment(folder: Path, threads: int | None = None) -> Opened:
     return Opened(load(folder, threads=threads))
 
 
-def rounded_deployment(folder: Path, note: str = "run by ONNX Runtime", threads: int | None = None) -> Deployment:
+def rounded_deployment(folder: Folder, note: str = "run by ONNX Runtime", threads: int | None = None) -> Deployment:
     """An fp16 deployment as fp16 kernels compute it, by ONNX Runtime on the CPU: see rewriters.precision.rounded.
 
     `note`: the deployment's, to which the rounding is added.
     """
-    with TemporaryDirectory(prefix="zooport-rounded-") as scratch:
-        path = Path(scratch) / ONNX_FILE
-        onnx.save(rounded(onnx.load(folder / ONNX_FILE)), path)
-        return load_graph(folder, f"{note}, every fp16 result rounded to fp16", path, threads)
+
+    def loaded(opened: OpenedFolder) -> Deployment:
+        with TemporaryDirectory(prefix="zooport-rounded-") as scratch:
+            path = Path(scratch) / ONNX_FILE
+            onnx.save(rounded(deployed_graph(opened, Manifest.read_verified(opened))), path)
+            return load_graph(opened, f"{note}, every fp16 result rounded to fp16", path, threads)
+
+    return read_whole(folder, loaded)

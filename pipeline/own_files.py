@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from zoo.manifest import ENGINE_FILE, MANIFEST_FILE, ONNX_FILE, RECORD_FILE
+from zoo.errors import InputError
+from zoo.manifest import ENGINE_FILE, MANIFEST_BYTES, ONNX_FILE, RECORD_FILE
+from zoo.opened_file import OpenedFile
+from zoo.opened_folder import MANIFEST_FILE
 
 PARITY_FILE = "parity.json"
 REPORT_FILE = "report.html"
@@ -71,8 +74,9 @@ def _entries(folder: Path) -> Iterator[Entry]:
 def _listed(manifest: Path) -> list[str]:
     """The names in a manifest's ``files``, of whatever version it is; none where it cannot be read."""
     try:
-        files = json.loads(manifest.read_bytes())["files"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        with OpenedFile(manifest) as file:
+            files = json.loads(file.read(MANIFEST_BYTES))["files"]
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
         return []
     return list(files) if isinstance(files, dict) else []
 

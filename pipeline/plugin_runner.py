@@ -11,22 +11,23 @@ from numpy.typing import NDArray
 from backends import Deployment
 from backends.onnxruntime import OnnxRuntimeRunner
 from backends.runner import Runner
+from pipeline.deployed_graph import deployed_graph
 from rewriters.export_onnx import tensor_spec
 from rewriters.graph_rewriters import rewrite_graph
 from rewriters.plugins import plugin_nodes, reference_evaluator
 from zoo.manifest import Manifest
+from zoo.opened_folder import OpenedFolder
 
 Array = NDArray[Any]
 
 
 class PluginReferenceRunner(Runner):
-    """The ONNX file at `path`: what its plugin nodes read is computed by ONNX Runtime, they and the rest by onnx's
+    """The graph: what its plugin nodes read is computed by ONNX Runtime, they and the rest by onnx's
     reference evaluator with our implementations in numpy. For proofs; slow.
     """
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(self, model: onnx.ModelProto, manifest: Manifest) -> None:
         super().__init__(manifest.inputs, manifest.outputs, manifest.axes)
-        model = onnx.load(path)
         made = {output for node in model.graph.node for output in node.output}
         read = [name for node in plugin_nodes(model) for name in node.input if name in made]
         before, _ = rewrite_graph(model, [{"name": "extract_submodel", "outputs": read}])
@@ -45,9 +46,8 @@ class PluginReferenceRunner(Runner):
         self._before.close()
 
 
-def plugin_deployment(folder: Path) -> Deployment:
+def plugin_deployment(folder: OpenedFolder) -> Deployment:
     """The deployment of level plugin in `folder`, run by the reference."""
-    manifest = Manifest.read(folder)
-    manifest.verify(folder)
+    manifest = Manifest.read_verified(folder)
     note = "its plugin nodes run by their references in numpy"
-    return Deployment(manifest, PluginReferenceRunner(folder / "model.onnx", manifest), note)
+    return Deployment(manifest, PluginReferenceRunner(deployed_graph(folder, manifest), manifest), note)

@@ -20,7 +20,7 @@ from pipeline.interrupts import Interrupts
 from pipeline.lock import locked
 from pipeline.own_files import foreign_files, remove_own
 from zoo.errors import InputError, ZooportError
-from zoo.manifest import MANIFEST_FILE
+from zoo.opened_folder import MANIFEST_FILE
 
 LOGGER = logging.getLogger(__name__)
 PROBE_BYTES = 4 * 1024 * 1024  # a disk with less room than that is full, and it is better to know before the export

@@ -1,6 +1,5 @@
 """deployment.json: everything that a production machine must know of a deployment (torch-free)."""
 
-import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,8 @@ from typing import Any, Self
 from zoo.errors import InputError
 from zoo.manifest_schema import DIGEST_KEY, NEW_KEYS, SCHEMA_VERSION, schema_errors
 from zoo.manifest_text import REDEPLOY, manifest_fields, manifest_text
+from zoo.opened_file import COPY_AGAIN, OpenedFile
+from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
 from zoo.tasks.building import TASKS
@@ -17,11 +18,11 @@ from zoo.tasks.class_info import ClassInfo
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 
-MANIFEST_FILE = "deployment.json"
 ONNX_FILE = "model.onnx"
 ENGINE_FILE = "model.engine"
 RECORD_FILE = f"{ENGINE_FILE}.json"
 SELF_TEST_FILE = "self_test.npz"
+MANIFEST_BYTES = 2**24  # many times what a manifest of 20 000 classes has
 SHOWN_ERRORS = 4
 
 
@@ -137,47 +138,59 @@ class Manifest:
         return path
 
     @classmethod
-    def read(cls, folder: str | os.PathLike[str]) -> Self:
+    def read(cls, folder: Folder) -> Self:
         """Read and check the folder's deployment.json.
 
         Raises InputError where it is missing, is not JSON, was changed after it was written, is of an unknown schema
         version, lacks a key, has one too many or one of the wrong type. Does not look at the other files: see verify.
         """
-        path = Path(folder) / MANIFEST_FILE
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError as error:
-            raise InputError(f"{folder}: no {MANIFEST_FILE}; give the folder that tools/deploy.py wrote") from error
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-        return cls.from_bytes(content, str(path))
+        return read_whole(folder, cls._read)
+
+    @classmethod
+    def _read(cls, folder: OpenedFolder) -> Self:
+        path = folder.path / MANIFEST_FILE
+        if not folder.has(MANIFEST_FILE):
+            raise InputError(f"{folder.path}: no {MANIFEST_FILE}; give the folder that tools/deploy.py wrote")
+        return cls.from_bytes(folder.file(MANIFEST_FILE).read(MANIFEST_BYTES), str(path))
+
+    @classmethod
+    def read_verified(cls, folder: Folder) -> Self:
+        """The manifest of a folder whose files are what they were. Raises InputError, see read and verify."""
+        return read_whole(folder, cls._read_verified)
+
+    @classmethod
+    def _read_verified(cls, folder: OpenedFolder) -> Self:
+        manifest = cls._read(folder)
+        manifest._verify(folder)  # noqa: SLF001 - of its own class
+        return manifest
 
     @classmethod
     def from_bytes(cls, content: bytes, source: str = MANIFEST_FILE) -> Self:
         """Of the bytes of a deployment.json. `source` names the file in messages. Raises InputError, see read."""
         return cls.from_dict(manifest_fields(content, source), source)
 
-    def verify(self, folder: str | os.PathLike[str]) -> None:
-        """Raise InputError unless each of `files` is in the folder and has its size and sha256."""
+    def verify(self, folder: Folder) -> None:
+        """Raise InputError unless each of `files` is a file in the folder and has its size and sha256."""
+        read_whole(folder, self._verify)
+
+    def _verify(self, folder: OpenedFolder) -> None:
         for name, expected in self.files.items():
-            path = Path(folder) / name
-            got = file_record(path)
-            for key in ("bytes", "sha256"):
-                if got[key] != expected[key]:
-                    raise InputError(
-                        f"{path}: got {key} {got[key]}, expected {expected[key]} ({MANIFEST_FILE}); the file changed "
-                        f"after it was deployed: copy the deployment again, or {REDEPLOY}"
-                    )
+            file = folder.file(name)
+            if file.size == expected["bytes"]:
+                key, got = "sha256", file.sha256()
+            else:  # nothing is read of a file that is another one, however large
+                key, got = "bytes", str(file.size)
+            if got != str(expected[key]):
+                raise InputError(
+                    f"{file.path}: got {key} {got}, expected {expected[key]} ({MANIFEST_FILE}); the file changed "
+                    f"after it was deployed: {COPY_AGAIN}"
+                )
 
 
 def file_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """{sha256, bytes} of a file, for Manifest.files. Raises InputError where it cannot be read."""
-    try:
-        with Path(path).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            return {"sha256": digest, "bytes": file.tell()}
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); {REDEPLOY}") from error
+    with OpenedFile(path) as file:
+        return {"sha256": file.sha256(), "bytes": file.size}
 
 
 def _check(fields: Mapping[str, Any], source: str, mend: str) -> None:

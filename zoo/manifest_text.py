@@ -15,11 +15,12 @@ from typing import Any
 
 from zoo.errors import InputError
 from zoo.manifest_schema import DIGEST_KEY, SCHEMA_VERSION
+from zoo.opened_file import COPY_AGAIN
 
 REDEPLOY = "deploy the model again with tools/deploy.py"
 AFTER_AN_EDIT = (
-    f"the file was edited or damaged after it was deployed: copy the deployment again, or {REDEPLOY} (what may differ "
-    "on this machine is an argument of backends.load: provider, threads)"
+    f"the file was edited or damaged after it was deployed: {COPY_AGAIN} (what may differ on this machine is an "
+    "argument of backends.load: provider, threads)"
 )
 ENDING = re.compile(rb',\n  "' + DIGEST_KEY.encode() + rb'": "([0-9a-f]{64})"\n\}\n\Z')
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import onnxruntime
 
+from backends.onnxruntime.held_model import HeldModel
 from backends.onnxruntime.session import open_session
 from backends.runner import Array, Runner
 from backends.tensorrt.profiles import profiles
@@ -22,6 +23,8 @@ DTYPES = {"float": "float32", "float16": "float16", "double": "float64", "bool":
 class OnnxRuntimeRunner(Runner):
     """Runs an ONNX file in ONNX Runtime. Threads may share it: a session's run lets go of Python's lock.
 
+    `model`: the file, by its path or held open.
+
     Without `inputs` and `outputs` they are read from the file. `provider`: "cpu", "cuda", "cuda:1", "tensorrt",
     "tensorrt-rtx", or ONNX Runtime's own name. `engine`: how the latter two build, for shapes in the bounds of `axes`;
     `cache`: a folder where they keep engines. `threads`: of the session, None for the CPUs that this process may use.
@@ -32,7 +35,7 @@ class OnnxRuntimeRunner(Runner):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        model: str | os.PathLike[str] | HeldModel,
         inputs: Iterable[TensorSpec] | None = None,
         outputs: Iterable[TensorSpec] | None = None,
         axes: Mapping[str, AxisRange] | None = None,
@@ -44,13 +47,14 @@ class OnnxRuntimeRunner(Runner):
         cache: str | None = None,
         in_floats: bool = False,
     ) -> None:
-        self.path = Path(path)
+        held = model if isinstance(model, HeldModel) else Path(model)
+        self.path = held.path if isinstance(held, HeldModel) else held
         inputs = None if inputs is None else tuple(inputs)
         bounded = inputs is not None and all(
             isinstance(side, int) or side in (axes or {}) for spec in inputs for side in spec.shape
         )
         profile = profiles(inputs, axes or {})[0] if inputs is not None and bounded else None
-        session = open_session(self.path, provider, threads, engine, profile, cache, in_floats=in_floats)
+        session = open_session(held, provider, threads, engine, profile, cache, in_floats=in_floats)
         self._session: onnxruntime.InferenceSession | None = session
         self.provider: str = session.get_providers()[0]
         self.threads: int = session.get_session_options().intra_op_num_threads

@@ -1,12 +1,15 @@
 """An ONNX Runtime session from a file, with our defaults and our errors."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import onnxruntime
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidProtobuf
 
-from backends.onnxruntime.providers import provider_options
+from backends.onnxruntime.held_model import HeldModel
+from backends.onnxruntime.providers import BUILDERS, provider_options, short_name
 from backends.tensorrt.profiles import Profile
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
@@ -23,7 +26,7 @@ def default_threads() -> int:
 
 
 def open_session(
-    path: Path,
+    model: Path | HeldModel,
     provider: str,
     threads: int | None,
     engine: EngineOptions | None = None,
@@ -35,17 +38,21 @@ def open_session(
 ) -> onnxruntime.InferenceSession:
     """A session that runs on `provider`, and is silent. `engine`, `profile`, `cache`: see provider_options.
 
+    `model`: an ONNX file, by its path or held open; external data of a path are found beside it, by ONNX Runtime.
+
     A GPU's provider leaves to the CPU what it has no kernel for; one that takes no node at all is an error.
 
     `trace`: where to write which kernels ran, a prefix of the file's name. `in_floats`: see session_options.
 
-    Raises InputError where the file is missing or is no ONNX model or `threads` is below 1; ExportError where ONNX
-    Runtime refuses the model; BackendUnavailableError where the provider is not there or could not be started.
+    Raises InputError where the file is missing or is no ONNX model, reads weights from a file that was not given with
+    it, or `threads` is below 1; ExportError where ONNX Runtime refuses the model; BackendUnavailableError where the
+    provider is not there or could not be started.
     """
     name, options = provider_options(provider, engine, profile, cache)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise InputError(f"threads={threads!r}: expected a whole number, 1 or more, or None for all of this process's")
-    if not path.is_file():
+    path = model.path if isinstance(model, HeldModel) else model
+    if path is model and not path.is_file():
         raise InputError(f"{path}: no such file; give the path of an ONNX model")
     settings = session_options(threads, lean=name == "CPUExecutionProvider", in_floats=in_floats)
     if name != "CPUExecutionProvider":
@@ -53,25 +60,45 @@ def open_session(
     if trace is not None:
         settings.enable_profiling = True
         settings.profile_file_prefix = os.fspath(trace)
-    try:
-        session = onnxruntime.InferenceSession(
-            os.fspath(path), settings, providers=[name], provider_options=[options], enable_fallback=0
-        )
-    except Exception as error:  # ONNX Runtime's errors have no base of their own
-        if isinstance(error, InvalidProtobuf) or any(words in str(error) for words in NO_GRAPH):
-            raise InputError(
-                f"{path}: not an ONNX model, or a damaged one ({path.stat().st_size} bytes; ONNX Runtime: "
-                f"{_reason(error)}); export or copy it again"
-            ) from error
-        if name != "CPUExecutionProvider" and name in str(error):
-            raise BackendUnavailableError(_not_started(name, _reason(error))) from error
-        raise ExportError(f"{path}: ONNX Runtime {onnxruntime.__version__} refuses it: {_reason(error)}") from error
+    with _source(model, settings, named=short_name(provider).partition(":")[0] in BUILDERS) as source:
+        session = _made(path, source, settings, name, options)
     if name not in session.get_providers():
         raise BackendUnavailableError(_not_started(name, f"it runs on {', '.join(session.get_providers())} instead"))
     if name != "CPUExecutionProvider":
         _check_used(path, session, name)
     session.disable_fallback()
     return session
+
+
+@contextmanager
+def _source(model: Path | HeldModel, settings: onnxruntime.SessionOptions, *, named: bool) -> Iterator[str | bytes]:
+    if isinstance(model, HeldModel):
+        with model.source(settings, named=named) as source:
+            yield source
+    else:
+        yield os.fspath(model)
+
+
+def _made(
+    path: Path, source: str | bytes, settings: onnxruntime.SessionOptions, name: str, options: dict[str, str]
+) -> onnxruntime.InferenceSession:
+    try:
+        return onnxruntime.InferenceSession(
+            source, settings, providers=[name], provider_options=[options], enable_fallback=0
+        )
+    except Exception as error:  # ONNX Runtime's errors have no base of their own
+        reason = _reason(error)
+        if isinstance(error, InvalidProtobuf) or any(words in str(error) for words in NO_GRAPH):
+            size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
+            raise InputError(
+                f"{path}: not an ONNX model, or a damaged one ({size} bytes; ONNX Runtime: {reason}); export or copy "
+                "it again"
+            ) from error
+        if name != "CPUExecutionProvider" and name in str(error):
+            raise BackendUnavailableError(_not_started(name, reason)) from error
+        if isinstance(source, str):
+            reason = reason.replace(source, os.fspath(path))
+        raise ExportError(f"{path}: ONNX Runtime {onnxruntime.__version__} refuses it: {reason}") from error
 
 
 def session_options(

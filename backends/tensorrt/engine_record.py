@@ -12,9 +12,10 @@ from backends.tensorrt.library import version_numbers
 from backends.tensorrt.profiles import Profile
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, ZooportError
-from zoo.manifest import file_record
+from zoo.opened_file import OpenedFile, as_opened
 
 RTX = "tensorrt-rtx"
+RECORD_BYTES = 2**24  # many times what a record of many profiles has
 ACROSS = {(10, 11)}  # major versions that a version-compatible engine may cross (NVIDIA's support matrix, 11.4)
 FIRST_RTX_CAPABILITY = (8, 0)  # of an engine that names none (TensorRT-RTX, CPU-only AOT)
 
@@ -79,13 +80,13 @@ class EngineRecord:
         Path(path).write_bytes(text.encode() + b"\n")
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read the JSON file. Raises InputError where it is missing or no record."""
+    def read(cls, path: str | os.PathLike[str] | OpenedFile) -> Self:
+        """Read the JSON file, by its path or held open. Raises InputError where it is missing or no record."""
+        with as_opened(path) as file:
+            content, path = file.read(RECORD_BYTES), file.path
         try:
-            fields = json.loads(Path(path).read_bytes())
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror}); build the engine again") from error
-        except ValueError as error:
+            fields = json.loads(content)
+        except (RecursionError, ValueError) as error:
             raise InputError(f"{path}: not a JSON file ({error}); build the engine again") from error
         if not isinstance(fields, dict):
             raise InputError(f"{path}: got a JSON {type(fields).__name__}, expected an object; build the engine again")
@@ -100,8 +101,8 @@ def record_path(plan_path: str | os.PathLike[str]) -> Path:
 
 def check_record(
     record: EngineRecord,
-    plan_path: str | os.PathLike[str],
-    onnx_path: str | os.PathLike[str],
+    plan: str | os.PathLike[str] | OpenedFile,
+    onnx_file: str | os.PathLike[str] | OpenedFile,
     backend: str,
     library_version: str,
     device: str | None,
@@ -110,17 +111,19 @@ def check_record(
     """Raise InputError unless the engine that `record` describes may be loaded here; it says how to build it again.
 
     `backend` and `library_version`: what is to run it. `device`, `capability`: the GPU's name and compute capability
-    ("8.9"); None where they are not known, which is no fault. Both files are hashed.
+    ("8.9"); None where they are not known, which is no fault. Both files, given by path or held open, are hashed.
     """
     fault = _fault(record, backend, library_version, device, capability)
     if fault is None:
-        for path, expected in ((Path(plan_path), record.plan_sha256), (Path(onnx_path), record.onnx_sha256)):
-            got = file_record(path)["sha256"]
+        for place, expected in ((plan, record.plan_sha256), (onnx_file, record.onnx_sha256)):
+            with as_opened(place) as file:
+                got, name = file.sha256(), file.path.name
             if got != expected:
-                fault = f"{path.name} has sha256 {got}, the engine's record says {expected}: the file changed"
+                fault = f"{name} has sha256 {got}, the engine's record says {expected}: the file changed"
                 break
     if fault is not None:
-        raise InputError(f"{plan_path}: {fault}; build it again: python tools/deploy.py CONFIG --backend {backend}")
+        path = plan.path if isinstance(plan, OpenedFile) else plan
+        raise InputError(f"{path}: {fault}; build it again: python tools/deploy.py CONFIG --backend {backend}")
 
 
 def _fault(

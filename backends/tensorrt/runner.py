@@ -20,12 +20,15 @@ from backends.tensorrt.library import library
 from backends.tensorrt.run_log import run_log
 from backends.tensorrt.running import can_run
 from zoo.errors import BackendUnavailableError, ExportError, InputError
+from zoo.opened_file import OpenedFile, as_opened
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
 
 class TensorRTRunner(Runner):
     """Runs an engine of `backend`, "tensorrt" or "tensorrt-rtx", on `device` ("cuda:0"). Threads may share it.
+
+    `plan`: its file, by its path or held open.
 
     Each run has an execution context and a stream to itself: there are as many as threads run at the same time, and
     they are used again. `cuda_graph`: the work of each set of shapes is recorded once and then launched as a whole,
@@ -38,7 +41,7 @@ class TensorRTRunner(Runner):
 
     def __init__(
         self,
-        plan_path: str | os.PathLike[str],
+        plan: str | os.PathLike[str] | OpenedFile,
         inputs: Iterable[TensorSpec],
         outputs: Iterable[TensorSpec],
         axes: Mapping[str, AxisRange] | None = None,
@@ -50,11 +53,12 @@ class TensorRTRunner(Runner):
         host_code: bool = False,
     ) -> None:
         number = device_number(device)
+        path = plan.path if isinstance(plan, OpenedFile) else Path(plan)
         reason = can_run(backend, device)
         if reason is not None:
-            raise BackendUnavailableError(f"{plan_path}: an engine of {backend} cannot run here: {reason}")
+            raise BackendUnavailableError(f"{path}: an engine of {backend} cannot run here: {reason}")
         super().__init__(inputs, outputs, axes, defaults)
-        self.path = Path(plan_path)
+        self.path = path
         self.backend = backend
         self.device = f"cuda:{number}"
         self._cuda = Cuda(number)
@@ -64,7 +68,7 @@ class TensorRTRunner(Runner):
         self._idle: list[Lane] = []
         self._under_way = 0
         with self._cuda.current():
-            self._loaded: Loaded | None = _loaded(self.path, backend, host_code=host_code)
+            self._loaded: Loaded | None = _loaded(plan, backend, host_code=host_code)
         agree("input", self.path, self._loaded.io.inputs, self.inputs)
         agree("output", self.path, self._loaded.io.outputs, self.outputs)
 
@@ -139,11 +143,9 @@ class TensorRTRunner(Runner):
                 lanes.pop().close()
 
 
-def _loaded(path: Path, backend: str, *, host_code: bool) -> Loaded:
-    try:
-        plan = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); give the path of an engine") from error
+def _loaded(file: str | os.PathLike[str] | OpenedFile, backend: str, *, host_code: bool) -> Loaded:
+    with as_opened(file) as opened:
+        plan, path = opened.read(), opened.path
     trt = library(backend)
     log = run_log(trt)
     runtime = trt.Runtime(log)

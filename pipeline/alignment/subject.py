@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from pipeline.deploy_target import deploy_target
+from pipeline.deployed_graph import deployed_graph
 from pipeline.export_step import export_step
 from pipeline.host_windows import WindowModel, host_windows
 from pipeline.job import Job, plan_job
@@ -31,6 +33,7 @@ from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE, Manifest
+from zoo.opened_folder import OpenedFolder, read_whole
 from zoo.target import AXES, AxisRange, Target
 from zoo.windows import Windows
 
@@ -75,10 +78,14 @@ def load_subject(
         raise InputError("a deployment and an ONNX file: give one of them")
     if not isinstance(config, Config):
         config = load_config(config)
-    if deployment is not None:
-        target = _target_of(config, Path(deployment), target)
-        onnx_file = Path(deployment, ONNX_FILE)
     model = None if onnx_file is None else _read(Path(onnx_file))
+    if deployment is not None:
+        if target is not None:
+            raise InputError(
+                f"{deployment}: a deployment and a target: the deployment has its own; leave the target out"
+            )
+        target, model = read_whole(deployment, partial(_of_deployment, config))
+        onnx_file = Path(deployment, ONNX_FILE)
     job = plan_job(config, target, images, "work_dirs")
     if job.target.level == "plugin":
         raise InputError("output level plugin: its nodes run in TensorRT's plugins alone; align --output-level decoded")
@@ -148,15 +155,12 @@ def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.Model
         return onnx.load(Path(folder, ONNX_FILE))
 
 
-def _target_of(config: Config, folder: Path, target: Target | None) -> Target:
-    """The target of a deployment, by its manifest. Its files must be what they were."""
-    if target is not None:
-        raise InputError(f"{folder}: a deployment and a target: the deployment has its own; leave the target out")
-    manifest = Manifest.read(folder)
-    manifest.verify(folder)
+def _of_deployment(config: Config, folder: OpenedFolder) -> tuple[Target, onnx.ModelProto]:
+    """The target and the graph of a deployment. Its files must be what they were."""
+    manifest = Manifest.read_verified(folder)
     if manifest.name != Path(config.filename).stem:
         raise InputError(
-            f"{folder}: a deployment of {manifest.name}, and the config is {Path(config.filename).stem}; give the "
+            f"{folder.path}: a deployment of {manifest.name}, and the config is {Path(config.filename).stem}; give the "
             "config that it was made of"
         )
     shape = next(spec.shape for spec in manifest.inputs if spec.name == IMAGES.name)
@@ -165,7 +169,7 @@ def _target_of(config: Config, folder: Path, target: Target | None) -> Target:
         for axis, side in zip(AXES, (shape[0], *shape[2:]), strict=True)
     }
     names = {spec.name for spec in manifest.inputs}
-    return deploy_target(
+    target = deploy_target(
         config,
         axes,
         backend=manifest.backend,
@@ -178,6 +182,7 @@ def _target_of(config: Config, folder: Path, target: Target | None) -> Target:
         slide="graph" if manifest.windows is None else "host",
         layout="ultralytics" if [spec.name for spec in manifest.outputs] == ["output0"] else "zooport",
     )
+    return target, deployed_graph(folder, manifest)
 
 
 def _read(path: Path) -> onnx.ModelProto:

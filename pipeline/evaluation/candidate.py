@@ -61,8 +61,7 @@ def deployed(
 def _is_current(config: Config, target: Target, weights: str, place: Path) -> bool:
     """Whether there is a deployment at the place, of this model as it is now."""
     try:
-        manifest = Manifest.read(place)
-        manifest.verify(place)
+        manifest = Manifest.read_verified(place)
     except InputError:
         return False
     host = None if target.slide == "graph" else target.window_batch or WINDOW_BATCH
@@ -94,8 +93,7 @@ def candidates(config: Config, folders: list[Path], weights: str) -> list[Candid
     found: list[Candidate] = []
     taken = {REFERENCE_BACKEND}
     for resolved, folder in {path.resolve(): path for path in folders}.items():
-        manifest = Manifest.read(folder)
-        manifest.verify(folder)
+        manifest = Manifest.read_verified(folder)
         if faults := _faults(manifest, config, weights):
             raise InputError(
                 f"deployment {folder} is not of {config.filename}: {'; '.join(faults)}; deploy this config again, or "

@@ -170,6 +170,10 @@ def _candidate(session: Session, candidate: Candidate) -> Judged:
     made_from = {"manifest": manifest.to_dict(), "provider": session.provider, "versions": versions()}
     threads = threads_each(manifest.threads)
     with load(candidate.folder, provider=session.provider, threads=threads) as deployment:
+        if deployment.manifest != manifest:
+            raise InputError(
+                f"{candidate.folder}: another deployment has taken its place since the evaluation began; evaluate again"
+            )
         return session.judged(candidate.name, deployment, made_from)
 
 

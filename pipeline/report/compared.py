@@ -177,10 +177,7 @@ def _rewriters(side: Recorded) -> dict[str, str]:
 
 
 def _operators(side: Recorded) -> dict[str, int]:
-    path = side.folder / ONNX_FILE
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; deploy the model again with tools/deploy.py")
-    return graph_facts(path).operators
+    return graph_facts(side.opened.file(ONNX_FILE)).operators
 
 
 def _pairs(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Row]:

@@ -10,6 +10,7 @@ from pipeline.preview import Panel, second_of_two
 from pipeline.report.recorded import Recorded
 from zoo.errors import InputError
 from zoo.image_file import ImageFileError, read_pixels
+from zoo.opened_file import OpenedFile
 
 VISIBLE = 24  # of 255: how far a drawn pixel must change to be told
 
@@ -22,11 +23,11 @@ def compared_pictures(first: Recorded, second: Recorded) -> list[tuple[str, list
     if any(side.manifest.output_level != "final" for side in (first, second)):
         return []
     shared = [name for name in first.previews if name in second.previews]
-    return [(name, _panels(first.previews[name], second.previews[name])) for name in shared]
+    return [(name, _panels(first.preview(name), second.preview(name))) for name in shared]
 
 
-def _panels(first: Path, second: Path) -> list[Panel]:
-    pictures = [_read(path) for path in (first, second)]
+def _panels(first: OpenedFile, second: OpenedFile) -> list[Panel]:
+    pictures = [_read(file) for file in (first, second)]
     panels = [Panel(who, picture, "what it found") for who, picture in zip("AB", pictures, strict=True)]
     if pictures[0].shape == pictures[1].shape:
         changed = cv2.absdiff(*pictures).max(axis=2) > VISIBLE
@@ -36,8 +37,8 @@ def _panels(first: Path, second: Path) -> list[Panel]:
     return panels
 
 
-def _read(path: Path) -> Image:
+def _read(file: OpenedFile) -> Image:
     try:
-        return second_of_two(read_pixels(path))
+        return second_of_two(read_pixels(Path(file.link or file.path)))
     except (ImageFileError, OSError) as error:
-        raise InputError(f"{path}: {error}, or deploy the model again with tools/deploy.py") from error
+        raise InputError(f"{file.path}: {error}, or deploy the model again with tools/deploy.py") from error

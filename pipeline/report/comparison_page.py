@@ -8,6 +8,7 @@ from pipeline.report.compared_pictures import compared_pictures
 from pipeline.report.embedded import EMBEDDED, pictured
 from pipeline.report.page import render
 from pipeline.report.recorded import read_recorded
+from zoo.opened_folder import OpenedFolder, read_whole
 
 TEMPLATE = "comparison.html.jinja"
 
@@ -17,6 +18,10 @@ def write_comparison(first: str | Path, second: str | Path, out: Path) -> Compar
 
     Raises InputError where one is no deployment, or both are not of one task.
     """
+    return read_whole(first, lambda one: read_whole(second, lambda other: _write(one, other, out)))
+
+
+def _write(first: OpenedFolder, second: OpenedFolder, out: Path) -> Compared:
     sides = read_recorded(first), read_recorded(second)
     compared = compare_recorded(*sides)
     images = compared_pictures(*sides)

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
+from google.protobuf.message import DecodeError
+
+from zoo.errors import InputError
+from zoo.opened_file import COPY_AGAIN, OpenedFile, as_opened
 
 STANDARD = ("", "ai.onnx", "ai.onnx.ml")
 
@@ -43,9 +47,13 @@ class GraphFacts:
         return sum(self.operators.values())
 
 
-def graph_facts(path: Path) -> GraphFacts:
-    """Of the file; its weights are not read where they lie beside it."""
-    model = onnx.load(path, load_external_data=False)
+def graph_facts(file: Path | OpenedFile) -> GraphFacts:
+    """Of the file; its weights are not read where they lie beside it. Raises InputError where it is no ONNX model."""
+    with as_opened(file) as opened:
+        try:
+            model = onnx.load_model_from_string(opened.read())
+        except DecodeError as error:
+            raise InputError(f"{opened.path}: not an ONNX model, or a damaged one ({error}); {COPY_AGAIN}") from error
     defined = {(function.domain, function.name) for function in model.functions}
     found = Counter((node.domain, node.op_type) for node in _all_nodes(model))
     ranked = sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))

@@ -1,24 +1,32 @@
 """A deployment as it lies on the disk: what its files say, without running anything."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.own_files import PARITY_FILE, PREVIEWS
 from zoo.errors import InputError
-from zoo.manifest import MANIFEST_FILE, Manifest
+from zoo.manifest import Manifest
+from zoo.opened_file import OpenedFile
+from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
+
+PARITY_BYTES = 2**28  # many times what a thousand pictures take
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """``parity``: the content of parity.json. ``previews``: the pictures by their names."""
+    """``parity``: the content of parity.json. ``previews``: the names of the pictures.
+
+    ``opened``: where other files are read from, as long as whoever opened the folder holds it open.
+    """
 
     folder: Path
     manifest: Manifest
     parity: Mapping[str, Any]
-    previews: Mapping[str, Path]
+    previews: Sequence[str]
+    opened: OpenedFolder
 
     def share(self, kind: str) -> float | None:
         """How much of its gate the worst figure of a comparison takes; None where no gate judges it."""
@@ -36,27 +44,33 @@ class Recorded:
         found = self.parity.get("metric")
         return found[0] if isinstance(found, list) else None
 
+    def preview(self, name: str) -> OpenedFile:
+        """One of the pictures."""
+        return self.opened.file(f"{PREVIEWS}/{name}")
+
     @property
     def bytes(self) -> int:
         """Of all files that the runtime loads."""
         return sum(int(file["bytes"]) for file in self.manifest.files.values())
 
 
-def read_recorded(folder: str | Path) -> Recorded:
+def read_recorded(folder: Folder) -> Recorded:
     """Raises InputError where the folder is no deployment, or one of its two records cannot be read."""
-    folder = Path(folder)
+    return read_whole(folder, _recorded)
+
+
+def _recorded(folder: OpenedFolder) -> Recorded:
     manifest = Manifest.read(folder)
-    path = folder / PARITY_FILE
+    file = folder.file(PARITY_FILE)
     again = "deploy the model again with tools/deploy.py"
     try:
-        parity = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); {again}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: not a JSON file ({error}); {again}") from error
+        parity = json.loads(file.read(PARITY_BYTES))
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"{file.path}: not a JSON file ({error}); {again}") from error
     if not isinstance(parity, dict):
-        raise InputError(f"{path}: got a JSON {type(parity).__name__}, expected an object; {again}")
-    return Recorded(folder, manifest, parity, {path.name: path for path in sorted((folder / PREVIEWS).glob("*.png"))})
+        raise InputError(f"{file.path}: got a JSON {type(parity).__name__}, expected an object; {again}")
+    previews = [name for name in folder.names(PREVIEWS) if name.endswith(".png")]
+    return Recorded(folder.path, manifest, parity, previews, folder)
 
 
 def find_recorded(folder: str | Path) -> tuple[list[Recorded], list[str]]:

@@ -113,7 +113,7 @@ class TestEnginesOfOnnxRuntime:
         asked: list[tuple[object, ...]] = []
         real = runner_module.open_session
 
-        def opened(path: Path, provider: str, threads: int | None, *more: object) -> object:
+        def opened(path: Path, provider: str, threads: int | None, *more: object, **options: object) -> object:
             asked.append((provider, *more))
             return real(path, "cpu", threads)
 

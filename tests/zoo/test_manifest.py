@@ -228,7 +228,7 @@ def test_a_folder_without_manifest(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no deployment.json; give the folder that tools/deploy.py wrote"):
         Manifest.read(tmp_path)
     (tmp_path / "deployment.json").mkdir()
-    with pytest.raises(InputError, match=r"cannot be read \(Is a directory\)"):
+    with pytest.raises(InputError, match=r"deployment.json: is a folder, expected a regular file"):
         Manifest.read(tmp_path)
 
 

@@ -18,6 +18,7 @@ from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.manifest import file_record
 from zoo.manifest_text import manifest_text
+from zoo.opened_file import OpenedFile
 
 NAMES = ("model.onnx", "model.engine", "model.engine.json")
 
@@ -70,9 +71,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
 
     class Opened(Runner):
-        def __init__(self, path: Path, inputs: Any, outputs: Any, axes: Any, **options: Any) -> None:
+        def __init__(self, plan: OpenedFile, inputs: Any, outputs: Any, axes: Any, **options: Any) -> None:
             super().__init__(inputs, outputs, axes, options["defaults"])
-            made.append({"path": path.name, **options})
+            made.append({"path": plan.path.name, **options})
 
         def _run(self, arrays: Any) -> Any:
             raise NotImplementedError

@@ -55,7 +55,7 @@ def test_written_and_read_again(engine: tuple[EngineRecord, Path, Path]) -> None
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "cannot be read (No such file or directory); build the engine again"),
+        (None, "cannot be read (No such file or directory); copy the deployment again"),
         ("{", "not a JSON file"),
         ("[]", "got a JSON list, expected an object"),
         ("{}", "no record of an engine ('options')"),

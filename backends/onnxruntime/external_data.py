@@ -1,0 +1,91 @@
+"""Which other files an ONNX file reads its weights from, found without the package onnx."""
+
+from collections.abc import Container, Iterator, Mapping
+
+from zoo.errors import InputError
+from zoo.opened_file import COPY_AGAIN, OpenedFile
+from zoo.opened_folder import MANIFEST_FILE
+
+LOCATION = b"location"
+VARINT, EIGHT_BYTES, MESSAGE, FOUR_BYTES = 0, 1, 2, 5  # protobuf's kinds of fields
+LAST_BYTE = 0x80  # below it a byte is the last of a number
+
+Message = Mapping[int, "Message"]
+# fields of onnx.proto that lead to tensors, by their numbers; messages hold one another
+_ENTRY: dict[int, Message] = {}
+_TENSOR: Message = {13: _ENTRY}  # external_data
+_SPARSE: Message = {1: _TENSOR, 2: _TENSOR}
+_GRAPH: dict[int, Message] = {}
+_ATTRIBUTE: Message = {5: _TENSOR, 6: _GRAPH, 10: _TENSOR, 11: _GRAPH, 22: _SPARSE, 23: _SPARSE}
+_NODE: Message = {5: _ATTRIBUTE}
+_GRAPH |= {1: _NODE, 5: _TENSOR, 15: _SPARSE}
+_MODEL: Message = {7: _GRAPH, 20: {1: _GRAPH, 2: _GRAPH}, 25: {7: _NODE, 11: _ATTRIBUTE}}
+
+
+def external_files(file: OpenedFile, listed: Container[str]) -> list[str]:
+    """The names, as they are in the ONNX file. Raises InputError where it is damaged, or one is not among `listed`.
+
+    Only a file in which the word "location" occurs is walked through: few do.
+    """
+    if not file.contains(LOCATION):
+        return []
+    for name in (names := _names(file)):
+        if name not in listed:
+            raise InputError(
+                f"{file.path}: reads weights from {name!r}, which is not among the files of {MANIFEST_FILE}: nothing "
+                f"tells whether it is what was deployed; {COPY_AGAIN}"
+            )
+    return names
+
+
+def _names(file: OpenedFile) -> list[str]:
+    try:
+        return sorted(set(_locations(memoryview(file.read()))))
+    except (IndexError, ValueError) as error:  # UnicodeDecodeError is a ValueError
+        raise InputError(f"{file.path}: not an ONNX model, or a damaged one ({error}); {COPY_AGAIN}") from error
+
+
+def _locations(content: memoryview) -> Iterator[str]:
+    """Not recursive: a file may be as deep as it likes."""
+    waiting = [(content, _MODEL)]
+    while waiting:
+        message, known = waiting.pop()
+        if known is _ENTRY:
+            entry = {number: bytes(part) for number, part in _fields(message)}
+            if entry.get(1) == LOCATION:
+                yield entry.get(2, b"").decode()
+            continue
+        waiting += [(part, known[number]) for number, part in _fields(message) if number in known]
+
+
+def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Number and content of each field that holds bytes."""
+    place = 0
+    while place < len(message):
+        tag, place = _number(message, place)
+        kind = tag & 7
+        if kind == VARINT:
+            _, place = _number(message, place)
+            continue
+        if kind not in (EIGHT_BYTES, MESSAGE, FOUR_BYTES):
+            raise ValueError(f"a field of kind {kind}")
+        length = {EIGHT_BYTES: 8, FOUR_BYTES: 4}.get(kind, 0)
+        if kind == MESSAGE:
+            length, place = _number(message, place)
+        if place + length > len(message):
+            raise ValueError("it is cut off")
+        if kind == MESSAGE:
+            yield tag >> 3, message[place : place + length]
+        place += length
+
+
+def _number(message: memoryview, place: int) -> tuple[int, int]:
+    """A number of variable length, and the place after it."""
+    value = shift = 0
+    while True:
+        byte = message[place]
+        place += 1
+        value |= (byte & (LAST_BYTE - 1)) << shift
+        shift += 7
+        if byte < LAST_BYTE:
+            return value, place

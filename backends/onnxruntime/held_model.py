@@ -1,0 +1,63 @@
+"""An ONNX file that is held open, and the files that it reads its weights from, for a session."""
+
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import onnxruntime
+
+from backends.onnxruntime.external_data import external_files
+from zoo.opened_file import OpenedFile
+
+
+@dataclass(frozen=True)
+class HeldModel:
+    """`file`: the ONNX file. `listed`: the other files that may be loaded with it, by their names.
+
+    ONNX Runtime is given these files by their descriptors, and nothing by name.
+    """
+
+    file: OpenedFile
+    listed: Mapping[str, OpenedFile] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The file's, for messages."""
+        return self.file.path
+
+    @contextmanager
+    def source(self, settings: onnxruntime.SessionOptions, *, named: bool = False) -> Iterator[str | bytes]:
+        """What a session is made of, until it is made; `settings` get what the file reads from other files.
+
+        `named`: under the file's own name, for providers that tell engines apart by it. Raises InputError where the
+        file is damaged, or reads from one that is not listed.
+        """
+        with ExitStack() as held:
+            names = external_files(self.file, self.listed)
+            contents = [held.enter_context(_mapped(self.listed[name])) for name in names]
+            if names:
+                lengths = [len(content) for content in contents]
+                settings.add_external_initializers_from_files_in_memory(names, contents, lengths)
+            link = self.file.link
+            if link is None:
+                yield self.file.read()
+            elif named:
+                folder = held.enter_context(TemporaryDirectory(prefix="zooport-model-"))
+                alias = Path(folder) / self.path.name
+                alias.symlink_to(link)
+                yield os.fspath(alias)
+            else:
+                yield link
+
+
+@contextmanager
+def _mapped(file: OpenedFile) -> Iterator[mmap.mmap | bytes]:
+    if not file.size:
+        yield b""
+        return
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        yield content
