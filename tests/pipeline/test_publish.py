@@ -136,7 +136,7 @@ def test_a_second_deploy_names_the_place_and_the_process_and_the_first_goes_on(t
         message = str(caught.value)
         assert message.startswith(f"{place}: process {holder.pid} is writing into it right now;")
         assert "--work-dir" in message
-        holder.communicate("go on\n", timeout=20)
+        holder.communicate("go on\n")
     assert holder.returncode == 0
     assert content(place) == "first"
     assert names(tmp_path) == ["place"]

@@ -45,7 +45,7 @@ class Publisher:
 def publisher() -> Iterator[Publisher]:
     made = Publisher()
     yield made
-    made.process.communicate(timeout=10)
+    made.process.communicate()
 
 
 def version_at(place: Path) -> int | None:

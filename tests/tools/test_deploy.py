@@ -130,7 +130,6 @@ def test_the_same_bytes_in_another_process_and_place(deploy: Deploy, tiny: Tiny)
         [sys.executable, SCRIPT, tiny.config, "--work-dir", elsewhere, "--image", *tiny.images[::-1]],
         check=True,
         capture_output=True,
-        timeout=120,
     )
     for name in ("model.onnx", "deployment.json"):
         other = elsewhere / tiny.place.relative_to(tiny.work_dir) / name
@@ -232,7 +231,6 @@ def test_help_has_an_example_and_needs_no_torch() -> None:
         check=True,
         capture_output=True,
         text=True,
-        timeout=60,
     )
     assert (
         "python tools/deploy.py configs/detection/faster-rcnn_r18-fpn_digits.py --backend onnxruntime" in shown.stdout

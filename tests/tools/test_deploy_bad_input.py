@@ -356,7 +356,7 @@ class TestWorkDir:
             assert holder.stdout is not None
             holder.stdout.readline()
             run = deploy(tiny.with_images())
-            holder.communicate("\n", timeout=20)
+            holder.communicate("\n")
         assert run.code == 2
         assert f"{tiny.place}: process {holder.pid} is writing into it right now; wait" in run.err
         assert list(tiny.place.parent.iterdir()) == []

@@ -112,10 +112,8 @@ def start(world: World) -> "subprocess.Popen[str]":
     world.write()
     command = [sys.executable, SCRIPT, world.tools, world.matrix, "--work-dir", world.work_dir]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    begin = time.monotonic()
     while not (world.folder / "b_hangs.pids").is_file():
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() - begin < 60
         time.sleep(0.05)
     return process
 
@@ -126,7 +124,7 @@ def test_an_interruption_ends_the_running_group_and_keeps_what_is_done(
 ) -> None:
     with start(world) as process:
         process.send_signal(number)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate()
     assert (process.returncode, err) == (130, "interrupted; 1 of 3 cells have a result, and --resume keeps it\n")
     world.assert_ended("b_hangs")
     assert not world.calls("c_waits")
@@ -142,7 +140,7 @@ def test_a_second_run_in_the_same_place_is_refused(regress: Regress, world: Worl
     with start(world) as process:
         run = regress()
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate()
     assert run.code == 2
     assert f"process {process.pid} is writing into it right now" in run.err
 

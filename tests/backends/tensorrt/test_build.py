@@ -236,7 +236,6 @@ def test_a_full_disk(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
         check=False,
     )
     assert "cannot be written (File too large)" in done.stdout, done.stderr

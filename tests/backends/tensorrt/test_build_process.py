@@ -19,7 +19,6 @@ from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE = 60  # seconds
 
 Build = Callable[..., None]
 
@@ -51,9 +50,7 @@ def ended(pid: int) -> bool:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < until
         time.sleep(0.02)
 
 
@@ -141,7 +138,7 @@ def test_the_process_ends_with_the_one_that_asked(tmp_path: Path, how: signal.Si
     ) as asking:
         wait_for(lambda: (tmp_path / "pid").exists() or asking.poll() is not None)
         asking.send_signal(how)
-        said = asking.communicate(timeout=PATIENCE)[1]
+        said = asking.communicate()[1]
     if how == signal.SIGINT:
         assert said.rstrip().endswith("KeyboardInterrupt")
         assert {path.name for path in tmp_path.iterdir()} == {"model.onnx", "pid"}

@@ -217,15 +217,15 @@ class TestClosing:
 
         def wait() -> None:
             started.set()
-            assert go_on.wait(20)
+            assert go_on.wait()
 
         library.during = wait
         thread = threading.Thread(target=lambda: results.append(runner.run({"x": rows(3)})))
         thread.start()
-        assert started.wait(20)
+        assert started.wait()
         runner.close()
         go_on.set()
-        thread.join(20)
+        thread.join()
         np.testing.assert_array_equal(results[0]["twice"], 2 * rows(3))
         assert cuda.held == 0
         assert runner._loaded is None
@@ -233,7 +233,7 @@ class TestClosing:
 
 def test_threads_have_contexts_of_their_own_which_are_used_again(make: Make, library: FakeTensorRT) -> None:
     runner = make()
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2)
     library.during = both.wait
     results: list[np.ndarray] = []
 
@@ -244,7 +244,7 @@ def test_threads_have_contexts_of_their_own_which_are_used_again(make: Make, lib
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join()
     assert len(library.contexts) == 2
     assert len(results) == 6
     for result in results:

@@ -70,13 +70,11 @@ def test_an_interrupted_training_goes_on(number: signal.Signals, tmp_path: Path)
     process = subprocess.Popen(
         command(config, "--seed", "5"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     )
-    until = time.monotonic() + 300
     while not (tmp_path / "work/last_checkpoint").is_file():
         assert process.poll() is None
-        assert time.monotonic() < until
         time.sleep(0.05)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert process.returncode == 130
     assert err.splitlines()[-1] == "interrupted; go on with --resume"
     assert "curves: " in out
@@ -111,7 +109,7 @@ def test_a_new_training_hides_the_checkpoint_of_the_old_one(tmp_path: Path) -> N
     while (tmp_path / "work/last_checkpoint").is_file() and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     assert err.splitlines()[-1] == "interrupted"
 
 

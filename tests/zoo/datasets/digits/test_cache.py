@@ -142,7 +142,7 @@ def test_half_a_split_in_its_place_is_made_again(cache: Path) -> None:
 @pytest.mark.slow
 def test_two_at_once_make_one(cache: Path) -> None:
     with maker(pause=0.5) as first, maker() as second:
-        outs = [process.communicate(timeout=300)[0].splitlines() for process in (first, second)]
+        outs = [process.communicate()[0].splitlines() for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0)
     assert [out[-1] for out in outs] == [str(cache / "gate")] * 2
     assert sorted(map(len, outs)) == [1, 1 + COUNT], "one makes it, the other waits for that"
