@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from zoo.errors import InputError
 from zoo.image_file import ImageFileError, read_pixels
 from zoo.preprocess import check_image
+from zoo.printable import printable
 
 
 class NamedImage(NamedTuple):
-    """``pixels`` uint8 [h, w, 3] BGR; ``name`` for reports: the file's name without folders."""
+    """``pixels`` uint8 [h, w, 3] BGR; ``name`` for reports: the file's name without folders, printable."""
 
     name: str
     pixels: NDArray[np.uint8]
@@ -30,7 +31,7 @@ def read_image(path: str | Path) -> NamedImage:
     except ImageFileError as error:
         raise InputError(f"image {path}: {error}") from error
     check_image(pixels, f"image {path}")
-    return NamedImage(file.name, pixels)
+    return NamedImage(printable(file.name), pixels)
 
 
 def distinct(images: Sequence[NamedImage]) -> list[NamedImage]:

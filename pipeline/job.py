@@ -22,6 +22,7 @@ from zoo.config import config_target, load_config
 from zoo.contract import Contract, contract_module
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
+from zoo.printable import printable
 from zoo.target import Target
 from zoo.tasks import Task, build_task
 
@@ -45,7 +46,7 @@ class Job:
     @property
     def name(self) -> str:
         """The config's file name without its ending."""
-        return Path(self.config.filename).stem
+        return printable(Path(self.config.filename).stem)
 
     @property
     def forward(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pipeline.images import NamedImage, distinct, read_image
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
+from zoo.printable import printable
 from zoo.target import Target
 from zoo.tasks import build_task
 
@@ -58,7 +59,7 @@ def _from_dataset(config: Config, preprocess: Preprocess, target: Target, count:
     for start in range(len(dataset)):  # evenly spread ones first, then their neighbours
         step = max(1, len(dataset) // count)
         item = dataset.picture((start * step + start // count) % len(dataset))
-        image = NamedImage(Path(item["path"]).name, item["image"])
+        image = NamedImage(printable(Path(item["path"]).name), item["image"])
         if misfit(image, preprocess, target) is None:
             found.append(image)
         if len(found) == count:

@@ -91,7 +91,7 @@ def show(console: "Console", report: "Report") -> None:
         care = "; but see what is not decided by these trials" if report.open_in(report.best) else ""
         lines += ["", f"export it by {report.best.way}{by}{care}"]
     for line in lines:
-        console.print(line, soft_wrap=True, highlight=False, markup=False, emoji=False)
+        console.print(line, soft_wrap=True, highlight=False)
 
 
 def all_described(findings: "Sequence[Finding]") -> list[str]:

@@ -11,12 +11,14 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import FrameType
 from typing import Any, NoReturn
 
 from zoo.errors import InputError, ZooportError, nearest
+from zoo.printable import printable
 
 OUR_FAULT = 1
 USER_ERROR = 2
@@ -44,6 +46,14 @@ LIBRARIES = {
     "zooport[evaluate]": ("pycocotools", "skimage", "yaml"),
     "zooport[train]": ("sklearn", "matplotlib"),
 }
+
+
+class _PrintableFormatter(logging.Formatter):
+    """Lines of a log, names in them literal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The lines of a record, as `printable` has them."""
+        return "\n".join(map(printable, super().format(record).split("\n")))
 
 
 class Parser(argparse.ArgumentParser):
@@ -81,7 +91,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """One line on stderr."""
-        self.exit(USER_ERROR, f"error: {message}; see {self.prog} --help\n")
+        self.exit(USER_ERROR, printable(f"error: {message}; see {self.prog} --help") + "\n")
 
 
 def check_counts(options: argparse.Namespace, *names: str) -> None:
@@ -100,6 +110,8 @@ def run_tool(
     An error with an attribute ``data`` (a mapping) has that written, too; its notes (PEP 678) end the message, so that
     the body can say what is true of what it was doing.
     """
+    if isinstance(sys.stdout, TextIOWrapper):  # a name that the terminal has no characters for ends no work
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         options = parser.parse_args(arguments)
     except SystemExit as stop:
@@ -117,7 +129,7 @@ def run_tool(
     except Exception as error:  # noqa: BLE001 - the last line of defence
         if isinstance(error, ModuleNotFoundError) and (missing := _missing(error)):
             return _report(_noted(missing, error), UNAVAILABLE, options)
-        traceback.print_exc()
+        _show_traceback()
         options.verbose = False
         fault = f"this is a fault of zooport, not yours: {type(error).__name__}: {error}"
         return _report(_noted(fault, error), OUR_FAULT, options)
@@ -139,11 +151,16 @@ def _missing(error: ModuleNotFoundError) -> str | None:
 
 def _report(message: str, code: int, options: argparse.Namespace, data: Mapping[str, Any] | None = None) -> int:
     if options.verbose:
-        traceback.print_exc()
-    print(f"error: {message}" if code != INTERRUPTED else message, file=sys.stderr)
+        _show_traceback()
+    print(printable(f"error: {message}" if code != INTERRUPTED else message), file=sys.stderr)
     with contextlib.suppress(InputError):  # one error is enough
         _write_json(options.json, {"exit_code": code, "error": message, **(data or {})})
     return code
+
+
+def _show_traceback() -> None:
+    for line in traceback.format_exc().rstrip("\n").split("\n"):
+        print(printable(line), file=sys.stderr)
 
 
 def _check_json(path: Path | None) -> None:
@@ -190,7 +207,9 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 def _quiet(*, verbose: bool) -> Iterator[None]:
     """Libraries' warnings and logs stay off the terminal; what matters of them is in the record."""
     if verbose:
-        logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
+        shown = logging.StreamHandler()
+        shown.setFormatter(_PrintableFormatter("%(name)s: %(message)s"))
+        logging.basicConfig(level=logging.INFO, handlers=[shown])
         yield
         return
     disabled = logging.root.manager.disable

@@ -106,9 +106,9 @@ def show(cards: Sequence["Card"]) -> None:
         shown.add_column(head, justify="right" if right else "left", overflow="fold", no_wrap=whole)
     for row in rows:
         shown.add_row(*row)
-    console.print(shown, markup=False)
+    console.print(shown)
     for problem in (card.problem for card in cards if card.problem):
-        console.print(problem, soft_wrap=True, highlight=False, markup=False)
+        console.print(problem, soft_wrap=True, highlight=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from command_line import Parser, run_tool
+from terminal import write_line
 
 from zoo.errors import InputError
 
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         draw(split, options.out, options.contact_sheet)
     images = sum(1 for _ in (folder / "images").iterdir())
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    print(f"{folder}: {images} images, {size} bytes")
+    write_line(f"{folder}: {images} images, {size} bytes")
     return {"folder": str(folder), "images": images, "bytes": size}
 
 

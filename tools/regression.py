@@ -12,9 +12,11 @@ from command_line import Parser, run_tool
 from terminal import open_console
 
 from zoo.errors import GateError
+from zoo.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from pipeline.regression import Regression
     from pipeline.regression.cell import Cell
@@ -72,7 +74,6 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 @contextmanager
 def show_cells(console: "Console") -> Iterator["Watch"]:
     """A function to call with each cell as it begins and, with its result, as it ends. A terminal shows a bar."""
-    from rich.markup import escape
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -89,7 +90,7 @@ def show_cells(console: "Console") -> Iterator["Watch"]:
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+        TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
     )
     begun: dict[str, float] = {}
     with Progress(
@@ -109,24 +110,24 @@ def show_cells(console: "Console") -> Iterator["Watch"]:
                 begun[cell.id] = time.monotonic()
             else:
                 seconds = time.monotonic() - begun.pop(cell.id)
-                words = f"{escape(cell.id)}: {verdict(result)} ({seconds:.0f} s), {left} left"
-                console.print(words, highlight=False, soft_wrap=True)
+                words = (f"{cell.id}: ", verdict(result), f" ({seconds:.0f} s), {left} left")
+                console.print(*words, sep="", highlight=False, soft_wrap=True)
                 done += 1
-            bar.update(row, completed=done, total=done + left, description=escape(", ".join(begun)))
+            bar.update(row, completed=done, total=done + left, description=printable(", ".join(begun)))
 
         yield watch
 
 
-def verdict(result: "Result") -> str:
+def verdict(result: "Result") -> "Text":
     """A state in its colour."""
-    style = STYLES[result.state.kind]
-    return f"[{style}]{result.state}[/{style}]"
+    from rich.text import Text
+
+    return Text(str(result.state), STYLES[result.state.kind])
 
 
 def show(console: "Console", found: "Regression") -> Mapping[str, Any]:
     """Print the table, the reasons, and where the reports lie; the same as data."""
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
 
     from pipeline.regression.report import MARKDOWN
@@ -137,11 +138,10 @@ def show(console: "Console", found: "Regression") -> Mapping[str, Any]:
         table.add_column(column, overflow="fold")
     for cell, result in found.cells:
         entry = entry_of(cell, result)
-        table.add_row(escape(cell.model), column_words(cell.column), verdict(result), entry.metric, entry.cost)
+        table.add_row(cell.model, column_words(cell.column), verdict(result), entry.metric, entry.cost)
     console.print(table)
     for cell, result in found.not_green:
-        words = escape(f"{cell.id}: {result.state}: {result.reason}")
-        console.print(words, highlight=False, soft_wrap=True)
+        console.print(f"{cell.id}: {result.state}: {result.reason}", highlight=False, soft_wrap=True)
     if found.resumed:
         console.print(f"{found.resumed} of {len(found.matrix.cells)} cells are of an earlier run", highlight=False)
     if found.changed:
@@ -149,7 +149,7 @@ def show(console: "Console", found: "Regression") -> Mapping[str, Any]:
     console.print(found.summary, highlight=False)
     report, page = found.work_dir / REPORT, found.work_dir / MARKDOWN
     for words, path in (("report", report), ("markdown", page)):
-        console.print(f"{words + ':':<10}{path}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"{words + ':':<10}{path}", soft_wrap=True, highlight=False)
     data = {**found.to_dict(), "report": str(report), "markdown": str(page)}
     if found.failed:
         error = GateError(f"{len(found.failed)} of {len(found.matrix.cells)} cells did not pass; see {report}")

@@ -59,7 +59,6 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 def compared(console: "Console", deployments: Sequence[str], out: Path) -> Mapping[str, Any]:
     """Two deployments."""
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
 
     from pipeline.report.compared import different_rows
@@ -67,10 +66,10 @@ def compared(console: "Console", deployments: Sequence[str], out: Path) -> Mappi
 
     found = write_comparison(deployments[0], deployments[1], out)
     for words in found.summary:
-        console.print(words, highlight=False, markup=False)
+        console.print(words, highlight=False)
     table = Table("", "what", "A", "B", "B to A", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for title, row in different_rows(found.groups):
-        table.add_row(*map(escape, (title, row.name, row.first, row.second, row.change)))
+        table.add_row(title, row.name, row.first, row.second, row.change)
     console.print(table)
     return {"deployments": list(deployments), **found.to_dict()}
 
@@ -83,7 +82,7 @@ def zoo(console: "Console", folder: str, out: Path) -> Mapping[str, Any]:
     for verdict in dict.fromkeys(row["verdict"] for row in rows):
         console.print(f"{sum(row['verdict'] == verdict for row in rows)} {verdict}", highlight=False)
     for fault in faults:
-        console.print(f"could not be read: {fault}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"could not be read: {fault}", soft_wrap=True, highlight=False)
     return {"deployments": rows, "unreadable": faults}
 
 

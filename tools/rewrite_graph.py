@@ -79,10 +79,10 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         lines = step.changes or ("nothing to do",)
         shown = lines if options.verbose or len(lines) <= LINES else (*lines[:LINES], f"and {len(lines) - LINES} more")
         for line in shown:
-            console.print(f"{step.name}: {line}", soft_wrap=True, highlight=False, markup=False)
+            console.print(f"{step.name}: {line}", soft_wrap=True, highlight=False)
     nodes = {"before": count_nodes(before), "after": count_nodes(after)}
     for line in (f"nodes: {nodes['before']} before, {nodes['after']} after", words(compared), f"{options.out}"):
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
+        console.print(line, soft_wrap=True, highlight=False)
     return {
         "input": str(options.model),
         "output": str(options.out),
@@ -106,11 +106,11 @@ def show_list(console: "Console") -> Mapping[str, Any]:
 
     found = []
     for rewriter in GRAPH_REWRITERS.values():
-        console.print(f"{rewriter.name}: {rewriter.summary}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"{rewriter.name}: {rewriter.summary}", soft_wrap=True, highlight=False)
         shown = []
         for option, hint in rewriter.options.items():
             default = f"default {rewriter.defaults[option]!r}" if option in rewriter.defaults else "required"
-            console.print(f"    {option}: {type_words(hint)}; {default}", soft_wrap=True, highlight=False, markup=False)
+            console.print(f"    {option}: {type_words(hint)}; {default}", soft_wrap=True, highlight=False)
             shown.append({"name": option, "type": type_words(hint), "required": option not in rewriter.defaults})
         found.append({"name": rewriter.name, "summary": rewriter.summary, "options": shown})
     return {"rewriters": found}

@@ -1,10 +1,12 @@
-"""What tools show while they work: a moving bar on a terminal, plain lines in a file or a pipe."""
+"""What tools show: lines and tables in which names are literal; a moving bar on a terminal, plain lines in a pipe."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from zoo.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,10 +18,25 @@ Count = Callable[[str, int, int], None]
 
 
 def open_console() -> "Console":
-    """Standard output. rich is loaded here, so that no --help and no wrong flag waits for it."""
-    from rich.console import Console
+    """Standard output. rich is loaded here, so that no --help and no wrong flag waits for it.
 
-    return Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
+    What is printed may hold names from outside, so no string is markup, in tables neither, and each is one line, its
+    control characters escaped; a style is an argument, or a Text of our own words.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    class LiteralConsole(Console):
+        def render_str(self, text: str, *arguments: Any, **options: Any) -> Text:
+            return super().render_str(printable(text), *arguments, **options)
+
+    width = None if sys.stdout.isatty() else PLAIN_WIDTH
+    return LiteralConsole(width=width, markup=False, emoji=False)
+
+
+def write_line(text: str) -> None:
+    """A line on standard output, with names literal, for tools that do not need rich."""
+    print(printable(text))
 
 
 @contextmanager
@@ -44,7 +61,11 @@ def show_steps(console: "Console", names: Sequence[str]) -> Iterator[Step]:
 
         yield line
         return
-    columns = (SpinnerColumn(), TextColumn("{task.completed}/{task.total} {task.description}"), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.completed}/{task.total} {task.description}", markup=False),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         row = bar.add_task("", total=len(names))
         current = ""
@@ -55,7 +76,7 @@ def show_steps(console: "Console", names: Sequence[str]) -> Iterator[Step]:
                 current = name
                 bar.update(row, completed=names.index(name) + 1, description=name)
             else:
-                bar.update(row, description=f"{current}: {name}")
+                bar.update(row, description=printable(f"{current}: {name}"))
 
         yield update
 
@@ -74,7 +95,7 @@ def show_counts(console: "Console", unit: str = "images") -> Iterator[tuple[Step
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(elapsed_when_finished=True),
@@ -86,11 +107,11 @@ def show_counts(console: "Console", unit: str = "images") -> Iterator[tuple[Step
         def count(name: str, done: int, total: int) -> None:
             nonlocal described
             if name != described:  # a bar of its own for each, so that the time left is that of this work
-                bar.reset(row, total=total, description=name)
+                bar.reset(row, total=total, description=printable(name))
                 described = name
             bar.update(row, completed=done)
 
-        yield lambda name: bar.reset(row, total=None, description=name), count
+        yield lambda name: bar.reset(row, total=None, description=printable(name)), count
 
 
 class _Lines:

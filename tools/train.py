@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from command_line import Parser, run_tool
+from terminal import write_line
 
 from zoo.errors import GateError, InputError
 
@@ -118,7 +119,7 @@ def finished(
         if options.publish or options.reproduce:
             check_recipe(training, config_name(options.config), recipe)
         if training.recipe is None:
-            print(f"{options.checkpoint}: {UNTOLD}")
+            write_line(f"{options.checkpoint}: {UNTOLD}")
     if card is not None:
         check_proof(training, recipe, card)
     return model, replace(training, remark=options.remark or training.remark)
@@ -151,7 +152,7 @@ def trained(config: "Config", recipe: "Recipe", options: argparse.Namespace) -> 
         raise
     finally:
         if curves := write_curves(work_dir):
-            print(f"curves: {curves}")
+            write_line(f"curves: {curves}")
 
 
 def check_writable(work_dir: Path) -> None:
@@ -179,7 +180,7 @@ def show(figures: "Figures") -> None:
     """One line for each figure."""
     for config, row in figures.items():
         for metric, value in row.items():
-            print(f"{config}: {metric} {'nothing to judge' if value is None else f'{value:.2f}'}")
+            write_line(f"{config}: {metric} {'nothing to judge' if value is None else f'{value:.2f}'}")
 
 
 def publish_weights(
@@ -196,7 +197,7 @@ def publish_weights(
     show(figures)
     weights = half_precision_file(model)
     card = publish(new_card(file.name, weights, model, figures, datasets, recipe, training), file.parent, weights)
-    print(f"{file} ({len(weights)} bytes), card {card} and {card.with_suffix('.md').name}")
+    write_line(f"{file} ({len(weights)} bytes), card {card} and {card.with_suffix('.md').name}")
     return {"checkpoint": str(file), "card": str(card)}
 
 
@@ -208,11 +209,11 @@ def compare(config: "Config", file: Path, card: "CheckpointCard", again: "Reprod
     for name, row in again.figures.items():
         for metric, value in row.items():
             if value is None or (change := again.differences[name][metric]) is None:
-                print(f"{name}: {metric} nothing to judge")
+                write_line(f"{name}: {metric} nothing to judge")
             else:
-                print(f"{name}: {metric} {value:.2f}, published {value - change:.2f}, difference {change:+.2f}")
+                write_line(f"{name}: {metric} {value:.2f}, published {value - change:.2f}, difference {change:+.2f}")
     path = publish(card.with_reproduction(again), file.parent)
-    print(f"card: {path} and {path.with_suffix('.md').name}")
+    write_line(f"card: {path} and {path.with_suffix('.md').name}")
     content = {"reproduction": again.to_dict(), "card": str(path)}
     try:
         metric = build_metric(config.evaluator)

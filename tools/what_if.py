@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
                     graph,
                     converter(options.precision, graph.job.target.backend),
                     judge,
-                    lambda trial: console.print(told(trial, judge), highlight=False, markup=False),
+                    lambda trial: console.print(told(trial, judge), highlight=False),
                 )
                 choices = [(), *([graph.options.keep_fp32] if graph.options.keep_fp32 else []), *options.keep_fp32]
                 trials.check(choices)
@@ -157,7 +157,6 @@ def told(trial: "Trial", judge: "Judge") -> str:
 def show(console: "Console", precision: str, judge: "Judge", trials: Sequence["Trial"]) -> None:
     """A row for each choice."""
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
 
     title = f"{judge.name} on {judge.images} images; PyTorch has {judge.reference:.2f} {judge.unit}"
@@ -167,7 +166,7 @@ def show(console: "Console", precision: str, judge: "Judge", trials: Sequence["T
         table.add_column(name, justify="right", no_wrap=True)
     for trial in trials:
         low, whole = trial.layers.get(DTYPES[precision], 0), sum(trial.layers.values())
-        words = escape(", ".join(trial.kept) or "nothing")
+        words = ", ".join(trial.kept) or "nothing"
         good = "yes" if trial.good else "no"
         table.add_row(words, f"{low} of {whole}", f"{trial.value:.2f}", f"{trial.difference:+.2f}", good)
     console.print(table)
@@ -176,13 +175,12 @@ def show(console: "Console", precision: str, judge: "Judge", trials: Sequence["T
 def conclude(console: "Console", options: argparse.Namespace, judge: "Judge", needed: Sequence[str]) -> None:
     """The list, as the config takes it."""
     words = ", ".join(needed) or "nothing"
-    console.print(f"needed in fp32 for {judge.tolerance:g} {judge.unit}: {words}", highlight=False, markup=False)
+    console.print(f"needed in fp32 for {judge.tolerance:g} {judge.unit}: {words}", highlight=False)
     if needed:
         names = ", ".join(f'"{name}"' for name in needed)
         console.print(
             f"{Path(options.config).name}: export=dict(precision=dict({options.precision}=dict(keep_fp32=[{names}])))",
             highlight=False,
-            markup=False,
             soft_wrap=True,
         )
     console.print("tools/deploy.py judges on all images, and decides", style="dim", highlight=False)

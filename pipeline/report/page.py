@@ -20,4 +20,5 @@ def render(template: str, *, plots: bool, **values: Any) -> str:
     )
     environment.policies["json.dumps_kwargs"] = {}  # a plot's parts refer to earlier ones, so their order must stay
     library = Markup(plot_library()) if plots else ""  # noqa: S704 - the library's own code, nothing from outside
-    return environment.get_template(template).render(library=library, **values)
+    page = environment.get_template(template).render(library=library, **values)
+    return page.encode(errors="backslashreplace").decode()  # paths may hold bytes that are no UTF-8

@@ -79,4 +79,4 @@ def _link(one: Recorded, out: Path) -> str | None:
     report = one.folder / REPORT_FILE
     if not report.is_file():
         return None
-    return quote(os.path.relpath(report.resolve(), out.resolve().parent).replace(os.sep, "/"))
+    return quote(os.fsencode(os.path.relpath(report.resolve(), out.resolve().parent)))
