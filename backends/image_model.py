@@ -1,5 +1,6 @@
 """A model that takes images and gives results, whatever runs it."""
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
@@ -125,19 +126,32 @@ class ImageModel:
     def _settings(self, inputs: Mapping[str, float]) -> dict[str, NDArray[Any]]:
         """Numbers for inputs with defaults, as the graph takes them."""
         defaults = self.runner.defaults
+        settings: dict[str, NDArray[Any]] = {}
         for name, value in inputs.items():
             if name not in defaults:
                 known = nearest(name, defaults) if defaults else "it has none that may be set"
                 raise InputError(f'{self.name}: unknown input "{name}"; {known}')
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
+            settings[name] = self._setting(name, value, defaults[name].dtype)
+        return settings
+
+    def _setting(self, name: str, value: float, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The number as an array [1] of the input's dtype. Raises InputError for none, and where it does not fit."""
+        kinds = (int, float, np.integer, np.floating)
+        try:
+            if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value):
                 raise InputError(f'{self.name}: input "{name}" is {value!r}, expected a number')
-            if defaults[name].dtype.kind == "i" and (value != int(value) or value < 1):
+            if dtype.kind == "i" and (value != int(value) or value < 1):
                 raise InputError(f'{self.name}: input "{name}" is {value!r}, expected a whole number, 1 or more')
-        return {name: np.array([value], defaults[name].dtype) for name, value in inputs.items()}
+            with np.errstate(over="raise"):
+                return np.array([value]).astype(dtype) if dtype.kind == "f" else np.array([int(value)], dtype)
+        except (OverflowError, FloatingPointError) as error:
+            raise InputError(f'{self.name}: input "{name}" is too large for {dtype}; give a smaller number') from error
 
     def _run_batch(self, images: Sequence[Image], settings: Mapping[str, NDArray[Any]]) -> list[Result]:
         """The results of images that are placed alike, see _chunks; `settings`: see _settings."""
-        tensor, geometries = self._tensor(images, max(len(images), self._batch.min))
+        count = max(len(images), self._batch.min)
+        self.runner.check_shape(IMAGES.name, (count, CHANNELS, *self._tensor_size(images[0])))  # before it is made
+        tensor, geometries = self._tensor(images, count)
         arrays: dict[str, NDArray[Any]] = {IMAGES.name: tensor, **settings}
         if self._has_sizes:
             arrays[IMAGE_SIZES.name] = np.array([geometries[0].resized_size] * len(tensor), np.int64)
@@ -145,7 +159,14 @@ class ImageModel:
 
     def _tensor(self, images: Sequence[Image], count: int) -> tuple[NDArray[np.float32], list[Geometry]]:
         """The batch of `count` slots, those past the last image filled with the last image."""
-        tensor = np.empty((count, CHANNELS, *self._tensor_size(images[0])), np.float32)
+        shape = (count, CHANNELS, *self._tensor_size(images[0]))
+        try:
+            tensor = np.empty(shape, np.float32)
+        except MemoryError as error:
+            raise InputError(
+                f"{self.name}: the tensor float32 {list(shape)} takes {4 * math.prod(shape)} bytes, and there is no "
+                "memory for it; give smaller images, or fewer at once"
+            ) from error
         run = self.rule.run
         geometries = [run(image, slot) for image, slot in zip(images, tensor, strict=False)]
         tensor[len(images) :] = tensor[len(images) - 1]

@@ -45,7 +45,7 @@ class InputCheck:
                 kind = type(arrays[spec.name]).__name__
                 raise InputError(f'input "{spec.name}": got {kind}, expected a numpy array: {spec}')
         self.check_described(arrays)
-        checked = {spec.name: np.ascontiguousarray(arrays[spec.name]) for spec, _ in self._specs}
+        checked = {spec.name: _contiguous(spec.name, arrays[spec.name]) for spec, _ in self._specs}
         if IMAGE_SIZES.name in checked and IMAGES.name in checked:
             _check_image_sizes(checked[IMAGE_SIZES.name], checked[IMAGES.name])
         return checked
@@ -99,6 +99,16 @@ class InputCheck:
                 raise InputError(f'unknown input "{name}"; {nearest(str(name), self._names)}')
         missing = [spec for spec, _ in self._specs if spec.name not in arrays]
         raise InputError(f'no input "{missing[0].name}"; give {", ".join(str(spec) for spec, _ in self._specs)}')
+
+
+def _contiguous(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return np.ascontiguousarray(array)
+    except MemoryError as error:
+        raise InputError(
+            f'input "{name}": {array.dtype} {list(array.shape)} needs a copy of {array.nbytes} bytes, and there is no '
+            "memory for it; give a smaller array, or one that is C-contiguous"
+        ) from error
 
 
 def _shape(spec: TensorSpec) -> str:

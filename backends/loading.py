@@ -6,6 +6,7 @@ from pathlib import Path
 
 from backends.availability import require
 from backends.deployment import Deployment
+from backends.load_arguments import check_options, check_path
 from backends.opening import held_model, open_onnxruntime, open_tensorrt, with_windows
 from backends.runner import Runner
 from backends.self_test.proof import lacking, warn_once
@@ -42,6 +43,9 @@ def load(
     engine one of another version or GPU, or an option not one of this backend; BackendUnavailableError where the
     backend or provider is not here, or an engine cannot run here.
     """
+    if not isinstance(path, OpenedFolder):
+        check_path(path)
+    check_options(provider, threads, progress, engine, cuda_graph, check)
     return read_whole(path, lambda folder: _load(folder, provider, threads, progress, engine, cuda_graph, check))
 
 

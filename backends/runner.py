@@ -63,6 +63,10 @@ class Runner(ABC):
             name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in outputs.items()
         }
 
+    def check_shape(self, name: str, shape: Sequence[int]) -> None:
+        """Raise InputError, as `run` would, unless an array of this shape would do for the input `name`."""
+        self._check.check_shape(name, shape)
+
     def _refuse_closed(self) -> None:
         if self._closed:
             raise InputError("the runner is closed; load the deployment again")

@@ -62,7 +62,7 @@ class SlideRunner(Runner):
         self._refuse_closed()
         count = self.inputs[0].shape[0]
         fewest = count if isinstance(count, int) else self.axes[count].min if count in self.axes else 1
-        self._check.check_shape(IMAGES.name, (fewest, CHANNELS, *size))
+        self.check_shape(IMAGES.name, (fewest, CHANNELS, *size))
         with self._running():
             return {self.outputs[0].name: self._joined(source, size)[np.newaxis]}
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from PIL import BmpImagePlugin, Image, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin  # noqa: F401
 
 from zoo.errors import InputError
+from zoo.preprocess import OPENCV_MAX_PIXELS
 
 FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP")
 GIVE = "give a JPEG, PNG, BMP, TIFF or WebP"
@@ -28,7 +29,6 @@ SIGNATURE_BYTES = 16
 MAX_PIXELS = 2**28
 """More than any camera's sensor has (200 megapixels); decoded, that is 0.8 GB, and twice as much at most meanwhile."""
 MAX_PIXELS_VARIABLE = "ZOOPORT_MAX_PIXELS"
-OPENCV_MAX_PIXELS = 2**30  # its own bound
 
 
 class ImageFileError(Exception):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from zoo.errors import InputError, nearest
 
 MIN_SIDE = 32
+OPENCV_MAX_PIXELS = 2**30  # what OpenCV reads at most; what is computed of sizes fits its 32 bits there
 MAX_BYTE = 255
 CHANNELS = 3
 IMAGE_DIMS = 3
@@ -26,7 +27,7 @@ Array = NDArray[Any]
 
 
 def check_image(image: object, what: str = "image") -> None:
-    """Raise InputError unless `image` is uint8 [H, W, 3] with sides of MIN_SIDE pixels or more.
+    """Raise InputError unless `image` is uint8 [H, W, 3], MIN_SIDE pixels or more a side, OPENCV_MAX_PIXELS at most.
 
     `what` names the image in the message. That the channels are BGR cannot be checked.
     """
@@ -53,6 +54,29 @@ def check_image(image: object, what: str = "image") -> None:
             f"{what}: got {image.shape[0]}x{image.shape[1]} pixels (height x width), expected {MIN_SIDE} or more on "
             "each side; give a larger image"
         )
+    if image.shape[0] * image.shape[1] > OPENCV_MAX_PIXELS:
+        raise InputError(
+            f"{what}: got {image.shape[0]}x{image.shape[1]} pixels (height x width), expected {OPENCV_MAX_PIXELS} at "
+            "most, OpenCV's own bound; give a smaller image or parts of it"
+        )
+
+
+def _rows_of_pixels(image: Array) -> Array:
+    """The image with its pixels side by side in each row, as OpenCV takes it; a copy where they are not.
+
+    OpenCV would make the copy itself, and crash where the memory for it is not there.
+    """
+    height, width, channels = image.shape
+    rows, columns, bytes_ = image.strides
+    if (columns, bytes_) == (channels, 1) and rows >= width * channels:
+        return image
+    try:
+        return np.ascontiguousarray(image)
+    except MemoryError as error:
+        raise InputError(
+            f"image: {height}x{width} pixels (height x width) with strides {image.strides} need a copy of "
+            f"{image.size} bytes, and there is no memory for it; give a smaller image"
+        ) from error
 
 
 class Geometry(NamedTuple):
@@ -114,7 +138,7 @@ class PlacedImage(NamedTuple):
         _, height, width = out.shape
         piece = self.resized[top : top + height, left : left + width]
         rows, columns = piece.shape[:2]
-        planes = cv2.split(piece) if piece.size else ()  # a window may lie in the padding alone
+        planes = cv2.split(_rows_of_pixels(piece)) if piece.size else ()  # a window may lie in the padding alone
         for channel, plane in enumerate(reversed(planes)):
             np.divide(plane, np.float32(MAX_BYTE), out=out[channel, :rows, :columns])
         pad = np.float32(self.pad_value) / np.float32(MAX_BYTE)
@@ -213,7 +237,9 @@ class Preprocess:
         geometry = self.geometry(image.shape[0], image.shape[1])
         if geometry.resized_size != geometry.image_size:
             height, width = geometry.resized_size
-            image = cv2.resize(image, (width, height), interpolation=INTERPOLATIONS[self.interpolation])
+            image = cv2.resize(
+                _rows_of_pixels(image), (width, height), interpolation=INTERPOLATIONS[self.interpolation]
+            )
         return PlacedImage(image, geometry, self.pad_value)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import onnxruntime
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidProtobuf
 
+from backends.load_arguments import check_threads
 from backends.onnxruntime.held_model import HeldModel
 from backends.onnxruntime.providers import BUILDERS, provider_options, short_name
 from backends.tensorrt.profiles import Profile
@@ -45,12 +46,11 @@ def open_session(
     `trace`: where to write which kernels ran, a prefix of the file's name. `in_floats`: see session_options.
 
     Raises InputError where the file is missing or is no ONNX model, reads weights from a file that was not given with
-    it, or `threads` is below 1; ExportError where ONNX Runtime refuses the model; BackendUnavailableError where the
-    provider is not there or could not be started.
+    it, or `threads` is no number of them; ExportError where ONNX Runtime refuses the model; BackendUnavailableError
+    where the provider is not there or could not be started.
     """
     name, options = provider_options(provider, engine, profile, cache)
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise InputError(f"threads={threads!r}: expected a whole number, 1 or more, or None for all of this process's")
+    check_threads(threads)
     path = model.path if isinstance(model, HeldModel) else model
     if path is model and not path.is_file():
         raise InputError(f"{path}: no such file; give the path of an ONNX model")

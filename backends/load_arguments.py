@@ -1,0 +1,51 @@
+"""The check of what `load` is given, before anything is opened."""
+
+import os
+import re
+
+from zoo.engine_options import EngineOptions
+from zoo.errors import InputError
+
+MAX_THREADS = 1024  # more CPUs than any machine gives one process; ONNX Runtime's starting of thousands takes minutes
+DEVICE_NUMBER = re.compile(r"[0-9]{1,3}")
+
+
+def check_path(path: object) -> None:
+    """Raises InputError for what is no path."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise InputError(f"load: path is {path!r}, expected a string or a pathlib.Path")
+    if "\0" in os.fspath(path):
+        raise InputError(f"load: path is {os.fspath(path)!r}, which has a NUL character; give a folder's path")
+
+
+def check_threads(threads: object) -> None:
+    """Raises InputError for what is no number of threads, and None is one."""
+    is_number = isinstance(threads, int) and not isinstance(threads, bool)
+    if threads is not None and not (is_number and 1 <= threads <= MAX_THREADS):  # type: ignore[operator]  # it is one
+        raise InputError(
+            f"threads={_words(threads)}: expected a whole number, 1 to {MAX_THREADS}, or None for all of this process's"
+        )
+
+
+def check_options(
+    provider: object, threads: object, progress: object, engine: object, cuda_graph: object, check: object
+) -> None:
+    """Raises InputError for an option of `load` that is of the wrong type or out of its bounds; names come later."""
+    number = provider.partition(":")[2] if isinstance(provider, str) else ""
+    if not isinstance(provider, str | None) or (number.isdecimal() and not DEVICE_NUMBER.fullmatch(number)):
+        raise InputError(f'load: provider is {_words(provider)}, expected a name such as "cpu", "cuda" or "cuda:1"')
+    check_threads(threads)
+    if progress is not None and not callable(progress):
+        raise InputError(f"load: progress is {_words(progress)}, expected a function of (windows done, windows)")
+    if engine is not None and not isinstance(engine, EngineOptions):
+        raise InputError(f"load: engine is {_words(engine)}, expected zoo.engine_options.EngineOptions(...)")
+    for name, value in (("cuda_graph", cuda_graph), ("check", check)):
+        if not isinstance(value, bool):
+            raise InputError(f"load: {name} is {_words(value)}, expected True or False")
+
+
+def _words(value: object) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # Python prints no number of more than some thousand digits
+        return f"a very large {type(value).__name__}"
