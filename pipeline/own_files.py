@@ -14,7 +14,7 @@ from zoo.opened_folder import MANIFEST_FILE
 PARITY_FILE = "parity.json"
 REPORT_FILE = "report.html"
 PREVIEWS = "previews"
-KNOWN = (MANIFEST_FILE, ONNX_FILE, ENGINE_FILE, RECORD_FILE, PARITY_FILE, REPORT_FILE)
+KNOWN = (MANIFEST_FILE, ONNX_FILE, ENGINE_FILE, RECORD_FILE, SELF_TEST_FILE, PARITY_FILE, REPORT_FILE)
 PREVIEW = re.compile(r"\d{2,}-[A-Za-z0-9_-]+\.png")
 SYSTEMS = re.compile(r"\.DS_Store|\.nfs[0-9a-f]+")  # what macOS keeps of a folder's view, NFS of a file still in use
 

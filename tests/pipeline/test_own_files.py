@@ -10,7 +10,7 @@ from pipeline.own_files import foreign_files, remove_own
 from pipeline.publish import publication
 from zoo.errors import InputError
 
-OWN = ("model.onnx", "weights.bin", "model.engine", "model.engine.json", "parity.json", "report.html")
+OWN = ("model.onnx", "weights.bin", "model.engine", "model.engine.json", "self_test.npz", "parity.json", "report.html")
 
 
 def fill(folder: Path) -> None:
