@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from zoo.errors import InputError
-from zoo.manifest import ENGINE_FILE, MANIFEST_BYTES, ONNX_FILE, RECORD_FILE
+from zoo.manifest import ENGINE_FILE, MANIFEST_BYTES, ONNX_FILE, RECORD_FILE, SELF_TEST_FILE
 from zoo.opened_file import OpenedFile
 from zoo.opened_folder import MANIFEST_FILE
 
