@@ -23,6 +23,7 @@ from pipeline.module_step import module_errors
 from pipeline.opened import open_deployment, rounded_deployment
 from pipeline.own_files import PARITY_FILE
 from pipeline.parity.graph_parity import graph_parity
+from pipeline.parity.manifest_parity import manifest_failures
 from pipeline.parity.missed import ParityMissedError
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.records import ParityRecord, dump_json, recorded
@@ -54,6 +55,7 @@ from pipeline.steps import (
 )
 from rewriters import ExportRecord
 from zoo.build import build_model
+from zoo.preprocess import Preprocess
 from zoo.structures import Result
 from zoo.target import ENGINE_BACKENDS, Target
 
@@ -239,7 +241,15 @@ def _parity(
     all_cases = (*cases, *(case for case, _ in compared))
     if metric is not None:
         all_cases = tuple(recorded(case) for case in all_cases)
-    record = ParityRecord(gates, all_cases, notes, allowed=allowed, by_engine=opened.note is None, metric=metric)
+    record = ParityRecord(
+        gates,
+        all_cases,
+        notes,
+        allowed=allowed,
+        by_engine=opened.note is None,
+        metric=metric,
+        manifest=tuple(manifest_failures(staged_manifest, job.task, Preprocess.from_dict(job.preprocess))),
+    )
     if not (record.passed or allowed):
         raise ParityMissedError(record)
     return record, [result for _, result in compared]

@@ -12,6 +12,7 @@ ENGINE = "with the very same input tensor PyTorch gives another result: the engi
 BEYOND_ROUNDING = (
     "input and engine hold each by itself, and more changes than the rounding of the input explains in this model"
 )
+MANIFEST = "the deployment describes itself otherwise than the config does"
 PIPELINE: Mapping[str, str] = {
     INPUT: PREPROCESSING,
     MEAN_INPUT: PREPROCESSING,
@@ -28,4 +29,4 @@ def meaning(record: ParityRecord) -> str | None:
     for case in record.cases:
         for failure in case.findings.failures:
             return GRAPH if case.kind == "graph" else PIPELINE.get(failure.split(":")[0])
-    return None
+    return MANIFEST if record.manifest else None

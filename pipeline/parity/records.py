@@ -132,7 +132,7 @@ class ParityRecord:
 
     ``by_engine``: whether what was compared ran where it is deployed, and not a reference implementation or another
     backend. ``metric``: what decides below fp32, where the cases are recorded and not judged; a string says why nothing
-    was measured. None for fp32, which the cases decide.
+    was measured. None for fp32, which the cases decide. ``manifest``: what it says otherwise than the config.
     """
 
     gates: Mapping[str, Mapping[str, float]]
@@ -141,6 +141,7 @@ class ParityRecord:
     allowed: bool = False
     by_engine: bool = True
     metric: tuple[MetricFigure, ...] | str | None = None
+    manifest: tuple[str, ...] = ()
     failures: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -159,9 +160,10 @@ class ParityRecord:
         return FAILED_ALLOWED if self.allowed else "failed"
 
     def _failures(self) -> Iterable[str]:
+        different = [f"manifest: {failure}" for failure in self.manifest]
         if self.metric is None:
-            return _failures(self.cases)
-        failures = [*_failures(self.cases, faults_alone=True)]
+            return (*_failures(self.cases), *different)
+        failures = [*_failures(self.cases, faults_alone=True), *different]
         if isinstance(self.metric, str):
             return (*failures, f"metric: {self.metric}")
         if not self.metric:

@@ -13,7 +13,7 @@ import torch
 
 from backends import load
 from pipeline import deploying, export_step
-from pipeline.parity.meaning import BEYOND_ROUNDING, GRAPH, PREPROCESSING
+from pipeline.parity.meaning import BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
 from tests.tools.tiny import PICTURES, Run, Tiny
 from zoo import preprocess
 from zoo.preprocess import Geometry, Preprocess
@@ -94,6 +94,32 @@ def test_another_preprocessing(
     run = deploy(tiny.arguments())
     check_missed(run, tiny, "input: largest error")
     assert PREPROCESSING in run.err
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda c: (c[1], c[0], *c[2:]), 'manifest: class 0 is "red" with category_id 1, the config has "dark" with'),
+        (
+            lambda c: (*c[:3], c[3]._replace(category_id=9)),
+            'manifest: class 3 is "blue" with category_id 9, the config',
+        ),
+        (lambda c: (*c, c[3]._replace(name="more")), "manifest: 5 classes, the config has 4"),
+    ],
+)
+def test_other_classes_in_the_manifest(
+    deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], Any], words: str
+) -> None:
+    real = deploying.manifest
+
+    def wrong(*arguments: Any) -> Any:
+        made = real(*arguments)
+        return replace(made, classes=change(made.classes))
+
+    monkeypatch.setattr(deploying, "manifest", wrong)
+    run = deploy(tiny.with_images())
+    check_missed(run, tiny, words)
+    assert MANIFEST in run.err
 
 
 def test_the_end_to_end_comparison_alone(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,180 @@
+"""One model of planted faults: exported once, then deployed with one fault after another up to its verdict."""
+
+import copy
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from fault_list import Fault
+from torch import nn
+
+from pipeline import deploying
+from pipeline.alignment.aligning import MEMORY, THRESHOLDS, align_subject
+from pipeline.alignment.subject import subject_of
+from pipeline.deploy_target import deploy_target
+from pipeline.images import read_image
+from pipeline.job import Job
+from pipeline.opened import open_deployment
+from pipeline.parity.decision_rule import decision_rule
+from pipeline.parity.detections import compare_detections
+from pipeline.parity.missed import ParityMissedError
+from pipeline.reference_run import ReferenceRun
+from zoo.config import load_config
+from zoo.datasets import build_dataset
+from zoo.errors import ZooportError
+from zoo.manifest import ONNX_FILE
+from zoo.structures import DetectionResult, Result, SegmentationResult, SuperResolutionResult
+
+ROOT = Path(__file__).resolve().parents[1]
+VAL = ROOT / "zoo/data/digits/val/images"
+LEVELS = 1  # of 255, between two restored images
+
+
+class ProvedError(Exception):
+    """Raised where a deploy has its verdict: what follows it is for people."""
+
+
+@dataclass
+class Trial:
+    """A model, and what a deploy of it needs beside the fault. ``begin`` makes it."""
+
+    config: str
+    work: Path
+    sound: onnx.ModelProto = field(default_factory=onnx.ModelProto)
+    _kept: dict[str, Any] = field(default_factory=dict)
+    _expected: list[Result] = field(default_factory=list)
+
+    def begin(self) -> str:
+        """A deploy without a fault: its verdict, and all that the others take from it."""
+        verdict = self.deploy(None)
+        self._expected = self._results(self.work / "planted")
+        return verdict
+
+    def deploy(self, fault: Fault | None) -> str:
+        """The first failure of a deploy, "passed" where there is none. The folder stays in ``work``."""
+        planted = self.work / "planted"
+        shutil.rmtree(planted, ignore_errors=True)
+        config = load_config(ROOT / "configs" / f"{self.config}.py")
+        with self._proof_alone(fault, planted), ExitStack() as stack:
+            if fault is not None:
+                stack.enter_context(fault.runtime())
+            try:
+                deploying.make_deployment(
+                    config, deploy_target(config, exporter="torchscript"), (), work_dir=self.work / "out"
+                )
+            except ProvedError:
+                return "passed"
+            except ParityMissedError as error:
+                return error.record.failures[0]
+            except ZooportError as error:
+                return f"{type(error).__name__}: {error}"
+        raise AssertionError("a deploy ends with its verdict")
+
+    @contextmanager
+    def _proof_alone(self, fault: Fault | None, planted: Path) -> Iterator[None]:
+        """The real deploy, with what is the same every time kept, the fault planted, and the end cut off."""
+        real = {name: getattr(deploying, name) for name in ("build_model", "run_reference", "export_step", "manifest")}
+
+        def build_model(*arguments: Any) -> nn.Module:
+            return self._once("model", lambda: real["build_model"](*arguments))
+
+        def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
+            self._kept["job"] = job
+            return self._once("reference", lambda: real["run_reference"](job, model))
+
+        def export_step(job: Job, model: nn.Module, reference: Any, folder: Path, *more: Any) -> Any:
+            record = self._once("record", lambda: real["export_step"](job, model, reference, folder, *more))
+            if not self.sound.graph.node:
+                self.sound.CopyFrom(onnx.load(folder / ONNX_FILE))
+            onnx.save(self.graph(fault), folder / ONNX_FILE)
+            return record
+
+        def manifest(*arguments: Any) -> Any:
+            self._kept["windows"] = arguments[4]
+            made = real["manifest"](*arguments)
+            return made if fault is None or fault.manifest is None else fault.manifest(made)
+
+        def module_errors(_job: Job, _model: nn.Module, folder: Path, _windows: Any) -> None:
+            shutil.copytree(folder, planted)
+            raise ProvedError
+
+        replacements = {
+            "build_model": build_model,
+            "run_reference": run_reference,
+            "export_step": export_step,
+            "manifest": manifest,
+            "module_errors": module_errors,
+        }
+        saved = {name: getattr(deploying, name) for name in replacements}
+        for name, replacement in replacements.items():
+            setattr(deploying, name, replacement)
+        try:
+            yield
+        finally:
+            for name, right in saved.items():
+                setattr(deploying, name, right)
+
+    def _once(self, name: str, make: Any) -> Any:
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
+
+    def graph(self, fault: Fault | None) -> onnx.ModelProto:
+        """The exported graph, with the fault where it has one."""
+        model = copy.deepcopy(self.sound)
+        if fault is not None and fault.graph is not None:
+            fault.graph(model)
+        return model
+
+    def named(self, fault: Fault) -> str | None:
+        """The module that an alignment of the faulty graph names, None where it names none."""
+        job, model = self._kept["job"], self._kept["model"]
+        subject = subject_of(job, model, self.graph(fault), self._kept["windows"])
+        return align_subject(subject, THRESHOLDS["fp32"], MEMORY, images=2).first_name
+
+    def changed(self, fault: Fault) -> tuple[int, int, int]:
+        """Images of the validation set: all, with another result, and with one beyond the contract's bounds."""
+        with fault.runtime():
+            found = self._results(self.work / "planted")
+        pairs = list(zip(self._expected, found, strict=True))
+        different = sum(not _identical(one, two) for one, two in pairs)
+        return len(pairs), different, sum(self._beyond(one, two) for one, two in pairs)
+
+    def _results(self, folder: Path) -> list[Result]:
+        with open_deployment(folder).deployment as deployment:
+            images = list(self._once("images", lambda: _images(self._kept["job"])))
+            return [result for start in range(0, len(images), 2) for result in deployment(images[start : start + 2])]
+
+    def _beyond(self, one: Result, two: Result) -> bool:
+        gates = self._kept["job"].gates["graph"]
+        if isinstance(one, DetectionResult) and isinstance(two, DetectionResult):
+            return bool(compare_detections(one, two, gates, decision_rule(self._kept["model"])).failures)
+        if isinstance(one, SuperResolutionResult) and isinstance(two, SuperResolutionResult):
+            return bool(np.abs(one.image.astype(int) - two.image).max(initial=0) > LEVELS)
+        return not _identical(one, two)
+
+
+def _images(job: Job) -> list[Any]:
+    if job.task.name == "super-resolution":
+        dataset = build_dataset(job.config.dataset, job.task)
+        return [dataset.picture(index)["image"] for index in range(min(len(dataset), 64))]
+    return [read_image(path).pixels for path in sorted(VAL.glob("*.jpg"))]
+
+
+def _identical(one: Result, two: Result) -> bool:
+    if isinstance(one, SegmentationResult) and isinstance(two, SegmentationResult):
+        return np.array_equal(one.label_map, two.label_map)
+    return all(np.array_equal(getattr(one, name), getattr(two, name)) for name in vars(one))
+
+
+@contextmanager
+def trial_of(config: str) -> Iterator[Trial]:
+    """A trial in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="zooport-planted-") as folder:
+        yield Trial(config, Path(folder))
