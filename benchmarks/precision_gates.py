@@ -4,7 +4,8 @@ Each cell is a deploy for ONNX Runtime in a process of its own: the metric of Py
 that of the graph with every fp16 result rounded to fp16, which ONNX Runtime's CPU provider by itself does not do.
 Super-resolution, which has no gate split, is judged on its own data set.
 
-    python benchmarks/precision_gates.py --page docs/measured/precision.md
+    python benchmarks/precision_gates.py --precisions fp16 --page docs/measured/precision.md
+    python benchmarks/precision_gates.py --precisions int8 --page docs/measured/precision_int8.md
 
 The script may be interrupted: cells are kept in --state and done once. Exit code 3 where a gate is missed.
 """
@@ -27,6 +28,7 @@ from pipeline.computed_step import NothingComputedError
 from pipeline.deploy_target import deploy_target
 from pipeline.deploying import make_deployment
 from zoo.config import load_config
+from zoo.processor import processor
 from zoo.target import Target
 
 PRECISIONS = ("fp16", "int8")
@@ -34,6 +36,18 @@ CODE = ("configs", "rewriters", "zoo/weights", "zoo/models", "pipeline/precision
 MEGABYTE = 1e6
 IN_PLACE = "tensorrt-rtx"
 DTYPES = ("float32", "float16", "int8")
+SHARED = (
+    "The main metric (points, or dB for super-resolution) of each shipped model for ONNX Runtime, the difference to "
+    "PyTorch, and the gate. Layers are convolutions and products of matrices, of the file and as ONNX Runtime ran them."
+)
+INTRO = {
+    "fp16": "Its CPU provider computes fp16 in fp32, so fp16 is also judged with every result rounded to fp16.",
+    "int8": (
+        "Where ONNX Runtime computes nothing in int8, a deploy is refused: judged is that for "
+        f"{IN_PLACE}, whose graph ONNX Runtime runs here in floats, rounded where the graph rounds. No kernel of a "
+        "deployment for ONNX Runtime can saturate, so that a CPU without VNNI computes the same sums."
+    ),
+}
 
 
 def main() -> int:
@@ -43,6 +57,9 @@ def main() -> int:
     parser.add_argument("--precisions", nargs="+", default=PRECISIONS, choices=PRECISIONS)
     parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/precision_gates.json")
     parser.add_argument("--page", type=Path)
+    parser.add_argument(
+        "--done", action="store_true", help="the cells that are in --state already; the page names others"
+    )
     parser.add_argument("--cell", nargs=2, metavar=("CONFIG", "PRECISION"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.cell:
@@ -57,20 +74,20 @@ def main() -> int:
     )
     state = state_of(args.state, sources(*CODE), "torch", "onnx", "onnxruntime")
     cells = [(config, precision) for config in configs for precision in args.precisions]
-    run_cells(__file__, cells, state, args.state)
-    content = table(state)
+    if not args.done:
+        run_cells(__file__, cells, state, args.state)
+    keys = [" | ".join(cell) for cell in cells]
+    content = table({key: state[key] for key in keys if key in state})
+    if missing := [key for key in keys if key not in state]:
+        content += "\n\nNot measured yet: " + ", ".join(Path(key.split(" | ")[0]).stem for key in missing) + "."
     print(content)
     if args.page:
-        intro = (
-            "The main metric (points, or dB for super-resolution) of each shipped model in fp16 and int8 for ONNX "
-            "Runtime, the difference to PyTorch, and the gate. ONNX Runtime's CPU provider computes fp16 in fp32, so "
-            "fp16 is also judged with every result rounded to fp16. Layers are convolutions and products of matrices, "
-            "of the file and as ONNX Runtime ran them. Where that computes nothing in int8, a deploy is refused: "
-            f"judged is that for {IN_PLACE}, whose very graph ONNX Runtime runs here.\n\n"
-            + machine("torch", "onnx", "onnxruntime")
-        )
-        write_page(args.page, "fp16 and int8 against PyTorch", intro, "benchmarks/precision_gates.py", content)
-    return 0 if all_passed(cells, state) else 3
+        sets = " ".join(processor().instruction_sets or ["unknown"])
+        parts = [SHARED, *(INTRO[precision] for precision in args.precisions)]
+        intro = f"{' '.join(parts)}\n\n{machine('torch', 'onnx', 'onnxruntime')}; instruction sets: {sets}"
+        command = f"benchmarks/precision_gates.py --precisions {' '.join(args.precisions)}"
+        write_page(args.page, f"{' and '.join(args.precisions)} against PyTorch", intro, command, content)
+    return 0 if not missing and all_passed(cells, state) else 3
 
 
 def table(state: dict[str, Any]) -> str:
@@ -80,8 +97,6 @@ def table(state: dict[str, Any]) -> str:
         "|---" * 11 + "|",
     ]
     for key, cell in state.items():
-        if not isinstance(cell, dict):
-            continue
         config, precision = key.split(" | ")
         name = Path(config).stem
         if "figures" not in cell:
