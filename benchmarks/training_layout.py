@@ -1,6 +1,6 @@
 """What training in torch's plain layout costs beside channels last, which corrupts memory on some CPUs.
 
-    python benchmarks/training_layout.py [--rounds N] [CONFIG ...]
+    python benchmarks/training_layout.py [--rounds N] [--go-on] [CONFIG ...]
 
 Each recipe's model makes whole training steps (losses, backward, optimiser) on one batch of the recipe's size and crop,
 in two child processes, one for each layout, that take turns; a crash of one is a row of the table. Writes
@@ -34,8 +34,11 @@ from zoo.training.trainable import Trainable
 from zoo.training.trainable_restorer import TrainableRestorer
 from zoo.training.training_data import training_data
 
+Records = dict[str, dict[str, list[float] | int]]
+"""By recipe and layout the seconds of the steps, or the exit status of a side that ended."""
 LAYOUTS = {"plain": torch.contiguous_format, "channels last": torch.channels_last}
 SCENES = 16  # of digits, which a batch is of
+HEATMAPS = "keypoint_predictor"
 WARM_UP = 2
 PAGE = ROOT / "docs" / "measured" / "training_layout.md"
 INTRO = """Median of {rounds} training steps (losses, backward pass, optimiser) of each recipe, on one batch of its size
@@ -67,11 +70,14 @@ class Step(nn.Module):
         self.batch["images"] = self.batch["images"].contiguous(memory_format=layout)
         wrapped = TrainableRestorer(model) if isinstance(model, SRCNN) else Trainable(model)
         self.trainable = wrapped.to(memory_format=layout).train()
+        for name, module in self.trainable.named_modules():
+            if name.endswith(HEATMAPS):  # torchvision's loss takes a view of them
+                module.register_forward_hook(lambda _module, _inputs, maps: maps.contiguous())
         self.optimizer = build_optim_wrapper(self.trainable, optimization(recipe, amp=False))
 
     def forward(self) -> Tensor:
         """The loss."""
-        loss, _ = self.trainable.parse_losses(self.trainable(**self.batch, mode="loss"))
+        loss: Tensor = self.trainable.parse_losses(self.trainable(**self.batch, mode="loss"))[0]
         self.optimizer.update_params(loss)
         return loss
 
@@ -87,7 +93,7 @@ def serve(path: Path, layout: str) -> None:
 
 
 def measure(path: Path, rounds: int) -> dict[str, list[float] | int]:
-    """Seconds of the steps by layout, or the child's exit status where it ended."""
+    """Of one recipe."""
     with ExitStack() as held:
         children = {}
         for layout in LAYOUTS:
@@ -124,49 +130,52 @@ def asked(child: "subprocess.Popen[str]") -> float | None:
     return float(line) if line else None
 
 
-def row(name: str, batch: int, measured: dict[str, list[float] | int]) -> str:
+def row(path: Path, measured: dict[str, list[float] | int]) -> str:
     """Of the table."""
     cells = [
-        f"crashed ({measured[layout]})"
-        if isinstance(value := measured[layout], int)
-        else f"{1000 * statistics.median(value):.0f}"
-        for layout in LAYOUTS
+        f"crashed ({value})" if isinstance(value, int) else f"{1000 * statistics.median(value):.0f}"
+        for value in (measured[layout] for layout in LAYOUTS)
     ]
-    sides = [value for value in measured.values() if not isinstance(value, int)]
+    sides = [value for value in (measured[layout] for layout in LAYOUTS) if not isinstance(value, int)]
     both = len(sides) == len(LAYOUTS)
     ratio = f"{statistics.median(a / b for a, b in zip(*sides, strict=True)):.2f}" if both else ""
-    return f"| {name} | {batch} | {' | '.join(cells)} | {ratio} |"
+    return f"| {path.stem} | {load_config(path).train['batch_size']} | {' | '.join(cells)} | {ratio} |"
 
 
-def write(rows: list[str], records: dict[str, dict[str, list[float] | int]], rounds: int) -> None:
+def made_on() -> str:
+    """The machine, and the instruction set of torch's kernels."""
+    return f"{machine('torch')}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def write(records: Records, rounds: int) -> None:
     """The page of what is measured so far, and the same as JSON."""
     head = "| recipe | batch | plain, ms | channels last, ms | ratio |\n|---|---:|---:|---:|---:|\n"
-    made_on = f"{machine('torch')}, {torch.backends.cpu.get_cpu_capability()}"
-    command = f"python benchmarks/training_layout.py --rounds {rounds}"
-    intro = INTRO.format(rounds=rounds, machine=made_on)
-    write_page(PAGE, "The layout of training", intro, command, head + "\n".join(rows))
-    record = {"machine": made_on, "rounds": rounds, "seconds_or_exit_status": records}
-    PAGE.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    rows = [row(path, records[path.stem]) for path in recipes() if path.stem in records]
+    intro = INTRO.format(rounds=rounds, machine=made_on())
+    write_page(PAGE, "The layout of training", intro, "python benchmarks/training_layout.py", head + "\n".join(rows))
+    content = {"machine": made_on(), "rounds": rounds, "seconds_or_exit_status": records}
+    PAGE.with_suffix(".json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def main() -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("configs", nargs="*", type=Path, metavar="CONFIG", help="default: every recipe")
+    parser.add_argument("--go-on", action="store_true", help="keep the rows that are on the page")
     parser.add_argument("--rounds", type=int, default=7, metavar="N")
     parser.add_argument("--serve", choices=LAYOUTS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options.configs[0], options.serve)
         return
-    rows, records = [], {}
+    file = PAGE.with_suffix(".json")
+    before = json.loads(file.read_text(encoding="utf-8")) if options.go_on else {}
+    records: Records = {} if before.get("machine") != made_on() else before["seconds_or_exit_status"]
     for path in options.configs or recipes():
-        batch = load_config(path).train["batch_size"]
-        measured = measure(path, options.rounds)
-        records[path.stem] = measured
-        rows.append(row(path.stem, batch, measured))
-        print(rows[-1], flush=True)
-        write(rows, records, options.rounds)
+        if path.stem not in records:
+            records[path.stem] = measure(path, options.rounds)
+            write(records, options.rounds)
+            print(path.stem, flush=True)
 
 
 if __name__ == "__main__":

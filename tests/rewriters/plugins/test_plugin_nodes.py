@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from pipeline.parity.gates import GRAPH
 from rewriters.graph_rewriters import rewrite_graph
 from rewriters.plugins import PLUGIN_DOMAIN, plugin_nodes, reference_evaluator
 from rewriters.plugins.greedy_nms import class_nms
@@ -105,8 +106,8 @@ def same_detections(found: list[tuple[np.ndarray, ...]], images: Tensor) -> None
     for (boxes, scores, labels), want in zip(found, expected(images), strict=True):
         assert len(boxes) >= 5
         np.testing.assert_array_equal(labels, want["labels"].numpy())
-        np.testing.assert_allclose(boxes, want["boxes"].numpy(), atol=5e-3)
-        np.testing.assert_allclose(scores, want["scores"].numpy(), atol=1e-4)
+        np.testing.assert_allclose(boxes, want["boxes"].numpy(), atol=GRAPH["boxes"])
+        np.testing.assert_allclose(scores, want["scores"].numpy(), atol=GRAPH["scores"])
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_nms_behind_the_decoded_graph_gives_the_contract(
         assert [node.op_type for node in plugin_nodes(final)] == ["EfficientNMS_TRT"]
     for array, tensor in zip(got, want, strict=True):
         assert array.dtype == tensor.numpy().dtype
-        np.testing.assert_allclose(array, tensor.numpy(), atol=5e-3 if array.ndim == 3 else 1e-4)  # boxes in pixels
+        np.testing.assert_allclose(array, tensor.numpy(), atol=GRAPH["boxes" if array.ndim == 3 else "scores"])
     assert "put behind boxes and scores" in record.changes[0]
     again, (nothing,) = rewrite_graph(final, [{**NMS, "form": form}])
     assert (again.SerializeToString(), nothing.changes) == (final.SerializeToString(), ())
@@ -170,7 +171,7 @@ def test_every_class_of_an_anchor_is_a_candidate_by_default(
         row, label = np.nonzero(scores[image] > 0.3)
         kept = class_nms(boxes[image, row], scores[image, row, label], label, 0.5)[:SLOTS]
         assert int(got[0][image]) == len(kept)
-        np.testing.assert_allclose(got[2][image, : len(kept)], scores[image, row, label][kept], atol=1e-4)
+        np.testing.assert_allclose(got[2][image, : len(kept)], scores[image, row, label][kept], atol=GRAPH["scores"])
 
 
 @pytest.mark.parametrize("form", ["plugin", "onnx"])

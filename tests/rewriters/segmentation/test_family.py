@@ -7,6 +7,7 @@ import onnx
 import pytest
 import torch
 
+from pipeline.parity.gates import GRAPH
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.encoder_decoders import ARCHITECTURES, CLASSES, small_encoder_decoder
 from tests.rewriters.small_models import contract, export, fixed_target, run
@@ -16,7 +17,7 @@ from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
 
 EXPORTERS = ("torchscript", "dynamo")
-BOUND = 2e-5  # of the range of the logits; the project's gate is 1e-4
+BOUND = GRAPH["logits"]  # of their range
 HEIGHT, WIDTH = 65, 97
 SIZES = {"fixed": [(HEIGHT, WIDTH)], "dynamic": [(HEIGHT, WIDTH), (64, 96), (33, 47), (199, 101)]}
 LOGITS = ("logits", "float32", CLASSES)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from pipeline.parity.gates import GRAPH
 from tests.rewriters.small_models import export, fixed_target, run
 from tests.rewriters.small_segmentors import CLASSES, SMALL, calibrated, pictures, small_torchvision_segmentor
 from zoo import Target
@@ -20,7 +21,7 @@ from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
 
 EXPORTERS = ("torchscript", "dynamo")
-LOGIT_GATE = 1e-4  # of their range: the project's own
+LOGIT_GATE = GRAPH["logits"]  # of their range
 
 
 def contract(model: nn.Module, level: str) -> Contract:

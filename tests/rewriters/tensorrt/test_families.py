@@ -11,6 +11,7 @@ import onnx
 import pytest
 import torch
 
+from pipeline.parity.gates import GRAPH
 from tests.rewriters.ops.exported import NOT_FOR_TENSORRT, operators
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
 from tests.rewriters.small_models import (
@@ -74,7 +75,7 @@ def test_the_same_graph_in_onnxruntime_equals_the_unpatched_model(exported: tupl
         if spec.name == "keypoints":
             check_keypoints(got, want.numpy())
         else:
-            np.testing.assert_allclose(got, want.numpy(), atol=1e-5 if spec.name == "scores" else 1e-3)
+            np.testing.assert_allclose(got, want.numpy(), atol=GRAPH.get(spec.name, 0))
 
 
 def check_keypoints(got: np.ndarray, want: np.ndarray) -> None:

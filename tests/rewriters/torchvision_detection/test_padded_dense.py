@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torchvision.models.detection import FCOS, RetinaNet
 from torchvision.models.detection.ssd import SSD
 
+from pipeline.parity.gates import GRAPH
 from rewriters import ExportRecord, rewriting
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
 from tests.rewriters.small_families import lowest_index_first, outputs, pictures, same_findings
@@ -47,7 +48,7 @@ def test_padded_equals_unpatched_for_any_size(family: str, height: int, width: i
         with rewriting(fixed_target(height, width), eager=True):
             padded = outputs(module, images)
     # the batch is resized as one tensor: the same arithmetic up to the last bit of float32
-    same_findings(family, module.model, expected, [tensor.numpy() for tensor in padded], boxes=1e-3, scores=1e-5)
+    same_findings(family, module.model, expected, [tensor.numpy() for tensor in padded])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -169,8 +170,8 @@ def test_onnxruntime_equals_unpatched_for_every_batch(exported: tuple[str, Path,
     num_dets, boxes, scores, labels = run(path, images)
     np.testing.assert_array_equal(num_dets, expected[0].numpy())
     np.testing.assert_array_equal(labels, expected[3].numpy())
-    np.testing.assert_allclose(boxes, expected[1].numpy(), atol=1e-3)
-    np.testing.assert_allclose(scores, expected[2].numpy(), atol=1e-5)
+    np.testing.assert_allclose(boxes, expected[1].numpy(), atol=GRAPH["boxes"])
+    np.testing.assert_allclose(scores, expected[2].numpy(), atol=GRAPH["scores"])
 
 
 def test_the_record_names_every_rewriter_and_the_batch_axis(exported: tuple[str, Path, ExportRecord]) -> None:

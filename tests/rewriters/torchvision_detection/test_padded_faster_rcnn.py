@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.parity.gates import GRAPH
 from rewriters import ExportRecord, rewriting
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs, pictures, same_findings
@@ -48,7 +49,7 @@ def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: in
     with rewriting(fixed_target(height, width), eager=True):
         padded = outputs(module, images)
     # the batch is resized as one tensor: the same arithmetic up to the last bit of float32
-    same_findings("faster_rcnn", module.model, expected, [tensor.numpy() for tensor in padded], boxes=1e-3, scores=1e-5)
+    same_findings("faster_rcnn", module.model, expected, [tensor.numpy() for tensor in padded])
 
 
 @pytest.mark.parametrize("level", ["final", "decoded", "raw"])
@@ -97,8 +98,8 @@ def test_onnxruntime_equals_unpatched_for_every_batch(exported: tuple[Path, Expo
     num_dets, boxes, scores, labels = run(exported[0], images)
     np.testing.assert_array_equal(num_dets, expected[0].numpy())
     np.testing.assert_array_equal(labels, expected[3].numpy())
-    np.testing.assert_allclose(boxes, expected[1].numpy(), atol=1e-3)
-    np.testing.assert_allclose(scores, expected[2].numpy(), atol=1e-5)
+    np.testing.assert_allclose(boxes, expected[1].numpy(), atol=GRAPH["boxes"])
+    np.testing.assert_allclose(scores, expected[2].numpy(), atol=GRAPH["scores"])
 
 
 def test_the_record_names_every_rewriter_and_the_batch_axis(exported: tuple[Path, ExportRecord]) -> None:

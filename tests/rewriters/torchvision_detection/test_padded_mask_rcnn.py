@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torchvision.models.detection.roi_heads import paste_masks_in_image
 
+from pipeline.parity.gates import GRAPH
 from rewriters import rewriting
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs, pictures
@@ -81,7 +82,8 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def check(path: Path, module: Contract, images: Tensor) -> list[np.ndarray]:
     expected = outputs(module, images)
     found = run(path, images)
-    for got, want, tolerance in zip(found, expected, (0, 1e-3, 1e-5, 0, 1e-3), strict=True):
+    gates = (0, GRAPH["boxes"], GRAPH["scores"], 0, GRAPH["masks"])
+    for got, want, tolerance in zip(found, expected, gates, strict=True):
         np.testing.assert_allclose(got, want.numpy(), atol=tolerance)
     return found
 
