@@ -83,6 +83,7 @@ def export_step(
         output_specs=specs,
         required_rewriters=required,
         metadata=metadata,
+        other_sizes=False,  # the comparison of the deployment covers them
     )
     steps = [*section.get("graph_rewriters", ()), *threshold_steps(model, target)]
     record = rewritten(record, path, steps, target, example, specs)
@@ -105,6 +106,7 @@ def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Pa
         output_specs=output_specs(contract.outputs(job.task, plugin.base), base, found),
         required_rewriters=section.get("rewriters", ()),
         metadata=onnx_metadata(job, model),
+        other_sizes=False,  # the comparison of the deployment covers them
     )
     steps = [*section.get("graph_rewriters", ()), plugin.step]
     return rewritten(record, path, steps, target, example, plugin.outputs)

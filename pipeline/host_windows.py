@@ -107,6 +107,7 @@ def export_window(
             entry for entry in required_rewriters if (entry if isinstance(entry, str) else entry["name"]) != IN_GRAPH
         ],
         metadata=metadata,
+        other_sizes=False,  # the comparison of the deployment covers them
     )
     example = {IMAGES.name: corners}
     record = rewritten(record, path, graph_rewriters, window, example, [spec])

@@ -16,7 +16,7 @@ import rewriters.segmentation
 import rewriters.torch_functions
 import rewriters.torchvision_detection
 import rewriters.yolov5  # noqa: F401  # the five declare the rewriters
-from rewriters.checks import check_graph
+from rewriters.checks import check_graph, check_other_sizes
 from rewriters.engine.origin import rewriter_of
 from rewriters.engine.overrides import check_overrides
 from rewriters.engine.rewriter import Rewriter
@@ -50,6 +50,7 @@ def export_onnx(
     output_specs: Sequence[TensorSpec],
     required_rewriters: Sequence[str | Mapping[str, Any]] = (),
     metadata: Mapping[str, str] | None = None,
+    other_sizes: bool = True,
 ) -> ExportRecord:
     """Write `module`, in eval mode, as an ONNX file for `target`.
 
@@ -58,7 +59,8 @@ def export_onnx(
     settings such as `scale`, of one element each.
     `output_specs`: names, dtypes and known sizes of what forward gives; strings are named dynamic axes.
     `required_rewriters`: names, or {"name": ..., option: value}; one that does not act is an error. `metadata` goes
-    into the file's metadata_props.
+    into the file's metadata_props. `other_sizes`: whether the graph is compared with the unpatched module at a second
+    size of each dynamic axis; for a caller that does that itself.
 
     The file is byte-identical at equal versions. It is written whole or not at all, and only after it was checked:
     see `rewriters.checks`. Raises InputError for a wrong call, ExportError where the model cannot be exported rightly.
@@ -82,6 +84,7 @@ def export_onnx(
         _check_hits(names, session)
         model = finish(model, target, output_specs, metadata or {}, traced_names(module))
         check_graph(model, target, {name: tensor.numpy() for name, tensor in example.items()}, output_specs)
+        unchecked = check_other_sizes(module, target, model, example, output_specs) if other_sizes else []
         _write(model, Path(path))
         seconds = time.perf_counter() - start
     return ExportRecord(
@@ -92,7 +95,7 @@ def export_onnx(
             for rewriter in _in_force(session)
             if session.hits[rewriter.name]
         ),
-        warnings=tuple(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)),
+        warnings=(*dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught), *unchecked),
         seconds=seconds,
         peak_memory=memory.bytes,
         nodes=len(model.graph.node),

@@ -72,6 +72,21 @@ class AxisRange:
     def __contains__(self, size: int) -> bool:
         return self.min <= size <= self.max
 
+    def other(self, divisor: int = 1) -> int:
+        """A size besides the preferred one, odd where the range has room; the preferred one if it is fixed.
+
+        With a ``divisor`` one of its multiples, as all sizes of the axis are.
+        """
+        step = self.opt // 4 + 3
+        further = (self.opt + step | 1, self.opt - step | 1)
+        if divisor > 1:
+            more = -(-step // divisor) * divisor
+            further = (self.opt + more, self.opt - more)
+        for size in (*further, self.max, self.min):
+            if size in self and size != self.opt:
+                return size
+        return self.opt
+
 
 @dataclass(frozen=True)
 class Target:

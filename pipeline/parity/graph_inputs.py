@@ -47,7 +47,7 @@ def graph_inputs(
     preprocessing ends them, and the largest batch is tried again with a different end of each image: see REGIONS.
     """
     batches = batch_sizes(target.batch)
-    second = (other(target.height, divisor), other(target.width, divisor))
+    second = (target.height.other(divisor), target.width.other(divisor))
     sizes = list(dict.fromkeys([(target.height.opt, target.width.opt), second]))
 
     def case(chosen: Sequence[int], size: tuple[int, int]) -> GraphInput:
@@ -71,22 +71,6 @@ def batch_sizes(axis: AxisRange) -> list[int]:
     odd = ODD_BATCH if ODD_BATCH in axis else axis.max
     wanted = {axis.min, axis.opt, 2, odd}
     return sorted(size for size in wanted if size in axis and (size <= LARGEST_BATCH or size == axis.min))
-
-
-def other(axis: AxisRange, divisor: int = 1) -> int:
-    """A size of the axis besides the preferred one, odd where the range has room; the preferred one if it is fixed.
-
-    With a ``divisor`` one of its multiples, as all sizes of the axis are.
-    """
-    step = axis.opt // 4 + 3
-    further = (axis.opt + step | 1, axis.opt - step | 1)
-    if divisor > 1:
-        more = -(-step // divisor) * divisor
-        further = (axis.opt + more, axis.opt - more)
-    for size in (*further, axis.max, axis.min):
-        if size in axis and size != axis.opt:
-            return size
-    return axis.opt
 
 
 def _choices(count: int, batches: Sequence[int]) -> Iterator[list[int]]:
