@@ -1,6 +1,7 @@
 """MultiheadAttention in parts: the original's numbers, and any batch and number of tokens in ONNX Runtime."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,8 +43,8 @@ def attention(*, cross: bool) -> nn.Module:
     return Attention(cross=cross).eval()
 
 
-def exported(module: nn.Module, path: Path, target: Target = TARGET) -> None:
-    export(module, target, path, SPECS)
+def exported(module: nn.Module, path: Path, target: Target = TARGET, **options: Any) -> None:
+    export(module, target, path, SPECS, **options)
 
 
 def test_the_originals_numbers() -> None:
@@ -116,7 +117,7 @@ def test_needed_without_it_the_number_of_tokens_is_frozen(tmp_path: Path) -> Non
     """Rule 6. Seen with torch 2.15 and ONNX Runtime 1.31: the file declares a dynamic size and takes no other."""
     path = tmp_path / "m.onnx"
     with without_rewriter(NAME):
-        exported(attention(cross=True), path)
+        exported(attention(cross=True), path, other_sizes=False)
     assert run(path, torch.rand(3, 3, 32, 48))[0].shape == (3, 24, CHANNELS)
     with pytest.raises(Exception, match="Reshape"):
         run(path, torch.rand(2, 3, 24, 56))
