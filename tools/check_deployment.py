@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from command_line import Parser, check_counts, run_tool
+from terminal import write_line
 
 from zoo.errors import GateError, ZooportError
 
@@ -42,10 +43,10 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             errors.append(error)
             results[folder] = {"exit_code": error.exit_code, "error": str(error), **getattr(error, "data", {})}
             if len(options.folder) > 1:
-                sys.stdout.write(f"{folder}: {error}\n")
+                write_line(f"{folder}: {error}")
             continue
         results[folder] = {"exit_code": 0, **checked.to_dict()}
-        sys.stdout.write(f"{folder}: {checked.words}\n")
+        write_line(f"{folder}: {checked.words}")
     if errors:
         raise _of_all(errors, len(options.folder), results)
     return {"deployments": results}

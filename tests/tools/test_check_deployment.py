@@ -82,6 +82,13 @@ def test_several_folders_have_a_line_each(check: Tool, detector: Path, tmp_path:
     assert run.err == "error: 2 of 3 deployments are not confirmed, see above\n"
 
 
+def test_a_name_is_printed_as_it_is(check: Tool, tmp_path: Path) -> None:
+    folder = add_self_test(write_deployment(tmp_path / "[b]\x1b[31m", Recipe()))
+    run = check([str(folder)])
+    assert run.code == 0, run.err
+    assert r"[b]\x1b[31m: this machine computes" in run.out
+
+
 def test_exit_codes_of_what_cannot_be_checked(check: Tool, detector: Path, tmp_path: Path) -> None:
     bare = write_deployment(tmp_path / "bare", Recipe())
     run = check([str(bare)])

@@ -20,7 +20,7 @@ from zoo.errors import InputError
 
 Deploy = Callable[[Sequence[str]], Run]
 
-PUBLISHED = ["deployment.json", "model.onnx", "parity.json", "previews", "report.html"]
+PUBLISHED = ["deployment.json", "model.onnx", "parity.json", "previews", "report.html", "self_test.npz"]
 SCRIPT = Path(__file__).parent / "deploy_tiny.py"
 
 
@@ -104,7 +104,7 @@ def test_json_holds_what_was_printed(deploy: Deploy, tiny: Tiny) -> None:
     assert content["exit_code"] == 0
     assert content["deployment"] == str(tiny.place)
     assert content["previews"][0].endswith("previews/01-one.png")
-    assert content["parity"]["summary"]["graph"]["matched"] == 8 * SIZE[0] * SIZE[1]
+    assert content["parity"]["summary"]["graph"]["matched"] == 9 * SIZE[0] * SIZE[1]
 
 
 def test_the_manifest_and_the_metadata_of_the_file(deploy: Deploy, tiny: Tiny) -> None:
