@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from backends.availability import require
 from backends.deployment import Deployment
@@ -15,6 +16,7 @@ from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.manifest import ENGINE_FILE, ONNX_FILE, RECORD_FILE, SELF_TEST_FILE, Manifest
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
+from zoo.printable import printable
 from zoo.target import ENGINE_BACKENDS
 
 
@@ -46,7 +48,16 @@ def load(
     if not isinstance(path, OpenedFolder):
         check_path(path)
     check_options(provider, threads, progress, engine, cuda_graph, check)
-    return read_whole(path, lambda folder: _load(folder, provider, threads, progress, engine, cuda_graph, check))
+    return read_whole(path, lambda folder: _named(folder, provider, threads, progress, engine, cuda_graph, check))
+
+
+def _named(folder: OpenedFolder, *options: Any) -> Deployment:
+    """`_load`, whose errors name the folder in any case, and are one line."""
+    try:
+        return _load(folder, *options)
+    except InputError as error:
+        where = "" if str(folder.path) in str(error) else f"{folder.path}: "
+        raise InputError(where + printable(str(error))) from error
 
 
 def _load(

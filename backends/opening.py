@@ -1,5 +1,6 @@
 """From the files of a deployment, held open, to the runner of its backend."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,17 +8,20 @@ from typing import TYPE_CHECKING
 from backends.runner import Runner
 from backends.slide_runner import LOGITS, Progress, SlideRunner
 from zoo.engine_options import EngineOptions
-from zoo.errors import BackendUnavailableError
+from zoo.errors import BackendUnavailableError, InputError
 from zoo.input_specs import IMAGES
 from zoo.manifest import ENGINE_FILE, ONNX_FILE, RECORD_FILE, Manifest
-from zoo.opened_file import as_opened
-from zoo.opened_folder import OpenedFolder
+from zoo.opened_file import COPY_AGAIN, as_opened
+from zoo.opened_folder import MANIFEST_FILE, OpenedFolder
 from zoo.preprocess import CHANNELS
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:  # onnxruntime is loaded when it is used
+    from backends.onnxruntime import OnnxRuntimeRunner
     from backends.onnxruntime.held_model import HeldModel
+
+CLASSES = "zooport.classes"  # a key of the ONNX file's metadata_props
 
 
 def held_model(folder: OpenedFolder, manifest: Manifest) -> "HeldModel":
@@ -55,7 +59,7 @@ def open_onnxruntime(
 
         with as_opened(model if isinstance(model, Path) else model.file) as file:
             cache = engine_cache(file, engine or EngineOptions())
-    return OnnxRuntimeRunner(
+    runner = OnnxRuntimeRunner(
         model,
         *_tensors(manifest),
         defaults=manifest.defaults,
@@ -65,6 +69,21 @@ def open_onnxruntime(
         cache=cache,
         in_floats=in_floats,
     )
+    _check_classes(runner, manifest)
+    return runner
+
+
+def _check_classes(runner: "OnnxRuntimeRunner", manifest: Manifest) -> None:
+    """The graph says of itself how many classes it has, where zooport exported it."""
+    try:
+        count = len(json.loads(runner.metadata.get(CLASSES, "null")))
+    except (RecursionError, TypeError, ValueError):
+        return
+    if count != len(manifest.classes):
+        raise InputError(
+            f"{runner.path}: its graph has {count} classes, and {MANIFEST_FILE} describes {len(manifest.classes)}; "
+            f"{COPY_AGAIN}"
+        )
 
 
 def open_tensorrt(folder: OpenedFolder, manifest: Manifest, provider: str | None, cuda_graph: bool) -> Runner:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from zoo.errors import InputError
+from zoo.manifest_contradictions import contradictions
 from zoo.manifest_schema import DIGEST_KEY, NEW_KEYS, SCHEMA_VERSION, schema_errors
 from zoo.manifest_text import REDEPLOY, manifest_fields, manifest_text
 from zoo.opened_file import COPY_AGAIN, OpenedFile
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
 from zoo.preprocess import Preprocess
+from zoo.printable import printable
 from zoo.target import AxisRange
-from zoo.tasks.building import TASKS
+from zoo.tasks.building import build_task
 from zoo.tasks.class_info import ClassInfo
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
@@ -115,18 +117,11 @@ class Manifest:
             raise InputError(f'{source}: unknown key "{unknown[0]}" in schema_version {version}; {REDEPLOY}')
         _check(fields, source, REDEPLOY)
         typed = {key: value for key, value in fields.items() if key != DIGEST_KEY}
-        typed["classes"] = tuple(ClassInfo(**info) for info in fields["classes"])
-        typed["preprocess"] = Preprocess.from_dict(fields["preprocess"])
-        for side in ("inputs", "outputs"):
-            typed[side] = tuple(TensorSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in fields[side])
-        typed["axes"] = {name: AxisRange(**bounds) for name, bounds in fields["axes"].items()}
-        typed["rewriters"] = tuple(fields["rewriters"])
-        if "windows" in fields:
-            try:
-                typed["windows"] = Windows(**fields["windows"])
-            except InputError as error:
-                raise InputError(f"{source}: {error}; {REDEPLOY}") from error
-        return cls(**typed)
+        try:
+            typed |= _typed(fields)
+            return cls(**typed)
+        except InputError as error:
+            raise InputError(f"{source}: {error}; {REDEPLOY}") from error
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write deployment.json into the folder: the same bytes for the same manifest. Gives its path.
@@ -193,18 +188,24 @@ def file_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         return {"sha256": file.sha256(), "bytes": file.size}
 
 
+def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that are no plain JSON types in a manifest. Raises InputError where one is out of its range."""
+    typed: dict[str, Any] = {
+        "classes": tuple(ClassInfo(**info) for info in fields["classes"]),
+        "preprocess": Preprocess.from_dict(fields["preprocess"]),
+        "axes": {name: AxisRange(**bounds) for name, bounds in fields["axes"].items()},
+        "rewriters": tuple(fields["rewriters"]),
+    }
+    for side in ("inputs", "outputs"):
+        typed[side] = tuple(TensorSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in fields[side])
+    if "windows" in fields:
+        typed["windows"] = Windows(**fields["windows"])
+    build_task({**fields.get("task_options", {}), "type": fields["task"], "classes": typed["classes"]})
+    return typed
+
+
 def _check(fields: Mapping[str, Any], source: str, mend: str) -> None:
-    errors = list(schema_errors(fields))
-    if not errors:
-        errors = [
-            f'inputs: tensor {spec["name"]} has the dynamic axis "{axis}" with no bounds in axes'
-            for spec in fields["inputs"]
-            for axis in spec["shape"]
-            if isinstance(axis, str) and axis not in fields["axes"]
-        ]
-    if not errors and not fields["classes"]:
-        task = TASKS.get(fields["task"])
-        errors = ["classes: got none, expected one or more"] if task is None or task.has_classes else []
+    errors = list(schema_errors(fields)) or list(contradictions(fields))
     if errors:
         more = f" (and {len(errors) - SHOWN_ERRORS} more)" if len(errors) > SHOWN_ERRORS else ""
-        raise InputError(f"{source}: {'; '.join(errors[:SHOWN_ERRORS])}{more}; {mend}")
+        raise InputError(f"{source}: {printable('; '.join(errors[:SHOWN_ERRORS]))}{more}; {mend}")

@@ -20,7 +20,15 @@ DIGEST_KEY = "manifest_sha256"
 NEW_KEYS = (DIGEST_KEY, "proved_on", "self_test")
 """Top keys that schema version SCHEMA_VERSION has and the one before it had not."""
 VERDICTS = ("passed", "failed-allowed", "engine-not-run", None)
-FILE_NAME = r"^(?!\.{1,2}(/|$))[^/\\:]+(/(?!\.{1,2}(/|$))[^/\\:]+)*$"
+FILE_NAME = r"^(?!\.{1,2}(/|$))[^/\\:\u0000-\u001f\u007f]+(/(?!\.{1,2}(/|$))[^/\\:\u0000-\u001f\u007f]+)*$"
+LINE = r"^[^\u0000-\u001f\u007f]*$"
+DTYPES = (
+    "float16",
+    "float32",
+    "float64",
+    "bool",
+    *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
+)
 
 Schema = Mapping[str, Any]
 
@@ -37,6 +45,7 @@ def _object(properties: Schema, *, optional: Collection[str] = (), **more: Any) 
 
 _TEXT: Schema = {"type": "string"}
 _NUMBER: Schema = {"type": "number"}
+_LINE: Schema = {"type": "string", "pattern": LINE}
 _COUNT: Schema = {"type": "integer", "minimum": 1}
 _COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}
 _SIZE: Schema = {"type": "array", "minItems": 2, "maxItems": 2, "items": _COUNT}
@@ -49,8 +58,8 @@ _TENSORS: Schema = {
     "minItems": 1,
     "items": _object(
         {
-            "name": _TEXT,
-            "dtype": _TEXT,
+            "name": _LINE,
+            "dtype": {"enum": list(DTYPES)},
             "shape": {"type": "array", "items": {"type": ["integer", "string"], "minimum": 0}},
         }
     ),
@@ -71,8 +80,8 @@ MANIFEST_SCHEMA: Schema = {
     **_object(
         {
             "schema_version": {"type": "integer", "minimum": 1, "maximum": SCHEMA_VERSION},
-            "name": {**_TEXT, "description": "the config's name"},
-            "task": {**_TEXT, "description": "detection, semantic-segmentation ..."},
+            "name": {**_LINE, "description": "the config's name"},
+            "task": {**_LINE, "description": "detection, semantic-segmentation ..."},
             "task_options": {
                 "description": "what the task was asked for beyond its default, for example image_masks",
                 "type": "object",
@@ -82,7 +91,7 @@ MANIFEST_SCHEMA: Schema = {
                 "description": "index = the model's own id; background and unused ids have category_id null; empty for "
                 "super-resolution, which has none",
                 "type": "array",
-                "items": _object({"name": _TEXT, "category_id": {"type": ["integer", "null"]}}),
+                "items": _object({"name": _LINE, "category_id": {"type": ["integer", "null"]}}),
             },
             "preprocess": _object(
                 {
@@ -96,7 +105,7 @@ MANIFEST_SCHEMA: Schema = {
                     "resize": {"enum": list(RESIZES)},
                     "interpolation": {"enum": list(INTERPOLATIONS)},
                     "pad_value": {"type": "integer", "minimum": 0, "maximum": MAX_BYTE},
-                    "size_divisor": _COUNT,
+                    "size_divisor": {**_COUNT, "maximum": 4096},
                 }
             ),
             DIGEST_KEY: {
@@ -124,12 +133,12 @@ MANIFEST_SCHEMA: Schema = {
                 "additionalProperties": _object({"min": _COUNT, "opt": _COUNT, "max": _COUNT}),
             },
             "output_level": {"enum": list(LEVELS)},
-            "backend": _TEXT,
+            "backend": _LINE,
             "precision": {
                 **_object(
                     {
-                        "stored": _TEXT,
-                        "computed": _TEXT,
+                        "stored": _LINE,
+                        "computed": _LINE,
                         "options": {"type": "object", "description": "how the graph was brought to its precision"},
                         "calibrated_on": {**_COUNT, "description": "how many pictures its ranges were measured on"},
                         "nodes": {
@@ -143,11 +152,16 @@ MANIFEST_SCHEMA: Schema = {
                 "description": "of the file, and what the backend really computes in",
             },
             "engine": {"type": "object", "description": "how TensorRT built it: the options of an engine"},
-            "provider": {"type": ["string", "null"], "description": "null: the backend's default"},
-            "threads": {**_COUNT, "type": ["integer", "null"], "description": "null: the process's CPU affinity"},
+            "provider": {"type": ["string", "null"], "pattern": LINE, "description": "null: the backend's default"},
+            "threads": {
+                **_COUNT,
+                "maximum": 4096,
+                "type": ["integer", "null"],
+                "description": "null: the process's CPU affinity",
+            },
             "exporter": {"enum": list(EXPORTERS)},
             "opset": _COUNT,
-            "versions": {"type": "object", "additionalProperties": _TEXT},
+            "versions": {"type": "object", "additionalProperties": _LINE},
             "rewriters": {
                 "description": "those that fired during the export, and how often",
                 "type": "array",
@@ -174,7 +188,7 @@ MANIFEST_SCHEMA: Schema = {
                             "type": ["array", "null"],
                             "items": _TEXT,
                         },
-                        "versions": {"type": "object", "additionalProperties": _TEXT},
+                        "versions": {"type": "object", "additionalProperties": _LINE},
                     }
                 ),
                 "description": "the machine of the proof, and the versions of what ran the deployment there",
@@ -229,12 +243,17 @@ def schema_errors(value: object, schema: Schema = MANIFEST_SCHEMA, where: str = 
         return
     if isinstance(value, int) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         yield f"{place}: got {value}, expected {schema.get('minimum')} to {schema.get('maximum', 'any')}"
-    if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
+    if isinstance(value, str) and not _matches(schema, value):
         yield f"{place}: got {_shown(value)}, expected a match of {schema['pattern']}"
     if isinstance(value, list):
         yield from _array_errors(value, schema, where)
     if isinstance(value, dict):
         yield from _object_errors(value, schema, where)
+
+
+def _matches(schema: Schema, text: str) -> bool:
+    """Of the whole text: a pattern's "$" does not leave out a line break at its end, as it does in Python's search."""
+    return "pattern" not in schema or re.fullmatch(schema["pattern"], text) is not None
 
 
 def _is(value: object, kind: str) -> bool:
@@ -258,10 +277,10 @@ def _object_errors(value: dict[str, object], schema: Schema, where: str) -> Iter
             yield f'{where or "the manifest"}: no key "{key}"'
     if len(value) < schema.get("minProperties", 0):
         yield f"{where}: got nothing, expected {schema['minProperties']} or more"
-    pattern = schema.get("propertyNames", {}).get("pattern", "")
+    names = schema.get("propertyNames", {})
     others = schema.get("additionalProperties", True)
     for key, item in value.items():
-        if not re.search(pattern, key):
+        if not _matches(names, key):
             yield f"{where}: the name {_shown(key)} is not that of a file inside the folder"
         if key in known:
             yield from schema_errors(item, known[key], prefix + key)

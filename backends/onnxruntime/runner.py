@@ -66,6 +66,13 @@ class OnnxRuntimeRunner(Runner):
         )
         self._output_names = [spec.name for spec in self.outputs]
 
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the file says of itself, its metadata_props."""
+        if self._session is None:
+            raise InputError("the runner is closed; load the deployment again")
+        return dict(self._session.get_modelmeta().custom_metadata_map)
+
     def _run(self, arrays: Mapping[str, Array]) -> Sequence[Array]:
         session = self._session
         if session is None:
@@ -87,14 +94,26 @@ class OnnxRuntimeRunner(Runner):
         """`wanted`, which must have the file's names and dtypes; the file's own specs without it."""
         found = tuple(_spec(node) for node in nodes)
         specs = found if wanted is None else tuple(wanted)
-        has = {spec.name: spec.dtype for spec in found}
+        has = {spec.name: spec for spec in found}
         for spec in specs:
-            if has.get(spec.name) != spec.dtype:
+            if not _is_same(has.get(spec.name), spec):
                 raise InputError(
                     f"{self.path}: got the {side}s {', '.join(map(str, found))}; expected {spec}; "
                     "the file is not the one that was described: export it again"
                 )
         return specs
+
+
+def _is_same(found: TensorSpec | None, wanted: TensorSpec) -> bool:
+    """Whether names and dtypes are equal, and sizes where both sides know them. ONNX Runtime gives () for no shape."""
+    if found is None or found.dtype != wanted.dtype:
+        return False
+    if not found.shape:
+        return True
+    return len(found.shape) == len(wanted.shape) and all(
+        one == other or isinstance(one, str) or isinstance(other, str)
+        for one, other in zip(found.shape, wanted.shape, strict=True)
+    )
 
 
 def _spec(node: onnxruntime.NodeArg) -> TensorSpec:
