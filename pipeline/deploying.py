@@ -12,6 +12,7 @@ from torch import nn
 from backends import Deployment
 from backends.tensorrt.build import Built
 from pipeline.computed_step import computed_as_stored, computed_dtypes, fallback
+from pipeline.constants_step import compared_constants
 from pipeline.describe import manifest
 from pipeline.engine_step import engine_step
 from pipeline.export_step import export_step, measured
@@ -26,7 +27,7 @@ from pipeline.parity.graph_parity import graph_parity
 from pipeline.parity.manifest_parity import manifest_failures
 from pipeline.parity.missed import ParityMissedError
 from pipeline.parity.pipeline_parity import pipeline_case
-from pipeline.parity.records import ParityRecord, dump_json, recorded
+from pipeline.parity.records import ComparedConstant, ParityRecord, dump_json, recorded
 from pipeline.precision.calibration import check_calibration
 from pipeline.preflight import Finding
 from pipeline.preflight_step import preflight_step
@@ -152,7 +153,10 @@ def make_deployment(
             computed = computed_dtypes(job.target, folder, engine and engine.record, arrays)
             described = manifest(job, model, export, folder, windows, computed)
             described.write(folder)
-            record, results = _parity(job, model, reference, folder, progress, allowed=allow_parity_failure)
+            constants = compared_constants(job, model, reference.graph, folder, windows)
+            record, results = _parity(
+                job, model, reference, folder, progress, constants=constants, allowed=allow_parity_failure
+            )
             progress(MEASURE)
             modules = module_errors(job, model, folder, windows)
             times = latency(job, model, folder, arrays)
@@ -208,7 +212,14 @@ def _telling_what_lies_there() -> Iterator[list[tuple[Path, os.stat_result]]]:
 
 
 def _parity(
-    job: Job, model: nn.Module, reference: ReferenceRun, folder: Path, progress: Progress, *, allowed: bool
+    job: Job,
+    model: nn.Module,
+    reference: ReferenceRun,
+    folder: Path,
+    progress: Progress,
+    *,
+    constants: tuple[ComparedConstant, ...],
+    allowed: bool,
 ) -> tuple[ParityRecord, list[Result | None]]:
     """Both comparisons against the deployment as it lies in ``folder``, and its results for the job's images.
 
@@ -249,6 +260,8 @@ def _parity(
         by_engine=opened.note is None,
         metric=metric,
         manifest=tuple(manifest_failures(staged_manifest, job.task, Preprocess.from_dict(job.preprocess))),
+        constants=constants,
+        exercised=reference.exercised,
     )
     if not (record.passed or allowed):
         raise ParityMissedError(record)

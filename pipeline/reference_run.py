@@ -12,10 +12,12 @@ from pipeline.job import Job
 from pipeline.parity.decision_rule import DecisionRule, decision_rule
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs
 from pipeline.parity.graph_parity import GraphReference, graph_references
+from pipeline.parity.records import Exercised
 from pipeline.parity.reference_result import ReferenceResult, reference_result
 from pipeline.scales import at_other_scales
 from pipeline.size_divisor import checked_divisor
 from pipeline.thresholds import OTHERS, default_thresholds, model_thresholds, with_thresholds
+from zoo.contract.coverage import Usage, watched
 from zoo.errors import InputError
 from zoo.models.detection.yolov5 import YOLOv5
 from zoo.tasks import Detection
@@ -25,11 +27,15 @@ LOGITS_DIMS = 4  # [N, C, H, W]
 
 @dataclass(frozen=True)
 class ReferenceRun:
-    """What the model gave: one entry of ``graph`` for each case, one of ``pipeline`` for each image; its thresholds."""
+    """What the model gave: one entry of ``graph`` for each case, one of ``pipeline`` for each image; its thresholds.
+
+    ``exercised``: what the runs used of the model, level by level and threshold by threshold.
+    """
 
     graph: list[GraphReference]
     pipeline: list[ReferenceResult]
     rule: DecisionRule
+    exercised: tuple[Exercised, ...] = ()
 
 
 def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
@@ -39,8 +45,9 @@ def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
     """
     inputs = graph_inputs(job.images, job.target, job.preprocess, checked_divisor(model, job.target))
     scaled = at_other_scales(model, inputs)
-    with _forward_options(job, model):
-        return ReferenceRun(
+    usage = Usage()
+    with _forward_options(job, model), watched(model, usage):
+        reference = ReferenceRun(
             graph=[*_references(job, model, [*inputs, *scaled]), *_at_other_thresholds(job, model, inputs[0])],
             pipeline=[
                 reference_result(
@@ -50,6 +57,8 @@ def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
             ],
             rule=decision_rule(model),
         )
+    exercised = tuple(Exercised(what, part, count) for (what, part), count in usage.counts.items())
+    return replace(reference, exercised=exercised)
 
 
 def _references(job: Job, model: nn.Module, inputs: list[GraphInput]) -> list[GraphReference]:

@@ -127,12 +127,40 @@ class MetricFigure:
 
 
 @dataclass(frozen=True)
+class ComparedConstant:
+    """A constant of the PyTorch ``module`` beside that of the graph: what was ``expected`` there, and ``found``."""
+
+    name: str
+    module: str
+    expected: str
+    found: str
+    passed: bool
+
+    @property
+    def words(self) -> str:
+        """In one line."""
+        where = self.module or "the model"
+        return f"{self.name} ({where}): PyTorch has {self.expected}, the graph {self.found}"
+
+
+@dataclass(frozen=True)
+class Exercised:
+    """How often the compared images used a ``part`` of the model: ``count`` times; 0 where none did."""
+
+    what: str
+    part: str
+    count: int
+
+
+@dataclass(frozen=True)
 class ParityRecord:
     """All comparisons of one deployment, the gates they were held to, and the verdict.
 
     ``by_engine``: whether what was compared ran where it is deployed, and not a reference implementation or another
     backend. ``metric``: what decides below fp32, where the cases are recorded and not judged; a string says why nothing
     was measured. None for fp32, which the cases decide. ``manifest``: what it says otherwise than the config.
+    ``constants``: of the graph and of the model, by value; they decide at every precision. ``exercised``: what the
+    images used of the PyTorch model.
     """
 
     gates: Mapping[str, Mapping[str, float]]
@@ -142,6 +170,8 @@ class ParityRecord:
     by_engine: bool = True
     metric: tuple[MetricFigure, ...] | str | None = None
     manifest: tuple[str, ...] = ()
+    constants: tuple[ComparedConstant, ...] = ()
+    exercised: tuple[Exercised, ...] = ()
     failures: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -160,10 +190,11 @@ class ParityRecord:
         return FAILED_ALLOWED if self.allowed else "failed"
 
     def _failures(self) -> Iterable[str]:
-        different = [f"manifest: {failure}" for failure in self.manifest]
+        different = [f"constants: {constant.words}" for constant in self.constants if not constant.passed]
+        wrong = [f"manifest: {failure}" for failure in self.manifest]
         if self.metric is None:
-            return (*_failures(self.cases), *different)
-        failures = [*_failures(self.cases, faults_alone=True), *different]
+            return (*different, *_failures(self.cases), *wrong)
+        failures = [*different, *_failures(self.cases, faults_alone=True), *wrong]
         if isinstance(self.metric, str):
             return (*failures, f"metric: {self.metric}")
         if not self.metric:
@@ -187,6 +218,8 @@ class ParityRecord:
             "gates": {kind: dict(values) for kind, values in self.gates.items()},
             **({} if self.metric is None else {"metric": _plain(self.metric)}),
             "notes": list(self.notes),
+            "constants": _plain(self.constants),
+            "exercised": _plain(self.exercised),
             "summary": {kind: _plain(self.summary(kind)) for kind in kinds},
             "cases": [_plain(case) for case in self.cases],
         }

@@ -26,7 +26,7 @@ from pipeline.report.graph_facts import graph_facts
 from pipeline.report.latency import Latency
 from pipeline.report.module_error import ModuleErrors
 from pipeline.report.page import render
-from pipeline.report.parity_tables import comparisons, evidence, metric_table
+from pipeline.report.parity_tables import comparisons, constant_table, evidence, exercised_table, metric_table
 from pipeline.report.plots import bar_plot, module_plot, scatter_plots
 from pipeline.report.scatter import GreyLevels, Scatter, scatter_table
 from pipeline.report.table import Table
@@ -82,6 +82,8 @@ def write_report(folder: Path, data: ReportData) -> Path:
         comparisons=comparisons(record),
         metric=metric_table(record.metric) if isinstance(record.metric, tuple) else record.metric,
         gates=gate_table(record.gates),
+        constants=constant_table(record) if record.constants else None,
+        exercised=exercised_table(record) if record.exercised else None,
         scatter=data.scatter,
         scatter_plots=found,
         scatter_table=None if data.scatter is None else scatter_table(data.scatter),

@@ -46,6 +46,22 @@ def evidence(record: ParityRecord) -> str:
     return f"Compared with the unpatched PyTorch model: {' and '.join(counts)}{recorded}."
 
 
+def constant_table(record: ParityRecord) -> Table:
+    """Each constant of the graph beside the model's."""
+    rows = [
+        (one.name, one.module or "the model", one.expected, one.found, "passed" if one.passed else "missed")
+        for one in record.constants
+    ]
+    return Table("Constants of the graph", ("constant", "module", "PyTorch", "graph", "verdict"), rows)
+
+
+def exercised_table(record: ParityRecord) -> Table:
+    """What the images used of the model, what they did not use first."""
+    ordered = sorted(record.exercised, key=lambda one: one.count > 0)
+    rows = [(one.what, one.part, str(one.count) if one.count else "not used") for one in ordered]
+    return Table("What the images exercised", ("what", "part", "times"), rows, frozenset({2}))
+
+
 def metric_table(metric: Sequence[MetricFigure]) -> Table:
     """The figures that decide below fp32: of the deployment, and of what else was measured."""
     rows = [

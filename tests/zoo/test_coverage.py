@@ -1,0 +1,72 @@
+"""What images exercise of a model is counted while it runs, and the model is left as it was."""
+
+import pytest
+import torch
+
+from tests.rewriters.small_families import pictures, small
+from tests.rewriters.small_models import CLASSES, small_segmentor
+from tests.rewriters.small_yolov5 import scenes, small_yolov5
+from zoo.contract.coverage import Usage, watched
+
+
+def counted(model: torch.nn.Module, images: torch.Tensor) -> Usage:
+    usage = Usage()
+    before = {name: dict(module.__dict__) for name, module in model.named_modules()}
+    with watched(model, usage), torch.inference_mode():
+        model(images)
+    assert {name: dict(module.__dict__) for name, module in model.named_modules()} == before
+    return usage
+
+
+@pytest.mark.parametrize("family", ["faster_rcnn", "retina_net", "fcos"])
+def test_what_thresholds_remove_and_leave_is_what_the_model_finds(family: str) -> None:
+    model, images = small(family), pictures(2)
+    with torch.inference_mode():
+        found = model(list(images))
+    usage = Usage()
+    with watched(model, usage), torch.inference_mode():
+        model(list(images))
+    counts = usage.counts
+    assert counts["images", "with detections"] + counts["images", "without detections"] == 2
+    assert counts["images", "with detections"] == sum(len(one["scores"]) > 0 for one in found)
+    removed = sum(count for (what, part), count in counts.items() if what == "detections")
+    pooled = sum(count for (what, _), count in counts.items() if what == "boxes that box_roi_pool pools")
+    chosen = sum(
+        count for (what, part), count in counts.items() if what == "candidates" and part.startswith("of level")
+    )
+    candidates = pooled * (CLASSES - 1) if family == "faster_rcnn" else chosen
+    assert candidates - removed == sum(len(one["scores"]) for one in found) > 0
+
+
+def test_levels_of_boxes_and_anchors_of_a_two_stage_detector() -> None:
+    model = small("faster_rcnn")
+    usage = Usage()
+    with watched(model, usage), torch.inference_mode():
+        proposals: list[int] = []
+        hook = model.rpn.register_forward_hook(lambda _m, _a, output: proposals.extend(map(len, output[0])))
+        model(list(pictures(2)))
+        hook.remove()
+    pooled = {part: count for (what, part), count in usage.counts.items() if what == "boxes that box_roi_pool pools"}
+    assert list(pooled) == [f"from level {level}" for level in range(4)]
+    assert sum(pooled.values()) == sum(proposals)
+    anchors = [count for (what, _), count in usage.counts.items() if what == "anchors that became proposals"]
+    assert len(anchors) == 5
+    assert sum(anchors) == sum(proposals)
+    assert ("boxes that box_roi_pool pools", "from level 3") in usage.unused  # 64 x 96 pixels have no such box
+
+
+def test_levels_of_yolov5() -> None:
+    counts = counted(small_yolov5(), scenes(2, 64, 96)).counts
+    assert [part for what, part in counts if what == "candidates"][:3] == [
+        "of stride 8",
+        "of stride 16",
+        "of stride 32",
+    ]
+    assert counts["images", "with detections"] == 2
+
+
+def test_classes_and_windows_of_a_segmentor() -> None:
+    images = pictures(1)
+    usage = counted(small_segmentor("slide", crop_size=(48, 64), stride=(16, 32)), images)
+    assert sum(count for (what, _), count in usage.counts.items() if what == "pixels") == 64 * 96
+    assert usage.counts["windows", "of slide inference"] == 4

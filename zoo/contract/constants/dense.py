@@ -1,0 +1,49 @@
+"""Constants of torchvision's RetinaNet and FCOS."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from torchvision.models.detection import FCOS, RetinaNet
+from torchvision.models.detection._utils import BoxCoder
+
+from zoo.contract.constants.constant import Case, Constant, constant, graph_constants, normalization
+from zoo.contract.constants.detection import anchor_boxes, box_coder, image_bounds, kept, suppression
+
+
+@graph_constants.register(RetinaNet)
+@graph_constants.register(FCOS)
+def _(model: RetinaNet | FCOS, case: Case) -> Iterator[Constant]:
+    parts: Any = model
+    seen = case.outputs(
+        {
+            "transform": parts.transform,
+            "anchors": parts.anchor_generator,
+            "head": parts.head,
+            "features": parts.backbone,
+        }
+    )
+    yield from normalization("transform", parts.transform.image_mean, parts.transform.image_std)
+    if case.level == "raw":
+        return
+    per_place = parts.anchor_generator.num_anchors_per_location()
+    counts = [
+        level.shape[-2] * level.shape[-1] * count
+        for level, count in zip(seen["features"].values(), per_place, strict=True)
+    ]
+    yield anchor_boxes("", seen["anchors"][0], counts)
+    if isinstance(parts.box_coder, BoxCoder):
+        yield from box_coder("", parts.box_coder, "the model")
+    if case.level == "final":
+        (size, *_) = seen["transform"][0].image_sizes
+        yield from image_bounds("", size, "the model")
+        classes = seen["head"]["cls_logits"].shape[-1]
+        limit = parts.topk_candidates
+        pairs = [min(limit, count * classes) if case.fixed else limit for count in counts]
+        yield from decisions(parts, [*pairs, parts.detections_per_img])
+
+
+def decisions(model: Any, counts: list[int]) -> Iterator[Constant]:
+    """The thresholds of a detector that decides in its own forward; `counts`: what its TopK nodes keep."""
+    yield from kept("candidates of a level, and detections of an image", "", counts)
+    yield constant("score threshold", "", model.score_thresh, "Greater")
+    yield suppression("NMS threshold", "", model.nms_thresh)

@@ -1,0 +1,47 @@
+"""The counters, the registry of what counts, and how a method of a model is listened to."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import singledispatch
+from typing import Any
+
+from torch import Tensor, nn
+
+
+class Usage:
+    """How often each part of a model decided something: `counts[what, part]`; 0 for a part that nothing has used."""
+
+    def __init__(self) -> None:
+        self.counts: dict[tuple[str, str], int] = {}
+
+    def add(self, what: str, part: str, count: int | Tensor) -> None:
+        """Count so many more."""
+        self.counts[what, part] = self.counts.get((what, part), 0) + int(count)
+
+    @property
+    def unused(self) -> tuple[tuple[str, str], ...]:
+        """What and part of each counter at 0."""
+        return tuple(key for key, count in self.counts.items() if count == 0)
+
+
+@singledispatch
+def watched(model: nn.Module, usage: Usage) -> AbstractContextManager[None]:  # noqa: ARG001 - the families use them
+    """Count into `usage` what the unpatched model decides while the context lasts. Nothing for an unknown family."""
+    return nullcontext()
+
+
+@contextmanager
+def listened(owner: nn.Module, method: str, note: Callable[..., None]) -> Iterator[None]:
+    """Call `note(result, *arguments)` after each call of a method of one module; the method itself stays what it is."""
+    original: Callable[..., Any] = getattr(owner, method)
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        result = original(*arguments, **options)
+        note(result, *arguments)
+        return result
+
+    owner.__dict__[method] = call
+    try:
+        yield
+    finally:
+        del owner.__dict__[method]
