@@ -1,6 +1,6 @@
 """The constants of a deployment's graph beside those of its PyTorch model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,15 @@ def compared_constants(
 
     ``windows``: those that the host cuts. Raises ExportError where ONNX Runtime refuses the graph.
     """
-    by_size = {reference.given.shape[2:]: reference.given for reference in reversed(references)}
-    graph = onnx.load(folder / ONNX_FILE)
+    inputs = [reference.given for reference in references]
+    return tuple(constants_at_sizes(job, model, inputs, onnx.load(folder / ONNX_FILE), windows))
+
+
+def constants_at_sizes(
+    job: Job, model: nn.Module, inputs: Sequence[GraphInput], graph: onnx.ModelProto, windows: Windows | None
+) -> Iterable[ComparedConstant]:
+    """As ``compared_constants``, of a ``graph`` that lies anywhere, at each size of the ``inputs``."""
+    by_size = {given.shape[2:]: given for given in reversed(inputs)}
     compared: dict[tuple[str, str, str], ComparedConstant] = {}
     for given in by_size.values():
         constants = list(graph_constants(model, _case(job, model, given)))
@@ -44,7 +51,7 @@ def compared_constants(
             key = (one.module, one.name, one.expected)
             if key not in compared or compared[key].passed:
                 compared[key] = one
-    return tuple(compared.values())
+    return compared.values()
 
 
 def constants_of_graph(

@@ -1,6 +1,7 @@
 """Aligning a model in PyTorch with a graph of it, layer by layer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ from pipeline.alignment.engines import FUSING, piece_opener
 from pipeline.alignment.graph_runs import onnxruntime_opener, opened, run_with
 from pipeline.alignment.records import Alignment, Pair
 from pipeline.alignment.subject import Subject, load_subject
+from pipeline.constants_step import constants_at_sizes
 from pipeline.parity.levels import compare_outputs
-from pipeline.parity.records import Findings
+from pipeline.parity.records import ComparedConstant, Findings
 from pipeline.steps import Progress as Steps
 from pipeline.steps import unseen
 from rewriters.precision.rounded import rounded
 from zoo.contract.segmentation import model_logits
-from zoo.errors import InputError
+from zoo.errors import ExportError, InputError
 from zoo.target import Target
 
 THRESHOLDS: Mapping[str, float] = {"fp32": 1e-4, "fp16": 5e-2, "int8": 0.5}
@@ -78,6 +80,7 @@ def align_subject(
     """As `align`, of what was loaded before. `images`: only so many of its cases."""
     pieces = subject.target.backend in FUSING if by_pieces is None else by_pieces
     opener = piece_opener(subject.target) if pieces else None
+    constants = tuple(_constants(subject))
     if subject.target.precision == "fp16" and not pieces:
         subject = replace(subject, model=rounded(subject.model))
     found = []
@@ -101,9 +104,19 @@ def align_subject(
                 changed=comparison.changed,
                 by_pieces=pieces,
                 last=comparison.last,
+                constants=constants,
             )
         )
     return merged(found, _notes(subject.target, rounding=subject.target.precision == "fp16" and not pieces))
+
+
+def _constants(subject: Subject) -> Iterator[ComparedConstant]:
+    """Those of the graph that differ from the model's, also where no image shows it; of a whole graph alone."""
+    if subject.outputs is None:
+        return
+    with suppress(ExportError):  # of a graph that ONNX Runtime refuses whole the pairs say more
+        compared = constants_at_sizes(subject.job, subject.module.model, subject.cases, subject.model, None)
+        yield from (constant for constant in compared if not constant.passed)
 
 
 def merged(found: Sequence[Alignment], notes: Sequence[str] = ()) -> Alignment:

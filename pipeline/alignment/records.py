@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.alignment.figures import Figures
-from pipeline.parity.records import Findings
+from pipeline.parity.records import ComparedConstant, Findings
 
 EQUAL, SET, DIFFERS, UNKNOWN = "equal", "equal as a set", "differs", "not comparable"
 _ORDER = (DIFFERS, SET, EQUAL, UNKNOWN)  # of two images' verdicts the first counts
@@ -49,6 +49,7 @@ class Alignment:
     reader must know. `changed`: how far the graph's outputs are apart with and without the extra ones, 0.0 where all
     bits are the same; None where none were added. `by_pieces`: whether engines of pieces were compared, and not tensors
     of one run. `last`: the modules between the last compared tensors and the graph's outputs.
+    `constants`: of the graph that differ from PyTorch's.
     """
 
     pairs: tuple[Pair, ...]
@@ -60,6 +61,7 @@ class Alignment:
     changed: float | None = None
     by_pieces: bool = False
     last: str = ""
+    constants: tuple[ComparedConstant, ...] = ()
 
     @property
     def differing(self) -> tuple[Pair, ...]:
@@ -82,12 +84,14 @@ class Alignment:
         """Of the first module that differs: that of the first pair, or what is behind the last one."""
         if self.first is not None:
             return self.first.name
+        if self.constants:
+            return self.constants[0].module or ITSELF
         return None if self.passed else self.last or None
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is past the threshold, and the outputs keep the gates of parity."""
-        return not self.differing and (self.outputs is None or not self.outputs.failures)
+        """Whether nothing is past the threshold, the outputs keep the gates of parity, and the constants are equal."""
+        return not self.differing and not self.constants and (self.outputs is None or not self.outputs.failures)
 
     @property
     def verdict(self) -> str:
@@ -99,6 +103,11 @@ class Alignment:
                 "its inputs are equal, so it is the culprit" if self.is_culprit(pair) else "its inputs differ as well"
             )
             return f"first module past {self.threshold:g}: {pair.name}{error}; {role}"
+        if self.constants:
+            return (
+                f"all {count} pairs are within {self.threshold:g}, and {self.first_name} has another constant: "
+                f"{self.constants[0].words}"
+            )
         if not self.passed and self.outputs is not None:
             return (
                 f"all {count} pairs are within {self.threshold:g}, and the outputs are not: what differs is in "
@@ -118,6 +127,7 @@ class Alignment:
             "images": list(self.images),
             "pairs": [_plain(dataclasses.asdict(pair)) | {"culprit": self.is_culprit(pair)} for pair in self.pairs],
             "output_failures": [] if self.outputs is None else list(self.outputs.failures),
+            "constants": [constant.words for constant in self.constants],
             "absent": dict(self.absent),
             "notes": list(self.notes),
             "outputs_changed_by_extra_outputs": self.changed,

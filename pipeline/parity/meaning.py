@@ -13,6 +13,7 @@ BEYOND_ROUNDING = (
     "input and engine hold each by itself, and more changes than the rounding of the input explains in this model"
 )
 MANIFEST = "the deployment describes itself otherwise than the config does"
+CONSTANT = "the exported graph decides by another number than the PyTorch model, whether an image shows it or not"
 PIPELINE: Mapping[str, str] = {
     INPUT: PREPROCESSING,
     MEAN_INPUT: PREPROCESSING,
@@ -26,6 +27,8 @@ def meaning(record: ParityRecord) -> str | None:
     """Of the first of the record's failures. None where nothing was compared, or the metric decided."""
     if record.metric is not None:
         return None
+    if any(not constant.passed for constant in record.constants):
+        return CONSTANT
     for case in record.cases:
         for failure in case.findings.failures:
             return GRAPH if case.kind == "graph" else PIPELINE.get(failure.split(":")[0])

@@ -16,9 +16,9 @@ from pipeline.images import NamedImage, read_image
 from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.input_rounding import GREY_LEVELS, explained_margin, rounded_inputs
-from pipeline.parity.meaning import BEYOND_ROUNDING, ENGINE, GRAPH, PREPROCESSING, meaning
+from pipeline.parity.meaning import BEYOND_ROUNDING, CONSTANT, ENGINE, GRAPH, PREPROCESSING, meaning
 from pipeline.parity.pipeline_parity import pipeline_case
-from pipeline.parity.records import Case, Findings, ParityRecord
+from pipeline.parity.records import Case, ComparedConstant, Findings, ParityRecord
 from pipeline.parity.reference_input import reference_input
 from pipeline.parity.reference_result import reference_result
 from tests.pipeline.chance_segmentors import CLASSES, chance_segmentor
@@ -170,3 +170,5 @@ def test_a_missed_comparison_says_what_it_means(kind: str, failure: str, words: 
     case = Case(kind, ("a.png",), (1, 3, 4, 4), Findings(failures=(failure,)))
     assert meaning(ParityRecord({}, (case,))) == words
     assert meaning(ParityRecord({}, ())) is None
+    other = ComparedConstant("NMS threshold", "roi_heads", "0.5", "0.505", passed=False)
+    assert meaning(ParityRecord({}, (case,), constants=(other,))) == CONSTANT

@@ -14,7 +14,7 @@ from pipeline.alignment.records import ITSELF, Alignment, Pair
 from pipeline.alignment.second_look import rows_at_fault
 from pipeline.alignment.subject import load_subject
 from pipeline.deploy_target import deploy_target
-from pipeline.parity.records import Findings
+from pipeline.parity.records import ComparedConstant, Findings
 from pipeline.steps import unseen
 from tests.exporters import DYNAMO_LATER
 from tests.pipeline.alignment.planted import aligned, compared, nodes_of, set_constant, sound
@@ -108,6 +108,17 @@ def test_outputs_that_differ_alone_name_what_makes_them() -> None:
     assert found.first_name == "roi_heads"
     assert "what differs is in roi_heads, behind the last pair" in found.verdict
     assert Alignment((equal,), THRESHOLD, ("a.jpg",), outputs=Findings(), last="roi_heads").first_name is None
+
+
+def test_a_constant_that_no_image_meets_names_its_module() -> None:
+    equal = Pair("conv", ("conv",), ("conv", "out"), "t", "equal")
+    other = ComparedConstant("NMS threshold", "roi_heads", "0.5", "0.505", passed=False)
+    found = Alignment((equal,), THRESHOLD, ("a.jpg",), outputs=Findings(), constants=(other,))
+    assert not found.passed
+    assert found.first_name == "roi_heads"
+    assert (
+        "roi_heads has another constant: NMS threshold (roi_heads): PyTorch has 0.5, the graph 0.505" in found.verdict
+    )
 
 
 def test_what_is_behind_the_last_pair() -> None:
