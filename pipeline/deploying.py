@@ -11,6 +11,7 @@ from torch import nn
 
 from backends import Deployment
 from backends.tensorrt.build import Built
+from pipeline.added_images import with_added_images
 from pipeline.computed_step import computed_as_stored, computed_dtypes, fallback
 from pipeline.constants_step import compared_constants
 from pipeline.describe import manifest
@@ -143,6 +144,7 @@ def make_deployment(
             test = self_test_case(job, model, reference)
             if test is not None:
                 reference = replace(reference, graph=[*reference.graph, test.reference])
+            job, reference = with_added_images(job, model, reference)
             progress(EXPORT)
             export = export_step(job, model, reference, folder, windows, progress)
             export, findings = preflight_step(job.target, folder, export)

@@ -44,21 +44,28 @@ def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
     Raises InputError where the model does not take the target's sizes, or what the config's `export.forward` gives it.
     """
     inputs = graph_inputs(job.images, job.target, job.preprocess, checked_divisor(model, job.target))
-    scaled = at_other_scales(model, inputs)
+    with _forward_options(job, model):
+        return run_cases(job, model, [*inputs, *at_other_scales(model, inputs)], other_thresholds=True)
+
+
+def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thresholds: bool = False) -> ReferenceRun:
+    """The model on these cases and on the job's images. ``other_thresholds``: the first case at some as well."""
     usage = Usage()
-    with _forward_options(job, model), watched(model, usage):
-        reference = ReferenceRun(
-            graph=[*_references(job, model, [*inputs, *scaled]), *_at_other_thresholds(job, model, inputs[0])],
-            pipeline=[
-                reference_result(
-                    model, job.task, job.preprocess, job.forward, image.pixels, image_sizes=job.target.image_sizes
-                )
-                for image in job.images
-            ],
-            rule=decision_rule(model),
-        )
-    exercised = tuple(Exercised(what, part, count) for (what, part), count in usage.counts.items())
-    return replace(reference, exercised=exercised)
+    with watched(model, usage):
+        graph = _references(job, model, inputs)
+        if other_thresholds:
+            graph += _at_other_thresholds(job, model, inputs[0])
+        results = [
+            reference_result(
+                model, job.task, job.preprocess, job.forward, image.pixels, image_sizes=job.target.image_sizes
+            )
+            for image in job.images
+        ]
+    exercised = tuple(
+        Exercised(what, part, count, sought=(what, part) not in usage.unsought)
+        for (what, part), count in usage.counts.items()
+    )
+    return ReferenceRun(graph, results, decision_rule(model), exercised)
 
 
 def _references(job: Job, model: nn.Module, inputs: list[GraphInput]) -> list[GraphReference]:

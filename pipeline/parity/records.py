@@ -145,11 +145,15 @@ class ComparedConstant:
 
 @dataclass(frozen=True)
 class Exercised:
-    """How often the compared images used a ``part`` of the model: ``count`` times; 0 where none did."""
+    """How often the compared images used a ``part`` of the model: ``count`` times; 0 where none did.
+
+    ``sought``: whether images are made for it where no given one uses it.
+    """
 
     what: str
     part: str
     count: int
+    sought: bool = True
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def _(model: nn.Module, usage: Usage) -> Iterator[None]:
         logits = model_logits(result)
         labels = logits.argmax(dim=1)
         for label in range(logits.shape[1]):
-            usage.add("pixels", f"of class {label}", (labels == label).sum())
+            usage.add("pixels", f"of class {label}", (labels == label).sum(), sought=False)
 
     def window(_result: Tensor, *_arguments: Any) -> None:
         usage.add("windows", "of slide inference", 1)

@@ -9,14 +9,20 @@ from torch import Tensor, nn
 
 
 class Usage:
-    """How often each part of a model decided something: `counts[what, part]`; 0 for a part that nothing has used."""
+    """How often each part of a model decided something: `counts[what, part]`; 0 for a part that nothing has used.
+
+    `unsought`: the parts for which no images are made.
+    """
 
     def __init__(self) -> None:
         self.counts: dict[tuple[str, str], int] = {}
+        self.unsought: set[tuple[str, str]] = set()
 
-    def add(self, what: str, part: str, count: int | Tensor) -> None:
-        """Count so many more."""
+    def add(self, what: str, part: str, count: int | Tensor, *, sought: bool = True) -> None:
+        """Count so many more. `sought`: whether a deploy makes images of its own where nothing uses the part."""
         self.counts[what, part] = self.counts.get((what, part), 0) + int(count)
+        if not sought:
+            self.unsought.add((what, part))
 
     @property
     def unused(self) -> tuple[tuple[str, str], ...]:
