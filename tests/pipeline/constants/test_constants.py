@@ -192,8 +192,8 @@ def test_fp16_may_round_and_no_more() -> None:
 def test_a_number_that_nobody_declared_is_named() -> None:
     graph = graph_of("retina_net", "torchscript")  # dynamo's graph does not run with one candidate less
     read("", "TopK", 1, 30, 29)(graph)
-    (different,) = [constant for constant in compared("retina_net", graph) if not constant.passed]
-    assert different.words == "what TopK reads (the model): PyTorch has 30, 80, the graph 29"
+    different = [constant for constant in compared("retina_net", graph) if not constant.passed]
+    assert (different[-1].name, different[-1].found) == ("what TopK reads", "29")
 
 
 def test_a_missing_constant_is_named() -> None:
