@@ -180,7 +180,13 @@ def _faults() -> list[Fault]:
         _graph(TWO_STAGE, "constant", "clip of proposals at 310 px", RPN, constant(RPN, "Min", 320, 310)),
         _graph(TWO_STAGE, "threshold", "proposals: NMS at 0.71", RPN, constant(RPN, "NonMaxSuppression", 0.7, 0.71)),
         _graph(TWO_STAGE, "threshold", "100 proposals for 300", RPN, constant(RPN, "TopK", 300, 100)),
-        _graph(TWO_STAGE, "threshold", "900 candidates of a level for 1000", RPN, constant(RPN, "TopK", 1000, 900)),
+        _graph(
+            TWO_STAGE,
+            "threshold",
+            "least side of proposals 8 px for 0.001",
+            RPN,
+            constant(RPN, "GreaterOrEqual", 0.001, 8.0),
+        ),
         _graph(
             TWO_STAGE, "threshold", "least box side 1 px for 0.01", HEADS, constant(HEADS, "GreaterOrEqual", 0.01, 1.0)
         ),
@@ -209,7 +215,7 @@ def _faults() -> list[Fault]:
         _graph(DENSE, "constant", "coarsest anchors by 2 px", "", arrays("", last_rows(180, 2.0), 1000)),
         _graph(DENSE, "constant", "clamp of box sizes at 3", "", constant("", "Clip", 4.135166645, 3.0)),
         _graph(DENSE, "constant", "clip to 250 px of 256", "", constant("", "Min", 256, 250)),
-        _graph(DENSE, "threshold", "290 candidates of a level for 300", "", constant("", "TopK", 300, 290)),
+        _graph(DENSE, "constant", "box centres at 0.49 for 0.5", "", constant("", "Mul", 0.5, 0.49)),
         _graph(DENSE, "threshold", "90 detections for 100", "", constant("", "TopK", 100, 90)),
         _runtime(DENSE, "scores through halves", Runner, "run_float32", _outputs(_half_scores)),
         _runtime(DENSE, "results of a batch reversed", ImageModel, "_run_batch", _result(lambda found: found[::-1])),

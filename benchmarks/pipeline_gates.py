@@ -76,7 +76,7 @@ def main() -> int:
     if args.page:
         intro = (
             f"The pipeline comparison of {len(pictures)} pictures with each shipped deployment. A value is the largest "
-            "error in one picture, or of one pair of detections, excused ones included.\n\n"
+            "error in one picture, or of one pair of detections, explained ones included.\n\n"
             + machine("torch", "onnxruntime", "opencv-python")
         )
         write_page(args.page, "The basis of the pipeline gates", intro, COMMAND, table)
@@ -114,7 +114,7 @@ def _rows(found: Sequence[Findings], pairs: NDArray[np.float64], gates: Mapping[
     rows = []
     for name, figures in by_name.items():
         if len(pairs) and name.endswith("end to end"):
-            continue  # told by pair below, those included that the figure leaves out because they are excused
+            continue  # told by pair below, explained ones included
         errors = np.array([figure.max_error for figure in figures], dtype=np.float64)
         unit = f", {figures[0].unit}" if figures[0].unit else ""
         rows.append(Row(f"{name}{unit}; pictures", errors, figures[0].gate))
@@ -130,11 +130,11 @@ def _counts(found: Sequence[Findings]) -> str:
     if relabelled:
         pixels = sum(round((figure.max_error or 0.0) * figure.count) for figure in relabelled)
         return f"{pixels} of {sum(figure.count for figure in relabelled)} pixels relabelled end to end"
-    excused = [sum(entry.reason == EXPLAINED for entry in findings.borderline) for findings in found]
+    explained = [sum(entry.reason == EXPLAINED for entry in findings.borderline) for findings in found]
     borderline = sum(len(findings.borderline) for findings in found)
     return (
-        f"{sum(findings.matched for findings in found)} detections matched end to end, {sum(excused)} excused "
-        f"(at most {max(excused)} in a picture), {borderline - sum(excused)} on a threshold of the model"
+        f"{sum(findings.matched for findings in found)} detections matched end to end, {sum(explained)} explained "
+        f"(at most {max(explained)} in a picture), {borderline - sum(explained)} on a threshold of the model"
     )
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
-from pipeline.parity.records import END_TO_END, INPUT, MEAN_INPUT, SAME_INPUT, ParityRecord
+from pipeline.parity.records import END_TO_END, INPUT, MEAN_INPUT, SAME_INPUT, WAY_BACK, ParityRecord
 
 GRAPH = "the exported graph computes something else than the PyTorch model does with the same tensors"
 PREPROCESSING = (
     "the deployment prepares the image otherwise than the config's preprocess says (colours, resize or padding)"
 )
 ENGINE = "with the very same input tensor PyTorch gives another result: the engine, or the way back to the image"
+BACK = "the deployment maps boxes otherwise from the tensor to the image: scale, padding or clipping"
 BEYOND_ROUNDING = (
     "input and engine hold each by itself, and more changes than the rounding of the input explains in this model"
 )
@@ -18,6 +19,7 @@ PIPELINE: Mapping[str, str] = {
     INPUT: PREPROCESSING,
     MEAN_INPUT: PREPROCESSING,
     "images": PREPROCESSING,
+    WAY_BACK: BACK,
     SAME_INPUT: ENGINE,
     END_TO_END: BEYOND_ROUNDING,
 }

@@ -26,11 +26,12 @@ from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.detections import Excuse, compare_detections
 from pipeline.parity.gates import Gates
 from pipeline.parity.label_maps import compare_label_maps
-from pipeline.parity.records import END_TO_END, INPUT, MEAN_INPUT, SAME_INPUT, Case, Figure, Findings
+from pipeline.parity.records import END_TO_END, INPUT, MEAN_INPUT, SAME_INPUT, WAY_BACK, Case, Figure, Findings
 from pipeline.parity.reference_input import ReferenceInput
 from pipeline.parity.reference_result import EagerResult, ReferenceResult, nearest_pixels
 from pipeline.parity.restored_images import compare_restored
 from pipeline.parity.tensors import figure, gate_failure, shape_problem
+from pipeline.parity.way_back import way_back_findings
 from zoo.structures import DetectionResult, KeypointResult, Result, SegmentationResult, SuperResolutionResult
 
 GREY_LEVELS = 255.0  # in the tensor's 0..1
@@ -42,7 +43,7 @@ def pipeline_case(
     deployment: Deployment, image: NamedImage, reference: ReferenceResult, gates: Gates, rule: DecisionRule
 ) -> tuple[Case, Result | None]:
     """Compare one image; also the deployment's result, None where the output level has none."""
-    tensor, _ = deployment.preprocess([image.pixels])
+    tensor, (geometry,) = deployment.preprocess([image.pixels])
     findings = compare_input(reference.own.tensor, tensor[0], gates["pipeline"])
     if not np.array_equal(reference.production.tensor, tensor[0]):
         failure = "images: the deployment's tensor is not the one that the config's preprocessing makes"
@@ -51,6 +52,9 @@ def pipeline_case(
         return Case("pipeline", (image.name,), tensor.shape, replace(findings, blank=False)), None
     result = deployment(image.pixels)
     placed = reference.placed
+    if type(reference.own.result) is DetectionResult:  # others have masks or points, which are made of nothing here
+        back = way_back_findings(deployment.task, geometry, placed, gates["graph"]["boxes"])
+        findings += _named(back, WAY_BACK)
     same = compare_results(reference.production, placed, result, gates["graph"], rule)
     whole = end_to_end(reference, result, gates["pipeline"], rule, explain=not (findings.failures or same.failures))
     findings += replace(_named(same, SAME_INPUT), matched=0)  # each is counted once

@@ -11,7 +11,7 @@ PASSED = "passed"
 ENGINE_NOT_RUN = "engine-not-run"
 FAILED_ALLOWED = "failed-allowed"
 INPUT, MEAN_INPUT = INPUT_FIGURES = ("input", "mean of input")
-SAME_INPUT, END_TO_END = "same input", "end to end"
+WAY_BACK, SAME_INPUT, END_TO_END = "way back", "same input", "end to end"
 
 
 @dataclass(frozen=True)

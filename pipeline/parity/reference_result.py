@@ -125,7 +125,7 @@ def _run(
             return EagerResult(array, _instances(found, masks[0], placed))
         if isinstance(task, Detection):
             found = model([given], **forward)[0]
-            detections = _detections(found, placed)
+            detections = detections_in_image(found, placed)
             keypoints = _keypoints(found, detections, placed) if isinstance(task, KeypointDetection) else detections
             return EagerResult(array, keypoints)
         if task.name == "semantic-segmentation":
@@ -136,7 +136,7 @@ def _run(
     raise InputError(f'task "{task.name}": the pipeline comparison has no PyTorch path for it')
 
 
-def _detections(found: Mapping[str, Tensor], placed: ReferenceInput) -> DetectionResult:
+def detections_in_image(found: Mapping[str, Tensor], placed: ReferenceInput) -> DetectionResult:
     """torchvision's dictionary of one image, boxes moved to the image and clipped to it."""
     height, width = placed.image
     boxes = _in_image(found["boxes"], placed)

@@ -15,7 +15,7 @@ from pipeline.parity.gates import merged_gates
 from pipeline.parity.pipeline_parity import EXPLAINED, pipeline_case
 from pipeline.parity.records import Case, Findings, ParityRecord
 from pipeline.parity.reference_result import reference_result
-from zoo.preprocess import Preprocess
+from zoo.preprocess import Geometry, Preprocess
 from zoo.structures import DetectionResult
 from zoo.tasks import build_task
 
@@ -53,6 +53,7 @@ class FakeDeployment:
         self.shift, self.score = shift, score
         self.manifest = SimpleNamespace(output_level="final")
         self.swapped = False
+        self.task = TASK
 
     def preprocess(self, images: list[np.ndarray]) -> tuple[np.ndarray, list[Any]]:
         tensor = np.empty((1, 3, 64, 96), np.float32)
@@ -99,6 +100,14 @@ def test_a_right_deployment_passes() -> None:
 def test_a_wrong_deployment_fails(deployment: FakeDeployment, words: str) -> None:
     found = findings(deployment)
     assert any(failure.startswith(words) for failure in found.failures), found.failures
+
+
+def test_a_way_back_without_clipping_fails_where_no_box_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two boxes lie inside the image; the boxes over its edges are the comparison's own."""
+    real = Geometry.boxes_to_image
+    monkeypatch.setattr(Geometry, "boxes_to_image", lambda self, boxes, **_: real(self, boxes, clip=False))
+    (failure,) = findings(FakeDeployment()).failures
+    assert failure.startswith("way back: box [24.0, 16.0, 48.0, 71.0] of the tensor is [50.0, 33.3, 100.0, 147.9] in")
 
 
 def test_swapped_colours_fail() -> None:
