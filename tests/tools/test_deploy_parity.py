@@ -104,7 +104,6 @@ def test_another_preprocessing(
             lambda c: (*c[:3], c[3]._replace(category_id=9)),
             'manifest: class 3 is "blue" with category_id 9, the config',
         ),
-        (lambda c: (*c, c[3]._replace(name="more")), "manifest: 5 classes, the config has 4"),
     ],
 )
 def test_other_classes_in_the_manifest(
