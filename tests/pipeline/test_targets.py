@@ -9,7 +9,7 @@ from mmengine.config import Config
 
 from pipeline.deploy_target import deploy_target, target_preprocess
 from pipeline.images import NamedImage, distinct
-from pipeline.parity.graph_inputs import GraphInput, batch_sizes, graph_inputs, other
+from pipeline.parity.graph_inputs import GraphInput, batch_sizes, graph_inputs
 from pipeline.place import deployment_place
 from pipeline.target_flags import parse_dynamic, parse_engine
 from zoo.errors import InputError
@@ -138,7 +138,7 @@ def test_batch_sizes(axis: tuple[int, int, int], sizes: list[int]) -> None:
     ],
 )
 def test_the_second_size(axis: tuple[int, int, int], size: int) -> None:
-    assert other(AxisRange(*axis)) == size
+    assert AxisRange(*axis).other() == size
 
 
 def test_every_image_is_compared_and_batches_mix_them() -> None:
