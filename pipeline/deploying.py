@@ -27,7 +27,7 @@ from pipeline.own_files import PARITY_FILE
 from pipeline.parity.graph_parity import graph_parity
 from pipeline.parity.manifest_parity import manifest_failures
 from pipeline.parity.missed import ParityMissedError
-from pipeline.parity.pipeline_parity import pipeline_case
+from pipeline.parity.pipeline_parity import pipeline_cases
 from pipeline.parity.records import ComparedConstant, ParityRecord, dump_json, recorded
 from pipeline.precision.calibration import check_calibration
 from pipeline.preflight import Finding
@@ -238,10 +238,7 @@ def _parity(
             graph_parity(staged.runner, reference.graph, job.task.name, target.level, gates["graph"], reference.rule)
         )
         progress(PIPELINE)
-        compared = [
-            pipeline_case(staged, image, expected, gates, reference.rule)
-            for image, expected in zip(job.images, reference.pipeline, strict=True)
-        ]
+        compared = pipeline_cases(staged, job.images, reference.pipeline, gates, reference.rule)
         if target.precision != "fp32":
             progress(METRIC)
             with ExitStack() as held:

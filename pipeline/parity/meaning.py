@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pipeline.parity.records import END_TO_END, INPUT, MEAN_INPUT, SAME_INPUT, WAY_BACK, ParityRecord
+from pipeline.parity.records import END_TO_END, INPUT, MEAN_INPUT, SAME_INPUT, TOGETHER, WAY_BACK, ParityRecord
 
 GRAPH = "the exported graph computes something else than the PyTorch model does with the same tensors"
 PREPROCESSING = (
@@ -13,6 +13,7 @@ BACK = "the deployment maps boxes otherwise from the tensor to the image: scale,
 BEYOND_ROUNDING = (
     "input and engine hold each by itself, and more changes than the rounding of the input explains in this model"
 )
+BATCH = "several images at once give another result than each by itself: their order, or the batch"
 MANIFEST = "the deployment describes itself otherwise than the config does"
 CONSTANT = "the exported graph decides by another number than the PyTorch model, whether an image shows it or not"
 PIPELINE: Mapping[str, str] = {
@@ -22,6 +23,7 @@ PIPELINE: Mapping[str, str] = {
     WAY_BACK: BACK,
     SAME_INPUT: ENGINE,
     END_TO_END: BEYOND_ROUNDING,
+    TOGETHER: BATCH,
 }
 
 

@@ -5,6 +5,7 @@ The reference resizes, pads, runs and maps back by itself. Three things are comp
    rule or padding show here, on every image.
 2. *same input*: the deployment's result with PyTorch's on the very tensor that the deployment made, mapped back by
    the reference. The gates are those of the graph comparison: nothing but the engine and the mapping lies between.
+   So is the result where the deployment is given all images at once: "together".
 3. *end to end*: the deployment's result with PyTorch's on the reference's own tensor. What the rounding of the input
    does is a matter of the model, so it is measured with PyTorch alone (see input_rounding.py), and explains as much
    here where 1 and 2 hold. A pixel is judged where PyTorch's margin is larger than that; the gate "pixels" says how
@@ -13,7 +14,7 @@ The reference resizes, pads, runs and maps back by itself. Three things are comp
    restored image nothing is explained.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +27,17 @@ from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.detections import Excuse, compare_detections
 from pipeline.parity.gates import Gates
 from pipeline.parity.label_maps import compare_label_maps
-from pipeline.parity.records import END_TO_END, INPUT, MEAN_INPUT, SAME_INPUT, WAY_BACK, Case, Figure, Findings
+from pipeline.parity.records import (
+    END_TO_END,
+    INPUT,
+    MEAN_INPUT,
+    SAME_INPUT,
+    TOGETHER,
+    WAY_BACK,
+    Case,
+    Figure,
+    Findings,
+)
 from pipeline.parity.reference_input import ReferenceInput
 from pipeline.parity.reference_result import EagerResult, ReferenceResult, nearest_pixels
 from pipeline.parity.restored_images import compare_restored
@@ -39,10 +50,35 @@ EXPLAINED = "PyTorch moves as many when its input is rounded otherwise"
 ALWAYS = 2  # detections that a rounding may move though none was seen to, but no more than half of them
 
 
+def pipeline_cases(
+    deployment: Deployment,
+    images: Sequence[NamedImage],
+    references: Sequence[ReferenceResult],
+    gates: Gates,
+    rule: DecisionRule,
+) -> list[tuple[Case, Result | None]]:
+    """Compare each image, by itself and as one of all that are given at once. Results as in ``pipeline_case``."""
+    together: Sequence[Result | None] = [None] * len(images)
+    if deployment.manifest.output_level == "final":
+        together = deployment([image.pixels for image in images])
+    return [
+        pipeline_case(deployment, image, reference, gates, rule, result)
+        for image, reference, result in zip(images, references, together, strict=True)
+    ]
+
+
 def pipeline_case(
-    deployment: Deployment, image: NamedImage, reference: ReferenceResult, gates: Gates, rule: DecisionRule
+    deployment: Deployment,
+    image: NamedImage,
+    reference: ReferenceResult,
+    gates: Gates,
+    rule: DecisionRule,
+    together: Result | None = None,
 ) -> tuple[Case, Result | None]:
-    """Compare one image; also the deployment's result, None where the output level has none."""
+    """Compare one image; also the deployment's result, None where the output level has none.
+
+    ``together``: its result where the deployment was given several images at once.
+    """
     tensor, (geometry,) = deployment.preprocess([image.pixels])
     findings = compare_input(reference.own.tensor, tensor[0], gates["pipeline"])
     if not np.array_equal(reference.production.tensor, tensor[0]):
@@ -59,6 +95,9 @@ def pipeline_case(
     whole = end_to_end(reference, result, gates["pipeline"], rule, explain=not (findings.failures or same.failures))
     findings += replace(_named(same, SAME_INPUT), matched=0)  # each is counted once
     findings += _named(whole, END_TO_END)
+    if together is not None:
+        joint = compare_results(reference.production, placed, together, gates["graph"], rule)
+        findings += replace(_named(joint, TOGETHER), matched=0, figures=())
     return Case("pipeline", (image.name,), tensor.shape, findings), result
 
 

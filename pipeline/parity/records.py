@@ -11,7 +11,7 @@ PASSED = "passed"
 ENGINE_NOT_RUN = "engine-not-run"
 FAILED_ALLOWED = "failed-allowed"
 INPUT, MEAN_INPUT = INPUT_FIGURES = ("input", "mean of input")
-WAY_BACK, SAME_INPUT, END_TO_END = "way back", "same input", "end to end"
+WAY_BACK, SAME_INPUT, END_TO_END, TOGETHER = "way back", "same input", "end to end", "together"
 
 
 @dataclass(frozen=True)

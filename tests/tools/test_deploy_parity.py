@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from backends import load
+from backends.image_model import ImageModel
 from pipeline import deploying, export_step
-from pipeline.parity.meaning import BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
+from pipeline.parity.meaning import BATCH, BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
 from tests.tools.tiny import PICTURES, Run, Tiny
 from zoo import preprocess
 from zoo.preprocess import Geometry, Preprocess
@@ -135,6 +136,14 @@ def test_the_end_to_end_comparison_alone(deploy: Deploy, tiny: Tiny, monkeypatch
     failures = json.loads((tiny.place / "parity.json").read_text(encoding="utf-8"))["failures"]
     assert failures
     assert all("]: end to end: " in failure for failure in failures)
+
+
+def test_results_of_a_batch_in_another_order(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = ImageModel._run_batch
+    monkeypatch.setattr(ImageModel, "_run_batch", lambda *arguments: real(*arguments)[::-1])
+    run = deploy(tiny.with_images())
+    check_missed(run, tiny, "pipeline parity, one.png [1x3x64x96]: together: ")
+    assert BATCH in run.err
 
 
 def test_a_shifted_result(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
