@@ -1,7 +1,7 @@
 """How far a deployment and PyTorch are apart on whole pictures: the basis of the pipeline gates.
 
 Every shipped validation picture, and every third one again at another scale, goes through the pipeline comparison of
-the deployments of three shipped configs. The gates in pipeline/parity/gates.py stand a little above the largest figures.
+the deployments of three shipped configs. The gates in pipeline/parity/gates.py stand above the largest figures.
 
     python benchmarks/pipeline_gates.py work_dirs --page docs/measured/pipeline_gates.md
 """
