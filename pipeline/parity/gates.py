@@ -36,8 +36,8 @@ GRAPH: Mapping[str, float] = {
 # - keypoints, end to end: estimates. Those of weak detections jump, in PyTorch as well.
 #   Both measured by tools/deploy.py CONFIG --image zoo/data/digits/val/images/*.jpg.
 # - restored images: they are never resized first, so the gates are those of the graph; SRCNN on its crops: 88 dB.
-# - pixels, end to end: at most 0.000463 of an image relabelled, 0.000247 beyond what rounding explains. Untrained models
-#   relabel up to a hundred times as much, which their rounding explains: docs/measured/input_rounding.md.
+# - pixels, end to end: at most 0.000463 of an image relabelled, 0.000247 beyond what rounding explains. Untrained
+#   models relabel up to a hundred times as much, which their rounding explains: docs/measured/input_rounding.md.
 PIPELINE: Mapping[str, float] = {
     "input_max": 0.99,  # grey levels of 255, between the two input tensors
     "input_mean": 0.4,
