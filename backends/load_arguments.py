@@ -5,8 +5,8 @@ import re
 
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
+from zoo.manifest_schema import MAX_THREADS
 
-MAX_THREADS = 1024  # more CPUs than any machine gives one process; ONNX Runtime's starting of thousands takes minutes
 DEVICE_NUMBER = re.compile(r"[0-9]{1,3}")
 
 

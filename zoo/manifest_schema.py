@@ -16,6 +16,7 @@ from zoo.target import EXPORTERS, LEVELS
 from zoo.windows import BLENDS
 
 SCHEMA_VERSION = 2
+MAX_THREADS = 1024  # more CPUs than any machine gives one process; ONNX Runtime takes minutes to start thousands
 DIGEST_KEY = "manifest_sha256"
 NEW_KEYS = (DIGEST_KEY, "proved_on", "self_test")
 """Top keys that schema version SCHEMA_VERSION has and the one before it had not."""
@@ -155,7 +156,7 @@ MANIFEST_SCHEMA: Schema = {
             "provider": {"type": ["string", "null"], "pattern": LINE, "description": "null: the backend's default"},
             "threads": {
                 **_COUNT,
-                "maximum": 4096,
+                "maximum": MAX_THREADS,
                 "type": ["integer", "null"],
                 "description": "null: the process's CPU affinity",
             },

@@ -77,7 +77,7 @@ class OpenedFile:
         """The whole content. Raises InputError where it has more than `most` bytes, or cannot be read."""
         if most is not None and self.size > most:
             raise InputError(f"{self.path}: has {self.size} bytes, expected {most} at most; {COPY_AGAIN}")
-        return b"".join(self._read_at(start, min(BLOCK, self.size - start)) for start in range(0, self.size, BLOCK))
+        return self._read_at(0, self.size)  # at once: joining blocks would take the memory twice
 
     def contains(self, text: bytes) -> bool:
         """Whether `text` is anywhere in the content."""
@@ -104,7 +104,7 @@ class OpenedFile:
                     count -= len(part)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({error.strerror}); {COPY_AGAIN}") from error
-        return b"".join(parts)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def close(self) -> None:
         """Let go of the file. A second call does nothing."""

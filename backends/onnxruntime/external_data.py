@@ -1,5 +1,6 @@
 """Which other files an ONNX file reads its weights from, found without the package onnx."""
 
+import posixpath
 from collections.abc import Container, Iterator, Mapping
 
 from zoo.errors import InputError
@@ -30,12 +31,17 @@ def external_files(file: OpenedFile, listed: Container[str]) -> list[str]:
     if not file.contains(LOCATION):
         return []
     for name in (names := _names(file)):
-        if name not in listed:
+        if listed_name(name) not in listed:
             raise InputError(
                 f"{file.path}: reads weights from {name!r}, which is not among the files of {MANIFEST_FILE}: nothing "
                 f"tells whether it is what was deployed; {COPY_AGAIN}"
             )
     return names
+
+
+def listed_name(name: str) -> str:
+    """How the manifest names a file that an ONNX file calls `name`: without "./"."""
+    return posixpath.normpath(name)
 
 
 def _names(file: OpenedFile) -> list[str]:

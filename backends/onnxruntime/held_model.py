@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import onnxruntime
 
-from backends.onnxruntime.external_data import external_files
+from backends.onnxruntime.external_data import external_files, listed_name
 from zoo.opened_file import OpenedFile
 
 
@@ -38,7 +38,7 @@ class HeldModel:
         """
         with ExitStack() as held:
             names = external_files(self.file, self.listed)
-            contents = [held.enter_context(_mapped(self.listed[name])) for name in names]
+            contents = [held.enter_context(_mapped(self.listed[listed_name(name)])) for name in names]
             if names:
                 lengths = [len(content) for content in contents]
                 settings.add_external_initializers_from_files_in_memory(names, contents, lengths)

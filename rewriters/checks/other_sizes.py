@@ -17,7 +17,7 @@ from torch.utils import _pytree
 
 from rewriters.checks.onnxruntime_runs import run_once
 from rewriters.checks.resized_example import SIZED_AXES, at_sizes, second_sizes
-from rewriters.checks.same_outputs import Disagreement, disagreement
+from rewriters.checks.same_outputs import disagreement
 from rewriters.engine.twin import twin
 from rewriters.graph.custom_nodes import custom_nodes
 from rewriters.plugins import plugin_nodes
@@ -42,7 +42,7 @@ class Compared:
         with torch.no_grad():
             return [leaf.numpy() for leaf in _pytree.tree_leaves(self.module(*inputs.values()))]
 
-    def difference(self, inputs: Mapping[str, Tensor], expected: Sequence[NDArray[Any]]) -> Disagreement | None:
+    def difference(self, inputs: Mapping[str, Tensor], expected: Sequence[NDArray[Any]]) -> str | None:
         """How the graph's outputs differ; None where they are the same. A refusal to run is a difference."""
         feed = {name: tensor.numpy() for name, tensor in inputs.items()}
         names = [spec.name for spec in self.specs]
@@ -52,7 +52,7 @@ class Compared:
             else:
                 outputs = run_once(self.model.SerializeToString(), feed, names)
         except ExportError as error:
-            return Disagreement(str(error).splitlines()[0], of_values=False)
+            return str(error).splitlines()[0]
         return disagreement(names, expected, outputs)
 
 
@@ -86,14 +86,14 @@ def check_other_sizes(
     return unchecked
 
 
-def _together(compared: Compared, target: Target, example: Mapping[str, Tensor]) -> Disagreement | None:
+def _together(compared: Compared, target: Target, example: Mapping[str, Tensor]) -> str | None:
     """The difference at a second size of all dynamic axes; an error of PyTorch's own counts as one."""
     sizes = {axis: second_sizes(target, axis, example, compared.module)[0] for axis in target.dynamic_axes}
     inputs = at_sizes(example, sizes)
     try:
         expected = compared.reference(inputs)
     except Exception as error:  # noqa: BLE001  # the model is anybody's code
-        return Disagreement(f"PyTorch itself fails: {_line(error)}", of_values=False)
+        return f"PyTorch itself fails: {_line(error)}"
     return compared.difference(inputs, expected)
 
 
@@ -117,17 +117,16 @@ def _alone(compared: Compared, target: Target, example: Mapping[str, Tensor], ax
     )
 
 
-def _judged(compared: Compared, example: Mapping[str, Tensor], at: str, difference: Disagreement) -> str:
+def _judged(compared: Compared, example: Mapping[str, Tensor], at: str, difference: str) -> str:
     """Why a difference proves nothing. Raises ExportError where it does."""
-    if difference.of_values:
-        try:
-            own = compared.difference(example, compared.reference(example))
-        except Exception as error:  # noqa: BLE001  # as above
-            own = Disagreement(_line(error), of_values=False)
-        if own is not None:
-            return f"not checked at {at}: the graph differs at the example's own size already, there {own.text}"
+    try:
+        own = compared.difference(example, compared.reference(example))
+    except Exception as error:  # noqa: BLE001  # as above
+        own = _line(error)
+    if own is not None:
+        return f"not checked at {at}: the graph differs at the example's own size already, there {own}"
     raise ExportError(
-        f"the graph is wrong at {at}: {difference.text}; the model or a rewriter computes something from a traced size "
+        f"the graph is wrong at {at}: {difference}; the model or a rewriter computes something from a traced size "
         "that is a constant of the graph now, such as a Python list or number; correct that, export with the other "
         f"exporter, or fix the axis ({at.partition(' ')[0]})"
     )

@@ -5,13 +5,12 @@ their order differs: near-equal scores swap places between torch and ONNX Runtim
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-GATE = 1e-4  # of an output's range: the gate of logits in every deployment
+GATE = 1e-4  # of an output's range, zero included: the gate of logits in every deployment
 ROW_GATE = 1e-3  # of a row's values, which a score or a pixel's place moves with
 UNMATCHED = 0.02  # of the rows: those near a threshold may be there or not
 WHOLE_NUMBERS = 0.01  # of the whole numbers of an output, such as labels of pixels, may lie on the other side of a tie
@@ -19,24 +18,13 @@ WHOLE_NUMBERS = 0.01  # of the whole numbers of an output, such as labels of pix
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Disagreement:
-    """`text`: which output differs, and by how much; `of_values`: shapes and dtypes are the same."""
-
-    text: str
-    of_values: bool
-
-
-def disagreement(names: Sequence[str], expected: Sequence[Array], outputs: Sequence[Array]) -> Disagreement | None:
-    """How outputs of a graph differ from those of the model, the worst first; None where they are the same."""
+def disagreement(names: Sequence[str], expected: Sequence[Array], outputs: Sequence[Array]) -> str | None:
+    """Which output of a graph differs from the model's, and by how much; None where they are the same."""
     if len(expected) != len(outputs):
-        return Disagreement(f"the model gives {len(expected)} tensors, the graph {len(outputs)}", of_values=False)
+        return f"the model gives {len(expected)} tensors, the graph {len(outputs)}"
     for name, want, got in zip(names, expected, outputs, strict=True):
         if want.shape != got.shape or want.dtype != got.dtype:
-            return Disagreement(
-                f"output {name} is {got.dtype} {list(got.shape)}, PyTorch gives {want.dtype} {list(want.shape)}",
-                of_values=False,
-            )
+            return f"output {name} is {got.dtype} {list(got.shape)}, PyTorch gives {want.dtype} {list(want.shape)}"
     texts = [
         f"output {name} {text}"
         for name, *pair in zip(names, expected, outputs, strict=True)
@@ -44,7 +32,7 @@ def disagreement(names: Sequence[str], expected: Sequence[Array], outputs: Seque
     ]
     if not texts or _same_rows(expected, outputs):
         return None
-    return Disagreement(texts[0], of_values=True)
+    return texts[0]
 
 
 def _differs(want: Array, got: Array) -> str:
@@ -62,7 +50,12 @@ def _error(want: Array, got: Array) -> float:
     one, two = want[finite].astype(np.float64), got[finite].astype(np.float64)
     if not one.size:
         return 0.0
-    return float(np.abs(one - two).max()) / (float(np.ptp(one)) or 1.0)
+    return float(np.abs(one - two).max()) / _scale(one)
+
+
+def _scale(values: NDArray[np.float64]) -> float:
+    """The range, zero included: one number for each image has none of its own at batch 1."""
+    return float(np.ptp(np.append(values, 0.0))) or 1.0
 
 
 def _same_rows(expected: Sequence[Array], outputs: Sequence[Array]) -> bool:
@@ -84,8 +77,7 @@ def _rows(side: Sequence[Array], expected: Sequence[Array], tables: Sequence[int
     columns = []
     for values, index in zip(side, tables, strict=True):
         finite = expected[index][np.isfinite(expected[index])]
-        spread = (float(np.ptp(finite)) if finite.size else 0.0) or 1.0
-        scaled = values.astype(np.float64) / (spread if values.dtype.kind == "f" else 1.0)
+        scaled = values.astype(np.float64) / (_scale(finite.astype(np.float64)) if values.dtype.kind == "f" else 1.0)
         columns.append(np.nan_to_num(scaled).reshape(*values.shape[:2], -1))
     return np.concatenate(columns, axis=2)
 
