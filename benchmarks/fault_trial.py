@@ -82,11 +82,13 @@ class Trial:
         real = {name: getattr(deploying, name) for name in ("build_model", "run_reference", "export_step", "manifest")}
 
         def build_model(*arguments: Any) -> nn.Module:
-            return self._once("model", lambda: real["build_model"](*arguments))
+            model: nn.Module = self._once("model", lambda: real["build_model"](*arguments))
+            return model
 
         def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
             self._kept["job"] = job
-            return self._once("reference", lambda: real["run_reference"](job, model))
+            reference: ReferenceRun = self._once("reference", lambda: real["run_reference"](job, model))
+            return reference
 
         def export_step(job: Job, model: nn.Module, reference: Any, folder: Path, *more: Any) -> Any:
             record = self._once("record", lambda: real["export_step"](job, model, reference, folder, *more))
