@@ -82,7 +82,7 @@ def read_pixels(path: Path, *, upright: bool = True) -> NDArray[np.uint8]:
 
 
 def read_stored(path: Path) -> Any:
-    """PIL's image of a whole file: its values as they are stored, which of a palette are indices. Raises likewise."""
+    """PIL's image of a whole file: its values as they are stored, of a palette its indices. Raises as read_pixels."""
     with _opened(path) as stream:
         return _whole(stream)
 

@@ -201,11 +201,13 @@ def test_every_flipped_bit_is_refused(manifest: Manifest, tmp_path: Path) -> Non
 def test_an_edit_by_hand_is_told_what_to_do(manifest: Manifest, tmp_path: Path, edit: Callable[[bytes], bytes]) -> None:
     path = manifest.write(tmp_path)
     path.write_bytes(edit(path.read_bytes()))
-    with pytest.raises(InputError, match=r"was edited or damaged after .*copy the deployment again, or deploy") as told:
+    with pytest.raises(
+        InputError, match=r"was edited or damaged after .*copy the deployment again, or deploy"
+    ) as caught:
         Manifest.read(tmp_path)
-    assert str(told.value).startswith(f"{path}: ")
-    assert "provider, threads" in str(told.value)
-    assert "\n" not in str(told.value)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "provider, threads" in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_the_schema_version_before_has_no_digest(manifest: Manifest, tmp_path: Path) -> None:

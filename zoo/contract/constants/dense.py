@@ -10,11 +10,9 @@ from zoo.contract.constants.constant import Case, Constant, constant, graph_cons
 from zoo.contract.constants.detection import anchor_boxes, box_coder, image_bounds, kept, suppression
 
 
-@graph_constants.register(RetinaNet)
-@graph_constants.register(FCOS)
-def _(model: RetinaNet | FCOS, case: Case) -> Iterator[Constant]:
-    parts: Any = model
-    seen = case.outputs(
+def seen_parts(parts: Any, case: Case) -> dict[str, Any]:
+    """What the parts of a dense detector of torchvision give for the case, by the name of the part."""
+    return case.outputs(
         {
             "transform": parts.transform,
             "anchors": parts.anchor_generator,
@@ -22,6 +20,13 @@ def _(model: RetinaNet | FCOS, case: Case) -> Iterator[Constant]:
             "features": parts.backbone,
         }
     )
+
+
+@graph_constants.register(RetinaNet)
+@graph_constants.register(FCOS)
+def _(model: RetinaNet | FCOS, case: Case) -> Iterator[Constant]:
+    parts: Any = model
+    seen = seen_parts(parts, case)
     yield from normalization("transform", parts.transform.image_mean, parts.transform.image_std)
     if case.level == "raw":
         return

@@ -6,21 +6,14 @@ from typing import Any
 from torchvision.models.detection.ssd import SSD
 
 from zoo.contract.constants.constant import Case, Constant, graph_constants, normalization
-from zoo.contract.constants.dense import decisions
+from zoo.contract.constants.dense import decisions, seen_parts
 from zoo.contract.constants.detection import anchor_boxes, box_coder, image_bounds
 
 
 @graph_constants.register(SSD)
 def _(model: SSD, case: Case) -> Iterator[Constant]:
     parts: Any = model
-    seen = case.outputs(
-        {
-            "transform": parts.transform,
-            "anchors": parts.anchor_generator,
-            "head": parts.head,
-            "features": parts.backbone,
-        }
-    )
+    seen = seen_parts(parts, case)
     yield from normalization("transform", parts.transform.image_mean, parts.transform.image_std)
     if case.level == "raw":
         return
