@@ -120,7 +120,7 @@ def _cell(config: str, exporter: str, planted: int, precision: str) -> list[Any]
 
 def _convolutions(model: onnx.ModelProto) -> list[tuple[str, str]]:
     """The weights of each, and its module."""
-    from rewriters.graph.module_paths import module_path
+    from rewriters.onnx_graph.module_paths import module_path
 
     stored = {tensor.name for tensor in model.graph.initializer}
     found = [(node.input[1], module_path(node)) for node in model.graph.node if node.op_type == "Conv"]

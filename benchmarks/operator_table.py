@@ -36,7 +36,7 @@ from torch import Tensor
 
 import rewriters.export_onnx  # noqa: F401  # declares the rewriters
 from rewriters import rewriting
-from rewriters.graph.expand_operators import expand_operators
+from rewriters.graph_passes.expand_operators import expand_operators
 from rewriters.ops.operator import dynamo_nodes, torchscript_nodes
 from rewriters.symbolic import operators_for
 from zoo.target import DYNAMO_MIN_OPSET, OPSETS, TORCHSCRIPT_MAX_OPSET, AxisRange, Target

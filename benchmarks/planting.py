@@ -9,8 +9,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from rewriters.graph.module_paths import module_path
-from rewriters.graph.reads import reads
+from rewriters.onnx_graph.module_paths import module_path
+from rewriters.onnx_graph.reads import reads
 
 Array = NDArray[Any]
 Edit = Callable[[onnx.ModelProto], None]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torchvision.models.detection import MaskRCNN
 
-from rewriters.graph.drop_unused import drop_unused
+from rewriters.graph_passes.drop_unused import drop_unused
 from zoo.contract.instance_segmentation import head_masks
 
 

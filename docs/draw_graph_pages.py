@@ -21,7 +21,7 @@ sys.path.insert(0, str(DOCS.parent))
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from rewriters.graph.module_paths import module_path
+from rewriters.onnx_graph.module_paths import module_path
 
 run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
 Graph = Any  # networkx has no types

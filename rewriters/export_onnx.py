@@ -17,16 +17,16 @@ import rewriters.torch_functions
 import rewriters.torchvision_detection
 import rewriters.yolov5  # noqa: F401  # the five declare the rewriters
 from rewriters.checks import check_graph, check_other_sizes
-from rewriters.engine.origin import rewriter_of
-from rewriters.engine.overrides import check_overrides
-from rewriters.engine.rewriter import Rewriter
-from rewriters.engine.rewriting import EXPORT_LOCK, Session, rewriting
-from rewriters.engine.twin import twin
 from rewriters.export_record import ExportRecord, Fired, peak_memory
 from rewriters.exporters import by_dynamo, by_torchscript
-from rewriters.graph import finish
-from rewriters.graph.expand_operators import translated
-from rewriters.graph.module_paths import traced_names
+from rewriters.graph_passes import finish
+from rewriters.graph_passes.expand_operators import translated
+from rewriters.onnx_graph.module_paths import traced_names
+from rewriters.patching.origin import rewriter_of
+from rewriters.patching.overrides import check_overrides
+from rewriters.patching.rewriter import Rewriter
+from rewriters.patching.rewriting import EXPORT_LOCK, Session, rewriting
+from rewriters.patching.twin import twin
 from rewriters.symbolic import operators_for, symbolic_for
 from rewriters.symbolic.declaration import SymbolicRewriter, other_opsets
 from zoo.errors import ExportError, InputError, ZooportError, nearest

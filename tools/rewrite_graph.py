@@ -193,7 +193,7 @@ def check(model: "onnx.ModelProto") -> None:
 
 def count_nodes(model: "onnx.ModelProto") -> int:
     """Nodes of the graph and of all graphs within."""
-    from rewriters.graph.scopes import every_graph
+    from rewriters.onnx_graph.scopes import every_graph
 
     return sum(len(graph.node) for graph in every_graph(model.graph))
 

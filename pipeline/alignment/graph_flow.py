@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import onnx
 
-from rewriters.graph.module_paths import module_path
-from rewriters.graph.reads import reads
+from rewriters.onnx_graph.module_paths import module_path
+from rewriters.onnx_graph.reads import reads
 
 SIZES = ("Shape", "Size")
 SEQUENCES = ("SequenceConstruct", "SplitToSequence", "SequenceInsert", "SequenceEmpty", "Optional")

@@ -12,7 +12,7 @@ from torch import nn
 
 from pipeline.alignment.eager_run import IN, MARKED, OUT, EagerRun, Role
 from pipeline.alignment.graph_flow import GraphFlow, with_parents
-from rewriters.graph.marks import marks
+from rewriters.graph_passes.marks import marks
 
 SILENT = (nn.modules.dropout._DropoutNd, nn.Identity)  # noqa: SLF001 - torch has no public name for all of a kind
 """Change nothing, so nobody needs to be told that they are gone."""

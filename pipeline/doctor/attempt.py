@@ -20,10 +20,10 @@ from pipeline.doctor.watching import watch
 from pipeline.doctor.way import Way, export
 from rewriters.checks.local_paths import check_local_paths
 from rewriters.checks.reachability import check_reachability
-from rewriters.engine.twin import twin
-from rewriters.graph.custom_nodes import custom_nodes
-from rewriters.graph.opset import opset_of
-from rewriters.graph.scopes import every_graph
+from rewriters.onnx_graph.custom_nodes import custom_nodes
+from rewriters.onnx_graph.opset import opset_of
+from rewriters.onnx_graph.scopes import every_graph
+from rewriters.patching.twin import twin
 from zoo.errors import ExportError
 
 Stage = Literal["", "exporter", "graph", "onnxruntime", "reference"]

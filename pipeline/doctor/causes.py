@@ -248,7 +248,7 @@ CAUSES = (
     Cause(
         "local-paths",
         "the file names folders of this machine, as dynamo's stack traces do, and differs from machine to machine",
-        "our export takes them out; so does rewriters.graph.strip_traces",
+        "our export takes them out; so does rewriters.graph_passes.strip_traces",
         seen="leak",
         harmless=True,
     ),

@@ -7,7 +7,7 @@ import onnx
 from numpy.typing import NDArray
 
 from rewriters.checks.onnxruntime_runs import run_once
-from rewriters.graph.custom_nodes import custom_nodes
+from rewriters.onnx_graph.custom_nodes import custom_nodes
 from rewriters.symbolic.kernels import run_with_kernels
 
 

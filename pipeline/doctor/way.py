@@ -11,12 +11,12 @@ import torch
 from torch import nn
 
 from pipeline.doctor.loaded import Loaded
-from rewriters.engine.rewriting import rewriting
 from rewriters.exporters import by_dynamo, by_torchscript
-from rewriters.graph.expand_operators import expand_operators, translated
-from rewriters.graph.module_paths import module_paths, traced_names
-from rewriters.graph.strip_traces import strip_traces
+from rewriters.graph_passes.expand_operators import expand_operators, translated
+from rewriters.graph_passes.strip_traces import strip_traces
+from rewriters.onnx_graph.module_paths import module_paths, traced_names
 from rewriters.ops.operator import Operator
+from rewriters.patching.rewriting import rewriting
 from rewriters.symbolic import operators_for
 from zoo.target import DYNAMO_MIN_OPSET, Target
 

@@ -10,10 +10,10 @@ import onnx
 from numpy.typing import NDArray
 
 from rewriters.checks.onnxruntime_runs import run_all
-from rewriters.graph.module_paths import MODULE, module_path
-from rewriters.graph.reads import reads
 from rewriters.graph_rewriters.cut import cut
 from rewriters.graph_rewriters.fold_constants import fold_constants
+from rewriters.onnx_graph.module_paths import MODULE, module_path
+from rewriters.onnx_graph.reads import reads
 from rewriters.precision.layers import LAYERS
 from rewriters.precision.nothing_to_cast import NothingToCastError
 from rewriters.precision.rounded import rounded

@@ -8,7 +8,7 @@ from pipeline.preflight.finding import FoundNode
 from pipeline.preflight.row import Row
 from pipeline.preflight.site import sites
 from pipeline.preflight.table import ROWS
-from rewriters.graph.scopes import every_graph
+from rewriters.onnx_graph.scopes import every_graph
 from zoo.errors import ExportError
 from zoo.target import Target
 

@@ -6,7 +6,7 @@ from typing import Any
 import onnx
 
 from pipeline.preflight.row import Row
-from rewriters.graph.module_paths import module_path
+from rewriters.onnx_graph.module_paths import module_path
 
 SHOWN = 3  # nodes in one line
 

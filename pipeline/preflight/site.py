@@ -11,8 +11,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from rewriters.graph.opset import STANDARD, opset_of
-from rewriters.graph.scopes import subgraphs
+from rewriters.onnx_graph.opset import STANDARD, opset_of
+from rewriters.onnx_graph.scopes import subgraphs
 from zoo.target import Target
 
 

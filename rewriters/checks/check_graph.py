@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rewriters.checks.local_paths import check_local_paths
 from rewriters.checks.onnxruntime_runs import check_onnxruntime_runs
 from rewriters.checks.reachability import check_reachability
-from rewriters.graph.custom_nodes import custom_nodes
+from rewriters.onnx_graph.custom_nodes import custom_nodes
 from rewriters.plugins import plugin_nodes
 from rewriters.symbolic.kernels import run_with_kernels
 from zoo.errors import ExportError

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import onnx
 
-from rewriters.graph.reads import reads
+from rewriters.onnx_graph.reads import reads
 from zoo.errors import ExportError
 
 SIZES_ONLY = ("Shape", "Size")  # how large an input is says nothing of what is in it

@@ -5,9 +5,9 @@ from fnmatch import fnmatchcase
 
 import onnx
 
-from rewriters.graph.scopes import every_graph
 from rewriters.graph_rewriters.fold_constants import fold_constants
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
+from rewriters.onnx_graph.scopes import every_graph
 from rewriters.precision.caster import cast_to_fp16, label
 from rewriters.precision.islands import islands
 from rewriters.precision.modules import nodes_of_modules

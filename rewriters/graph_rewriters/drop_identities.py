@@ -6,10 +6,10 @@ from typing import Any
 import onnx
 from onnx import numpy_helper
 
-from rewriters.graph.opset import STANDARD, opset_of
-from rewriters.graph.scopes import rename_reads, subgraphs
-from rewriters.graph.value_types import value_types
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
+from rewriters.onnx_graph.opset import STANDARD, opset_of
+from rewriters.onnx_graph.scopes import rename_reads, subgraphs
+from rewriters.onnx_graph.value_types import value_types
 
 PLAIN_DROPOUT = 7  # from this opset on a Dropout does nothing unless it is told to train
 Useless = Callable[[onnx.NodeProto], bool]

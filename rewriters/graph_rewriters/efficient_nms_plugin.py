@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 import onnx
 
-from rewriters.graph.opset import add_domain, opset_of
-from rewriters.graph.scopes import rename_reads
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
+from rewriters.onnx_graph.opset import add_domain, opset_of
+from rewriters.onnx_graph.scopes import rename_reads
 from rewriters.ops.graph_builder import FLOAT, INT64, GraphBuilder
-from rewriters.ops.nms_keep.threshold import float32_threshold
+from rewriters.ops.nms_keep import float32_threshold
 from rewriters.plugins.domain import PLUGIN_DOMAIN
 from zoo.errors import ExportError, InputError
 

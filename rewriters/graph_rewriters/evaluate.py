@@ -8,8 +8,8 @@ import onnx
 from onnx import TensorProto, TypeProto, numpy_helper
 
 from rewriters.checks.onnxruntime_runs import run_once
-from rewriters.graph.opset import STANDARD
-from rewriters.graph.scopes import subgraphs
+from rewriters.onnx_graph.opset import STANDARD
+from rewriters.onnx_graph.scopes import subgraphs
 from zoo.errors import ExportError
 
 NUMBERS = "biuf"  # NumPy's kinds

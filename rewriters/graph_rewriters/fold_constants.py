@@ -11,12 +11,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
-from rewriters.graph.drop_unused import drop_unused
-from rewriters.graph.opset import STANDARD
-from rewriters.graph.scopes import captured, subgraphs
-from rewriters.graph.value_types import value_types
+from rewriters.graph_passes.drop_unused import drop_unused
 from rewriters.graph_rewriters.evaluate import evaluate
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
+from rewriters.onnx_graph.opset import STANDARD
+from rewriters.onnx_graph.scopes import captured, subgraphs
+from rewriters.onnx_graph.value_types import value_types
 from zoo.errors import InputError
 
 MEGABYTE = 2**20

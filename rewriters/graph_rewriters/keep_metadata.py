@@ -5,7 +5,7 @@ from typing import Any
 
 import onnx
 
-from rewriters.graph.scopes import every_graph
+from rewriters.onnx_graph.scopes import every_graph
 
 OF_MODEL = ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
 

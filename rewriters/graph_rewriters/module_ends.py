@@ -2,9 +2,9 @@
 
 import onnx
 
-from rewriters.graph.module_nodes import between, known_modules, nodes_of_module
-from rewriters.graph.module_paths import MODULE
-from rewriters.graph.reads import reads
+from rewriters.onnx_graph.module_nodes import between, known_modules, nodes_of_module
+from rewriters.onnx_graph.module_paths import MODULE
+from rewriters.onnx_graph.reads import reads
 from zoo.errors import ExportError, nearest
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import onnx
 
-from rewriters.graph.opset import STANDARD, add_domain, opset_of
-from rewriters.graph.scopes import every_graph
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
+from rewriters.onnx_graph.opset import STANDARD, add_domain, opset_of
+from rewriters.onnx_graph.scopes import every_graph
 from zoo.errors import ExportError, InputError, nearest
 
 

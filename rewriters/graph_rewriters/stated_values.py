@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import onnx
 
-from rewriters.graph.value_types import value_types
+from rewriters.onnx_graph.value_types import value_types
 from zoo.errors import ExportError
 
 

@@ -7,7 +7,7 @@ import onnx
 from onnx import numpy_helper
 
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
-from rewriters.ops.nms_keep.threshold import float32_threshold
+from rewriters.ops.nms_keep import float32_threshold
 from zoo.errors import ExportError
 from zoo.input_specs import IOU_THRESHOLD, SCORE_THRESHOLD
 

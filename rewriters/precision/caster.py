@@ -11,10 +11,10 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, numpy_helper
 
-from rewriters.graph.drop_unused import drop_unused
-from rewriters.graph.opset import opset_of
-from rewriters.graph.scopes import captured, every_graph, subgraphs
-from rewriters.graph.value_types import value_types
+from rewriters.graph_passes.drop_unused import drop_unused
+from rewriters.onnx_graph.opset import opset_of
+from rewriters.onnx_graph.scopes import captured, every_graph, subgraphs
+from rewriters.onnx_graph.value_types import value_types
 from rewriters.precision.fp16_ports import Ports
 
 BEYOND = 65520.0  # what fp16 rounds to infinity

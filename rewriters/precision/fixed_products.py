@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, numpy_helper
 
-from rewriters.graph.opset import STANDARD
+from rewriters.onnx_graph.opset import STANDARD
 from rewriters.precision.layers import LAYERS
 
 BINS = "the mean of a softmax's bins: decoding, no layer"

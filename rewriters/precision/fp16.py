@@ -8,9 +8,9 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from rewriters.graph.module_paths import module_path
-from rewriters.graph.value_types import value_types
 from rewriters.graph_rewriters.fold_constants import fold_constants
+from rewriters.onnx_graph.module_paths import module_path
+from rewriters.onnx_graph.value_types import value_types
 from rewriters.precision.caster import cast_to_fp16, label
 from rewriters.precision.half_io import half_io
 from rewriters.precision.islands import OUTSIDE, WITHIN, islands

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import onnx
 
-from rewriters.graph.opset import STANDARD
+from rewriters.onnx_graph.opset import STANDARD
 
 HALF = "tensor(float16)"
 

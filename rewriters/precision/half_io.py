@@ -4,8 +4,8 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, numpy_helper
 
-from rewriters.graph.drop_unused import drop_unused
-from rewriters.graph.scopes import every_graph, rename_reads
+from rewriters.graph_passes.drop_unused import drop_unused
+from rewriters.onnx_graph.scopes import every_graph, rename_reads
 
 
 def half_io(model: onnx.ModelProto) -> tuple[str, ...]:

@@ -8,12 +8,12 @@ import onnx
 from numpy.typing import NDArray
 from onnxruntime.quantization import QDQQuantizer, QuantType, TensorsData
 
-from rewriters.graph.drop_unused import drop_unused
-from rewriters.graph.module_paths import module_path
-from rewriters.graph.opset import opset_of
-from rewriters.graph.value_types import value_types
+from rewriters.graph_passes.drop_unused import drop_unused
 from rewriters.graph_rewriters.fold_constants import fold_constants
 from rewriters.graph_rewriters.keep_metadata import keep_metadata
+from rewriters.onnx_graph.module_paths import module_path
+from rewriters.onnx_graph.opset import opset_of
+from rewriters.onnx_graph.value_types import value_types
 from rewriters.precision.library_messages import library_messages
 from rewriters.precision.modules import nodes_of_modules
 from rewriters.precision.nothing_to_cast import NothingToCastError

@@ -20,9 +20,9 @@ from collections.abc import Set as AbstractSet
 import onnx
 from onnx import TensorProto
 
-from rewriters.graph.opset import STANDARD
-from rewriters.graph.scopes import captured, subgraphs
-from rewriters.graph.value_types import value_types
+from rewriters.onnx_graph.opset import STANDARD
+from rewriters.onnx_graph.scopes import captured, subgraphs
+from rewriters.onnx_graph.value_types import value_types
 from rewriters.precision.fixed_products import fixed_products
 from rewriters.precision.layers import LAYERS
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import onnx
 
-from rewriters.graph.module_nodes import between, known_modules, nodes_of_module
-from rewriters.graph.module_paths import MODULE
+from rewriters.onnx_graph.module_nodes import between, known_modules, nodes_of_module
+from rewriters.onnx_graph.module_paths import MODULE
 from zoo.errors import ExportError, nearest
 
 

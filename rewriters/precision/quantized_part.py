@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 
 import onnx
 
-from rewriters.graph.opset import STANDARD
+from rewriters.onnx_graph.opset import STANDARD
 from rewriters.precision.fixed_products import fixed_products
 from rewriters.precision.layers import LAYERS
 

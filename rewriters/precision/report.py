@@ -8,9 +8,9 @@ from typing import Any
 import onnx
 from onnx import TensorProto
 
-from rewriters.graph.opset import STANDARD
-from rewriters.graph.scopes import subgraphs
-from rewriters.graph.value_types import value_types
+from rewriters.onnx_graph.opset import STANDARD
+from rewriters.onnx_graph.scopes import subgraphs
+from rewriters.onnx_graph.value_types import value_types
 from rewriters.precision.layers import LAYERS
 
 DTYPES = {"fp16": "float16", "int8": "int8"}

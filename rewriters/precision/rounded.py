@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, numpy_helper
 
-from rewriters.graph.value_types import value_types
+from rewriters.onnx_graph.value_types import value_types
 
 FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
 

@@ -5,7 +5,7 @@ The quantiser's own sort overlooks what the body of a Loop reads of the graph ar
 
 import onnx
 
-from rewriters.graph.reads import reads
+from rewriters.onnx_graph.reads import reads
 
 
 def sort_nodes(model: onnx.ModelProto) -> None:

@@ -23,8 +23,8 @@ from onnxruntime.quantization.calibrate import (
     PercentileCalibrater,
 )
 
-from rewriters.graph.module_paths import module_path
 from rewriters.graph_rewriters.cut import cut
+from rewriters.onnx_graph.module_paths import module_path
 from rewriters.precision.overflow import magnitudes
 from zoo.errors import ExportError, InputError
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import onnx
 
-from rewriters.graph.reads import reads
+from rewriters.onnx_graph.reads import reads
 
 MATRIX = 2  # axes
 NO_SCALES = -1

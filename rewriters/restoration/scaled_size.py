@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewriters.engine.rewriter import rewrites
-from rewriters.engine.rewriting import active_target
+from rewriters.patching.rewriter import rewrites
+from rewriters.patching.rewriting import active_target
 from zoo.models.restoration import any_scale_srcnn
 
 

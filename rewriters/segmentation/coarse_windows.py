@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rewriters.engine.constants import static_size, untraced
+from rewriters.patching.constants import static_size, untraced
 from zoo.models.segmentation.resize import resize
 
 COARSE = 3  # a window is at least so many times its logits a side: measured at 4, 8 and 32, and at 1 it does not pay

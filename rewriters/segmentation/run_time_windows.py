@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rewriters.engine.constants import untraced
-from rewriters.engine.rewriting import active_target
+from rewriters.patching.constants import untraced
+from rewriters.patching.rewriting import active_target
 from zoo.errors import ExportError
 from zoo.models.segmentation import EncoderDecoder
 from zoo.windows import BLENDS

@@ -20,10 +20,10 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rewriters.engine.constants import static_size, untraced
-from rewriters.engine.fixed_size import has_fixed_size
-from rewriters.engine.rewriter import rewrites
-from rewriters.engine.rewriting import active_target
+from rewriters.patching.constants import static_size, untraced
+from rewriters.patching.fixed_size import has_fixed_size
+from rewriters.patching.rewriter import rewrites
+from rewriters.patching.rewriting import active_target
 from rewriters.segmentation.coarse_windows import CoarseAxis, is_coarse, join_coarse
 from rewriters.segmentation.run_time_windows import slide_at_run_time
 from rewriters.segmentation.segments import Segment, segments

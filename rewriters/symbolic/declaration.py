@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import torch
 import torchvision.ops  # noqa: F401  # registers torch.ops.torchvision
 
-from rewriters.engine.rewriter import Limits
 from rewriters.ops.operator import ONNXRUNTIME, OPERATORS, TENSORRT, Case, Operator, ResultType, Translation
+from rewriters.patching.rewriter import Limits
 from zoo.errors import ExportError, nearest
 from zoo.target import OPSETS, TORCHSCRIPT_MAX_OPSET, Target
 

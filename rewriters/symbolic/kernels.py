@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-from rewriters.graph.custom_nodes import OF_ONNXRUNTIME, custom_nodes
+from rewriters.onnx_graph.custom_nodes import OF_ONNXRUNTIME, custom_nodes
 from zoo.errors import ExportError, nearest
 
 Function = TypeVar("Function", bound=Callable[..., NDArray[Any]])

@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewriters.engine.constants import as_ints, untraced
-from rewriters.engine.fixed_size import has_fixed_size
+from rewriters.patching.constants import as_ints, untraced
+from rewriters.patching.fixed_size import has_fixed_size
 
 KEYS = -0.5  # Pillow's; without antialiasing torch takes -0.75
 

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewriters.engine.constants import as_ints
-from rewriters.engine.fixed_size import has_fixed_size
-from rewriters.engine.rewriter import rewrites
-from rewriters.engine.rewriting import active_target
+from rewriters.patching.constants import as_ints
+from rewriters.patching.fixed_size import has_fixed_size
+from rewriters.patching.rewriter import rewrites
+from rewriters.patching.rewriting import active_target
 from rewriters.torch_functions.antialiasing import FILTERS, antialiased
 from zoo.target import ENGINE_BACKENDS
 

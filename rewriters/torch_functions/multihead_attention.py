@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from rewriters.engine.rewriter import rewrites
+from rewriters.patching.rewriter import rewrites
 
 
 @rewrites(

@@ -12,7 +12,7 @@ from typing import Any
 import torchvision.ops.boxes
 from torch import Tensor
 
-from rewriters.engine.rewriter import rewrites
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
 from zoo.errors import ExportError
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewriters.engine.rewriter import rewrites
+from rewriters.patching.rewriter import rewrites
 
 
 @rewrites(

@@ -8,8 +8,8 @@ from torch import Tensor
 from torchvision.models.detection.anchor_utils import AnchorGenerator
 from torchvision.models.detection.image_list import ImageList
 
-from rewriters.engine.constants import static_size, untraced
-from rewriters.engine.rewriter import rewrites
+from rewriters.patching.constants import static_size, untraced
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
 from rewriters.torchvision_detection.whole_batch import is_whole_batch
 

@@ -6,7 +6,7 @@ from typing import Any
 from torchvision.models.detection import FCOS, RetinaNet
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
-from rewriters.engine.rewriter import rewrites
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
 from rewriters.torchvision_detection.whole_batch import as_whole_batch
 

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewriters.engine.constants import as_ints
 from rewriters.ops.class_nms_keep import class_nms_keep
+from rewriters.patching.constants import as_ints
 from rewriters.torchvision_detection.image_size import ImageSize, clip_boxes
 from rewriters.torchvision_detection.padded import emptied, gather_rows, top_rows, without
 

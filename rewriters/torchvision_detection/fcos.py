@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torchvision.models.detection import FCOS
 
-from rewriters.engine.rewriter import rewrites
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.dense import class_aware_detections, level_candidates
 from rewriters.torchvision_detection.image_size import ImageSize
 from rewriters.torchvision_detection.versions import WRITTEN_FOR

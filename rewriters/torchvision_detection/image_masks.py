@@ -5,8 +5,8 @@ from typing import Any
 from torch import Tensor
 
 import zoo.contract.image_masks
-from rewriters.engine.rewriter import rewrites
 from rewriters.ops.used_rows import to_slots, used_rows
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.mask_pasting import pasted_masks
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torchvision.ops import clip_boxes_to_image
 
-from rewriters.engine.constants import static_size
+from rewriters.patching.constants import static_size
 
 ImageSize = tuple[int, int] | Tensor
 """(h, w) of every image of the batch, or int64 [1, 2] for every image, or int64 [N, 2] with a size for each."""

@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torchvision.ops.poolers import LevelMapper, MultiScaleRoIAlign
 
-from rewriters.engine.constants import as_ints, static_size
-from rewriters.engine.rewriter import rewrites
 from rewriters.ops.multi_level_roi_align import multi_level_roi_align
+from rewriters.patching.constants import as_ints, static_size
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.image_size import ImageSize
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
 from rewriters.torchvision_detection.whole_batch import is_whole_batch

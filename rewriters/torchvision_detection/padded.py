@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from rewriters.engine.constants import as_ints
+from rewriters.patching.constants import as_ints
 
 EMPTY_SCORE = -1.0  # below every probability; marks a slot that holds nothing
 

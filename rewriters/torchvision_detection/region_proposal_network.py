@@ -13,9 +13,9 @@ from torch import Tensor
 from torchvision.models.detection.image_list import ImageList
 from torchvision.models.detection.rpn import RegionProposalNetwork
 
-from rewriters.engine.constants import as_ints
-from rewriters.engine.rewriter import rewrites
 from rewriters.ops.nms_keep import nms_keep
+from rewriters.patching.constants import as_ints
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.image_size import ImageSize, clip_boxes, map_size
 from rewriters.torchvision_detection.padded import at_least, emptied, gather_rows, top_rows, without
 from rewriters.torchvision_detection.versions import WRITTEN_FOR

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torchvision.models.detection.roi_heads import RoIHeads
 
-from rewriters.engine.rewriter import rewrites
 from rewriters.ops.nms_keep import nms_keep
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.image_size import ImageSize, clip_boxes
 from rewriters.torchvision_detection.padded import at_least, emptied, gather_rows, without
 from rewriters.torchvision_detection.versions import WRITTEN_FOR

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torchvision.models.detection.roi_heads import RoIHeads
 
-from rewriters.engine.rewriter import rewrites
 from rewriters.ops.heatmap_keypoints import heatmap_keypoints
 from rewriters.ops.used_rows import to_slots, used_rows
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.image_size import ImageSize
 from rewriters.torchvision_detection.multi_scale_roi_align import with_image_index
 from rewriters.torchvision_detection.versions import WRITTEN_FOR

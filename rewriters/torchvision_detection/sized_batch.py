@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import zoo.contract.valid_regions
-from rewriters.engine.rewriter import rewrites
+from rewriters.patching.rewriter import rewrites
 
 
 class SizedBatch(NamedTuple):

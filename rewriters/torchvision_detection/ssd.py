@@ -13,10 +13,10 @@ from torchvision.models.detection.anchor_utils import DefaultBoxGenerator
 from torchvision.models.detection.ssd import SSD
 from torchvision.ops import clip_boxes_to_image
 
-from rewriters.engine.constants import as_ints
-from rewriters.engine.fixed_size import require_fixed_size
-from rewriters.engine.rewriter import rewrites
 from rewriters.ops.nms_keep import nms_keep
+from rewriters.patching.constants import as_ints
+from rewriters.patching.fixed_size import require_fixed_size
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.anchor_generator import forward_constant
 from rewriters.torchvision_detection.batch_as_one_entry import LOOPS, forward_batch
 from rewriters.torchvision_detection.dense import best_slots

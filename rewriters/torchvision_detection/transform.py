@@ -9,9 +9,9 @@ from torch import Tensor
 from torchvision.models.detection.image_list import ImageList
 from torchvision.models.detection.transform import GeneralizedRCNNTransform
 
-from rewriters.engine.constants import static_size, untraced
-from rewriters.engine.fixed_size import has_fixed_size
-from rewriters.engine.rewriter import rewrites
+from rewriters.patching.constants import static_size, untraced
+from rewriters.patching.fixed_size import has_fixed_size
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.image_size import ImageSize
 from rewriters.torchvision_detection.run_time_resize import resize_at_run_time
 from rewriters.torchvision_detection.sized_batch import SizedBatch

@@ -5,11 +5,11 @@ from typing import Any
 
 from torch import Tensor
 
-from rewriters.engine.constants import as_ints
-from rewriters.engine.fixed_size import has_fixed_size
-from rewriters.engine.rewriter import rewrites
 from rewriters.ops.class_nms_keep import class_nms_keep
 from rewriters.ops.nms_keep import nms_keep
+from rewriters.patching.constants import as_ints
+from rewriters.patching.fixed_size import has_fixed_size
+from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.dense import best_slots
 from rewriters.torchvision_detection.padded import gather_rows, top_rows, without
 from zoo.models.detection.yolov5 import YOLOv5

@@ -15,7 +15,7 @@ from torchvision.models import detection, get_model, get_model_weights, get_weig
 from torchvision.models._api import WeightsEnum
 
 from rewriters import export_onnx
-from rewriters.engine.rewriter import chosen_for
+from rewriters.patching.rewriter import chosen_for
 from zoo import build_model, list_models
 from zoo.cards import read_card
 from zoo.checkpoint import TORCHVISION_SCHEME

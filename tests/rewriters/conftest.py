@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rewriters.engine import rewriter as registry
+from rewriters.patching import rewriter as registry
 
 
 @pytest.fixture

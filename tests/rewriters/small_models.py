@@ -12,7 +12,7 @@ from torch import nn
 from torchvision.models.detection import FasterRCNN, KeypointRCNN, MaskRCNN
 
 from rewriters import ExportRecord, export_onnx
-from rewriters.engine import rewriter as registry
+from rewriters.patching import rewriter as registry
 from zoo import Target
 from zoo.contract import Contract, contract_module
 from zoo.models.segmentation import EncoderDecoder

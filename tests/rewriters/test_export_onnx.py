@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.onnx._internal.torchscript_exporter import registration
 
-import rewriters.engine.rewriter as registry
+import rewriters.patching.rewriter as registry
 from rewriters import ExportRecord, export_onnx
 from tests.exporters import DYNAMO_LATER
 from tests.pipeline.doctor.failing_models import ScriptedFunctions

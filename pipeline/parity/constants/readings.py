@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from pipeline.alignment.graph_runs import graph_tensors, more_outputs
-from rewriters.graph.module_paths import module_path
-from rewriters.graph.reads import reads
-from rewriters.graph.scopes import subgraphs
+from rewriters.onnx_graph.module_paths import module_path
+from rewriters.onnx_graph.reads import reads
+from rewriters.onnx_graph.scopes import subgraphs
 from zoo.input_specs import IMAGES
 
 Array = NDArray[Any]

@@ -16,8 +16,8 @@ from torch import nn
 
 from pipeline.alignment.comparing import Comparison
 from pipeline.alignment.records import Alignment
-from rewriters.engine import rewriter as registry
-from rewriters.graph.module_paths import module_path
+from rewriters.onnx_graph.module_paths import module_path
+from rewriters.patching import rewriter as registry
 from tests.rewriters.small_families import contract_of, pictures, small, specs_of
 from tests.rewriters.small_models import contract, export, fixed_target, small_segmentor
 from zoo.contract import Contract, contract_module

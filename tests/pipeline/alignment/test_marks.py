@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from pipeline.alignment.comparing import Comparison
 from pipeline.alignment.eager_run import MARKED
 from pipeline.alignment.records import Alignment
-from rewriters.graph.marks import keep_marks, marks
+from rewriters.graph_passes.marks import keep_marks, marks
 from tests.exporters import DYNAMO_LATER
 from tests.pipeline.alignment.planted import THRESHOLD, unseen
 from tests.rewriters.small_models import export, fixed_target

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from rewriters.graph.module_paths import module_path
+from rewriters.onnx_graph.module_paths import module_path
 
 Fault = Callable[[onnx.ModelProto], None]
 

@@ -9,8 +9,8 @@ import torch
 
 from pipeline.preflight import explain, preflight, refuse, steps
 from rewriters import export_onnx
-from rewriters.graph.module_paths import MODULE
 from rewriters.graph_rewriters import rewrite_graph
+from rewriters.onnx_graph.module_paths import MODULE
 from tests.exporters import DYNAMO_LATER
 from tests.pipeline.preflight.graphs import EXAMPLES, X, graph, model, one, target_of
 from tests.rewriters.encoder_decoders import CLASSES, small_encoder_decoder

@@ -82,7 +82,7 @@ def test_a_result_depends_on_the_sources_of_all_packages(tmp_path: Path, monkeyp
     matrix = Matrix("one", (Cell(str(tmp_path / "no.py"), "no", "onnxruntime", "fp32", "dynamo"),))
     (tmp_path / "no.py").touch()
     digests = set()
-    for name in ("zoo", "rewriters/engine", "backends", "pipeline/a/b", "tools"):
+    for name in ("zoo", "rewriters/patching", "backends", "pipeline/a/b", "tools"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "new.py").write_text(name, encoding="utf-8")
         digests.update(found["sources"] for found in made_from.made_from(matrix, tmp_path / "tools", {}).values())

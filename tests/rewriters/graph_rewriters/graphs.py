@@ -9,9 +9,9 @@ import onnxruntime as ort
 from onnx import numpy_helper, parser
 
 from rewriters.checks.same_numbers import compare_graphs
-from rewriters.graph.module_paths import MODULE
-from rewriters.graph.scopes import every_graph
 from rewriters.graph_rewriters import rewrite_graph
+from rewriters.onnx_graph.module_paths import MODULE
+from rewriters.onnx_graph.scopes import every_graph
 
 Step = str | Mapping[str, Any]
 

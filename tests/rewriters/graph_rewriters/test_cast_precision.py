@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from rewriters.checks.same_numbers import compare_graphs
-from rewriters.graph.module_paths import MODULE
+from rewriters.onnx_graph.module_paths import MODULE
 from tests.rewriters.graph_rewriters.graphs import model, ops, rewritten
 from zoo.errors import ExportError, InputError
 

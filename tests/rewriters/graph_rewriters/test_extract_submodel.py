@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriters.graph.module_paths import module_path
 from rewriters.graph_rewriters import rewrite_graph
+from rewriters.onnx_graph.module_paths import module_path
 from tests.rewriters.graph_rewriters.graphs import dims, parsed, run
 from zoo.errors import ExportError, InputError
 

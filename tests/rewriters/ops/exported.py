@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from rewriters.graph.expand_operators import expand_operators
+from rewriters.graph_passes.expand_operators import expand_operators
 from rewriters.ops.operator import dynamo_nodes, torchscript_nodes
 from tests.rewriters.small_models import fixed_target
 

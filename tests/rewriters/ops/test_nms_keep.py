@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torchvision.ops import nms
 
-from rewriters.ops.nms_keep import nms_keep
-from rewriters.ops.nms_keep.threshold import float32_threshold
+from rewriters.ops.nms_keep import float32_threshold, nms_keep
 from tests.rewriters.ops.candidates import KINDS, candidates
 from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, session_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from rewriters.graph.module_paths import MODULE
+from rewriters.onnx_graph.module_paths import MODULE
 
 SIDE = 12
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from onnx import TensorProto
 
-from rewriters.graph.value_types import value_types
 from rewriters.graph_rewriters.fold_constants import fold_constants
+from rewriters.onnx_graph.value_types import value_types
 from rewriters.precision import to_fp16
 from rewriters.precision.caster import cast_to_fp16
 from rewriters.precision.fp16 import _copy, _overflows

@@ -6,7 +6,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from rewriters.graph.opset import STANDARD
+from rewriters.onnx_graph.opset import STANDARD
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.encoder_decoders import CLASSES, small_encoder_decoder
 from tests.rewriters.small_models import contract, export, fixed_target

@@ -11,7 +11,7 @@ import onnxruntime as ort
 import torch
 from torch import Tensor, nn
 
-from rewriters.graph.expand_operators import expand_operators
+from rewriters.graph_passes.expand_operators import expand_operators
 from rewriters.ops.operator import DOMAIN, dynamo_nodes, torchscript_nodes
 from rewriters.symbolic import operators_for
 from tests.rewriters.small_models import fixed_target

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
-from rewriters.graph.custom_nodes import custom_nodes
+from rewriters.onnx_graph.custom_nodes import custom_nodes
 from rewriters.symbolic import kernels
 from rewriters.symbolic.kernels import kernel, reference_evaluator
 from zoo.errors import ExportError

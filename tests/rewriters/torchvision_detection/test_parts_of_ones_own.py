@@ -23,7 +23,7 @@ from torchvision.models.detection.transform import GeneralizedRCNNTransform
 from torchvision.ops import MultiScaleRoIAlign
 
 from rewriters import export_onnx, rewriting
-from rewriters.graph.expand_operators import expand_operators
+from rewriters.graph_passes.expand_operators import expand_operators
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_dense_models import small_detector
 from tests.rewriters.small_models import fixed_target, small_faster_rcnn, small_keypoint_rcnn, small_mask_rcnn

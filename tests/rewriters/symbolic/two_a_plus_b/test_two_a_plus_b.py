@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rewriters.graph.expand_operators import expand_operators
+from rewriters.graph_passes.expand_operators import expand_operators
 from rewriters.ops.graph_builder import GraphBuilder
 from rewriters.symbolic import declaration, kernels
 from rewriters.symbolic.kernels import kernel, reference_evaluator

@@ -1,0 +1,23 @@
+"""Nodes of operators that ONNX Runtime does not have."""
+
+from collections.abc import Iterable
+
+import onnx
+
+from rewriters.onnx_graph.opset import STANDARD
+from rewriters.onnx_graph.scopes import every_graph
+
+OF_ONNXRUNTIME = (*STANDARD, "ai.onnx.ml", "com.microsoft")  # domains that ONNX Runtime runs
+
+
+def custom_nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    """Those, in subgraphs too, that neither ONNX Runtime knows by itself nor a function of the model defines."""
+    own = {(function.domain, function.name) for function in model.functions}
+    nodes = (node for graph in every_graph(model.graph) for node in graph.node)
+    return [node for node in nodes if node.domain not in OF_ONNXRUNTIME and (node.domain, node.op_type) not in own]
+
+
+def in_words(nodes: Iterable[onnx.NodeProto]) -> str:
+    """``custom nodes a::B, c::D``; "" where there are none."""
+    found = {f"{node.domain}::{node.op_type}" for node in nodes}
+    return f"custom nodes {', '.join(sorted(found))}" if found else ""
