@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from backends.onnxruntime.session import default_threads
 from backends.runner import Runner
-from rewriters.checks.onnxruntime_runs import run_once
-from rewriters.graph_rewriters.cut import cut
+from rewriters.onnx_graph.cut import cut
+from rewriters.onnx_graph.onnxruntime_outputs import run_once
 
 Array = NDArray[Any]
 Opener = Callable[[Path], Runner]

@@ -6,8 +6,8 @@ from typing import Any
 import onnx
 from numpy.typing import NDArray
 
-from rewriters.checks.onnxruntime_runs import run_once
 from rewriters.onnx_graph.custom_nodes import custom_nodes
+from rewriters.onnx_graph.onnxruntime_outputs import run_once
 from rewriters.symbolic.kernels import run_with_kernels
 
 

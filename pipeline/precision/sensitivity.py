@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from rewriters.checks.onnxruntime_runs import run_all
-from rewriters.graph_rewriters.cut import cut
-from rewriters.graph_rewriters.fold_constants import fold_constants
+from rewriters.graph_passes.fold_constants import fold_constants
+from rewriters.onnx_graph.cut import cut
 from rewriters.onnx_graph.module_paths import MODULE, module_path
+from rewriters.onnx_graph.onnxruntime_outputs import run_all
 from rewriters.onnx_graph.reads import reads
 from rewriters.precision.layers import LAYERS
 from rewriters.precision.nothing_to_cast import NothingToCastError
@@ -62,7 +62,8 @@ def sensitivity(
     anew. Results in fp16 are rounded to fp16, whatever ONNX Runtime's CPU kernels compute in.
     Raises ExportError where the nodes name no modules, where nothing would compute in the precision, and as `make`.
     """
-    model, _ = fold_constants(_copy(model))  # as `make` does: what is folded is no layer
+    model = _copy(model)
+    fold_constants(model)  # as `make` does: what is folded is no layer
     _own_names(model, depth)
     groups = modules(model, depth)
     if not groups:

@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from rewriters.checks.onnxruntime_runs import run_once
 from rewriters.checks.random_inputs import random_inputs
 from rewriters.onnx_graph.custom_nodes import custom_nodes, in_words
+from rewriters.onnx_graph.onnxruntime_outputs import run_once
 from zoo.errors import ExportError
 
 ROUNDS = 2  # of different sizes

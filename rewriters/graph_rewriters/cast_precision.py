@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 import onnx
 
-from rewriters.graph_rewriters.fold_constants import fold_constants
+from rewriters.graph_passes.fold_constants import fold_constants
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
 from rewriters.onnx_graph.scopes import every_graph
 from rewriters.precision.caster import cast_to_fp16, label
@@ -36,7 +36,7 @@ def cast_precision(
     _check_keep(model, keep)
     folded = onnx.ModelProto()
     folded.CopyFrom(model)
-    folded, _ = fold_constants(folded)
+    fold_constants(folded)
     stays = {**islands(folded, everywhere=everywhere), **nodes_of_modules(folded, keep_fp32)}
     for place, node in enumerate(folded.graph.node):
         if any(fnmatchcase(word, pattern) for pattern in keep for word in (node.op_type, node.name)):

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import onnx
 
-from rewriters.graph_rewriters.cut import cut
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
 from rewriters.graph_rewriters.module_ends import module_ends
 from rewriters.graph_rewriters.own_sizes import own_sizes
+from rewriters.onnx_graph.cut import cut
 from zoo.errors import InputError
 
 

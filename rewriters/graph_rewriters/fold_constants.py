@@ -1,38 +1,11 @@
-"""Computing once, now, what is the same for every input.
+"""Computing once, now, what is the same for every input: the pass of this name as a graph rewriter."""
 
-Not by graphsurgeon's fold_constants: in 0.6.1 it makes whole numbers of float constants (Cast to float, Mul by 0.5,
-Cast back becomes Mul by 0), draws random numbers once for all runs, and computes what is too large before it looks.
-"""
-
-from collections import ChainMap
-from collections.abc import Mapping
-
-import numpy as np
 import onnx
-from onnx import TensorProto, numpy_helper
 
-from rewriters.graph_passes.drop_unused import drop_unused
-from rewriters.graph_rewriters.evaluate import evaluate
+from rewriters.graph_passes import fold_constants as constants
+from rewriters.graph_passes.fold_constants import MEGABYTE
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
-from rewriters.onnx_graph.opset import STANDARD
-from rewriters.onnx_graph.scopes import captured, subgraphs
-from rewriters.onnx_graph.value_types import value_types
 from zoo.errors import InputError
-
-MEGABYTE = 2**20
-NEVER = (
-    *("Bernoulli", "Dropout", "Multinomial"),  # others in each run
-    *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),  # the same
-    *("DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"),  # a backend needs to see them
-)
-MOVES = ("Concat", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Unsqueeze")
-"""What gives numbers of its first input, or of all, without computing with them."""
-UNKNOWN = -(2**61) + 1  # stands for a dynamic axis in the shape of a value
-
-INITIALIZERS_ALONE = 4  # the IR version from which an initializer need not be an input as well
-
-Known = ChainMap[str, TensorProto]
-"""Values by name; those of a subgraph end with it."""
 
 
 @graph_rewriter()
@@ -45,110 +18,4 @@ def fold_constants(model: onnx.ModelProto, *, max_bytes: int = MEGABYTE) -> Edit
     """
     if max_bytes < 0:
         raise InputError(f"fold_constants: max_bytes is {max_bytes}, expected 0 or more")
-    folder = _Folder(model, max_bytes)
-    folder.fold(model.graph, ChainMap(), ChainMap())
-    if dropped := drop_unused(model):
-        folder.changes.append(f"dropped {dropped} nodes and initializers that nothing reads")
-    return model, folder.changes
-
-
-class _Folder:
-    """Walks through the graphs. `constants` and `shapes`: what is known where a node stands.
-
-    `shapes` holds whole numbers of which some are UNKNOWN.
-    """
-
-    def __init__(self, model: onnx.ModelProto, max_bytes: int) -> None:
-        self.model = model
-        self.max_bytes = max_bytes
-        self.types = value_types(model)
-        self.changes: list[str] = []
-
-    def fold(self, graph: onnx.GraphProto, constants: Known, shapes: Known) -> None:
-        """In place. An initializer that is an input as well is only its default."""
-        inputs = {value.name for value in graph.input}
-        outputs = {value.name for value in graph.output}
-        constants.update({tensor.name: tensor for tensor in graph.initializer if tensor.name not in inputs})
-        kept: list[onnx.NodeProto] = []
-        moved: set[str] = set()
-        for node in graph.node:
-            for inner in subgraphs(node):
-                self.fold(inner, constants.new_child(), shapes.new_child())
-            found = self._values(node, constants, shapes)
-            constants.update(found)
-            as_nodes = [name for name in found if name in outputs or self.model.ir_version < INITIALIZERS_ALONE]
-            if not found or (as_nodes and node.op_type == "Constant"):
-                kept.append(node)
-                continue
-            kept.extend(_constant(node, found[name]) for name in as_nodes)
-            graph.initializer.extend(found[name] for name in found if name not in as_nodes)
-            moved.update(found)
-            self.changes.append(_words(node, found))
-        del graph.node[:]
-        graph.node.extend(kept)
-        values = [value for value in graph.value_info if value.name not in moved]
-        del graph.value_info[:]
-        graph.value_info.extend(values)
-
-    def _values(self, node: onnx.NodeProto, constants: Known, shapes: Known) -> dict[str, TensorProto]:
-        """Its outputs, where all of them are known; what is known of shapes goes into `shapes`."""
-        if node.op_type == "Shape" and node.domain in STANDARD and node.input[0] not in constants:
-            found = self._shape(node)
-        else:
-            read = dict.fromkeys([*filter(None, node.input), *sorted(captured(node))])
-            moved = shapes if node.op_type in MOVES else {}
-            known = [
-                constants.get(name) or (moved.get(name) if name == node.input[0] or node.op_type == "Concat" else None)
-                for name in read
-            ]
-            tensors = [tensor for tensor in known if tensor is not None]
-            if len(tensors) < len(known) or not _foldable(node):
-                return {}
-            found = _given(node) or evaluate(self.model, node, tensors, self.max_bytes) or {}
-        if any(map(_has_unknown, found.values())):
-            shapes.update(found)
-            return {}
-        return found
-
-    def _shape(self, node: onnx.NodeProto) -> dict[str, TensorProto]:
-        """The shape of a value of the main graph, as far as it is known."""
-        kind = self.types.get(node.input[0])
-        if kind is None or not kind.tensor_type.HasField("shape"):
-            return {}
-        span = {attribute.name: attribute.i for attribute in node.attribute}
-        sizes = [max(dim.dim_value, 0) or UNKNOWN for dim in kind.tensor_type.shape.dim]
-        part = sizes[span.get("start", 0) : span.get("end", len(sizes))]
-        return {node.output[0]: numpy_helper.from_array(np.array(part, dtype=np.int64), node.output[0])}
-
-
-def _foldable(node: onnx.NodeProto) -> bool:
-    """Whether it and all within it is standard, and gives the same in each run."""
-    inner = (one for graph in subgraphs(node) for one in graph.node)
-    return node.domain in STANDARD and node.op_type not in NEVER and all(map(_foldable, inner))
-
-
-def _given(node: onnx.NodeProto) -> dict[str, TensorProto]:
-    """The tensor of a Constant, of whatever dtype."""
-    given = [attribute.t for attribute in node.attribute if attribute.name == "value"]
-    if node.op_type != "Constant" or not given:
-        return {}
-    tensor = TensorProto()
-    tensor.CopyFrom(given[0])
-    (tensor.name,) = node.output
-    return {tensor.name: tensor}
-
-
-def _has_unknown(tensor: TensorProto) -> bool:
-    return tensor.data_type == TensorProto.INT64 and bool((numpy_helper.to_array(tensor) == UNKNOWN).any())
-
-
-def _constant(node: onnx.NodeProto, tensor: TensorProto) -> onnx.NodeProto:
-    """A Constant in a node's place, which keeps its metadata."""
-    constant = onnx.helper.make_node("Constant", [], [tensor.name], node.name, value=tensor)
-    constant.metadata_props.extend(node.metadata_props)
-    return constant
-
-
-def _words(node: onnx.NodeProto, found: Mapping[str, TensorProto]) -> str:
-    of = ", ".join(f"{name} {list(tensor.dims)}" for name, tensor in found.items())
-    return f"folded {node.op_type} {node.name or node.output[0]} into {of}"
+    return model, constants.fold_constants(model, max_bytes)

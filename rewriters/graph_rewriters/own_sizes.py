@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
-from rewriters.graph_rewriters.stated_values import known_values
+from rewriters.onnx_graph.stated_values import known_values
 
 CARRIES_ON = ("Squeeze", "Unsqueeze", "Reshape", "Identity", "Cast")  # what may lie between a Shape and its reader
 

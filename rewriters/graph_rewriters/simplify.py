@@ -11,11 +11,11 @@ from contextlib import contextmanager
 import onnx
 
 from rewriters.checks.same_numbers import compare_graphs
+from rewriters.graph_passes.fold_constants import MEGABYTE
 from rewriters.graph_rewriters.defaults import check_no_defaults
-from rewriters.graph_rewriters.fold_constants import MEGABYTE
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
-from rewriters.graph_rewriters.keep_metadata import keep_metadata
 from rewriters.onnx_graph.custom_nodes import custom_nodes, in_words
+from rewriters.onnx_graph.keep_metadata import keep_metadata
 from rewriters.onnx_graph.scopes import every_graph
 from zoo.errors import BackendUnavailableError, ExportError
 

@@ -9,7 +9,7 @@ import onnx
 import onnx_graphsurgeon as gs
 
 from rewriters.graph_rewriters.defaults import check_no_defaults
-from rewriters.graph_rewriters.keep_metadata import keep_metadata
+from rewriters.onnx_graph.keep_metadata import keep_metadata
 
 
 def edited(model: onnx.ModelProto, edit: Callable[[gs.Graph], None]) -> onnx.ModelProto:

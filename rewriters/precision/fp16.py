@@ -8,7 +8,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from rewriters.graph_rewriters.fold_constants import fold_constants
+from rewriters.graph_passes.fold_constants import fold_constants
 from rewriters.onnx_graph.module_paths import module_path
 from rewriters.onnx_graph.value_types import value_types
 from rewriters.precision.caster import cast_to_fp16, label
@@ -34,7 +34,8 @@ def to_fp16(
     Raises ExportError where `options.keep_fp32` names no module of the graph, where ONNX Runtime does not run it,
     and where nothing would compute in fp16.
     """
-    folded, _ = fold_constants(_copy(model))
+    folded = _copy(model)
+    fold_constants(folded)
     kept = nodes_of_modules(folded, options.keep_fp32)
     stays = {**islands(folded), **{place: f'kept by keep_fp32 "{pattern}"' for place, pattern in kept.items()}}
     overflows = _overflows(folded, stays, feeds)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from onnxruntime.quantization import QDQQuantizer, QuantType, TensorsData
 
 from rewriters.graph_passes.drop_unused import drop_unused
-from rewriters.graph_rewriters.fold_constants import fold_constants
-from rewriters.graph_rewriters.keep_metadata import keep_metadata
+from rewriters.graph_passes.fold_constants import fold_constants
+from rewriters.onnx_graph.keep_metadata import keep_metadata
 from rewriters.onnx_graph.module_paths import module_path
 from rewriters.onnx_graph.opset import opset_of
 from rewriters.onnx_graph.value_types import value_types
@@ -67,7 +67,8 @@ def to_int8(
         raise ExportError("int8: got no calibration pictures, and ranges are taken from them; give one or more")
     if opset_of(model) < LEAST_OPSET:
         raise ExportError(f"int8: the graph has opset {opset_of(model)}, expected {LEAST_OPSET} or later: export anew")
-    source, _ = fold_constants(_copy(model))
+    source = _copy(model)
+    fold_constants(source)
     _name_nodes(source)
     kept = nodes_of_modules(source, options.keep_fp32)
     layers = layers_of(source, kept)

@@ -23,7 +23,7 @@ from onnxruntime.quantization.calibrate import (
     PercentileCalibrater,
 )
 
-from rewriters.graph_rewriters.cut import cut
+from rewriters.onnx_graph.cut import cut
 from rewriters.onnx_graph.module_paths import module_path
 from rewriters.precision.overflow import magnitudes
 from zoo.errors import ExportError, InputError

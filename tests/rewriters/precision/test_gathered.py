@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torchvision.ops import deform_conv2d
 
-from rewriters.checks.onnxruntime_runs import run_once
 from rewriters.graph_passes.expand_operators import expand_operators
+from rewriters.onnx_graph.onnxruntime_outputs import run_once
 from rewriters.precision import to_fp16
 from rewriters.precision.rounded import rounded
 from tests.rewriters.symbolic.operator_calls import target_of, written

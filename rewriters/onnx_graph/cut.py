@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import onnx
 
-from rewriters.graph_rewriters.stated_values import stated_values
 from rewriters.onnx_graph.reads import reads
+from rewriters.onnx_graph.stated_values import stated_values
 from zoo.errors import ExportError, InputError, nearest
 
 

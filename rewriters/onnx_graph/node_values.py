@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, TypeProto, numpy_helper
 
-from rewriters.checks.onnxruntime_runs import run_once
+from rewriters.onnx_graph.onnxruntime_outputs import run_once
 from rewriters.onnx_graph.opset import STANDARD
 from rewriters.onnx_graph.scopes import subgraphs
 from zoo.errors import ExportError
@@ -16,7 +16,7 @@ NUMBERS = "biuf"  # NumPy's kinds
 IR_VERSION = 10  # has all that an operator can need; the newest may be newer than ONNX Runtime
 
 
-def evaluate(
+def node_values(
     model: onnx.ModelProto, node: onnx.NodeProto, inputs: Sequence[TensorProto], max_bytes: int
 ) -> dict[str, TensorProto] | None:
     """Its outputs by name, or None: ONNX Runtime does not run it, they are no tensors of numbers, or too large.
