@@ -82,8 +82,8 @@ def main() -> None:
 def _cell(config: str, exporter: str, planted: int, precision: str) -> list[Any]:
     from pipeline.alignment.aligning import MEMORY, THRESHOLDS, align_subject
     from pipeline.alignment.subject import load_subject
-    from pipeline.deploy_target import deploy_target
-    from pipeline.steps import unseen
+    from pipeline.base.steps import unseen
+    from pipeline.job.deploy_target import deploy_target
     from zoo.config import load_config
 
     start = time.perf_counter()

@@ -29,11 +29,11 @@ from mmengine.config import Config
 from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor, nn
 
-from pipeline.deploy_target import target_preprocess
-from pipeline.export_step import export_step
-from pipeline.job import plan_job
+from pipeline.export.export_step import export_step
+from pipeline.export.reference_run import run_reference
+from pipeline.job.deploy_target import target_preprocess
+from pipeline.job.job import plan_job
 from pipeline.parity.reference_input import reference_input
-from pipeline.reference_run import run_reference
 from zoo import build_model
 from zoo.config import load_config
 from zoo.contract import contract_module

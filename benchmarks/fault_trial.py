@@ -17,14 +17,14 @@ from torch import nn
 from pipeline import deploying
 from pipeline.alignment.aligning import MEMORY, THRESHOLDS, align_subject
 from pipeline.alignment.subject import subject_of
-from pipeline.deploy_target import deploy_target
-from pipeline.images import read_image
-from pipeline.job import Job
-from pipeline.opened import open_deployment
+from pipeline.export.reference_run import ReferenceRun
+from pipeline.images.named_image import read_image
+from pipeline.job.deploy_target import deploy_target
+from pipeline.job.job import Job
 from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.detections import compare_detections
 from pipeline.parity.missed import ParityMissedError
-from pipeline.reference_run import ReferenceRun
+from pipeline.proof.fallback_runtime import open_deployment
 from zoo.config import load_config
 from zoo.datasets import build_dataset
 from zoo.errors import ZooportError

@@ -23,8 +23,8 @@ import torch.nn.functional as F
 from measured import machine, write_page
 from torch import nn
 
-from pipeline.images import NamedImage, read_image
-from pipeline.job import plan_job
+from pipeline.images.named_image import NamedImage, read_image
+from pipeline.job.job import plan_job
 from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.label_maps import UNEXPLAINED
@@ -32,7 +32,7 @@ from pipeline.parity.pipeline_parity import EXPLAINED, end_to_end
 from pipeline.parity.records import Findings
 from pipeline.parity.reference_input import reference_input
 from pipeline.parity.reference_result import reference_result
-from tests.pipeline.chance_segmentors import CLASSES, chance_segmentor
+from tests.pipeline.parity.chance_segmentors import CLASSES, chance_segmentor
 from zoo import build_model, preprocess
 from zoo.tasks import Task, build_task
 

@@ -23,8 +23,8 @@ import onnxruntime as ort
 from measured import interleaved, machine, ratio, write_page
 from sessions import open_session, session_run
 
-from pipeline.evaluation.evaluating import evaluate
-from pipeline.job import plan_job
+from pipeline.evaluating import evaluate
+from pipeline.job.job import plan_job
 from pipeline.precision import feeds
 from rewriters.precision import to_int8
 from zoo.config import load_config

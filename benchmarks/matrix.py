@@ -15,7 +15,7 @@ import onnxruntime as ort
 from measured import keep
 from torch import Tensor, nn
 
-from pipeline.output_specs import output_specs
+from pipeline.export.output_specs import output_specs
 from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.graph_inputs import GraphInput

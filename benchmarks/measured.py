@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pipeline.machine import processor, threads
+from pipeline.base.machine import processor, threads
 from rewriters.export_record import peak_memory
 
 ROOT = Path(__file__).resolve().parents[1]

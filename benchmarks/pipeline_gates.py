@@ -22,8 +22,8 @@ from measured import machine, write_page
 from numpy.typing import NDArray
 
 from backends import load
-from pipeline.images import NamedImage, read_image
-from pipeline.job import Job, plan_job
+from pipeline.images.named_image import NamedImage, read_image
+from pipeline.job.job import Job, plan_job
 from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.detections import pair_detections
 from pipeline.parity.pipeline_parity import EXPLAINED, in_tensor, pipeline_case

@@ -24,15 +24,15 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 from matrix import all_passed, run_cells
 from measured import machine, sources, state_of, write_page
 
-from pipeline.computed_step import NothingComputedError
-from pipeline.deploy_target import deploy_target
 from pipeline.deploying import make_deployment
+from pipeline.export.dtype_counts import NothingComputedError
+from pipeline.job.deploy_target import deploy_target
 from zoo.config import load_config
 from zoo.processor import processor
 from zoo.target import Target
 
 PRECISIONS = ("fp16", "int8")
-CODE = ("configs", "rewriters", "zoo/weights", "zoo/models", "pipeline/precision", "pipeline/precision_step.py")
+CODE = ("configs", "rewriters", "zoo/weights", "zoo/models", "pipeline/precision", "pipeline/export/precision_step.py")
 MEGABYTE = 1e6
 IN_PLACE = "tensorrt-rtx"
 DTYPES = ("float32", "float16", "int8")

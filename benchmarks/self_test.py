@@ -110,12 +110,12 @@ def figures(folder: Path, setting: str) -> list[dict[str, Any]]:
 
 def made(name: str, form: str, folder: Path) -> bool:
     """Export, bring to the form, describe, and add the self-test. False where nothing of it is computed in int8."""
-    from pipeline.computed_step import NothingComputedError, computed_dtypes
-    from pipeline.deploy_target import deploy_target
-    from pipeline.describe import manifest
-    from pipeline.export_step import export_step
-    from pipeline.job import plan_job
-    from pipeline.reference_run import run_reference
+    from pipeline.export.dtype_counts import NothingComputedError, computed_dtypes
+    from pipeline.export.export_step import export_step
+    from pipeline.export.manifest import manifest
+    from pipeline.export.reference_run import run_reference
+    from pipeline.job.deploy_target import deploy_target
+    from pipeline.job.job import plan_job
     from pipeline.self_test.case import self_test_case
     from pipeline.self_test.writing import with_self_test
     from zoo.build import build_model

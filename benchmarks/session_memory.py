@@ -26,9 +26,9 @@ from measured import growth, interleaved, machine, ratio, shipped_configs, write
 from sessions import session_run
 
 from backends.onnxruntime.session import session_options
-from pipeline.export_step import export_step
-from pipeline.job import plan_job
-from pipeline.reference_run import run_reference
+from pipeline.export.export_step import export_step
+from pipeline.export.reference_run import run_reference
+from pipeline.job.job import plan_job
 from zoo import build_model
 from zoo.config import load_config
 

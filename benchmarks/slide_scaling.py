@@ -39,7 +39,7 @@ from sessions import open_session, plain_export, session_run
 from backends.onnxruntime import OnnxRuntimeRunner
 from backends.onnxruntime.session import open_session as backend_session
 from backends.slide_runner import SlideRunner
-from pipeline.host_windows import IN_GRAPH, export_window
+from pipeline.export.host_windows import IN_GRAPH, export_window
 from rewriters import export_onnx
 from zoo import Target
 from zoo.contract import contract_module

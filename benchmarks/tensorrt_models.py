@@ -11,7 +11,7 @@ from measured import ROOT, sources
 from torch import nn
 from torchvision_models import ARCHITECTURES, calibrated, pictures, task_of
 
-from pipeline.output_specs import output_specs
+from pipeline.export.output_specs import output_specs
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import graph_references
 from pipeline.preflight import preflight, steps

@@ -40,7 +40,7 @@ from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor
 from torchvision_models import ARCHITECTURES, calibrated, made_of, pictures, task_of
 
-from pipeline.output_specs import output_specs
+from pipeline.export.output_specs import output_specs
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import graph_references
 from rewriters import export_onnx

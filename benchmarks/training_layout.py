@@ -25,14 +25,14 @@ from measured import machine, write_page
 from mmengine.optim import build_optim_wrapper
 from torch import Tensor, nn
 
+from pipeline.training.optimization import optimization
+from pipeline.training.recipe import Recipe
+from pipeline.training.trainable import Trainable
+from pipeline.training.trainable_restorer import TrainableRestorer
+from pipeline.training.training_data import training_data
 from zoo.build import build_model
 from zoo.config import load_config
 from zoo.models.restoration import SRCNN
-from zoo.training.optimization import optimization
-from zoo.training.recipe import Recipe
-from zoo.training.trainable import Trainable
-from zoo.training.trainable_restorer import TrainableRestorer
-from zoo.training.training_data import training_data
 
 Records = dict[str, dict[str, list[float] | int]]
 """By recipe and layout the seconds of the steps, or the exit status of a side that ended."""

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pipeline.alignment.aligning import align
     from pipeline.deploying import deploy
-    from pipeline.evaluation.evaluating import evaluate
+    from pipeline.evaluating import evaluate
 
 __all__ = ["align", "deploy", "evaluate"]
 
 _HOMES = {
     "align": "pipeline.alignment.aligning",
     "deploy": "pipeline.deploying",
-    "evaluate": "pipeline.evaluation.evaluating",
+    "evaluate": "pipeline.evaluating",
 }
 
 

@@ -11,36 +11,7 @@ from torch import nn
 
 from backends import Deployment
 from backends.tensorrt.build import Built
-from pipeline.added_images import with_added_images
-from pipeline.computed_step import computed_as_stored, computed_dtypes, fallback
-from pipeline.constants_step import compared_constants
-from pipeline.describe import manifest
-from pipeline.engine_step import engine_step
-from pipeline.export_step import export_step, measured
-from pipeline.host_windows import host_windows
-from pipeline.job import Job, plan_job
-from pipeline.latency_step import latency
-from pipeline.metric_gate import check_judgeable, metric_figures
-from pipeline.module_step import module_errors
-from pipeline.opened import open_deployment, rounded_deployment
-from pipeline.own_files import PARITY_FILE
-from pipeline.parity.graph_parity import graph_parity
-from pipeline.parity.manifest_parity import manifest_failures
-from pipeline.parity.missed import ParityMissedError
-from pipeline.parity.pipeline_parity import pipeline_cases
-from pipeline.parity.records import ComparedConstant, ParityRecord, dump_json, recorded
-from pipeline.precision.calibration import check_calibration
-from pipeline.preflight import Finding
-from pipeline.preflight_step import preflight_step
-from pipeline.previews import draw_previews
-from pipeline.publish import is_published, publication
-from pipeline.reference_run import ReferenceRun, run_reference
-from pipeline.report.card_facts import card_of
-from pipeline.report.deployment_page import ReportData, write_report
-from pipeline.report.found_scatter import found_scatter
-from pipeline.self_test.case import self_test_case
-from pipeline.self_test.writing import with_self_test
-from pipeline.steps import (
+from pipeline.base.steps import (
     BUILD,
     CHECK,
     ENGINE,
@@ -55,6 +26,35 @@ from pipeline.steps import (
     Progress,
     unseen,
 )
+from pipeline.export.constants import compared_constants
+from pipeline.export.dtype_counts import computed_as_stored, computed_dtypes, fallback
+from pipeline.export.engine_step import engine_step
+from pipeline.export.export_step import export_step, measured
+from pipeline.export.host_windows import host_windows
+from pipeline.export.manifest import manifest
+from pipeline.export.preflight_step import preflight_step
+from pipeline.export.reference_run import ReferenceRun, run_reference
+from pipeline.job.job import Job, plan_job
+from pipeline.parity.graph_parity import graph_parity
+from pipeline.parity.manifest_parity import manifest_failures
+from pipeline.parity.missed import ParityMissedError
+from pipeline.parity.pipeline_parity import pipeline_cases
+from pipeline.parity.records import ComparedConstant, ParityRecord, dump_json, recorded
+from pipeline.precision.calibration import check_calibration
+from pipeline.preflight import Finding
+from pipeline.proof.added_images import with_added_images
+from pipeline.proof.fallback_runtime import open_deployment, rounded_deployment
+from pipeline.proof.latency import latency
+from pipeline.proof.metric_gate import check_judgeable, metric_figures
+from pipeline.proof.module_errors import module_errors
+from pipeline.proof.previews import draw_previews
+from pipeline.publishing.own_files import PARITY_FILE
+from pipeline.publishing.publish import is_published, publication
+from pipeline.report.card_facts import card_of
+from pipeline.report.deployment_page import ReportData, write_report
+from pipeline.report.found_scatter import found_scatter
+from pipeline.self_test.case import self_test_case
+from pipeline.self_test.writing import with_self_test
 from rewriters import ExportRecord
 from zoo.build import build_model
 from zoo.preprocess import Preprocess

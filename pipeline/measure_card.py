@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipeline.describe import versions
-from pipeline.evaluation.evaluating import evaluate
+from pipeline.base.machine import processor, threads
+from pipeline.base.steps import Progress as Steps
+from pipeline.evaluating import evaluate
 from pipeline.evaluation.hooks import Progress
-from pipeline.machine import processor, threads
-from pipeline.steps import Progress as Steps
+from pipeline.export.manifest import versions
 from zoo.cards import BackendFigures, Measured, checkpoint_sha256, fingerprint
 from zoo.config import load_config
 from zoo.cost import model_cost

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from command_line import Parser, run_tool
 from terminal import open_console, show_counts
 
-from pipeline.paths_check import check_present
+from pipeline.job.paths_check import check_present
 from zoo.errors import GateError, InputError
 from zoo.target import CHOICES, check_choices
 
@@ -115,7 +115,7 @@ def plan(options: argparse.Namespace) -> tuple["Config", "Target | None"]:
     check_present("checkpoint", [options.checkpoint])
     check_present("--deployment", [options.deployment], "folder")
     check_present("--onnx", [options.onnx])
-    from pipeline.deploy_target import deploy_target
+    from pipeline.job.deploy_target import deploy_target
     from zoo.config import load_config
 
     config = load_config(options.config)

@@ -9,9 +9,9 @@ from command_line import Parser, run_tool
 from open_page import open_page
 from terminal import open_console, show_steps
 
-from pipeline.paths_check import check_present
-from pipeline.steps import Progress, deploy_steps
-from pipeline.target_flags import parse_dynamic, parse_engine
+from pipeline.base.steps import Progress, deploy_steps
+from pipeline.job.paths_check import check_present
+from pipeline.job.target_flags import parse_dynamic, parse_engine
 from zoo.errors import GateError
 from zoo.target import Target, check_choices
 
@@ -153,8 +153,8 @@ def plan(options: argparse.Namespace) -> tuple["Config", Target]:
     dynamic, engine = parse_dynamic(options.dynamic), parse_engine(options.engine)
     check_present("image", options.image)
     check_present("checkpoint", [options.checkpoint])
-    from pipeline.deploy_target import deploy_target
-    from pipeline.target_check import check_target
+    from pipeline.job.deploy_target import deploy_target
+    from pipeline.job.target_check import check_target
     from zoo.config import config_target, load_config
 
     config = load_config(options.config)

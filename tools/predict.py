@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     inputs = _inputs(options.input)
     _check_out(options.out)
     from backends import load
-    from pipeline.images import read_image
+    from pipeline.images.named_image import read_image
 
     current, written = "", []
     model = load(options.deployment, provider=options.device, progress=lambda done, total: count(current, done, total))

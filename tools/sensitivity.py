@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from command_line import Parser, check_counts, run_tool
 from terminal import open_console, show_counts
 
-from pipeline.paths_check import check_present
+from pipeline.job.paths_check import check_present
 
 if TYPE_CHECKING:
     from rich.console import Console

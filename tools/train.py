@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from mmengine.config import Config
     from torch import nn
 
-    from zoo.training import CheckpointCard, Recipe, Reproduction, TrainingRun
-    from zoo.training.checkpoint_card import Datasets, Figures
+    from pipeline.training import CheckpointCard, Recipe, Reproduction, TrainingRun
+    from pipeline.training.checkpoint_card import Datasets, Figures
 
 EXAMPLES = """examples:
   python tools/train.py configs/segmentation/fcn_r18_digits.py --publish
@@ -78,8 +78,8 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     check_recipe_data(config)
     import torch
 
+    from pipeline.training import CheckpointCard, Recipe, check_publishable, check_unchanged, reproduction, scored_on
     from zoo.build import build_model
-    from zoo.training import CheckpointCard, Recipe, check_publishable, check_unchanged, reproduction, scored_on
 
     logging.disable(logging.NOTSET)  # the log of a training is its progress
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -110,7 +110,7 @@ def finished(
     config: "Config", recipe: "Recipe", options: argparse.Namespace, card: "CheckpointCard | None"
 ) -> tuple["nn.Module", "TrainingRun"]:
     """The model to score, trained or loaded, and its run, which is what it is to be taken for. Raises InputError."""
-    from zoo.training import UNTOLD, check_proof, check_recipe, config_name, load_trained
+    from pipeline.training import UNTOLD, check_proof, check_recipe, config_name, load_trained
 
     if options.checkpoint is None:
         model, training = trained(config, recipe, options)
@@ -135,7 +135,7 @@ def published_file(config: "Config") -> Path:
 
 def trained(config: "Config", recipe: "Recipe", options: argparse.Namespace) -> tuple["nn.Module", "TrainingRun"]:
     """Trains, or goes on; draws the curves of what was done. An interruption says how to go on."""
-    from zoo.training import TrainingRun, last_checkpoint, read_run, train, write_curves
+    from pipeline.training import TrainingRun, last_checkpoint, read_run, train, write_curves
 
     work_dir = options.work_dir or Path("work_dirs") / "train" / options.config.stem
     run = TrainingRun.beginning(options.config, recipe, amp=options.amp)
@@ -167,7 +167,7 @@ def check_writable(work_dir: Path) -> None:
 
 def scored(path: Path, recipe: "Recipe", model: "nn.Module") -> "Figures":
     """The figures of the model as it would be published, on the config and those that use the same weights."""
-    from zoo.training import round_to_half, rounded, score_all
+    from pipeline.training import round_to_half, rounded, score_all
 
     def progress(done: int, total: int) -> None:
         print(f"\rscored {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
@@ -192,7 +192,7 @@ def publish_weights(
     datasets: "Datasets",
 ) -> dict[str, Any]:
     """Weights, card and page; where they are, as data."""
-    from zoo.training import half_precision_file, new_card, publish
+    from pipeline.training import half_precision_file, new_card, publish
 
     show(figures)
     weights = half_precision_file(model)
@@ -203,8 +203,8 @@ def publish_weights(
 
 def compare(config: "Config", file: Path, card: "CheckpointCard", again: "Reproduction") -> dict[str, Any]:
     """Both figures and their difference; kept on the card, also where the gate is missed. Raises GateError."""
+    from pipeline.training import check_figures, publish
     from zoo.metrics import build_metric
-    from zoo.training import check_figures, publish
 
     for name, row in again.figures.items():
         for metric, value in row.items():

@@ -13,14 +13,14 @@ from pipeline.alignment.bisecting import bisect
 from pipeline.alignment.comparing import Comparison, Progress
 from pipeline.alignment.eager_run import EagerRun
 from pipeline.alignment.engines import FUSING, piece_opener
-from pipeline.alignment.graph_runs import onnxruntime_opener, opened, run_with
 from pipeline.alignment.records import Alignment, Pair
 from pipeline.alignment.subject import Subject, load_subject
-from pipeline.constants_step import constants_at_sizes
+from pipeline.base.steps import Progress as Steps
+from pipeline.base.steps import unseen
+from pipeline.export.constants import constants_at_sizes
+from pipeline.graphs.graph_runs import onnxruntime_opener, opened, run_with
 from pipeline.parity.levels import compare_outputs
 from pipeline.parity.records import ComparedConstant, Findings
-from pipeline.steps import Progress as Steps
-from pipeline.steps import unseen
 from rewriters.precision.rounded import rounded
 from zoo.contract.segmentation import model_logits
 from zoo.errors import ExportError, InputError

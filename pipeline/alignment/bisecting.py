@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pipeline.alignment.comparing import Comparison, Progress
 from pipeline.alignment.eager_run import run_eager
 from pipeline.alignment.graph_flow import GraphFlow
-from pipeline.alignment.graph_runs import Opener, opened, piece, run_with
 from pipeline.alignment.judging import judge
 from pipeline.alignment.matching import matches
 from pipeline.alignment.records import DIFFERS, EQUAL, SET, Pair
+from pipeline.graphs.graph_runs import Opener, opened, piece, run_with
 from zoo.errors import ExportError
 
 Array = NDArray[Any]

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from pipeline.alignment.eager_run import MARKED, EagerRun, run_eager
 from pipeline.alignment.graph_flow import GraphFlow
-from pipeline.alignment.graph_runs import graph_tensors, more_outputs, piece
 from pipeline.alignment.judging import Judged, at_fault, judge
 from pipeline.alignment.matching import Match, matches
 from pipeline.alignment.planning import Group, Plan, plan_pairs
 from pipeline.alignment.records import DIFFERS, EQUAL, ITSELF, SET, UNKNOWN, Pair
 from pipeline.alignment.second_look import STRICT, rows_at_fault
+from pipeline.graphs.graph_runs import graph_tensors, more_outputs, piece
 from zoo.contract import Contract
 from zoo.errors import ExportError, InputError
 

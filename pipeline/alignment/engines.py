@@ -6,7 +6,7 @@ from pathlib import Path
 import onnx
 
 from backends.runner import Runner
-from pipeline.alignment.graph_runs import Opener, onnxruntime_opener
+from pipeline.graphs.graph_runs import Opener, onnxruntime_opener
 from rewriters.export_onnx import tensor_spec
 from zoo.errors import BackendUnavailableError
 from zoo.target import AxisRange, Target

@@ -14,19 +14,19 @@ from mmengine.config import Config
 from numpy.typing import NDArray
 from torch import nn
 
-from pipeline.deploy_target import deploy_target
-from pipeline.deployed_graph import deployed_graph
-from pipeline.export_step import export_step
-from pipeline.host_windows import WindowModel, host_windows
-from pipeline.job import Job, plan_job
+from pipeline.base.steps import BUILD, CHECK, EXPORT, Progress
+from pipeline.export.export_step import export_step
+from pipeline.export.host_windows import WindowModel, host_windows
+from pipeline.export.reference_run import ReferenceRun
+from pipeline.export.scales import at_other_scales
+from pipeline.graphs.deployed_graph import deployed_graph
+from pipeline.job.deploy_target import deploy_target
+from pipeline.job.image_sizes import checked_divisor
+from pipeline.job.job import Job, plan_job
 from pipeline.parity.decision_rule import DecisionRule, decision_rule
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs, stacked
 from pipeline.parity.graph_parity import graph_references
 from pipeline.parity.reference_result import reference_result
-from pipeline.reference_run import ReferenceRun
-from pipeline.scales import at_other_scales
-from pipeline.size_divisor import checked_divisor
-from pipeline.steps import BUILD, CHECK, EXPORT, Progress
 from zoo.build import build_model
 from zoo.config import load_config
 from zoo.contract import Contract

@@ -7,8 +7,8 @@ from mmengine.config import Config
 
 from pipeline.doctor.example import Trial
 from pipeline.doctor.loaded import Loaded
+from pipeline.images.parity_images import parity_images
 from pipeline.parity.graph_inputs import stacked
-from pipeline.pictures import pictures
 from rewriters.export_onnx import INPUT_AXES
 from zoo.build import build_model
 from zoo.config import config_target, load_config
@@ -40,7 +40,7 @@ def load_config_subject(path: str) -> Loaded:
 
 def _trials(config: Config, target: Target) -> Iterator[Trial]:
     """The first pictures, the others, one more in the batch, and another size where height or width varies."""
-    images = pictures(config, [], Preprocess.from_dict(config.preprocess), target)
+    images = parity_images(config, [], Preprocess.from_dict(config.preprocess), target)
 
     def trial(label: str, by: str, batch: int, size: tuple[int, int], first: int = 0) -> Trial:
         chosen = [images[(first + place) % len(images)] for place in range(batch)]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.device import check_device
-from pipeline.paths_check import check_present
+from pipeline.base.device import check_device
+from pipeline.job.paths_check import check_present
 from zoo.errors import InputError
 from zoo.target import check_choices
 

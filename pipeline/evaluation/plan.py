@@ -8,10 +8,10 @@ from typing import Any
 
 from mmengine.config import Config
 
-from pipeline.deploy_target import target_preprocess
 from pipeline.evaluation.hooks import Progress
 from pipeline.evaluation.numbered import Numbered
-from pipeline.image_sizes import check_image_sizes
+from pipeline.job.deploy_target import target_preprocess
+from pipeline.job.image_sizes import check_image_sizes
 from pipeline.parity.gates import merged_gates
 from zoo.config import config_target
 from zoo.datasets.building import build_dataset

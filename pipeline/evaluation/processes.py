@@ -9,7 +9,7 @@ import torch
 from mmengine.dist import broadcast_object_list, is_main_process
 from torch import distributed
 
-from pipeline.device import check_torch_device
+from pipeline.base.device import check_torch_device
 from zoo.errors import InputError, ZooportError
 
 Value = TypeVar("Value")

@@ -8,12 +8,12 @@ from typing import Any
 from mmengine.hooks import Hook
 
 from backends.image_model import ImageModel
+from pipeline.base.steps import Progress as Steps
 from pipeline.evaluation.hooks import DrawingHook, Progress, ProgressHook
 from pipeline.evaluation.leg import Judged, judge
 from pipeline.evaluation.plan import Plan
 from pipeline.evaluation.processes import by_the_first, is_first
 from pipeline.evaluation.result_store import ResultStore, as_file_name
-from pipeline.steps import Progress as Steps
 from zoo.errors import InputError
 
 

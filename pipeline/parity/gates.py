@@ -27,8 +27,8 @@ GRAPH: Mapping[str, float] = {
 # floats with torch. The figures are those of docs/measured/pipeline_gates.md, on the three shipped models, over the 64
 # images of digits val and 22 rescaled copies of them:
 # - input: largest difference 0.773 grey levels of 255, largest mean 0.27. The wrong rules of
-#   tests/pipeline/test_reference_path.py (swapped colours, stretch for letterbox, nearest or area for bilinear, another
-#   padding) are above the gates.
+#   tests/pipeline/export/test_reference_path.py (swapped colours, stretch for letterbox, nearest or area for bilinear,
+#   another padding) are above the gates.
 # - boxes and scores, end to end: of 1255 pairs, 99.5 % within 0.232 px, and all scores within 0.0165. Three detections
 #   are further apart or without partner, never two in one picture; the largest error of a pair is 7.35 px. What moves
 #   further is explained where the rounding of the input moves about as many in PyTorch: see pipeline_parity.py.

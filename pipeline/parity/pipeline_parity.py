@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends import Deployment
-from pipeline.images import NamedImage
+from pipeline.images.named_image import NamedImage
 from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.detections import Excuse, compare_detections
 from pipeline.parity.gates import Gates

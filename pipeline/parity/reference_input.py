@@ -91,13 +91,13 @@ def _floors(have: int, want: int) -> Tensor:
 def _between(have: int, want: int) -> Tensor:
     """[want, have]: OpenCV's area for enlarged images, each new pixel of one or two old ones; each row sums to 1.
 
-    The parts that the old pixels cover, in OpenCV's own steps: where two edges meet, rounding decides which pixel it
-    is.
+    The parts that the old pixels cover, in OpenCV's own steps and floats: where two edges meet, rounding decides which
+    pixel it is, and a part of almost one is one in float32.
     """
     enlarged = want / have
     new = torch.arange(want, dtype=torch.float64)
     first = (new * (1.0 / enlarged)).floor()
-    part = (new + 1) - (first + 1) * enlarged
+    part = ((new + 1) - (first + 1) * enlarged).to(torch.float32).to(torch.float64)
     part = torch.where(part <= 0, 0.0, part - part.floor())
     weights = torch.zeros(want, have, dtype=torch.float64)
     rows, old = torch.arange(want), first.long().clamp(max=have - 1)

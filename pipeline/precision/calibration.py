@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.images import NamedImage, read_image
-from pipeline.job import Job
+from pipeline.images.named_image import NamedImage, read_image
+from pipeline.images.parity_images import misfit
+from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import stacked
-from pipeline.pictures import misfit
 from pipeline.precision.separation import SECTION, check_files, check_sections
 from zoo.datasets import build_dataset
 from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset

@@ -6,7 +6,7 @@ from filecmp import cmp
 from pathlib import Path
 
 from pipeline.evaluation.plan import data_section, make_gate_split
-from pipeline.job import Job
+from pipeline.job.job import Job
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from pipeline.lock import locked
-from pipeline.machine import machine
+from pipeline.base.machine import machine
+from pipeline.publishing.lock import locked
+from pipeline.publishing.writable import writable
 from pipeline.regression.cell import Cell
 from pipeline.regression.cell_run import CellRun
 from pipeline.regression.commands import Commands
@@ -19,7 +20,6 @@ from pipeline.regression.report import write_reports
 from pipeline.regression.result import Result, result_file
 from pipeline.regression.state import State
 from pipeline.regression.versions import versions
-from pipeline.writable import writable
 from zoo.errors import InputError
 
 Progress = Callable[[Cell, Result | None, int], None]

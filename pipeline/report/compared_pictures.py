@@ -5,8 +5,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from pipeline.highlight import Image, faded, highlight
-from pipeline.preview import Panel, second_of_two
+from pipeline.images.highlight import Image, faded, highlight
+from pipeline.proof.preview import Panel, second_of_two
 from pipeline.report.recorded import Recorded
 from zoo.errors import InputError
 from zoo.image_file import ImageFileError, read_pixels

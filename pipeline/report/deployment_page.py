@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backends.tensorrt.build import Built
-from pipeline.own_files import REPORT_FILE
 from pipeline.parity.records import ParityRecord
 from pipeline.preflight import Finding
-from pipeline.preview import Preview
+from pipeline.proof.latency_record import Latency
+from pipeline.proof.module_error_record import ModuleErrors
+from pipeline.proof.preview import Preview
+from pipeline.publishing.own_files import REPORT_FILE
 from pipeline.report.card_facts import card_facts
 from pipeline.report.deployment_tables import (
     file_table,
@@ -23,8 +25,6 @@ from pipeline.report.deployment_tables import (
 )
 from pipeline.report.embedded import EMBEDDED, pictured
 from pipeline.report.graph_facts import graph_facts
-from pipeline.report.latency import Latency
-from pipeline.report.module_error import ModuleErrors
 from pipeline.report.page import render
 from pipeline.report.parity_tables import comparisons, constant_table, evidence, exercised_table, metric_table
 from pipeline.report.plots import bar_plot, module_plot, scatter_plots

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from backends.tensorrt.engine_record import EngineRecord
+from pipeline.proof.latency_record import Latency
+from pipeline.proof.module_error_record import ModuleError
 from pipeline.report.graph_facts import GraphFacts
-from pipeline.report.latency import Latency
-from pipeline.report.module_error import ModuleError
 from pipeline.report.table import Table
 from pipeline.report.words import error_words, shape_words
 from rewriters import ExportRecord

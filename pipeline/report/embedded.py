@@ -8,7 +8,7 @@ from typing import Any
 import cv2
 from numpy.typing import NDArray
 
-from pipeline.preview import Panel
+from pipeline.proof.preview import Panel
 
 EMBEDDED = 8  # images inside a page; the rest lie in previews/
 QUALITIES = (88, 60)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from pipeline.report.module_error import ModuleErrors
+from pipeline.proof.module_error_record import ModuleErrors
 from pipeline.report.scatter import GreyLevels, Point, Scatter
 
 if TYPE_CHECKING:

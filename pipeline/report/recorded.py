@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.own_files import PARITY_FILE, PREVIEWS
+from pipeline.publishing.own_files import PARITY_FILE, PREVIEWS
 from zoo.errors import InputError
 from zoo.manifest import Manifest
 from zoo.opened_file import OpenedFile

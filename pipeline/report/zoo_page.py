@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from pipeline.own_files import REPORT_FILE
+from pipeline.publishing.own_files import REPORT_FILE
 from pipeline.regression.atomic import write_whole
 from pipeline.report.page import render
 from pipeline.report.recorded import Recorded, find_recorded

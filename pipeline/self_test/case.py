@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from torch import nn
 
 from backends.self_test.small_image import tensor_of
-from pipeline.images import NamedImage
-from pipeline.job import Job
+from pipeline.export.reference_run import ReferenceRun
+from pipeline.images.named_image import NamedImage
+from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import GraphReference, graph_references
-from pipeline.reference_run import ReferenceRun
 from pipeline.self_test.reduced import reduced
 from zoo.input_specs import IMAGE_SIZES, IMAGES
 from zoo.preprocess import Preprocess

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from backends.self_test.stored import SelfTest
-from pipeline.job import Job
-from pipeline.opened import open_deployment
+from pipeline.job.job import Job
 from pipeline.parity.decision_rule import DecisionRule
+from pipeline.proof.fallback_runtime import open_deployment
 from pipeline.self_test.case import SelfTestCase
 from pipeline.self_test.gates import self_test_gates, sure_pixels, thresholds
 from zoo.manifest import SELF_TEST_FILE, Manifest, file_record

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from pipeline.deploying import make_deployment
-from pipeline.host_windows import in_windows
-from pipeline.job import Job, plan_job
+from pipeline.export.host_windows import in_windows
+from pipeline.job.job import Job, plan_job
 from pipeline.parity.missed import ParityMissedError
 from pipeline.precision.calibration import check_calibration, feeds
 from zoo.build import build_model

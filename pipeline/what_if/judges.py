@@ -10,11 +10,11 @@ from backends.image_model import ImageModel
 from pipeline.evaluation.feeding import Feeding
 from pipeline.evaluation.plan import data_section, make_gate_split
 from pipeline.evaluation.reference import reference_model
-from pipeline.images import NamedImage, read_image
-from pipeline.job import Job
-from pipeline.metric_gate import metric_judge
+from pipeline.images.named_image import NamedImage, read_image
+from pipeline.images.parity_images import misfit
+from pipeline.job.job import Job
 from pipeline.parity.gates import GATE_OF_UNIT, merged_gates
-from pipeline.pictures import misfit
+from pipeline.proof.metric_gate import metric_judge
 from pipeline.what_if.agreement import POINTS, agreement
 from pipeline.what_if.fp32_graph import Fp32Graph
 from zoo.datasets import build_dataset

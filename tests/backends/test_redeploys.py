@@ -16,10 +16,10 @@ from backends import loading
 from backends.runner import Runner
 from backends.tensorrt import gpu, runner, running
 from backends.tensorrt import library as library_module
-from pipeline.evaluation import evaluating
-from pipeline.evaluation.candidate import Candidate
+from pipeline import evaluating
+from pipeline.candidate import Candidate
 from pipeline.evaluation.session import Session
-from pipeline.exchange import exchange
+from pipeline.publishing.exchange import exchange
 from pipeline.report.recorded import read_recorded
 from tests.backends.twins import KINDS, RTX_VERSION, numbers, write_twin
 from zoo import opened_file, opened_folder
@@ -32,7 +32,7 @@ LOADS = 2000
 EXCHANGE = """
 import sys, time
 from pathlib import Path
-from pipeline.exchange import exchange
+from pipeline.publishing.exchange import exchange
 place, other = map(Path, sys.argv[1:])
 print("ready", flush=True)
 while True:
@@ -42,7 +42,7 @@ while True:
 PUBLISH = """
 import itertools, shutil, sys
 from pathlib import Path
-from pipeline.publish import publication
+from pipeline.publishing.publish import publication
 place, *twins = map(Path, sys.argv[1:])
 print("ready", flush=True)
 for twin in itertools.cycle(twins):

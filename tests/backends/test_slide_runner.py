@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from backends.pytorch import PyTorchRunner
 from backends.runner import Array, Runner
 from backends.slide_runner import LOGITS, SlideRunner
-from pipeline.host_windows import WindowModel
+from pipeline.export.host_windows import WindowModel
 from pipeline.parity.gates import GRAPH
 from tests.rewriters.small_models import small_segmentor
 from zoo.errors import InputError

@@ -11,12 +11,12 @@ import pytest
 
 from backends import load
 from pipeline import deploy
-from pipeline.deploy_target import deploy_target
 from pipeline.deploying import make_deployment
-from pipeline.evaluation.evaluating import evaluate
+from pipeline.evaluating import evaluate
+from pipeline.export.thresholds import OTHERS
+from pipeline.job.deploy_target import deploy_target
 from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.plugin_candidates import final_detections
-from pipeline.thresholds import OTHERS
 from rewriters.plugins import plugin_nodes
 from rewriters.plugins.yolo_layer import OUTPUTS
 from zoo.config import load_config

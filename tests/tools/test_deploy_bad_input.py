@@ -347,7 +347,7 @@ class TestWorkDir:
         check_refused(run, tiny, 2, "Not a directory.*give another --work-dir")
 
     def test_two_deploys_at_once(self, deploy: Deploy, tiny: Tiny) -> None:
-        hold = "import sys; from pathlib import Path; from pipeline.lock import locked\n"
+        hold = "import sys; from pathlib import Path; from pipeline.publishing.lock import locked\n"
         hold += "with locked(Path(sys.argv[1])): print('held', flush=True); sys.stdin.readline()"
         tiny.place.parent.mkdir(parents=True)
         with subprocess.Popen(

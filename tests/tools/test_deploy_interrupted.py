@@ -17,7 +17,7 @@ import pytest
 import backends
 from backends import load
 from pipeline import deploying, publish
-from pipeline.opened import open_deployment
+from pipeline.proof.fallback_runtime import open_deployment
 from tests.tools.tiny import Run, Tiny
 from zoo.errors import InputError
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from pipeline import module_step
+from pipeline.proof import module_errors
 from tests.tools.tiny import Run, Tiny
 from zoo.errors import ExportError
 
@@ -37,7 +37,7 @@ def test_what_cannot_be_aligned_is_deployed_all_the_same(
     def refuse(*_: object, **__: object) -> None:
         raise ExportError("no room")
 
-    monkeypatch.setattr(module_step, "align_subject", refuse)
+    monkeypatch.setattr(module_errors, "align_subject", refuse)
     assert deploy(tiny.with_images()).code == 0
     modules = json.loads((tiny.place / "parity.json").read_text(encoding="utf-8"))["modules"]
     assert modules == {

@@ -13,7 +13,8 @@ import torch
 
 from backends import load
 from backends.image_model import ImageModel
-from pipeline import deploying, export_step
+from pipeline import deploying
+from pipeline.export import export_step
 from pipeline.parity.meaning import BATCH, BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
 from tests.tools.tiny import PICTURES, Run, Tiny
 from zoo import preprocess

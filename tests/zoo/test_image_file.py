@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.images import read_image
+from pipeline.images.named_image import read_image
 from zoo.datasets.files import image_files
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
@@ -29,7 +29,7 @@ POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 64 64\n%%EndComments\
 OPEN_POSTSCRIPT = """
 import sys
 from pathlib import Path
-from pipeline.images import read_image
+from pipeline.images.named_image import read_image
 from zoo.datasets.files.image_files import read_image as read_of_dataset
 from zoo.errors import InputError
 for read in (read_image, lambda path: read_of_dataset(path, None)):

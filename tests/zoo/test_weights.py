@@ -10,11 +10,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from pipeline.training import CheckpointCard, Recipe, check_figures, checkpoint_page, score
 from zoo.checkpoint import load_checkpoint
 from zoo.config import load_config
 from zoo.metrics import build_metric
 from zoo.registry import MODELS
-from zoo.training import CheckpointCard, Recipe, check_figures, checkpoint_page, score
 
 CONFIGS = {
     "configs/detection/faster-rcnn_r18-fpn_digits.py": ("coco/box_AP", 60),
@@ -48,7 +48,7 @@ MAX_BYTES = {  # of each shipment
 BUFFERS = r"running_|num_batches|\.anchors$"  # no parameters: statistics, and YOLOv5's anchors
 LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
 # The first LIMIT images, in points. Made by the scoring code with the shipped weights, for each config C:
-#   python -c 'from zoo import build_model; from zoo.config import load_config; from zoo.training import score
+#   python -c 'from zoo import build_model; from zoo.config import load_config; from pipeline.training import score
 #   C = "configs/..."; print(score(load_config(C), build_model(C), limit=8))'
 GOLDEN = {
     "configs/restoration/srcnn_any-scale_photographs.py": 32.49,

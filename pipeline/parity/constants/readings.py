@@ -14,7 +14,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from pipeline.alignment.graph_runs import graph_tensors, more_outputs
+from pipeline.graphs.graph_runs import graph_tensors, more_outputs
 from rewriters.onnx_graph.module_paths import module_path
 from rewriters.onnx_graph.reads import reads
 from rewriters.onnx_graph.scopes import subgraphs

@@ -7,8 +7,8 @@ import pytest
 
 from backends.runner import Runner
 from pipeline.alignment.bisecting import bisect
-from pipeline.alignment.graph_runs import onnxruntime_opener
 from pipeline.alignment.records import Alignment
+from pipeline.graphs.graph_runs import onnxruntime_opener
 from tests.pipeline.alignment.planted import THRESHOLD, compared, nodes_of, perturb, sound, unseen
 
 

@@ -13,9 +13,9 @@ from pipeline.alignment.aligning import MEMORY, align_subject
 from pipeline.alignment.records import ITSELF, Alignment, Pair
 from pipeline.alignment.second_look import rows_at_fault
 from pipeline.alignment.subject import load_subject
-from pipeline.deploy_target import deploy_target
+from pipeline.base.steps import unseen
+from pipeline.job.deploy_target import deploy_target
 from pipeline.parity.records import ComparedConstant, Findings
-from pipeline.steps import unseen
 from tests.exporters import DYNAMO_LATER
 from tests.pipeline.alignment.planted import aligned, compared, nodes_of, set_constant, sound
 from zoo.config import load_config

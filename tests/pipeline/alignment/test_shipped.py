@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.alignment.aligning import MEMORY, THRESHOLDS, align_subject
 from pipeline.alignment.subject import load_subject
-from pipeline.deploy_target import deploy_target
-from pipeline.steps import unseen
+from pipeline.base.steps import unseen
+from pipeline.job.deploy_target import deploy_target
 from rewriters.onnx_graph.module_paths import module_path
 from tests.pipeline.alignment.planted import perturb
 from zoo.config import load_config

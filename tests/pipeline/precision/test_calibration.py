@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 import pytest
 
-from pipeline.job import Job, plan_job
+from pipeline.job.job import Job, plan_job
 from pipeline.precision import feeds
 from pipeline.precision.calibration import calibration
 from pipeline.precision.separation import shared

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.lock import locked
+from pipeline.publishing.lock import locked
 from pipeline.regression.cell import Cell
 from pipeline.regression.result import Result
 from pipeline.regression.state import State

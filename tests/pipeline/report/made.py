@@ -7,10 +7,10 @@ import numpy as np
 from onnx import TensorProto, helper, save_model
 
 from pipeline.parity.records import Borderline, Case, Figure, Findings, ParityRecord
-from pipeline.preview import Panel, Preview
+from pipeline.proof.latency_record import Latency
+from pipeline.proof.module_error_record import ModuleError, ModuleErrors
+from pipeline.proof.preview import Panel, Preview
 from pipeline.report.deployment_page import ReportData
-from pipeline.report.latency import Latency
-from pipeline.report.module_error import ModuleError, ModuleErrors
 from pipeline.report.scatter import Point, Scatter
 from rewriters import ExportRecord
 from rewriters.export_record import Fired

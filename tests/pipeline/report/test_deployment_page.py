@@ -11,8 +11,8 @@ import pytest
 
 from pipeline.parity.records import MetricFigure
 from pipeline.preflight import ROWS, Finding, FoundNode
+from pipeline.proof.module_error_record import ModuleError
 from pipeline.report.deployment_page import ReportData, write_report
-from pipeline.report.module_error import ModuleError
 from tests.pipeline.report.made import LARGE, NASTY, made_data, missed
 from zoo.cards import read_card
 

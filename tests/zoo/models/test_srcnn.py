@@ -8,12 +8,12 @@ import torch
 import torch.nn.functional as F
 from skimage.color import rgb2ycbcr, ycbcr2rgb
 
+from pipeline.training import score
 from zoo.build import build_model
 from zoo.config import load_config
 from zoo.errors import InputError
 from zoo.models.restoration import SRCNN, AnyScaleSRCNN
 from zoo.models.restoration.luma import luma
-from zoo.training import score
 
 CONFIGS = Path(__file__).parents[3] / "configs" / "restoration"
 

@@ -1,0 +1,152 @@
+"""The deployments that are evaluated: found, made where they are missing, and checked against the config."""
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+from mmengine.config import Config
+
+from pipeline.base.steps import Progress
+from pipeline.deploying import make_deployment
+from pipeline.evaluation.arguments import REFERENCE_BACKEND
+from pipeline.evaluation.feeding import Feeding
+from pipeline.evaluation.result_store import as_file_name
+from pipeline.export.manifest import config_sha256
+from pipeline.job.deploy_target import deploy_target, target_preprocess
+from pipeline.job.deployment_path import deployment_place
+from zoo.config import config_target
+from zoo.errors import InputError
+from zoo.input_specs import IMAGE_SIZES, SCORE_THRESHOLD
+from zoo.manifest import Manifest
+from zoo.preprocess import Preprocess
+from zoo.target import ENGINE_BACKENDS, AxisRange, Target
+from zoo.tasks import build_task
+from zoo.windows import WINDOW_BATCH
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A deployment's ``folder`` and what stands in it. ``name``: the folder's name, told apart where two are alike."""
+
+    name: str
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def feeding(self) -> Feeding:
+        """How the deployment is fed."""
+        return Feeding(self.manifest.preprocess, image_sizes=_takes_sizes(self.manifest))
+
+
+def deployed(
+    config: Config,
+    target: Target,
+    weights: str,
+    checkpoint: str | Path | None,
+    work_dir: str | Path,
+    progress: Progress | None,
+) -> Path:
+    """The folder of the config's deployment for a target: the one that is there, or else a new one.
+
+    ``weights``: the sha256 of the model that the config builds. Raises what a deploy raises.
+    """
+    task = build_task(config.task)
+    own = config_target(config, target.precision)
+    place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, own)
+    if _is_current(config, target, weights, place):
+        return place
+    return make_deployment(config, target, checkpoint=checkpoint, work_dir=work_dir, progress=progress).place
+
+
+def _is_current(config: Config, target: Target, weights: str, place: Path) -> bool:
+    """Whether there is a deployment at the place, of this model as it is now."""
+    try:
+        manifest = Manifest.read_verified(place)
+    except InputError:
+        return False
+    host = None if target.slide == "graph" else target.window_batch or WINDOW_BATCH
+    asked = (
+        *(target.backend, target.precision, target.exporter, target.opset),
+        *(target.image_sizes, target.thresholds, host),
+        target.engine.to_dict() if target.backend in ENGINE_BACKENDS else {},
+        None if target.precision == "fp32" else target.precision_options.to_dict(),
+    )
+    made = (
+        *(manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset),
+        *(
+            _takes_sizes(manifest),
+            SCORE_THRESHOLD.name in manifest.defaults,
+            manifest.windows and manifest.windows.batch,
+        ),
+        manifest.engine,
+        manifest.precision.get("options"),
+    )
+    return asked == made and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
+
+
+def candidates(config: Config, folders: list[Path], weights: str) -> list[Candidate]:
+    """The deployments in the folders, each once. ``weights``: the sha256 of the model that the config builds.
+
+    Raises InputError where a folder is no deployment, or the deployment is not one of this config's model: another
+    task, other classes or weights, images fed by another rule. All faults of a deployment are in one message.
+    """
+    found: list[Candidate] = []
+    taken = {REFERENCE_BACKEND}
+    for resolved, folder in {path.resolve(): path for path in folders}.items():
+        manifest = Manifest.read_verified(folder)
+        if faults := _faults(manifest, config, weights):
+            raise InputError(
+                f"deployment {folder} is not of {config.filename}: {'; '.join(faults)}; deploy this config again, or "
+                "evaluate the deployment with the config and checkpoint that it was made from"
+            )
+        found.append(Candidate(_free_name(resolved.name, taken), folder, manifest))
+    return found
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name, numbered where it would lead to the same file as one that is taken; it is taken then, too."""
+    names = (name if number == 1 else f"{name} ({number})" for number in itertools.count(1))
+    free = next(each for each in names if as_file_name(each).casefold() not in taken)
+    taken.add(as_file_name(free).casefold())
+    return free
+
+
+def _faults(manifest: Manifest, config: Config, weights: str) -> list[str]:
+    """Why a deployment is not one of this config's model."""
+    task = build_task(config.task)
+    faults = []
+    if manifest.task != task.name:
+        return [f"its task is {manifest.task}, expected {task.name}"]
+    if manifest.output_level != "final":
+        faults.append(f'its output level is "{manifest.output_level}", which no metric judges; expected "final"')
+    if manifest.classes != task.classes:
+        faults.append(f"its classes are {_names(manifest)}, expected {', '.join(info.name for info in task.classes)}")
+    rule = _rule(manifest, config)
+    if manifest.preprocess != rule:
+        wrong = [
+            f"{name} {getattr(manifest.preprocess, name)!r}, expected {getattr(rule, name)!r}"
+            for name in Preprocess.__dataclass_fields__
+            if getattr(manifest.preprocess, name) != getattr(rule, name)
+        ]
+        faults.append(f"it feeds images by another rule ({', '.join(wrong)})")
+    if manifest.config is not None and manifest.config["sha256"] != config_sha256(config):
+        faults.append("its architecture or thresholds are others (the sections model and export.forward)")
+    if manifest.checkpoint is not None and manifest.checkpoint["sha256"] != weights:
+        faults.append(f"its weights are others (sha256 {manifest.checkpoint['sha256'][:12]}, expected {weights[:12]})")
+    return faults
+
+
+def _takes_sizes(manifest: Manifest) -> bool:
+    return any(spec.name == IMAGE_SIZES.name for spec in manifest.inputs)
+
+
+def _rule(manifest: Manifest, config: Config) -> Preprocess:
+    """The config's rule for the sizes that the deployment takes."""
+    axes = {}
+    for axis, size in zip(("height", "width"), manifest.inputs[0].shape[2:], strict=True):
+        axes[axis] = manifest.axes[size] if isinstance(size, str) else AxisRange.fixed(size)
+    return Preprocess.from_dict(target_preprocess(config, deploy_target(config, axes)))
+
+
+def _names(manifest: Manifest) -> str:
+    return ", ".join(info.name for info in manifest.classes)

@@ -1,0 +1,212 @@
+"""Evaluating: the same data, the same rule of resizing, the same post-processing and metric for every backend."""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from mmengine.config import Config
+from torch import nn
+
+from backends import load
+from pipeline.base.steps import Progress as Steps
+from pipeline.candidate import Candidate, candidates, deployed
+from pipeline.evaluation.arguments import REFERENCE_BACKEND, check_arguments
+from pipeline.evaluation.bootstrap import PairedBootstrap
+from pipeline.evaluation.feeding import Feeding
+from pipeline.evaluation.hooks import Progress
+from pipeline.evaluation.leg import Judged
+from pipeline.evaluation.plan import make_gate_split, plan_evaluation
+from pipeline.evaluation.processes import by_the_first, is_first, processes, threads_each
+from pipeline.evaluation.records import MISSED, NOT_JUDGED, PASSED, Evaluation, Row
+from pipeline.evaluation.reference import reference_model
+from pipeline.evaluation.session import Session
+from pipeline.export.manifest import config_sha256, versions, weights_sha256
+from pipeline.job.deploy_target import deploy_target, target_preprocess
+from pipeline.parity.gates import GATE_OF_UNIT, merged_gates
+from pipeline.publishing.lock import locked
+from pipeline.publishing.writable import writable
+from zoo.build import build_model
+from zoo.config import config_target, load_config
+from zoo.errors import InputError
+from zoo.metrics import Metric
+from zoo.preprocess import Preprocess
+
+DEFAULT_BACKENDS = (REFERENCE_BACKEND, "onnxruntime")
+
+
+def evaluate(
+    config: str | Path | Config,
+    backends: Sequence[str] = (),
+    deployments: Sequence[str | Path] = (),
+    *,
+    precision: str | None = None,
+    checkpoint: str | Path | None = None,
+    work_dir: str | Path = "work_dirs",
+    device: str | None = None,
+    limit: int | None = None,
+    batch_size: int = 1,
+    resume: bool = False,
+    gate_split: bool = False,
+    show_dir: str | Path | None = None,
+    launcher: str = "none",
+    progress: Progress | None = None,
+    steps: Steps | None = None,
+) -> Evaluation:
+    """The metric of the unpatched model and of each deployment, on the config's data set.
+
+    ``backends``: those whose deployment lies, or is first made, under ``work_dir``; with neither these nor
+    ``deployments``, PyTorch and ONNX Runtime. The unpatched model is always run: it is what the others are held
+    against. ``limit``: the first images alone. ``resume``: take up the results of an earlier run. ``gate_split``: the
+    config's ``gate_dataset``. ``launcher``: "pytorch" under torchrun; the first process then has the whole outcome.
+    ``device``: where all of them run; None for the CPU, and for what each deployment's manifest says.
+    ``progress`` is told (name, images done, images in all), ``steps`` what else begins: those of a deploy, the metric.
+    Raises InputError (all faults of the data set together, before the first image) and what a deploy raises.
+    """
+    if not backends and not deployments:
+        backends = DEFAULT_BACKENDS
+    check_arguments(
+        backends,
+        deployments,
+        checkpoint=checkpoint,
+        precision=precision,
+        launcher=launcher,
+        device=device,
+        limit=limit,
+        batch_size=batch_size,
+    )
+    if not isinstance(config, Config):
+        config = load_config(config)
+    with ExitStack() as held:
+        asked, device = device, held.enter_context(processes(launcher, device or "cpu"))
+        provider = None if asked is None else device
+        if precision not in (None, "fp32") and "gate_dataset" in config:
+            gate_split = True  # lower precision is judged on more images
+        if gate_split:
+            by_the_first(partial(make_gate_split, config, progress))
+        plan = plan_evaluation(config, work_dir, limit=limit, gate_split=gate_split)
+        model = build_model(config, checkpoint)
+        weights = weights_sha256(model)
+        folders = [Path(folder) for folder in deployments]
+        for backend in dict.fromkeys(backends):
+            if backend != REFERENCE_BACKEND:
+                target = deploy_target(config, backend=backend, precision=precision, device=provider)
+                make = partial(deployed, config, target, weights, checkpoint, work_dir, steps)
+                folders.append(by_the_first(make))
+        found = candidates(config, folders, weights)
+        held.enter_context(writable(plan.place))
+        by_the_first(partial(_hold, plan.place, held))
+        session = Session(
+            plan=plan,
+            device=device,
+            provider=provider,
+            batch_size=batch_size,
+            resume=resume,
+            show_dir=None if show_dir is None else Path(show_dir),
+            launcher=launcher,
+            progress=progress,
+            steps=steps,
+        )
+        rows = tuple(_rows(session, model, weights, found))
+    metric = plan.metric()
+    return Evaluation(
+        config=str(config.filename),
+        dataset=plan.section["type"],
+        images=len(plan.dataset),
+        metric=None if metric is None else metric.main_key,
+        unit=None if metric is None else metric.unit,
+        rows=rows,
+    )
+
+
+def _hold(place: Path, held: ExitStack) -> None:
+    """Make the folder of the results, and keep others out of it."""
+    place.mkdir(parents=True, exist_ok=True)
+    held.enter_context(locked(place))
+
+
+def _rows(session: Session, model: nn.Module, weights: str, found: Sequence[Candidate]) -> Iterator[Row]:
+    """The reference for each size of the input that occurs, the config's first, each with its deployments behind it."""
+    config = session.plan.config
+    target = config_target(config)
+    own = Feeding(Preprocess.from_dict(target_preprocess(config, target)), target.image_sizes)
+    metric = session.plan.metric()
+    feedings = dict.fromkeys(candidate.feeding for candidate in found) or {own: None}
+    for feeding in sorted(feedings, key=lambda feeding: feeding != own):
+        name = REFERENCE_BACKEND if feeding == own else f"{REFERENCE_BACKEND}, {feeding.words}"
+        reference = _reference(session, name, model, weights, feeding)
+        yield Row(name, REFERENCE_BACKEND, "fp32", None, reference.figures, reference.seconds, reference.resumed)
+        bootstrap = None
+        for candidate in found:
+            if candidate.feeding != feeding:
+                continue
+            judged = _candidate(session, candidate)
+            if metric is not None and is_first():
+                session.tell(f"{candidate.name}: the interval of the difference")
+                bootstrap = bootstrap or PairedBootstrap(metric, reference.per_image)
+            yield _compared(session, metric, judged, reference, candidate, bootstrap)
+
+
+def _reference(session: Session, name: str, model: nn.Module, weights: str, feeding: Feeding) -> Judged:
+    plan = session.plan
+    made_from = {
+        "weights": weights,
+        "config": config_sha256(plan.config),
+        "preprocess": feeding.rule.to_dict(),
+        "image_sizes": feeding.image_sizes,
+        "device": session.device,
+        "versions": versions(),
+    }
+    with reference_model(
+        plan.config, plan.task, model, feeding, batch_size=session.batch_size, device=session.device
+    ) as image_model:
+        return session.judged(name, image_model, made_from)
+
+
+def _candidate(session: Session, candidate: Candidate) -> Judged:
+    manifest = candidate.manifest
+    made_from = {"manifest": manifest.to_dict(), "provider": session.provider, "versions": versions()}
+    threads = threads_each(manifest.threads)
+    with load(candidate.folder, provider=session.provider, threads=threads) as deployment:
+        if deployment.manifest != manifest:
+            raise InputError(
+                f"{candidate.folder}: another deployment has taken its place since the evaluation began; evaluate again"
+            )
+        return session.judged(candidate.name, deployment, made_from)
+
+
+def _compared(
+    session: Session,
+    metric: Metric | None,
+    judged: Judged,
+    reference: Judged,
+    candidate: Candidate,
+    bootstrap: PairedBootstrap | None,
+) -> Row:
+    """A deployment's row, judged by the config's gate for its precision."""
+    manifest = candidate.manifest
+    precision = manifest.precision["stored"]
+    row = Row(
+        candidate.name,
+        manifest.backend,
+        precision,
+        str(candidate.folder),
+        judged.figures,
+        judged.seconds,
+        judged.resumed,
+        verdict=NOT_JUDGED,
+    )
+    if metric is None:
+        return row
+    gate = merged_gates(session.plan.config.get("gates"), precision)["metric"][GATE_OF_UNIT[metric.unit]]
+    difference = judged.figures[metric.main_key] - reference.figures[metric.main_key]
+    if math.isnan(difference):
+        raise InputError(
+            f"{metric.main_key} is not a number: there is nothing to judge in {len(session.plan.dataset)} images; "
+            "give more images, or a data set with truth"
+        )
+    interval = None if bootstrap is None else bootstrap.interval(judged.per_image)
+    verdict = PASSED if abs(difference) <= gate else MISSED
+    return replace(row, difference=difference, interval=interval, gate=gate, verdict=verdict)

@@ -1,0 +1,1 @@
+"""From the PyTorch model to the files of a deployment."""

@@ -1,0 +1,91 @@
+"""The constants of a deployment's graph beside those of its PyTorch model."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from torch import nn
+
+from pipeline.job.job import Job
+from pipeline.parity.constants.comparing import DECIDING, GraphSide, compare_constants
+from pipeline.parity.constants.readings import graph_nodes, read_constants
+from pipeline.parity.graph_inputs import GraphInput
+from pipeline.parity.graph_parity import GraphReference, eager_runner
+from pipeline.parity.records import ComparedConstant
+from zoo.contract.constants import Attributes, Case, Constant, Read, graph_constants
+from zoo.contract.module_outputs import module_outputs
+from zoo.input_specs import IMAGES
+from zoo.manifest import ONNX_FILE
+from zoo.windows import Windows
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def compared_constants(
+    job: Job, model: nn.Module, references: Sequence[GraphReference], folder: Path, windows: Windows | None
+) -> tuple[ComparedConstant, ...]:
+    """Those of the graph in ``folder``, at each size of the cases; none for a family that declares none.
+
+    ``windows``: those that the host cuts. Raises ExportError where ONNX Runtime refuses the graph.
+    """
+    inputs = [reference.given for reference in references]
+    return tuple(constants_at_sizes(job, model, inputs, onnx.load(folder / ONNX_FILE), windows))
+
+
+def constants_at_sizes(
+    job: Job, model: nn.Module, inputs: Sequence[GraphInput], graph: onnx.ModelProto, windows: Windows | None
+) -> Iterable[ComparedConstant]:
+    """As ``compared_constants``, of a ``graph`` that lies anywhere, at each size of the ``inputs``."""
+    by_size = {given.shape[2:]: given for given in reversed(inputs)}
+    compared: dict[tuple[str, str, str], ComparedConstant] = {}
+    for given in by_size.values():
+        constants = list(graph_constants(model, _case(job, model, given)))
+        if not constants:
+            continue
+        half = job.target.precision == "fp16"
+        for one in constants_of_graph(graph, constants, _given(given, windows), half=half):
+            key = (one.module, one.name, one.expected)
+            if key not in compared or compared[key].passed:
+                compared[key] = one
+    return compared.values()
+
+
+def constants_of_graph(
+    graph: onnx.ModelProto, constants: Sequence[Constant], arrays: Arrays, *, half: bool = False
+) -> list[ComparedConstant]:
+    """What is declared beside what the graph reads. ``arrays``: the graph's inputs; ``half``: it may be in fp16.
+
+    Raises ExportError where ONNX Runtime refuses the graph.
+    """
+    parts = [part for constant in constants for form in constant.forms for part in form]
+    operators = {operator for part in parts if isinstance(part, Read) for operator in part.operators}
+    attributed = {part.operator for part in parts if isinstance(part, Attributes)}
+    readings = read_constants(graph, arrays, operators | DECIDING.keys())
+    return list(compare_constants(constants, GraphSide(readings, graph_nodes(graph, attributed), half=half)))
+
+
+def _case(job: Job, model: nn.Module, given: GraphInput) -> Case:
+    fixed = not (job.target.height.dynamic or job.target.width.dynamic)
+    return Case(job.target.level, fixed, given.shape, partial(_outputs, job, model, given))
+
+
+def _outputs(job: Job, model: nn.Module, given: GraphInput, modules: Mapping[str, nn.Module]) -> dict[str, Any]:
+    target = job.target
+    runner = eager_runner(
+        model, job.task, target.level, job.forward, image_sizes=target.image_sizes, layout=target.layout
+    )
+    with module_outputs(modules) as seen:
+        runner.run(given.arrays)
+    return seen
+
+
+def _given(given: GraphInput, windows: Windows | None) -> Arrays:
+    """The graph's inputs: the first window of the images where the host cuts them."""
+    if windows is None:
+        return given.arrays
+    height, width = windows.crop_size
+    return {IMAGES.name: np.ascontiguousarray(given.arrays[IMAGES.name][..., :height, :width])}

@@ -1,0 +1,144 @@
+"""The export of a deploy: the contract's module, real pictures as the example, the contract's names and shapes."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pipeline.base.steps import PRECISION, Progress, unseen
+from pipeline.export.graph_step import rewritten
+from pipeline.export.host_windows import export_window, images_spec
+from pipeline.export.manifest import onnx_metadata
+from pipeline.export.output_specs import output_specs
+from pipeline.export.precision_step import at_precision
+from pipeline.export.reference_run import ReferenceRun
+from pipeline.export.thresholds import threshold_steps
+from pipeline.job.job import Job
+from pipeline.job.plugin_level import plugin_level
+from pipeline.parity.graph_inputs import stacked
+from pipeline.parity.graph_parity import graph_references
+from pipeline.precision.calibration import Calibration, calibration
+from rewriters import ExportRecord, export_onnx
+from zoo.contract import contract_module
+from zoo.input_specs import IMAGES
+from zoo.manifest import ONNX_FILE
+from zoo.models.segmentation import EncoderDecoder
+from zoo.structures import DetectionResult, Result, SuperResolutionResult
+from zoo.windows import Windows
+
+EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch
+
+
+def export_step(
+    job: Job,
+    model: nn.Module,
+    reference: ReferenceRun,
+    folder: Path,
+    windows: Windows | None = None,
+    progress: Progress = unseen,
+) -> ExportRecord:
+    """Write model.onnx into the folder; the record says what the deployment takes and gives.
+
+    `windows`: those that the backend will cut; the file is then the model of one. `progress` is told when the file is
+    brought to fp16 or int8. Raises ExportError, and InputError for a call that export_onnx refuses.
+    """
+    target, path = job.target, folder / ONNX_FILE
+    if target.level == "plugin":
+        return _plugin_export(job, model, reference, path)
+    contract = job.contract(model)
+
+    def calibrated() -> Calibration:
+        progress(PRECISION)
+        count = target.precision_options.calibration_images
+        return calibration(job, count, pictures=job.calibration, defaults=contract.defaults)
+
+    specs = output_specs(contract.outputs(job.task, target.level), target, reference.graph)
+    section = job.config.get("export", {})
+    required, metadata = section.get("rewriters", ()), onnx_metadata(job, model, windows)
+    example = _example(job, reference)
+    example |= {name: torch.tensor([value]) for name, value in contract.defaults.items()}
+    if windows is not None:
+        assert isinstance(model, EncoderDecoder)  # whose windows these are
+        images = example[IMAGES.name]
+        record = export_window(
+            model,
+            target,
+            windows,
+            path,
+            images=images,
+            required_rewriters=required,
+            graph_rewriters=section.get("graph_rewriters", ()),
+            metadata=metadata,
+            calibration=calibrated,
+        )
+        return replace(record, inputs=(images_spec(target),), outputs=specs)
+    record = export_onnx(
+        contract,
+        target,
+        path,
+        example=example,
+        output_specs=specs,
+        required_rewriters=required,
+        metadata=metadata,
+        other_sizes=False,  # the comparison of the deployment covers them
+    )
+    steps = [*section.get("graph_rewriters", ()), *threshold_steps(model, target)]
+    record = rewritten(record, path, steps, target, example, specs)
+    return at_precision(record, path, target, example, specs, calibrated)
+
+
+def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Path) -> ExportRecord:
+    """The export of the plugin's base level, with the plugin node in the place of what follows."""
+    section, target = job.config.get("export", {}), job.target
+    plugin = plugin_level(model, job.task, section.get("plugin"))
+    base = target.with_(level=plugin.base)
+    contract = contract_module(model, job.task, plugin.base, job.forward)
+    found = graph_references(model, job.task, plugin.base, job.forward, [entry.given for entry in reference.graph])
+    example = _example(job, reference)
+    record = export_onnx(
+        contract,
+        base,
+        path,
+        example=example,
+        output_specs=output_specs(contract.outputs(job.task, plugin.base), base, found),
+        required_rewriters=section.get("rewriters", ()),
+        metadata=onnx_metadata(job, model),
+        other_sizes=False,  # the comparison of the deployment covers them
+    )
+    steps = [*section.get("graph_rewriters", ()), plugin.step]
+    return rewritten(record, path, steps, target, example, plugin.outputs)
+
+
+def measured(export: ExportRecord) -> dict[str, Any]:
+    """What varies between runs, for parity.json."""
+    return {
+        "seconds": round(export.seconds, 3),
+        "peak_memory_bytes": export.peak_memory,
+        "nodes": export.nodes,
+        "warnings": list(export.warnings),
+    }
+
+
+def _example(job: Job, reference: ReferenceRun) -> dict[str, Tensor]:
+    """The graph's inputs, of the pictures in which the model found most.
+
+    A trace must not take the early way out of an empty picture.
+    """
+    batch = job.target.batch
+    count = max(EXAMPLE_BATCH, batch.min) if batch.dynamic else batch.opt
+    found = [_count(entry.result) for entry in reference.pipeline]
+    order = sorted(range(len(found)), key=lambda index: -found[index])
+    chosen = [job.images[order[i % len(order)]] for i in range(count)]
+    size = (job.target.height.opt, job.target.width.opt)
+    arrays = stacked(chosen, size, job.preprocess, image_sizes=job.target.image_sizes).arrays
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def _count(result: Result) -> int:
+    """How many objects, classes or pixels a result has."""
+    if isinstance(result, SuperResolutionResult):
+        return result.image.size
+    return len(result) if isinstance(result, DetectionResult) else len(np.unique(result.label_map))

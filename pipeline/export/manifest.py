@@ -1,0 +1,182 @@
+"""The deployment in words: the manifest, and the metadata inside the ONNX file. Nothing here varies between runs."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+from mmengine.config import Config
+from torch import nn
+
+from pipeline.base.device import engine_device
+from pipeline.export.thresholds import default_thresholds
+from pipeline.job.job import Job
+from pipeline.job.plugin_level import plugin_level
+from rewriters import ExportRecord
+from rewriters.precision.report import DTYPES
+from zoo.manifest import ENGINE_FILE, ONNX_FILE, RECORD_FILE, Manifest, file_record
+from zoo.preprocess import Preprocess
+from zoo.processor import processor
+from zoo.target import ENGINE_BACKENDS, Target
+from zoo.windows import Windows
+
+PACKAGES = ("zooport", "torch", "torchvision", "onnx", "onnxscript", "onnxruntime", "numpy", "opencv-python")
+ENGINE_PACKAGES = {"tensorrt": ("tensorrt", "cuda-bindings"), "tensorrt-rtx": ("tensorrt_rtx", "cuda-bindings")}
+
+
+def versions(backend: str = "onnxruntime") -> dict[str, str]:
+    """Of all packages that a deployment's bytes or numbers depend on; without those that are not installed."""
+    found = {}
+    for package in (*PACKAGES, *ENGINE_PACKAGES.get(backend, ())):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def proved_on(backend: str) -> dict[str, Any]:
+    """This machine, and the versions of what runs the deployment on it."""
+    installed = versions(backend)
+    runtime = ("onnxruntime", *ENGINE_PACKAGES.get(backend, ()), "numpy", "opencv-python")
+    return {
+        **processor().to_dict(),
+        "versions": {package: installed[package] for package in runtime if package in installed},
+    }
+
+
+def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) -> dict[str, str]:
+    """What is known before parity, for the file's metadata_props: ``zooport.*``, and plain keys that other tools read.
+
+    ``names`` is a literal dict from label to name, ``imgsz`` a literal [height, width] of a fixed size. ``windows``:
+    where the file is the model of one of them. In layout "ultralytics" all keys that its tools read are there.
+    """
+    task, target = job.task, job.target
+    metadata = {
+        "zooport.name": job.name,
+        "zooport.version": versions().get("zooport", "unknown"),
+        "zooport.task": task.name,
+        "zooport.output_level": output_level(job, model),
+        "zooport.classes": json.dumps([info._asdict() for info in task.classes], sort_keys=True),
+        "zooport.preprocess": json.dumps(Preprocess.from_dict(job.preprocess).to_dict(), sort_keys=True),
+        "names": repr({index: info.name for index, info in enumerate(task.classes)}),
+    }
+    if task.options:
+        metadata["zooport.task_options"] = json.dumps(task.options, sort_keys=True)
+    if windows is not None:
+        metadata |= {
+            "zooport.output_level": "decoded",
+            "zooport.windows": json.dumps(windows.to_dict(), sort_keys=True),
+            "imgsz": repr(list(windows.crop_size)),
+        }
+    elif not (target.height.dynamic or target.width.dynamic) or target.layout == "ultralytics":
+        metadata["imgsz"] = repr([target.height.opt, target.width.opt])
+    if target.layout == "ultralytics":
+        arguments = {"batch": target.batch.max, "dynamic": bool(target.dynamic_axes), "nms": False}
+        metadata |= {
+            "task": "detect",
+            "stride": str(getattr(model, "size_divisor", 1)),
+            "batch": str(target.batch.max),
+            "channels": "3",
+            "args": repr(arguments),
+        }
+    return metadata
+
+
+def output_level(job: Job, model: nn.Module) -> str:
+    """The target's; "final" where level plugin is asked for with standard operators alone."""
+    if job.target.level != "plugin":
+        return job.target.level
+    return plugin_level(model, job.task, job.config.get("export", {}).get("plugin")).level
+
+
+def weights_sha256(model: nn.Module) -> str:
+    """Of all parameters and buffers in the order of their names: a line of name, dtype and shape, then the bytes."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def config_sha256(config: Config) -> str:
+    """Of what else decides the model's numbers: the sections `model` and `export.forward`, and `export.plugin` and
+    `export.graph_rewriters` where the config has them, as JSON with sorted keys.
+    """
+    export = config.to_dict().get("export", {})
+    sections = {"model": config.model.to_dict(), "forward": dict(export.get("forward", {}))}
+    sections |= {key: export[key] for key in ("plugin", "graph_rewriters") if key in export}
+    return hashlib.sha256(json.dumps(sections, sort_keys=True).encode()).hexdigest()
+
+
+def manifest(
+    job: Job,
+    model: nn.Module,
+    export: ExportRecord,
+    folder: Path,
+    windows: Windows | None = None,
+    computed: Mapping[str, int] | None = None,
+) -> Manifest:
+    """The manifest of the files in ``folder``, with no verdict yet.
+
+    ``computed``: how many kernels or layers compute in which dtype; None where that was not counted, as for fp32.
+    """
+    target = job.target
+    engine = target.backend in ENGINE_BACKENDS
+    files = (ONNX_FILE, ENGINE_FILE, RECORD_FILE) if engine else (ONNX_FILE,)
+    return Manifest(
+        name=job.name,
+        task=job.task.name,
+        task_options=job.task.options,
+        windows=windows,
+        defaults=_defaults(job, model),
+        classes=job.task.classes,
+        preprocess=Preprocess.from_dict(job.preprocess),
+        inputs=export.inputs,
+        outputs=export.outputs,
+        axes={axis: getattr(target, axis) for axis in target.dynamic_axes},
+        output_level=output_level(job, model),
+        backend=target.backend,
+        precision=_precision(target, export, computed),
+        engine=target.engine.to_dict() if engine else {},
+        provider=engine_device(target) if engine else target.device,
+        exporter=export.exporter,
+        opset=export.opset,
+        versions=versions(target.backend),
+        files={name: file_record(folder / name) for name in files},
+        rewriters=tuple({"name": f.name, "reason": f.reason, "hits": f.hits} for f in export.rewriters),
+        gates=job.gates,
+        checkpoint={"sha256": weights_sha256(model)},
+        config={"sha256": config_sha256(job.config)},
+        proved_on=proved_on(target.backend),
+    )
+
+
+def _precision(target: Target, export: ExportRecord, computed: Mapping[str, int] | None) -> dict[str, Any]:
+    """`options` are what was asked for; `calibrated_on` is how many pictures there were."""
+    if export.precision is None or computed is None:
+        return {"stored": target.precision, "computed": target.precision}
+    return {
+        "stored": target.precision,
+        "computed": _mostly(target.precision, export.precision.nodes, computed),
+        "options": target.precision_options.to_dict(),
+        "calibrated_on": export.calibrated,
+        "nodes": {"stored": dict(export.precision.nodes), "computed": dict(computed)},
+    }
+
+
+def _mostly(precision: str, stored: Mapping[str, int], computed: Mapping[str, int]) -> str:
+    """The precision that the layers of the file which are in it run in: "mixed" where not all of them do."""
+    dtype = DTYPES[precision]
+    asked, found = stored.get(dtype, 0), computed.get(dtype, 0)
+    return precision if found >= asked else "mixed" if found else "fp32"
+
+
+def _defaults(job: Job, model: nn.Module) -> dict[str, float]:
+    """Of the inputs that may be left out."""
+    target = job.target
+    contract = job.contract(model)
+    return {**contract.defaults, **default_thresholds(model, target)}

@@ -1,0 +1,125 @@
+"""The run of the unpatched model, in eager PyTorch, before any export context is entered."""
+
+import inspect
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from torch import Tensor, nn
+
+from pipeline.export.scales import at_other_scales
+from pipeline.export.thresholds import OTHERS, default_thresholds, model_thresholds, with_thresholds
+from pipeline.job.image_sizes import checked_divisor
+from pipeline.job.job import Job
+from pipeline.parity.decision_rule import DecisionRule, decision_rule
+from pipeline.parity.graph_inputs import GraphInput, graph_inputs
+from pipeline.parity.graph_parity import GraphReference, graph_references
+from pipeline.parity.records import Exercised
+from pipeline.parity.reference_result import ReferenceResult, reference_result
+from zoo.contract.coverage import Usage, watched
+from zoo.errors import InputError
+from zoo.models.detection.yolov5 import YOLOv5
+from zoo.tasks import Detection
+
+LOGITS_DIMS = 4  # [N, C, H, W]
+
+
+@dataclass(frozen=True)
+class ReferenceRun:
+    """What the model gave: one entry of ``graph`` for each case, one of ``pipeline`` for each image; its thresholds.
+
+    ``exercised``: what the runs used of the model, level by level and threshold by threshold.
+    """
+
+    graph: list[GraphReference]
+    pipeline: list[ReferenceResult]
+    rule: DecisionRule
+    exercised: tuple[Exercised, ...] = ()
+
+
+def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
+    """Run the model on all that will be compared. ``model`` in eval mode, unpatched.
+
+    Raises InputError where the model does not take the target's sizes, or what the config's `export.forward` gives it.
+    """
+    inputs = graph_inputs(job.images, job.target, job.preprocess, checked_divisor(model, job.target))
+    with _forward_options(job, model):
+        return run_cases(job, model, [*inputs, *at_other_scales(model, inputs)], other_thresholds=True)
+
+
+def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thresholds: bool = False) -> ReferenceRun:
+    """The model on these cases and on the job's images. ``other_thresholds``: the first case at some as well."""
+    usage = Usage()
+    with watched(model, usage):
+        graph = _references(job, model, inputs)
+        if other_thresholds:
+            graph += _at_other_thresholds(job, model, inputs[0])
+        results = [
+            reference_result(
+                model, job.task, job.preprocess, job.forward, image.pixels, image_sizes=job.target.image_sizes
+            )
+            for image in job.images
+        ]
+    exercised = tuple(
+        Exercised(what, part, count, sought=(what, part) not in usage.unsought)
+        for (what, part), count in usage.counts.items()
+    )
+    return ReferenceRun(graph, results, decision_rule(model), exercised)
+
+
+def _references(job: Job, model: nn.Module, inputs: list[GraphInput]) -> list[GraphReference]:
+    target = job.target
+    return graph_references(
+        model, job.task, target.level, job.forward, inputs, image_sizes=target.image_sizes, layout=target.layout
+    )
+
+
+def _at_other_thresholds(job: Job, model: nn.Module, given: GraphInput) -> Iterator[GraphReference]:
+    """One case at other thresholds than the model's own, where they are inputs of the graph."""
+    if not default_thresholds(model, job.target):
+        return
+    assert isinstance(model, YOLOv5)  # which alone has them
+    for score, iou in OTHERS:
+        with model_thresholds(model, score, iou):
+            (reference,) = _references(job, model, [given])
+            yield replace(reference, given=with_thresholds(given, score, iou), rule=decision_rule(model))
+
+
+@contextmanager
+def _forward_options(job: Job, model: nn.Module) -> Iterator[None]:
+    """Options of forward that the model does not know or refuses, or that let it give something else, are the config's.
+
+    Where the config gives none, or the model's own forward had no part in it, an error stays what it is.
+    """
+    where = f"config {job.config.filename}: export.forward={job.forward}"
+    try:
+        inspect.signature(model.forward).bind(None, **job.forward)
+    except TypeError as error:
+        raise InputError(f"{where}: {type(model).__name__}.forward {error}; correct export.forward") from error
+
+    def check(_module: nn.Module, _args: object, output: object) -> None:
+        detects = isinstance(job.task, Detection)
+        if isinstance(output, list) if detects else isinstance(output, Tensor) and output.ndim == LOGITS_DIMS:
+            return
+        got = f"a tensor {list(output.shape)}" if isinstance(output, Tensor) else f"a {type(output).__name__}"
+        wanted = "a list of detections" if detects else "a tensor [N, C, H, W]"
+        raise InputError(
+            f"{where}: {type(model).__name__}.forward gave {got}, expected {wanted}; correct export.forward"
+        )
+
+    hook = model.register_forward_hook(check) if job.forward else None
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError, AssertionError, NotImplementedError) as error:
+        codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+        if not job.forward or type(model).forward.__code__ not in codes:
+            raise
+        reason = next(iter(str(error).splitlines()), "")
+        raise InputError(
+            f"{where}: {type(model).__name__}.forward refuses it ({type(error).__name__}: {reason}); "
+            "correct export.forward"
+        ) from error
+    finally:
+        if hook is not None:
+            hook.remove()

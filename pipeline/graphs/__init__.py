@@ -1,0 +1,1 @@
+"""Reading and running graphs outside a deployment."""

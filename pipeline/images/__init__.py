@@ -1,0 +1,1 @@
+"""Images as a deploy takes, makes and marks them."""

@@ -1,0 +1,67 @@
+"""The images that parity runs on: the user's, and the data set's where those are too few."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mmengine.config import Config
+
+from pipeline.images.named_image import NamedImage, distinct, read_image
+from zoo.datasets import build_dataset
+from zoo.errors import InputError
+from zoo.preprocess import Preprocess
+from zoo.printable import printable
+from zoo.target import Target
+from zoo.tasks import build_task
+
+FROM_DATASET = 4
+LEAST = 2  # of different content: a graph that froze what it saw in one image must show
+
+
+def parity_images(
+    config: Config, paths: Sequence[str | Path], preprocess: Preprocess, target: Target, count: int = FROM_DATASET
+) -> list[NamedImage]:
+    """The images at ``paths``, and ``count`` of the config's data set where those are fewer than two contents.
+
+    Raises InputError for a file that is not a whole image, one that the target's sizes cannot take, and where two
+    different images cannot be had.
+    """
+    given = [read_image(path) for path in paths]
+    for path, image in zip(paths, given, strict=True):
+        if fault := misfit(image, preprocess, target):
+            raise InputError(f"image {path}: {fault}; give another image or wider --dynamic bounds")
+    chosen = distinct(given)
+    if len(chosen) < LEAST:
+        chosen = distinct([*chosen, *_from_dataset(config, preprocess, target, count)])
+    if len(chosen) < LEAST:
+        raise InputError(
+            f"config {config.filename}: parity needs {LEAST} different images that fit the target, got {len(chosen)}; "
+            "give --image twice or more"
+        )
+    return chosen
+
+
+def misfit(image: NamedImage, preprocess: Preprocess, target: Target) -> str | None:
+    """Why the target's sizes cannot take the image; None where they can."""
+    sides = preprocess.geometry(*image.pixels.shape[:2]).tensor_size
+    for axis, side in zip(("height", "width"), sides, strict=True):
+        bounds = getattr(target, axis)
+        if side not in bounds:
+            return f"its tensor would have {axis} {side}, the target takes {bounds.min} to {bounds.max}"
+    return None
+
+
+def _from_dataset(config: Config, preprocess: Preprocess, target: Target, count: int) -> list[NamedImage]:
+    section = config.get("dataset")
+    if section is None:
+        return []
+    dataset = build_dataset(section, build_task(config.task))
+    found: list[NamedImage] = []
+    for start in range(len(dataset)):  # evenly spread ones first, then their neighbours
+        step = max(1, len(dataset) // count)
+        item = dataset.picture((start * step + start // count) % len(dataset))
+        image = NamedImage(printable(Path(item["path"]).name), item["image"])
+        if misfit(image, preprocess, target) is None:
+            found.append(image)
+        if len(found) == count:
+            break
+    return found

@@ -1,0 +1,1 @@
+"""What a deploy is to do, checked before anything long."""

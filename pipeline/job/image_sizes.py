@@ -1,0 +1,46 @@
+"""Rules of a task and a model for the sizes of images and tensors."""
+
+from torch import nn
+
+from zoo.errors import InputError
+from zoo.preprocess import Preprocess
+from zoo.target import Target
+from zoo.tasks import Detection, Task
+
+WITHOUT_SIZES = "leave out --image-sizes and export.inputs.image_sizes"
+
+
+def check_own_size(task: Task, rule: Preprocess) -> None:
+    """Raises InputError where the images of a super-resolution model would be resized before they are enlarged."""
+    if task.name == "super-resolution" and rule.resize != "keep":
+        raise InputError(
+            f'preprocess resize "{rule.resize}" with task {task.name}: the result would be that of another image; '
+            'give preprocess=dict(resize="keep", size_divisor=1) and ranges for height and width'
+        )
+
+
+def check_image_sizes(task: Task, rule: Preprocess) -> None:
+    """Raises InputError where the task's models take no sizes, or where every image would fill its whole tensor."""
+    if not isinstance(task, Detection):
+        raise InputError(
+            f"image_sizes with task {task.name}: its models take a batch of one size, and the deployment cuts the "
+            f"padding off its result by itself; {WITHOUT_SIZES}"
+        )
+    if rule.resize == "stretch":
+        raise InputError(
+            'image_sizes with preprocess resize "stretch": every image fills its tensor, so there is nothing to say; '
+            f'{WITHOUT_SIZES}, or set resize="letterbox"'
+        )
+
+
+def checked_divisor(model: nn.Module, target: Target) -> int:
+    """What divides every height and width that the model takes. InputError where the target has another size."""
+    divisor = int(getattr(model, "size_divisor", 1))
+    for axis in ("height", "width"):
+        bounds = getattr(target, axis)
+        for size in (bounds.min, bounds.opt, bounds.max):
+            if size % divisor:
+                below = size // divisor * divisor
+                nearest = f"{below} or {below + divisor}" if below else f"{divisor}"
+                raise InputError(f"{axis} {size}: {type(model).__name__} takes multiples of {divisor}; give {nearest}")
+    return divisor

@@ -1,0 +1,99 @@
+"""What one deploy is about, checked before the long work starts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config
+from torch import nn
+
+from pipeline.images.named_image import NamedImage
+from pipeline.images.parity_images import parity_images
+from pipeline.job.deploy_target import deploy_target, target_preprocess
+from pipeline.job.deployment_path import deployment_place
+from pipeline.job.image_sizes import check_image_sizes, check_own_size
+from pipeline.job.plugin_level import check_plugin
+from pipeline.job.target_check import check_target
+from pipeline.parity.gates import merged_gates
+from rewriters.graph_rewriters import check_steps
+from zoo.config import config_target, load_config
+from zoo.contract import Contract, contract_module
+from zoo.errors import InputError
+from zoo.preprocess import Preprocess
+from zoo.printable import printable
+from zoo.target import Target
+from zoo.tasks import Task, build_task
+
+
+@dataclass(frozen=True)
+class Job:
+    """``preprocess``: the config's, for the sizes of the target. ``place``: where the deployment will lie.
+
+    ``calibration``: pictures, or folders of them, in place of the config's own.
+    """
+
+    config: Config
+    target: Target
+    task: Task
+    preprocess: dict[str, Any]
+    images: list[NamedImage]
+    gates: dict[str, dict[str, float]]
+    place: Path
+    calibration: tuple[Path, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The config's file name without its ending."""
+        return printable(Path(self.config.filename).stem)
+
+    @property
+    def forward(self) -> dict[str, Any]:
+        """Keyword arguments of the model's forward."""
+        return dict(self.config.get("export", {}).get("forward", {}))
+
+    def contract(self, model: nn.Module) -> Contract:
+        """The model with the outputs that the target asks for. Raises InputError, see contract_module."""
+        target = self.target
+        return contract_module(model, self.task, target.level, self.forward, target.layout)
+
+
+def plan_job(
+    config: str | Path | Config,
+    target: Target | None,
+    images: Sequence[str | Path],
+    work_dir: str | Path,
+    calibration: Sequence[str | Path] = (),
+) -> Job:
+    """Read and check everything but the weights. ``target`` None: the config's own.
+
+    Raises InputError and BackendUnavailableError; writes nothing.
+    """
+    if not isinstance(config, Config):
+        config = load_config(config)
+    target = deploy_target(config) if target is None else target
+    own = config_target(config, target.precision)
+    check_target(target, own)
+    gates = merged_gates(config.get("gates"), target.precision)
+    task = build_task(config.task)
+    fields = target_preprocess(config, target)
+    preprocess = Preprocess.from_dict(fields)
+    check_own_size(task, preprocess)
+    if target.image_sizes:
+        check_image_sizes(task, preprocess)
+    export = config.get("export", {})
+    _check_steps(export)
+    place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, own)
+    found = parity_images(config, images, preprocess, target)
+    return Job(config, target, task, fields, found, gates, place, tuple(map(Path, calibration)))
+
+
+def _check_steps(export: Mapping[str, Any]) -> None:
+    """Graph rewriters and plugins of the config, by their names and options."""
+    steps = check_steps(export.get("graph_rewriters", ()))
+    if any(rewriter.name == "cast_precision" for rewriter, _ in steps):
+        raise InputError(
+            "export.graph_rewriters: cast_precision changes the precision behind the target's back; leave it out, and "
+            "give --precision fp16"
+        )
+    check_plugin(export.get("plugin"))

@@ -1,0 +1,69 @@
+"""Images that a deploy adds to the given ones, because they use a part of the model that no given one does."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from torch import nn
+
+from pipeline.export.reference_run import ReferenceRun, run_cases
+from pipeline.images.composed_images import composed_images
+from pipeline.images.parity_images import misfit
+from pipeline.job.job import Job
+from pipeline.parity.graph_inputs import GraphInput, stacked
+from pipeline.parity.graph_parity import eager_runner
+from pipeline.parity.records import Exercised
+from zoo.contract.coverage import Usage, watched
+from zoo.preprocess import Preprocess
+
+MOST = 3  # each costs a case of both comparisons
+
+
+def with_added_images(job: Job, model: nn.Module, reference: ReferenceRun) -> tuple[Job, ReferenceRun]:
+    """The job and its reference with at most MOST more images, each of which uses a part that nothing before it used.
+
+    ``model``: unpatched. Nothing is added where all is used, or where no composed image uses what is left.
+    """
+    unused = {(one.what, one.part) for one in reference.exercised if one.sought and not one.count}
+    rule, size = Preprocess.from_dict(job.preprocess), (job.target.height.opt, job.target.width.opt)
+    images, cases = [], []
+    for image in composed_images(job.images) if unused else ():
+        if misfit(image, rule, job.target) is not None:
+            continue
+        batch = [image] * job.target.batch.min
+        case = stacked(batch, size, job.preprocess, image_sizes=job.target.image_sizes)
+        used = unused & {key for key, count in _counts(job, model, case).items() if count}
+        if used:
+            unused -= used
+            images.append(image)
+            cases.append(case)
+        if not unused or len(images) == MOST:
+            break
+    if not images:
+        return job, reference
+    more = run_cases(replace(job, images=images), model, cases)
+    whole = ReferenceRun(
+        [*reference.graph, *more.graph],
+        [*reference.pipeline, *more.pipeline],
+        reference.rule,
+        _summed(reference.exercised, more.exercised),
+    )
+    return replace(job, images=[*job.images, *images]), whole
+
+
+def _counts(job: Job, model: nn.Module, case: GraphInput) -> Mapping[tuple[str, str], int]:
+    """What one case uses of the model."""
+    target, usage = job.target, Usage()
+    runner = eager_runner(
+        model, job.task, target.level, job.forward, image_sizes=target.image_sizes, layout=target.layout
+    )
+    with watched(model, usage):
+        runner.run(case.arrays)
+    return usage.counts
+
+
+def _summed(first: tuple[Exercised, ...], second: tuple[Exercised, ...]) -> tuple[Exercised, ...]:
+    counts = {(one.what, one.part): one for one in first}
+    for one in second:
+        key = one.what, one.part
+        counts[key] = replace(one, count=one.count + counts[key].count) if key in counts else one
+    return tuple(counts.values())

@@ -1,0 +1,124 @@
+"""Below fp32 the metric on a data set decides: that of the deployment against that of the unpatched model."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple, Protocol
+
+from torch import nn
+
+from backends.image_model import ImageModel
+from pipeline.base.steps import Progress
+from pipeline.evaluation.arguments import REFERENCE_BACKEND
+from pipeline.evaluation.feeding import Feeding
+from pipeline.evaluation.hooks import Progress as Count
+from pipeline.evaluation.plan import make_gate_split, plan_evaluation
+from pipeline.evaluation.reference import reference_model
+from pipeline.evaluation.session import Session
+from pipeline.job.job import Job
+from pipeline.parity.gates import GATE_OF_UNIT
+from pipeline.parity.records import MetricFigure
+from zoo.errors import InputError
+from zoo.preprocess import Preprocess
+
+
+def check_judgeable(job: Job) -> None:
+    """Raises InputError where no metric can decide; known before the long work."""
+    asked = f"precision {job.target.precision} is judged by the metric on a data set"
+    remedy = "or give --allow-parity-failure, and the manifest says that nothing judged it"
+    if job.target.level != "final":
+        raise InputError(f"{asked}, which output level {job.target.level} has not; give --output-level final, {remedy}")
+    if "evaluator" not in job.config or not ("dataset" in job.config or "gate_dataset" in job.config):
+        raise InputError(f"{asked}; config {job.config.filename} has no dataset and evaluator: add them, {remedy}")
+
+
+def metric_figures(
+    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], progress: Progress, *, allowed: bool
+) -> tuple[MetricFigure, ...] | str:
+    """The main metric of each candidate, by what it is, and of the model.
+
+    On the config's gate split, or its data set where it has none; ``progress`` is told how far it is. ``allowed``:
+    where nothing can be measured, the reason is given; else it is raised as InputError.
+    """
+    try:
+        check_judgeable(job)
+        return _measured(job, model, candidates, progress)
+    except InputError as error:
+        if not allowed:
+            raise
+        return f"nothing was measured: {error}"
+
+
+def _measured(
+    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], progress: Progress
+) -> tuple[MetricFigure, ...]:
+    def count(name: str, done: int, total: int) -> None:
+        progress(f"{name}, {done}/{total} images")
+
+    with metric_judge(job, model, count) as (metric, reference, value):
+        return tuple(
+            MetricFigure(
+                name=metric.main_key,
+                unit=metric.unit,
+                images=metric.images,
+                reference=reference,
+                value=value(candidate, what or "the deployment"),
+                gate=job.gates["metric"][GATE_OF_UNIT[metric.unit]],
+                what=what,
+            )
+            for what, candidate in candidates.items()
+        )
+
+
+class JudgingMetric(NamedTuple):
+    """``main_key``: the figure that judges, in ``unit``, on so many ``images``."""
+
+    main_key: str
+    unit: str
+    images: int
+
+
+class Value(Protocol):
+    """The main figure of a candidate; ``name`` is for those who watch."""
+
+    def __call__(self, candidate: ImageModel, name: str = "the deployment") -> float:
+        """It is run on all images."""
+
+
+@contextmanager
+def metric_judge(
+    job: Job, model: nn.Module, count: Count, limit: int | None = None
+) -> Iterator[tuple[JudgingMetric, float, Value]]:
+    """The metric, its main figure of the model, and what measures that of a candidate.
+
+    On the first ``limit`` images (None: all) of the gate split, or of the data set where the config has none.
+    The job's is one that check_judgeable takes.
+    """
+    gate_split = "gate_dataset" in job.config
+    if gate_split:
+        make_gate_split(job.config, count)
+    feeding = Feeding(Preprocess.from_dict(job.preprocess), image_sizes=job.target.image_sizes)
+    with TemporaryDirectory(prefix="zooport-metric-") as folder:
+        plan = replace(plan_evaluation(job.config, folder, limit=limit, gate_split=gate_split), place=Path(folder))
+        metric = plan.metric()
+        assert metric is not None  # check_judgeable
+        session = Session(
+            plan=plan,
+            device="cpu",
+            provider=None,
+            batch_size=job.target.batch.opt,
+            resume=False,
+            show_dir=None,
+            launcher="none",
+            progress=count,
+            steps=None,
+        )
+
+        def value(candidate: ImageModel, name: str = "the deployment") -> float:
+            return float(session.judged(name, candidate, {}).figures[metric.main_key])
+
+        with reference_model(job.config, job.task, model, feeding, batch_size=1, device="cpu") as reference:
+            expected = value(reference, REFERENCE_BACKEND)
+        yield JudgingMetric(metric.main_key, metric.unit, len(plan.dataset)), expected, value

@@ -1,0 +1,55 @@
+"""The error of each module, for the report of a deploy: one picture through PyTorch and through the graph."""
+
+from collections.abc import Iterator
+from math import inf, isinf
+from pathlib import Path
+
+import onnx
+from torch import nn
+
+from pipeline.alignment.aligning import MEMORY, THRESHOLDS, align_subject
+from pipeline.alignment.figures import Figures
+from pipeline.alignment.records import Alignment
+from pipeline.alignment.subject import subject_of
+from pipeline.job.job import Job
+from pipeline.proof.module_error_record import ModuleError, ModuleErrors
+from zoo.manifest import ONNX_FILE
+from zoo.windows import Windows
+
+AS_RUN = "The graph was computed by ONNX Runtime node by node, whatever the backend makes of it."
+
+
+def module_errors(job: Job, model: nn.Module, folder: Path, windows: Windows | None) -> ModuleErrors:
+    """Of the graph in ``folder``. What cannot be aligned has the reason in the place of rows.
+
+    Whatever goes wrong keeps nothing from being published: parity decides, and this is for people.
+    """
+    if job.target.level == "plugin":
+        return ModuleErrors("Plugin nodes run in TensorRT alone, so the tensors between modules were not compared.")
+    try:
+        subject = subject_of(job, model, onnx.load(folder / ONNX_FILE), windows)
+        found = align_subject(subject, THRESHOLDS[job.target.precision], MEMORY, by_pieces=False, images=1)
+    except Exception as error:  # noqa: BLE001 - see above
+        reason = next(iter(str(error).splitlines()), "")
+        return ModuleErrors(f"The tensors between modules were not compared: {type(error).__name__}: {reason}")
+    rows = [
+        ModuleError(pair.name, _largest(pair.figures), pair.figures.relative, pair.verdict)
+        for pair in found.pairs
+        if pair.figures is not None
+    ]
+    return ModuleErrors(f"{found.images[0]}: {found.verdict}.", rows, found.threshold, tuple(_notes(found)))
+
+
+def _largest(figures: Figures) -> float:
+    """Figures has that of what is finite on both sides."""
+    return inf if isinf(figures.relative) else figures.max_error
+
+
+def _notes(found: Alignment) -> Iterator[str]:
+    yield AS_RUN
+    yield from found.notes
+    without = sum(pair.figures is None for pair in found.pairs) + len(found.absent)
+    if without:
+        yield f"{without} modules or tensors could not be compared; tools/align.py --json has the reasons."
+    if found.changed:
+        yield f"The graph's own outputs change by {found.changed:.2g} when tensors between modules are read, too."

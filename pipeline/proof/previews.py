@@ -1,0 +1,114 @@
+"""Pictures for people: what PyTorch found, what the backend found, and where they part."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.export.reference_run import ReferenceRun
+from pipeline.images.named_image import NamedImage
+from pipeline.job.job import Job
+from pipeline.parity.detections import finite_detections
+from pipeline.parity.pipeline_parity import nearest_label_map
+from pipeline.parity.reference_result import ReferenceResult
+from pipeline.proof.difference import difference
+from pipeline.proof.preview import Panel, Preview, side_by_side
+from pipeline.publishing.own_files import PREVIEWS
+from zoo.errors import InputError
+from zoo.structures import DetectionResult, Result, SegmentationResult
+from zoo.tasks import Task
+
+LONGEST_SIDE = 960  # of one panel, pixels; a larger picture is scaled down for the preview
+DRAWN_SCORE = 0.3
+
+Image = NDArray[Any]
+
+
+def draw_previews(job: Job, reference: ReferenceRun, results: Sequence[Result | None], folder: Path) -> list[Preview]:
+    """Draw and write one picture for each image of the job; ``results`` are the backend's."""
+    previews = []
+    for number, (image, expected, result) in enumerate(zip(job.images, reference.pipeline, results, strict=True), 1):
+        ours = _held_against(expected, result)
+        panels = draw_panels(image, job.task, ours, result, job.target.backend, job.gates["pipeline"])
+        picture = side_by_side(panels[:2])
+        previews.append(Preview(write_preview(folder, number, image.name, picture), image.name, panels))
+    return previews
+
+
+def _held_against(expected: ReferenceResult, result: Result | None) -> Result:
+    """What PyTorch found; of a label map as parity compares it."""
+    ours = expected.result
+    if not (isinstance(ours, SegmentationResult) and isinstance(result, SegmentationResult)):
+        return ours
+    if ours.label_map.shape != result.label_map.shape:
+        return ours
+    return SegmentationResult(nearest_label_map(expected.own, expected.placed, result.label_map))
+
+
+def draw_panels(
+    image: NamedImage,
+    task: Task,
+    reference: Result,
+    candidate: Result | None,
+    backend: str,
+    gates: Mapping[str, float],
+) -> tuple[Panel, ...]:
+    """PyTorch's result and the backend's drawn on the image, and what differs.
+
+    Without a candidate (an output level that has no results) the first stands alone. ``gates``: of the pipeline
+    comparison.
+    """
+    reference = _likely(reference)
+    panels = [_panel(image, task, reference, "PyTorch")]
+    if candidate is not None:
+        candidate = _likely(candidate)
+        panels.append(_panel(image, task, candidate, backend))
+        apart = difference(image.pixels, task, reference, candidate, gates)
+        panels.append(Panel("difference", _bounded(apart.picture), apart.words))
+    return tuple(panels)
+
+
+def write_preview(folder: Path, number: int, name: str, picture: NDArray[np.uint8]) -> Path:
+    """Write ``previews/<number>-<name>.png`` into the folder; the number keeps files of one name apart."""
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(name).stem).strip("-") or "image"
+    path = folder / PREVIEWS / f"{number:02d}-{stem}.png"
+    path.parent.mkdir(exist_ok=True)
+    written, data = cv2.imencode(".png", picture)
+    if not written:
+        raise InputError(f"{path}: OpenCV cannot encode the preview")
+    path.write_bytes(data.tobytes())
+    return path
+
+
+def _likely(result: Result) -> Result:
+    """Without the detections of a low score, which hide the others; parity compares them all."""
+    if not isinstance(result, DetectionResult):
+        return result
+    drawn = finite_detections(result)
+    return drawn[drawn.scores >= DRAWN_SCORE]
+
+
+def _words(result: Result, task: Task) -> str:
+    if isinstance(result, DetectionResult):
+        return f"{len(result)} objects with a score of {DRAWN_SCORE} or more"
+    if isinstance(result, SegmentationResult):
+        return f"classes {', '.join(task.class_name(int(label)) for label in np.unique(result.label_map))}"
+    return f"an image of {result.image.shape[1]}x{result.image.shape[0]} pixels"
+
+
+def _panel(image: NamedImage, task: Task, result: Result, title: str) -> Panel:
+    return Panel(title, _bounded(task.draw(image.pixels, result)), _words(result, task))
+
+
+def _bounded(picture: Image) -> Image:
+    """At most LONGEST_SIDE pixels."""
+    height, width = picture.shape[:2]
+    scale = min(1.0, LONGEST_SIDE / max(height, width))
+    if scale == 1.0:
+        return picture
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return cv2.resize(picture, size, interpolation=cv2.INTER_AREA)

@@ -1,0 +1,1 @@
+"""Putting finished folders in place, whole or not at all."""

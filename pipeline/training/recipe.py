@@ -1,0 +1,107 @@
+"""The `train` section of a config."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from mmengine.config import Config
+
+from pipeline.training.recipe_values import pretraining_values, recipe_values
+from zoo.arguments import wrong_arguments
+from zoo.errors import InputError
+from zoo.preprocess import Preprocess
+
+SIZE = "size"  # what a recipe takes from the preprocessing
+
+
+@dataclass(frozen=True)
+class Pretraining:
+    """How a backbone is trained first, as a classifier of patches of `side` pixels."""
+
+    iterations: int
+    batch_size: int
+    side: int
+    lr: float
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is trained. Sizes are (height, width) in pixels.
+
+    `crop`: the side of a training tensor, by default the preprocessing's size; it stands for that where images keep
+    their own. `scale`: range of the random factor upon the letterbox's scale, or upon a photograph's own size.
+    `num_scenes`: training pictures of digits; None: crops of photographs. `optimizer`: torch's optimizer and its
+    arguments; the rate rises over `warmup` iterations and falls by a half cosine. `backbone`: a safetensors file of
+    another digits model whose backbone to start from. `pretrain`: or train the backbone first as a classifier of single
+    digits, dict(iterations, batch_size, side, lr).
+    `also`: configs that use the same checkpoint and are scored on its card. Both are relative to the config's folder.
+    """
+
+    iterations: int
+    batch_size: int
+    optimizer: dict[str, Any]
+    crop: tuple[int, int]
+    size: tuple[int, int]
+    scale: tuple[float, float] = (1.0, 1.0)
+    num_scenes: int | None = 1500
+    seed: int = 0
+    warmup: int = 100
+    max_grad_norm: float = 10.0
+    backbone: str | None = None
+    pretrain: Pretraining | None = None
+    also: tuple[str, ...] = field(default_factory=tuple)
+
+    @classmethod
+    def from_config(cls, config: Config, path: Path, *, iterations: int | None = None, seed: int | None = None) -> Self:
+        """The recipe of a loaded config at `path`, with other iterations and another seed where they are given.
+
+        Raises InputError where it has none, or with all that is wrong in it.
+        """
+        section = config.to_dict().get("train", {})
+        if "config" in section:
+            raise InputError(
+                f"config {path} uses the checkpoint of another one; run python tools/train.py "
+                f"{path.parent / section['config']}"
+            )
+        if not section:
+            raise InputError(f"config {path} has no recipe; give it a train=dict(iterations=..., batch_size=..., ...)")
+        size = Preprocess.from_dict(config.preprocess).size
+        scenes = section.get("num_scenes", cls.num_scenes)
+        if size is None and (scenes is not None or "crop" not in section):
+            raise InputError(
+                f"config {path}: training needs tensors of one size; give preprocess a size, or, for crops of "
+                "photographs, num_scenes=None and a crop"
+            )
+        values = {"crop": size, **section}
+        given = {key: value for key, value in values.items() if key != "pretrain"}
+        faults = [*wrong_arguments(cls, given, (SIZE, "pretrain")), *recipe_values(given)]
+        pretrain = section.get("pretrain")
+        if isinstance(pretrain, dict):
+            found = [*wrong_arguments(Pretraining, pretrain), *pretraining_values(pretrain)]
+            faults += [f"pretrain: {fault}" for fault in found]
+        elif pretrain is not None:
+            faults.append(f'argument "pretrain": got {pretrain!r}, expected dict(iterations, batch_size, side, lr)')
+        if pretrain is not None and scenes is None:
+            faults.append("pretrain: learns from digits; give num_scenes")
+        if faults:
+            raise InputError(f"config {path}: train: {'; '.join(faults)}")
+        pairs = {key: tuple(values[key]) for key in ("crop", "scale", "also") if key in values}
+        asked = {key: value for key, value in (("iterations", iterations), ("seed", seed)) if value is not None}
+        first = None if pretrain is None else Pretraining(**pretrain)
+        return cls(**{**given, **pairs, **asked, "size": size or pairs["crop"], "pretrain": first})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types, as cards and checkpoints keep it."""
+        content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return content
+
+
+def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Words for the keys in which two recipes, as to_dict gives them, differ, but for the seed; else empty."""
+    return ", ".join(
+        f"{'preprocess' if key == SIZE else 'train'}.{key} was {before.get(key)!r} and is {now.get(key)!r}"
+        for key in dict.fromkeys((*before, *now))
+        if key != "seed" and before.get(key) != now.get(key)
+    )

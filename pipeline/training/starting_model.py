@@ -1,0 +1,78 @@
+"""The model that a training starts from."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from mmengine.config import Config
+from torch import Tensor, nn
+
+from pipeline.training.pretraining import pretrain
+from pipeline.training.recipe import Recipe
+from zoo.build import build_model
+from zoo.checkpoint import load_state, read_state
+from zoo.errors import InputError
+from zoo.models.deformable_convolution import OFFSETS
+from zoo.models.detection.yolov5 import YOLOv5
+from zoo.models.resnet import ResNet18
+
+BACKBONES = ("backbone.body", "backbone")  # a detector's, inside its feature pyramid, and a segmentor's
+
+
+def starting_model(config: Config, path: Path, recipe: Recipe) -> nn.Module:
+    """The config's model with random weights, its backbone loaded or pre-trained where the recipe says so.
+
+    `path` is the config's own. Raises InputError where the model cannot be built, or the backbone does not fit.
+    """
+    torch.manual_seed(recipe.seed)
+    model = build_model(config, weights=False)
+    if recipe.backbone is not None:
+        file = _backbone_file(path, recipe.backbone)
+        load_state(backbone_of(model), _fitted(_backbone_state(file), model), f"train.backbone {file}")
+    if recipe.pretrain is not None:
+        assert recipe.num_scenes is not None  # from_config sees to that
+        pretrain(backbone_of(model), recipe.pretrain, num_scenes=recipe.num_scenes, seed=recipe.seed)
+    return model
+
+
+def _fitted(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:
+    """The state of a backbone without deformable convolutions, with the fresh offsets of one that has some."""
+    own = backbone_of(model).state_dict()
+    return {name: tensor for name, tensor in own.items() if OFFSETS in name} | dict(state)
+
+
+def backbone_sha256(path: Path, recipe: Recipe) -> str | None:
+    """Of the file that the recipe of the config at `path` starts from, if any. Raises InputError: no such file."""
+    if recipe.backbone is None:
+        return None
+    return hashlib.sha256(_backbone_file(path, recipe.backbone).read_bytes()).hexdigest()
+
+
+def backbone_of(model: nn.Module) -> nn.Module:
+    """The part of a model that others share. Raises InputError where it has none."""
+    if isinstance(model, YOLOv5):
+        return model.backbone
+    modules = dict(model.named_modules())
+    for name in BACKBONES:
+        if isinstance(found := modules.get(name), ResNet18):
+            return found
+    raise InputError(
+        f"train: {type(model).__name__} has no ResNet18 as {' or '.join(BACKBONES)}; leave out backbone and pretrain"
+    )
+
+
+def _backbone_file(path: Path, name: str) -> Path:
+    file = path.parent / name
+    if not file.is_file():
+        raise InputError(f"train.backbone {file}: no such file; train that model first, or leave train.backbone out")
+    return file
+
+
+def _backbone_state(file: Path) -> Mapping[str, Tensor]:
+    state = read_state(file)
+    for prefix in (f"{name}." for name in BACKBONES):
+        found = {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
+        if found:
+            return found
+    raise InputError(f"train.backbone {file}: none of its {len(state)} tensors is of a backbone; give another file")

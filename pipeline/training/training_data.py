@@ -1,0 +1,42 @@
+"""What a model learns from: scenes of digits, or crops of photographs."""
+
+from typing import Any
+
+from mmengine.config import Config
+from torch import nn
+from torch.utils.data import DataLoader
+
+from pipeline.training.recipe import Recipe
+from zoo.datasets import DigitsTraining
+from zoo.datasets.digits.training import collate
+from zoo.datasets.photographs.training import PhotographTraining
+from zoo.datasets.photographs.training import collate as collate_photographs
+from zoo.errors import InputError
+from zoo.models.restoration import SRCNN, AnyScaleSRCNN
+from zoo.tasks import build_task
+
+TASK_DETAILS = {"InstanceSegmentation": ("masks",), "KeypointDetection": ("keypoints",)}  # beside boxes and labels
+PREFETCHED = 8
+
+
+def training_data(config: Config, recipe: Recipe, model: nn.Module) -> Any:
+    """A DataLoader of all batches of a training, in order; one worker makes them while the cores train."""
+    length = recipe.iterations * recipe.batch_size
+    if isinstance(model, SRCNN) != (recipe.num_scenes is None):
+        raise InputError(
+            f"train: got num_scenes {recipe.num_scenes} for a {type(model).__name__}; super-resolution learns from "
+            "crops of photographs (num_scenes=None), every other task from scenes of digits"
+        )
+    if isinstance(model, SRCNN):
+        scales = model.scales if isinstance(model, AnyScaleSRCNN) else (model.scale,)
+        crops = PhotographTraining(length, recipe.batch_size, recipe.crop, scales, zoom=recipe.scale, seed=recipe.seed)
+        return DataLoader(
+            crops, recipe.batch_size, num_workers=1, collate_fn=collate_photographs, prefetch_factor=PREFETCHED
+        )
+    options = {key: getattr(recipe, key) for key in ("size", "crop", "scale", "num_scenes", "seed")}
+    details = TASK_DETAILS.get(config.task.type, ())
+    own_ids = {info.category_id: index for index, info in enumerate(build_task(config.task).classes)}
+    label_ids = [own_ids[digit + 1] for digit in range(10)]  # a digit's category id is d + 1
+    # scenes are random: no shuffling needed
+    scenes = DigitsTraining(length, **options, details=details, label_ids=label_ids)
+    return DataLoader(scenes, recipe.batch_size, num_workers=1, collate_fn=collate, prefetch_factor=PREFETCHED)

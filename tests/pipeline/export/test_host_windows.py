@@ -1,0 +1,63 @@
+"""Which windows a target lets the backend cut."""
+
+from pathlib import Path
+
+import onnx
+import pytest
+import torch
+
+from pipeline.export.host_windows import export_window, host_windows, images_spec
+from tests.rewriters.small_models import fixed_target, small_segmentor
+from zoo.errors import InputError
+from zoo.target import AxisRange
+from zoo.windows import Windows
+
+MODEL = small_segmentor(crop_size=(32, 48), stride=(20, 40), blend="gaussian")
+
+
+def test_the_models_windows_and_the_targets_batch() -> None:
+    target = fixed_target(64, 96).with_(slide="host", window_batch=3)
+    assert host_windows(MODEL, target) == Windows((32, 48), (20, 40), "gaussian", 3)
+    assert host_windows(MODEL, target.with_(window_batch=None)) == Windows((32, 48), (20, 40), "gaussian", 8)
+    assert host_windows(MODEL, fixed_target(64, 96)) is None
+
+
+def test_an_image_smaller_than_a_window_has_a_window_of_its_size() -> None:
+    windows = host_windows(MODEL, fixed_target(16, 96).with_(slide="host"))
+    assert windows == Windows((16, 48), (16, 40), "gaussian")
+
+
+def test_a_dynamic_size_begins_at_the_window() -> None:
+    target = fixed_target(64, 96).with_(slide="host", width=AxisRange(40, 96, 200))
+    with pytest.raises(InputError, match="width may be 40 pixels and a window has 48; give --dynamic width=48:96:200"):
+        host_windows(MODEL, target)
+
+
+def test_a_window_batch_in_the_graph_needs_a_fixed_size() -> None:
+    target = fixed_target(64, 96).with_(window_batch=4)
+    assert host_windows(MODEL, target) is None
+    with pytest.raises(InputError, match="window_batch 4 with a dynamic size"):
+        host_windows(MODEL, target.with_(height=AxisRange(32, 64, 100)))
+
+
+def test_the_images_of_a_target() -> None:
+    target = fixed_target(64, 96).with_(width=AxisRange(48, 96, 200), batch=AxisRange.fixed(2))
+    assert images_spec(target).shape == (2, 3, 64, "width")
+
+
+def test_graph_rewriters_act_on_the_windows_file(tmp_path: Path) -> None:
+    target = fixed_target(64, 96, exporter="torchscript", slide="host")
+    windows = host_windows(MODEL, target)
+    assert windows is not None
+    record = export_window(
+        MODEL,
+        target,
+        windows,
+        tmp_path / "m.onnx",
+        images=torch.rand(2, 3, 64, 96),
+        required_rewriters=(),
+        graph_rewriters=[{"name": "set_metadata", "props": {"owner": "somebody"}}],
+        metadata={},
+    )
+    assert "graph.set_metadata" in {fired.name for fired in record.rewriters}
+    assert [entry.value for entry in onnx.load(tmp_path / "m.onnx").metadata_props] == ["somebody"]

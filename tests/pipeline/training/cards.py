@@ -1,0 +1,77 @@
+"""Cards to test with."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from pipeline.training import CheckpointCard, Reproduction, TrainingRun, checkpoint_page, publish
+
+CONFIG = "configs/segmentation/x.py"
+RECIPE = {
+    "iterations": 4,
+    "batch_size": 2,
+    "optimizer": {"type": "AdamW", "lr": 0.001},
+    "crop": [64, 64],
+    "size": [64, 96],
+    "scale": [1.0, 1.0],
+    "num_scenes": 2,
+    "seed": 0,
+    "warmup": 1,
+    "max_grad_norm": 10.0,
+    "backbone": None,
+    "pretrain": None,
+    "also": [],
+}
+
+
+def run(**fields: Any) -> TrainingRun:
+    return TrainingRun(**{**facts(), **fields})
+
+
+def facts() -> dict[str, Any]:
+    return {
+        "config": CONFIG,
+        "seed": 0,
+        "iterations": 4,
+        "minutes": 12.3,
+        "threads": 2,
+        "device": "cpu",
+        "amp": False,
+        "torch": "2.15.0",
+        "python": "3.11.7",
+        "recipe": RECIPE,
+        "began": "2026-01-02T03:04:05.678+00:00",
+    }
+
+
+def again(main: float | None = 60.0, change: float | None = 0.5, sha256: str = "0" * 64) -> Reproduction:
+    figures, differences = {CONFIG: {"segmentation/mIoU": main}}, {CONFIG: {"segmentation/mIoU": change}}
+    return Reproduction(**facts(), sha256=sha256, figures=figures, differences=differences)
+
+
+def card(weights: bytes = b"weights", **fields: Any) -> CheckpointCard:
+    known = {
+        "file": "x.safetensors",
+        "bytes": len(weights),
+        "sha256": hashlib.sha256(weights).hexdigest(),
+        "parameters": 7,
+        "licence": "Apache-2.0",
+        "figures": {CONFIG: {"segmentation/mIoU": 59.5, "segmentation/mAcc": None}},
+        "datasets": {CONFIG: {"type": "DigitsSegmentation", "split": "gate", "images": 512}},
+        "recipe": RECIPE,
+        "training": run(),
+    }
+    return CheckpointCard(**{**known, **fields})
+
+
+def published(folder: Path, weights: bytes) -> Path:
+    """The weights' file of a publication."""
+    publish(card(weights), folder, weights)
+    return folder / "x.safetensors"
+
+
+def is_consistent(file: Path) -> bool:
+    """Whether weights, card and page are of one publication."""
+    found = CheckpointCard.read(file.with_suffix(".json"))
+    page = file.with_suffix(".md").read_text(encoding="utf-8")
+    return hashlib.sha256(file.read_bytes()).hexdigest() == found.sha256 and page == checkpoint_page(found)

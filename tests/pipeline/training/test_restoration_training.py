@@ -1,0 +1,78 @@
+"""What super-resolution learns from, and what it is judged by while it does."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipeline.training import Recipe, score
+from pipeline.training.trainable_restorer import TrainableRestorer
+from pipeline.training.training_data import training_data
+from zoo.build import build_model
+from zoo.config import load_config
+from zoo.errors import InputError
+from zoo.models.restoration import SRCNN, AnyScaleSRCNN
+
+CONFIGS = Path(__file__).parents[3] / "configs" / "restoration"
+
+
+@pytest.mark.parametrize(
+    ("name", "sides"), [("srcnn_x3_photographs", [96, 96, 96]), ("srcnn_any-scale_photographs", [64, 96, 128])]
+)
+def test_batches_of_each_scale_lower_the_loss(name: str, sides: list[int]) -> None:
+    path = CONFIGS / f"{name}.py"
+    config = load_config(path)
+    recipe = Recipe.from_config(config, path, iterations=3)
+    assert recipe.size == recipe.crop == (32, 32)
+    torch.manual_seed(0)
+    model = build_model(config, weights=False)
+    trainable = TrainableRestorer(model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
+    batches = list(training_data(config, recipe, model))
+    assert [batch["targets"].shape[-1] for batch in batches] == sides
+    first = trainable(**batches[0])["loss"]
+    for _ in range(3):
+        optimizer.zero_grad()
+        trainable(**batches[0])["loss"].backward()
+        optimizer.step()
+    assert trainable(**batches[0])["loss"] < first
+
+
+@pytest.mark.parametrize(("channels", "blind"), [("y", True), ("rgb", False)])
+def test_the_loss_is_of_what_the_network_sees(channels: str, blind: bool) -> None:
+    """A change of colour that leaves the luma alone is none of the luma network's business."""
+    model = SRCNN(2, channels, filters=(4, 2))
+    images = torch.rand(1, 3, 16, 16)
+    targets = model(images).detach()
+    colour = torch.tensor([128.553, -65.481, 0.0]).reshape(1, 3, 1, 1) / 255
+    loss = TrainableRestorer(model)(images, targets + colour)["loss"]
+    assert (loss.item() < 1e-12) == blind
+
+
+def test_only_losses_are_given() -> None:
+    with pytest.raises(ValueError, match='mode "tensor": a TrainableRestorer only gives losses'):
+        TrainableRestorer(SRCNN())(torch.zeros(1, 3, 8, 8), torch.zeros(1, 3, 24, 24), mode="tensor")
+
+
+def test_images_are_scored_at_their_own_sizes_and_scales() -> None:
+    """Of a network that adds nothing: the figures of bicubic."""
+    config = load_config(CONFIGS / "srcnn_any-scale_photographs.py")
+    model = AnyScaleSRCNN(channels="rgb", filters=(2, 2)).eval()
+    for parameter in model.parameters():
+        torch.nn.init.zeros_(parameter)
+    told: list[tuple[int, int]] = []
+    progress = score(config, model, limit=12, progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (12, 12)
+    assert 25 < progress["restoration/PSNR"] < 40
+
+
+def test_each_task_learns_from_its_own_pictures() -> None:
+    path = CONFIGS / "srcnn_x3_photographs.py"
+    config = load_config(path)
+    recipe = replace(Recipe.from_config(config, path), num_scenes=10)
+    with pytest.raises(InputError, match="got num_scenes 10 for a SRCNN; super-resolution learns from crops"):
+        training_data(config, recipe, SRCNN())
+    config.train.pretrain = {"iterations": 1, "batch_size": 2, "side": 32, "lr": 0.1}
+    with pytest.raises(InputError, match="pretrain: learns from digits; give num_scenes"):
+        Recipe.from_config(config, path)

@@ -1,0 +1,48 @@
+"""Trains a config's model for a few iterations, narrower than it is: CONFIG WORK_DIR THREADS. For a child process."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipeline.training import Pretraining, Recipe, TrainingRun, train
+from zoo.config import load_config
+
+CHANNELS = 4  # of the first stage: torch 2.15 corrupts memory in small convolutions whose channels are last
+ITERATIONS = 3
+
+
+def narrowed(model: dict[str, Any]) -> dict[str, Any]:
+    """The section with `base_channels` of the backbone at CHANNELS, and in_channels of heads that follow it."""
+    backbone = model.get("backbone", {})
+    if "base_channels" not in backbone:
+        return model
+    part = backbone["base_channels"] // CHANNELS
+    heads = {
+        key: {name: scaled(value, part) if name.endswith("in_channels") else value for name, value in section.items()}
+        for key, section in model.items()
+        if key.endswith("_head")
+    }
+    return {**model, **heads, "backbone": {**backbone, "base_channels": CHANNELS}}
+
+
+def scaled(channels: Any, part: int) -> Any:
+    return channels // part if isinstance(channels, int) else tuple(each // part for each in channels)
+
+
+def main(path: Path, work_dir: Path, threads: int) -> None:
+    torch.set_num_threads(threads)
+    config = load_config(path)
+    recipe = Recipe.from_config(config, path, iterations=ITERATIONS)
+    scenes = None if recipe.num_scenes is None else 2
+    first = None if recipe.pretrain is None else Pretraining(iterations=2, batch_size=4, side=32, lr=1e-3)
+    crop = recipe.crop if scenes is None else (96, 128)
+    recipe = replace(recipe, batch_size=4, crop=crop, num_scenes=scenes, warmup=1, backbone=None, pretrain=first)
+    config.model = narrowed(config.model.to_dict())
+    train(config, path, recipe, work_dir, TrainingRun.beginning(path, recipe, amp=False))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
