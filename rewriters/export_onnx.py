@@ -1,6 +1,5 @@
 """Exporting a model to one ONNX file: rewriters in force, one of torch's two exporters, then checked."""
 
-import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from rewriters.patching.twin import twin
 from rewriters.symbolic import operators_for, symbolic_for
 from rewriters.symbolic.declaration import SymbolicRewriter, other_opsets
 from zoo.errors import ExportError, InputError, ZooportError, nearest
+from zoo.files.writing import write_whole
 from zoo.input_specs import SETTINGS
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
@@ -222,13 +222,8 @@ def tensor_spec(value: onnx.ValueInfoProto) -> TensorSpec:
 
 
 def _write(model: onnx.ModelProto, path: Path) -> None:
-    """Whole or not at all: beside its place, then moved there."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    """Whole or not at all."""
     try:
-        try:
-            beside.write_bytes(model.SerializeToString(deterministic=True))
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        write_whole(path, model.SerializeToString(deterministic=True))
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error

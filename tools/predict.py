@@ -3,7 +3,6 @@
 import argparse
 import itertools
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from terminal import open_console, show_counts
 
 from zoo.errors import InputError
+from zoo.files.writing import write_whole
 
 if TYPE_CHECKING:
     from backends import Deployment
@@ -154,13 +154,8 @@ def _files(
 
 
 def _write(path: Path, content: bytes) -> str:
-    """Whole or not at all; gives the path in words."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    """Gives the path as text."""
+    write_whole(path, content)
     return str(path)
 
 

@@ -3,7 +3,6 @@
 import argparse
 import ast
 import math
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from command_line import Parser, run_tool
 from terminal import open_console, show_steps
 
 from zoo.errors import ExportError, GateError, InputError
+from zoo.files.writing import write_whole
 
 if TYPE_CHECKING:
     import onnx
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         if compared.unequal and exact:
             raise GateError(f"{options.model}: the rewritten graph computes something else: {compared.unequal}")
         begin("write")
-        write(options.out.resolve(), after)
+        write_whole(options.out.resolve(), after.SerializeToString(deterministic=True))
     for step in done:
         lines = step.changes or ("nothing to do",)
         shown = lines if options.verbose or len(lines) <= LINES else (*lines[:LINES], f"and {len(lines) - LINES} more")
@@ -208,16 +208,6 @@ def words(compared: "Comparison") -> str:
         largest = f"largest difference {compared.difference:.1e}{caution}"
         return f"other numbers, as the steps may give: {compared.unequal}; {largest}"
     return f"same numbers in ONNX Runtime at {sizes}; largest difference {compared.difference:.1e}{caution}"
-
-
-def write(path: Path, model: "onnx.ModelProto") -> None:
-    """Whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(model.SerializeToString(deterministic=True))
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,16 +9,15 @@
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from zoo.errors import InputError
+from zoo.files.json_object import json_object
 from zoo.manifest_schema import DIGEST_KEY, SCHEMA_VERSION
 from zoo.opened_file import COPY_AGAIN
 
-LARGEST = 2**63
 REDEPLOY = "deploy the model again with tools/deploy.py"
 AFTER_AN_EDIT = (
     f"the file was edited or damaged after it was deployed: {COPY_AGAIN} (what may differ on this machine is an "
@@ -48,40 +47,7 @@ def manifest_fields(content: bytes, source: str) -> dict[str, Any]:
             raise InputError(
                 f"{source}: its sha256 is {digest}, its last line says {ending[1].decode()}; {AFTER_AN_EDIT}"
             )
-    try:
-        fields = json.loads(
-            content, parse_constant=_none, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once
-        )
-        json.dumps(fields, ensure_ascii=False).encode()  # half a character has no bytes
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"{source}: not a JSON file ({error}); {REDEPLOY}") from error
-    if not isinstance(fields, dict):
-        raise InputError(f"{source}: got a JSON {type(fields).__name__}, expected an object; {REDEPLOY}")
+    fields = json_object(content, source, REDEPLOY, strict=True)
     if ending is None and (DIGEST_KEY in fields or fields.get("schema_version") == SCHEMA_VERSION):
         raise InputError(f"{source}: does not end in {DIGEST_KEY}, its own sha256, as it was written; {AFTER_AN_EDIT}")
-    return fields
-
-
-def _none(text: str) -> float:
-    raise ValueError(f"{text} is no number of JSON")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text} is too large")
-    return value
-
-
-def _whole(text: str) -> int:
-    value = int(text)
-    if not -LARGEST <= value < LARGEST:
-        raise ValueError(f"{text[:20]}... is too large")
-    return value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a key is there twice")
     return fields

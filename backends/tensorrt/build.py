@@ -18,9 +18,11 @@ from backends.tensorrt.gpu import seeing_only
 from backends.tensorrt.option_check import check_options
 from backends.tensorrt.profiles import profiles
 from backends.tensorrt.refused import EngineRefusedError
-from backends.tensorrt.scratch import locked, scratch_folder
+from backends.tensorrt.scratch import scratch_folder
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
+from zoo.files.locks import locked
+from zoo.files.writing import sync
 from zoo.manifest import file_record
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
@@ -91,6 +93,7 @@ def build_engine(
             with locked(plan.parent):  # two builds of one plan: the files of one, not one of each
                 (scratch / "plan").replace(plan)
                 (scratch / "record").replace(record_path(plan))
+                sync(plan.parent)
     except OSError as error:
         cure = "make room, or give another folder" if error.errno in FULL else "give a folder that can be written"
         raise InputError(f"{plan}: cannot be written ({error.strerror}); {cure}") from error

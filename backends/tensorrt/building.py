@@ -26,6 +26,7 @@ from backends.tensorrt.parent_death import die_with
 from backends.tensorrt.refused import EngineRefusedError
 from backends.tensorrt.run_log import run_log
 from zoo.errors import BackendUnavailableError, InputError
+from zoo.files.writing import write_synced
 
 OUT_OF_MEMORY = "bad_alloc"  # how C++ says it
 
@@ -95,11 +96,13 @@ def build(request: BuildRequest) -> dict[str, Any]:
         reason = _reason(log)
         raise EngineRefusedError(node_named_in(network, reason), None, reason)
     del parser  # it owns the weights until here
-    written = _write(Path(request.plan), memoryview(plan))
+    content = memoryview(plan)
+    write_synced(Path(request.plan), content)
     if timings is not None:  # once the plan is safe
         keep_timings(config, timings)
     record = {
-        **written,
+        "plan_sha256": hashlib.sha256(content).hexdigest(),
+        "bytes": len(content),
         "library_version": trt.__version__,
         "device": None if here is None else here.name,
         "layers": dict(counts),
@@ -110,14 +113,6 @@ def build(request: BuildRequest) -> dict[str, Any]:
 
 def _reason(log: Any) -> str:
     return "; ".join(log.errors) or "the builder gave no reason"
-
-
-def _write(path: Path, plan: memoryview) -> dict[str, Any]:
-    with path.open("wb") as file:
-        file.write(plan)
-        file.flush()
-        os.fsync(file.fileno())
-    return {"plan_sha256": hashlib.sha256(plan).hexdigest(), "bytes": len(plan)}
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from backends.tensorrt.library import version_numbers
 from backends.tensorrt.profiles import Profile
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, ZooportError
+from zoo.files.json_object import json_object
 from zoo.opened_file import OpenedFile, as_opened
 
 RTX = "tensorrt-rtx"
@@ -84,13 +85,7 @@ class EngineRecord:
         """Read the JSON file, by its path or held open. Raises InputError where it is missing or no record."""
         with as_opened(path) as file:
             content, path = file.read(RECORD_BYTES), file.path
-        try:
-            fields = json.loads(content)
-        except (RecursionError, ValueError) as error:
-            raise InputError(f"{path}: not a JSON file ({error}); build the engine again") from error
-        if not isinstance(fields, dict):
-            raise InputError(f"{path}: got a JSON {type(fields).__name__}, expected an object; build the engine again")
-        return cls.from_dict(fields, str(path))
+        return cls.from_dict(json_object(content, str(path), "build the engine again"), str(path))
 
 
 def record_path(plan_path: str | os.PathLike[str]) -> Path:

@@ -1,24 +1,12 @@
-"""The folder beside a plan that it is built in, and the lock of the folder that both are in."""
+"""The folder beside a plan that it is built in."""
 
-import fcntl
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """One writer at a time: the kernel's lock of the folder itself, so that no file of ours is left in it."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+from zoo.files.locks import locked
 
 
 @contextmanager
@@ -26,33 +14,21 @@ def scratch_folder(plan: Path) -> Iterator[Path]:
     """A new folder beside the plan, removed at the end.
 
     A build holds its folder's lock for as long as it lives. So one that nobody holds is of a build that was killed,
-    and is removed, too.
+    and is removed, too. The lock of the folder around them leaves no file of ours in it.
     """
     prefix = f".{plan.name}.building-"
-    with locked(plan.parent):
-        for left in plan.parent.iterdir():
-            if left.name.startswith(prefix):
-                _remove_unheld(left)
-        folder = Path(tempfile.mkdtemp(dir=plan.parent, prefix=prefix))
-        held = os.open(folder, os.O_RDONLY)
-        fcntl.flock(held, fcntl.LOCK_EX)
-    try:
+    with ExitStack() as held:
+        with locked(plan.parent):
+            for left in plan.parent.iterdir():
+                if left.name.startswith(prefix):
+                    _remove_unheld(left)
+            folder = Path(tempfile.mkdtemp(dir=plan.parent, prefix=prefix))
+            held.enter_context(locked(folder))
+        held.callback(shutil.rmtree, folder, ignore_errors=True)
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(held)
 
 
 def _remove_unheld(folder: Path) -> None:
-    try:
-        held = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
-        return  # its build has just ended
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return
-    else:
+    """A folder that is held, or is gone by now because its build has ended, stays as it is."""
+    with suppress(BlockingIOError, FileNotFoundError), locked(folder, wait=False):
         shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        os.close(held)

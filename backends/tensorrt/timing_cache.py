@@ -5,16 +5,15 @@ For the backend tensorrt alone: tensorrt-rtx times kernels where an engine runs,
 before the library's native code reads it.
 """
 
-import fcntl
 import hashlib
 import logging
-import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from zoo.cache_folder import cache_folder
+from zoo.files.locks import locked
+from zoo.files.writing import write_whole
 
 MAGIC = b"zooport timing cache 1\n"
 DIGEST_BYTES = hashlib.sha256().digest_size
@@ -63,28 +62,8 @@ def merge_timings(path: Path, merge: Callable[[bytes], bytes]) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path):
-            _replace(path, merge(read_timings(path)))
+        with locked(path.with_name(f"{path.name}.lock"), make=True):
+            timings = merge(read_timings(path))
+            write_whole(path, MAGIC + hashlib.sha256(timings).digest() + timings)
     except OSError as error:
         logger.warning("timing cache %s: cannot be written (%s); later builds will measure again", path, error.strerror)
-
-
-def _replace(path: Path, timings: bytes) -> None:
-    """Under the lock, so that one name is enough for what is being written."""
-    written = path.with_name(f".{path.name}.new")
-    try:
-        with written.open("wb") as file:
-            file.write(MAGIC + hashlib.sha256(timings).digest() + timings)
-            file.flush()
-            os.fsync(file.fileno())
-        written.replace(path)
-    except BaseException:
-        written.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.with_name(f"{path.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel releases it when its holder dies
-        yield

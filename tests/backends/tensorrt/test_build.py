@@ -288,8 +288,8 @@ def test_the_plan_is_written_before_the_timing_cache(tmp_path: Path, monkeypatch
     code = (
         "import sys; from pathlib import Path; from backends.tensorrt import building; found = []\n"
         "building.use_timings = lambda *given: Path('cache')\n"
-        "write = building._write\n"
-        "building._write = lambda path, plan: found.append(path) or write(path, plan)\n"
+        "write = building.write_synced\n"
+        "building.write_synced = lambda path, plan: found.append(path) or write(path, plan)\n"
         "building.keep_timings = lambda config, path: found[0].stat().st_size > 1000 or sys.exit(1)\n"
         "building.main()"
     )

@@ -1,6 +1,5 @@
 """Where the splits of the digits lie: `val` is shipped, the others are made once into the user's cache."""
 
-import fcntl
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from zoo.cache_folder import cache_folder
 from zoo.datasets.digits.scene import SPLITS, VERSION
 from zoo.errors import InputError, nearest
+from zoo.files.locks import locked
 
 DIGITS_ROOT = Path(__file__).resolve().parents[2] / "data" / "digits"
 SHIPPED = "val"
@@ -68,8 +68,7 @@ def _make(split: str, folder: Path, progress: Callable[[int, int], None] | None)
     from zoo.datasets.digits.whole_split import replace_split, unfinished
 
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f".{split}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel releases it when its holder dies, however it does
+    with locked(folder.parent / f".{split}.lock", make=True):
         if (folder / ANNOTATIONS).is_file():
             return
         for left_over in unfinished(folder):  # of killed runs: we hold the lock

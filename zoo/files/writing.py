@@ -1,0 +1,41 @@
+"""Files that are there whole or not at all, also after a power cut."""
+
+import os
+import threading
+from pathlib import Path
+
+Content = bytes | memoryview
+
+
+def write_synced(path: Path, content: Content) -> None:
+    """Write a file and bring it to the disk."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_whole(path: Path, content: Content | str, *, make_folders: bool = False) -> None:
+    """Write a file beside its place and move it there in one step. Text is written as UTF-8.
+
+    Whoever reads `path` meanwhile has the old file or the new one; of several writers the last one wins. A writer that
+    is killed leaves the old file, and at most a hidden one beside it. Raises OSError where it cannot be written.
+    """
+    if make_folders:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_name(f".{path.name}.{threading.get_native_id()}")
+    try:
+        write_synced(staged, content.encode() if isinstance(content, str) else content)
+        staged.replace(path)
+    except BaseException:
+        staged.unlink(missing_ok=True)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
