@@ -130,8 +130,8 @@ def show(console: "Console", found: "Regression") -> Mapping[str, Any]:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    from pipeline.regression.entries import REPORT, column_words, entry_of
     from pipeline.regression.report import MARKDOWN
-    from pipeline.regression.words import REPORT, column_words, entry_of
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in ("model", "for", "verdict", "metric", "cost"):

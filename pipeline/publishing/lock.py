@@ -1,12 +1,12 @@
 """One writer per place at a time: a lock file that the kernel releases when its holder dies, also by SIGKILL."""
 
-import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from zoo.errors import InputError
+from zoo.files import locks
 
 PID_BYTES = 32
 
@@ -19,41 +19,25 @@ def locked(place: Path) -> Iterator[None]:
     Raises OSError where the file cannot be made.
     """
     path = place.parent / f".{place.name}.lock"
-    descriptor = _acquire(path, place)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)  # while it is held: whoever opened this very file sees that its name is gone
-        os.close(descriptor)
-
-
-def _acquire(path: Path, place: Path) -> int:
-    """An open descriptor of the locked file at ``path``, with our pid in it."""
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with ExitStack() as held:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(descriptor, path):
-                os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-                return descriptor
+            descriptor = held.enter_context(locks.locked(path, wait=False, make=True))
         except BlockingIOError as error:
-            holder = os.pread(descriptor, PID_BYTES, 0).decode(errors="replace").strip()
-            os.close(descriptor)
+            holder = _holder(path)
             who = f"process {holder}" if holder else "another process"
             raise InputError(
                 f"{place}: {who} is writing into it right now; wait until it has ended, or give another --work-dir"
             ) from error
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # its holder removed the file between our open and our lock: take the new one
+        held.callback(path.unlink, missing_ok=True)  # while it is held: whoever waits for it sees that its name is gone
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
 
 
-def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is the one that the name stands for now."""
+def _holder(path: Path) -> str:
+    """The pid in a lock file; "" where it is gone, or not written yet."""
     try:
-        named = path.stat()
+        with path.open("rb") as file:
+            return file.read(PID_BYTES).decode(errors="replace").strip()
     except FileNotFoundError:
-        return False
-    return os.path.samestat(os.fstat(descriptor), named)
+        return ""

@@ -20,6 +20,7 @@ from pipeline.publishing.interrupts import Interrupts
 from pipeline.publishing.lock import locked
 from pipeline.publishing.own_files import foreign_files, remove_own
 from zoo.errors import InputError, ZooportError
+from zoo.files.writing import sync
 from zoo.opened_folder import MANIFEST_FILE
 
 LOGGER = logging.getLogger(__name__)
@@ -188,16 +189,8 @@ def _sync(folder: Path) -> None:
     """Bring every file and folder below to the disk."""
     for root, _, names in os.walk(folder):
         for name in names:
-            _sync_one(Path(root, name))
-        _sync_one(Path(root))
-
-
-def _sync_one(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+            sync(Path(root, name))
+        sync(Path(root))
 
 
 def _take_place(staged: Path, place: Path) -> None:
@@ -211,7 +204,7 @@ def _take_place(staged: Path, place: Path) -> None:
             place.rename(aside)
             staged.rename(place)
     try:
-        _sync_one(place.parent)
+        sync(place.parent)
     except OSError as error:  # it is published; at worst a power cut brings the old one back
         LOGGER.warning("could not bring the new name to the disk: %s", error)
 

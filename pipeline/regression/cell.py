@@ -1,8 +1,14 @@
-"""One cell of a matrix, and names that tell models apart."""
+"""One cell of a matrix, names that tell models apart, and the cells that a matrix leaves out, each with its reason."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
+
+from pipeline.regression.yaml_fields import Fields
+from zoo.errors import nearest
+from zoo.target import BACKENDS, EXPORTERS, PRECISIONS
 
 
 @dataclass(frozen=True)
@@ -42,3 +48,63 @@ def model_names(configs: Sequence[str]) -> dict[str, str]:
         )
         names[config] = Path(*own[-needed:]).as_posix().lstrip("/")
     return names
+
+
+KEYS = ("model", "backend", "precision", "exporter", "reason")
+KNOWN = {"backend": BACKENDS, "precision": PRECISIONS, "exporter": EXPORTERS}
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Which cells: those that agree in all that is given. ``model``: a config's path, a model's name, or a pattern."""
+
+    reason: str
+    model: str | None = None
+    backend: str | None = None
+    precision: str | None = None
+    exporter: str | None = None
+
+    def covers(self, cell: Cell) -> bool:
+        """Whether it is about this cell."""
+        return self._names(cell) and all(getattr(self, key) in (None, getattr(cell, key)) for key in KNOWN)
+
+    def _names(self, cell: Cell) -> bool:
+        return self.model is None or any(fnmatchcase(name, self.model) for name in (cell.config, cell.model))
+
+
+def read_exclusions(section: Any, cells: Sequence[Cell], faults: list[str]) -> list[Exclusion]:
+    """The list ``exclude`` of a matrix file. One that covers none of the matrix's ``cells`` is a fault, too."""
+    if not isinstance(section, list):
+        faults.append(f'"exclude": expected a list of {{model:, exporter:, reason:}}, got {section!r}')
+        return []
+    found = []
+    for number, entry in enumerate(section):
+        where = f"exclude[{number}]"
+        if not isinstance(entry, dict):
+            faults.append(f'"{where}": expected {{model:, exporter:, reason:}}, got {entry!r}')
+        elif exclusion := _read(entry, where, cells, faults):
+            found.append(exclusion)
+    return found
+
+
+def _read(entry: dict[Any, Any], where: str, cells: Sequence[Cell], faults: list[str]) -> Exclusion | None:
+    before = len(faults)
+    fields = Fields(entry, KEYS, faults, f"{where}.")
+    given = {key: fields.word(key) for key in KEYS}
+    reason = given.pop("reason")
+    if entry.get("reason") is None:
+        fields.fault("reason", "is missing: say why, the table shows it")
+    for key, known in KNOWN.items():
+        value = given[key]
+        if value is not None and value not in known:
+            fields.fault(key, f'unknown "{value}"; {nearest(value, known)}')
+    if not any(given.values()):
+        faults.append(f'"{where}": names no cells; give one or more of {", ".join(KEYS[:-1])}')
+    if reason is None or len(faults) > before:
+        return None
+    exclusion = Exclusion(" ".join(reason.split()), **given)
+    if not cells or any(map(exclusion.covers, cells)):  # no cells: the fault lies elsewhere in the file
+        return exclusion
+    hint = f"; {nearest(exclusion.model, sorted({cell.model for cell in cells}))}" if exclusion.model else ""
+    faults.append(f'"{where}": covers no cell of the matrix; correct or remove it{hint}')
+    return None

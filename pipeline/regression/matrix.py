@@ -20,10 +20,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from pipeline.regression.cell import Cell, model_names
-from pipeline.regression.exclusion import Exclusion, read_exclusions
-from pipeline.regression.fields import Fields
-from pipeline.regression.yaml_text import read_yaml
+from pipeline.regression.cell import Cell, Exclusion, model_names, read_exclusions
+from pipeline.regression.yaml_fields import Fields, read_yaml
 from zoo.errors import InputError, nearest
 from zoo.listing import list_models
 from zoo.target import BACKENDS, EXPORTERS, PRECISIONS

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import jinja2
 
-from pipeline.regression.atomic import write_whole
-from pipeline.regression.record import Regression
-from pipeline.regression.words import REPORT, Entry, column_words, entry_of, entry_rows, images_words
+from pipeline.regression.entries import REPORT, Entry, column_words, entry_of, entry_rows, images_words
+from pipeline.regression.result import Regression
+from zoo.files.writing import write_whole
 
 MARKDOWN = "report.md"
 TEMPLATE = "report.html.jinja"
@@ -20,8 +20,8 @@ EXPLANATION = (
 
 def write_reports(found: Regression) -> None:
     """Write both into the matrix's work folder."""
-    write_whole(found.work_dir / MARKDOWN, markdown(found))
-    write_whole(found.work_dir / REPORT, html(found))
+    write_whole(found.work_dir / MARKDOWN, markdown(found), make_folders=True)
+    write_whole(found.work_dir / REPORT, html(found), make_folders=True)
 
 
 def html(found: Regression) -> str:

@@ -11,15 +11,12 @@ from pipeline.base.machine import machine
 from pipeline.publishing.lock import locked
 from pipeline.publishing.writable import writable
 from pipeline.regression.cell import Cell
-from pipeline.regression.cell_run import CellRun
-from pipeline.regression.commands import Commands
-from pipeline.regression.made_from import made_from
+from pipeline.regression.cell_run import CellRun, Commands
+from pipeline.regression.fingerprint import fingerprints, installed_versions
 from pipeline.regression.matrix import Matrix
-from pipeline.regression.record import Regression
 from pipeline.regression.report import write_reports
-from pipeline.regression.result import Result, result_file
+from pipeline.regression.result import Regression, Result, result_file
 from pipeline.regression.state import State
-from pipeline.regression.versions import versions
 from zoo.errors import InputError
 
 Progress = Callable[[Cell, Result | None, int], None]
@@ -53,8 +50,8 @@ def run_matrix(
         with writable(work_dir):
             work_dir.mkdir(parents=True, exist_ok=True)
             held.enter_context(locked(work_dir))
-            found_versions = versions()
-            sources = made_from(matrix, commands.tools, found_versions)
+            found_versions = installed_versions()
+            sources = fingerprints(matrix, commands.tools, found_versions)
             earlier = _earlier(matrix, work_dir) if resume or rerun_failed else {}
             results = {
                 cell: result
@@ -93,7 +90,7 @@ def _earlier(matrix: Matrix, work_dir: Path) -> dict[str, Result]:
 
 
 def _changed(earlier: Mapping[str, Result], sources: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """What of made_from is another now, for any of the cells."""
+    """What of the fingerprints is another now, for any of the cells."""
     return tuple(
         sorted(
             {

@@ -1,8 +1,11 @@
-"""What can become of a cell."""
+"""What can become of a cell, and why it failed, in one line."""
 
+import os
+import signal
+from collections.abc import Mapping
 from enum import StrEnum
-
-from pipeline.regression.commands import DEPLOY
+from pathlib import Path
+from typing import Any
 
 
 class State(StrEnum):
@@ -36,10 +39,41 @@ BY_EXIT_CODE = {
     5: State.REFUSED,
 }
 GATE_MISSED = 3
+DEPLOY, EVALUATE = "deploy", "evaluate"  # the tools, without their ending
 
 
 def state_of(step: str, code: int) -> State:
-    """What the exit code (not 0; below 0 a signal) of a tool says. ``step``: commands.DEPLOY or commands.EVALUATE."""
+    """What the exit code (not 0; below 0 a signal) of a tool says. ``step``: DEPLOY or EVALUATE."""
     if code == GATE_MISSED:
         return State.PARITY_MISSED if step == DEPLOY else State.METRIC_MISSED
     return BY_EXIT_CODE.get(code, State.CRASHED)
+
+
+LAST_BYTES = 8192  # of a log, in which its last line stands
+LONGEST = 600  # characters
+
+
+def reason_of(step: str, code: int, data: Mapping[str, Any], log: Path) -> str:
+    """``step``: the tool without its ending. ``code``: not 0; below 0 a signal. ``data``: what it wrote by --json."""
+    tool = f"{step}.py"
+    if code < 0:
+        words = f"{tool} was killed by {_signal_words(-code)}"
+        return f"{words}; the kernel does so where memory runs out" if -code == signal.SIGKILL else words
+    words = " ".join(str(data.get("error") or _last_line(log)).split()).removeprefix("error: ") or "it said nothing"
+    if state_of(step, code) is State.CRASHED:
+        words = f"{tool} ended with exit code {code}: {words}"
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
+
+
+def _signal_words(number: int) -> str:
+    try:
+        return f"{signal.Signals(number).name} ({signal.strsignal(number)})"
+    except ValueError:  # a real-time signal
+        return f"signal {number}"
+
+
+def _last_line(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - LAST_BYTES))
+        lines = file.read().decode(errors="replace").split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "")

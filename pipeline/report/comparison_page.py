@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from pipeline.regression.atomic import write_whole
 from pipeline.report.compared import Compared, compare_recorded
 from pipeline.report.compared_pictures import compared_pictures
 from pipeline.report.embedded import EMBEDDED, pictured
 from pipeline.report.page import render
 from pipeline.report.recorded import read_recorded
+from zoo.files.writing import write_whole
 from zoo.opened_folder import OpenedFolder, read_whole
 
 TEMPLATE = "comparison.html.jinja"
@@ -33,5 +33,5 @@ def _write(first: OpenedFolder, second: OpenedFolder, out: Path) -> Compared:
         previews=pictured(images[:EMBEDDED]),
         more_previews=max(0, len(images) - EMBEDDED),
     )
-    write_whole(out, page)
+    write_whole(out, page, make_folders=True)
     return compared

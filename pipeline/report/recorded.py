@@ -1,6 +1,5 @@
 """A deployment as it lies on the disk: what its files say, without running anything."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from pipeline.publishing.own_files import PARITY_FILE, PREVIEWS
 from zoo.errors import InputError
+from zoo.files.json_object import json_object
 from zoo.manifest import Manifest
 from zoo.opened_file import OpenedFile
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
@@ -62,13 +62,7 @@ def read_recorded(folder: Folder) -> Recorded:
 def _recorded(folder: OpenedFolder) -> Recorded:
     manifest = Manifest.read(folder)
     file = folder.file(PARITY_FILE)
-    again = "deploy the model again with tools/deploy.py"
-    try:
-        parity = json.loads(file.read(PARITY_BYTES))
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"{file.path}: not a JSON file ({error}); {again}") from error
-    if not isinstance(parity, dict):
-        raise InputError(f"{file.path}: got a JSON {type(parity).__name__}, expected an object; {again}")
+    parity = json_object(file.read(PARITY_BYTES), str(file.path), "deploy the model again with tools/deploy.py")
     previews = [name for name in folder.names(PREVIEWS) if name.endswith(".png")]
     return Recorded(folder.path, manifest, parity, previews, folder)
 

@@ -7,11 +7,11 @@ from typing import Any
 from urllib.parse import quote
 
 from pipeline.publishing.own_files import REPORT_FILE
-from pipeline.regression.atomic import write_whole
 from pipeline.report.page import render
 from pipeline.report.recorded import Recorded, find_recorded
 from pipeline.report.verdict import KINDS, TITLES
 from pipeline.report.words import size_words
+from zoo.files.writing import write_whole
 
 TEMPLATE = "zoo.html.jinja"
 NOT_MEASURED = "not measured"
@@ -32,7 +32,7 @@ def write_zoo(folder: str | Path, out: Path) -> tuple[Sequence[Mapping[str, Any]
         counts=_counts(rows),
         faults=faults,
     )
-    write_whole(out, page)
+    write_whole(out, page, make_folders=True)
     return rows, faults
 
 

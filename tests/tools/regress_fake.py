@@ -9,8 +9,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 if __name__ == "__main__":
     import regression
 
-    from pipeline.regression import made_from
+    from pipeline.regression import fingerprint
 
-    made_from.PACKAGES = ()  # as in tests/pipeline/regression/world.py
+    fingerprint.PACKAGES = ()  # as in tests/pipeline/regression/world.py
     regression.TOOLS = Path(sys.argv.pop(1))
     sys.exit(regression.main(sys.argv[1:]))

@@ -20,7 +20,8 @@ from backends import availability
 from backends.onnxruntime import providers
 from backends.tensorrt import build_check
 from backends.tensorrt.gpu import Gpu
-from pipeline import deploying, target_check
+from pipeline import deploying
+from pipeline.job import target_check
 from tests.tools.tiny import Run, Tiny
 
 Deploy = Callable[[Sequence[str]], Run]

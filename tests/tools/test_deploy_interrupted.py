@@ -16,8 +16,9 @@ import pytest
 
 import backends
 from backends import load
-from pipeline import deploying, publish
+from pipeline import deploying
 from pipeline.proof.fallback_runtime import open_deployment
+from pipeline.publishing import publish
 from tests.tools.tiny import Run, Tiny
 from zoo.errors import InputError
 
@@ -87,11 +88,11 @@ def test_the_old_deployment_survives_an_interruption(
     assert [path.name for path in tiny.place.parent.iterdir()] == ["onnxruntime-fp32"]
 
 
-@pytest.mark.parametrize("step", ["_sync_one", "open_deployment", "print_parity"])
+@pytest.mark.parametrize("step", ["sync", "open_deployment", "print_parity"])
 def test_an_interruption_after_the_exchange_does_not_claim_that_nothing_was_published(
     deploy: Deploy, deploy_tool: ModuleType, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    module = {"_sync_one": publish, "open_deployment": deploying, "print_parity": deploy_tool}[step]
+    module = {"sync": publish, "open_deployment": deploying, "print_parity": deploy_tool}[step]
     original = getattr(module, step)
 
     def interrupted(*arguments: Any) -> Any:

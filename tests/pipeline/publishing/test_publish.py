@@ -98,14 +98,14 @@ def test_after_the_exchange_it_is_published_whatever_comes(
     if old:
         with publication(place) as folder:
             fill(folder, "old")
-    sync = publish._sync_one
+    sync = publish.sync
 
     def fail(path: Path) -> None:
         if path == tmp_path:
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
         sync(path)
 
-    monkeypatch.setattr(publish, "_sync_one", fail)
+    monkeypatch.setattr(publish, "sync", fail)
     with publication(place) as folder:  # the parent's fsync is best effort
         fill(folder, "new")
         staged = folder.stat()

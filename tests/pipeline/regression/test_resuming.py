@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import zoo
-from pipeline.regression import made_from
+from pipeline.regression import fingerprint
 from pipeline.regression.cell import Cell
 from pipeline.regression.matrix import Matrix
 from pipeline.regression.result import result_file
@@ -46,7 +46,7 @@ def test_what_changed_is_run_again(world: World, monkeypatch: pytest.MonkeyPatch
         case "gate_split":
             world.write(gate_split=True)
         case "versions":
-            monkeypatch.setattr("pipeline.regression.running.versions", lambda: {"torch": "9"})
+            monkeypatch.setattr("pipeline.regression.running.installed_versions", lambda: {"torch": "9"})
         case "broken":
             result.write_text(result.read_text(encoding="utf-8")[:-20], encoding="utf-8")
         case "removed":
@@ -77,7 +77,7 @@ def test_a_result_depends_on_the_bases_and_the_checkpoint(world: World) -> None:
 
 def test_a_result_depends_on_the_sources_of_all_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert set(made_from.PACKAGES) == set(pyproject["tool"]["importlinter"]["root_packages"])
+    assert set(fingerprint.PACKAGES) == set(pyproject["tool"]["importlinter"]["root_packages"])
     monkeypatch.setattr(zoo, "__file__", str(tmp_path / "zoo" / "__init__.py"))
     matrix = Matrix("one", (Cell(str(tmp_path / "no.py"), "no", "onnxruntime", "fp32", "dynamo"),))
     (tmp_path / "no.py").touch()
@@ -85,5 +85,5 @@ def test_a_result_depends_on_the_sources_of_all_packages(tmp_path: Path, monkeyp
     for name in ("zoo", "rewriters/patching", "backends", "pipeline/a/b", "tools"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "new.py").write_text(name, encoding="utf-8")
-        digests.update(found["sources"] for found in made_from.made_from(matrix, tmp_path / "tools", {}).values())
+        digests.update(found["sources"] for found in fingerprint.fingerprints(matrix, tmp_path / "tools", {}).values())
     assert len(digests) == 5

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.regression import Regression, load_matrix, made_from, run_matrix
+from pipeline.regression import Regression, fingerprint, load_matrix, run_matrix
 from pipeline.regression.result import Result
 
 FAKE = Path(__file__).parent / "fake_tool.py"
@@ -34,7 +34,7 @@ class World:
 
     def make(self, monkeypatch: pytest.MonkeyPatch) -> "World":
         """With the fake tools, whose source is all that results depend on: somebody may be editing the packages."""
-        monkeypatch.setattr(made_from, "PACKAGES", ())
+        monkeypatch.setattr(fingerprint, "PACKAGES", ())
         self.tools.mkdir()
         for name in ("deploy", "evaluate"):
             shutil.copy(FAKE, self.tools / f"{name}.py")

@@ -7,9 +7,13 @@ zooport requires. Not covered: the data set's files, the machine, and the time l
 
 import hashlib
 import json
+import platform
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
+
+from packaging.requirements import Requirement
 
 import zoo
 from pipeline.regression.matrix import Matrix
@@ -19,7 +23,7 @@ from zoo.errors import InputError
 PACKAGES = ("zoo", "rewriters", "backends", "pipeline")
 
 
-def made_from(matrix: Matrix, tools: Path, versions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def fingerprints(matrix: Matrix, tools: Path, versions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """By the cells' ids, as plain JSON types."""
     shared = {
         "images": [matrix.limit, "gate split" if matrix.gate_split else "data set"],
@@ -34,7 +38,7 @@ def made_from(matrix: Matrix, tools: Path, versions: Mapping[str, str]) -> dict[
 
 
 def _config(path: str) -> str:
-    """Of a config as its bases make it, and of its checkpoint; of the bare file and its faults where it has some."""
+    """The hash of a config with its bases, and of its checkpoint; where it has faults, of the file and the faults."""
     try:
         config = load_config(path)
     except InputError as error:
@@ -56,3 +60,23 @@ def _digest(parts: Iterable[bytes]) -> str:
     for part in parts:
         digest.update(hashlib.sha256(part).digest())  # so that two parts are told from one that holds both
     return digest.hexdigest()
+
+
+DISTRIBUTION = "zooport"
+DEVELOPERS = "dev"  # an extra that no figure depends on
+
+
+def installed_versions() -> dict[str, str]:
+    """Of Python, zooport and what it requires with all extras but the developers'; without what is not installed."""
+    found = {"python": platform.python_version()}
+    try:
+        required = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
+    except PackageNotFoundError:
+        required = []
+    names = [entry.name for entry in required if not (entry.marker and f'"{DEVELOPERS}"' in str(entry.marker))]
+    for name in dict.fromkeys((DISTRIBUTION, *names)):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

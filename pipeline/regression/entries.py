@@ -6,8 +6,7 @@ from urllib.parse import quote
 
 from pipeline.regression.cell import Cell
 from pipeline.regression.matrix import Matrix
-from pipeline.regression.record import Regression
-from pipeline.regression.result import Measured, Result
+from pipeline.regression.result import Measured, Regression, Result
 
 MEBIBYTE = 2**20
 REPORT = "report.html"
