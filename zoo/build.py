@@ -1,7 +1,7 @@
 """Building the zoo's models from configs. Needs torch and mmengine."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from mmengine.config import Config
 from torch import nn
@@ -35,9 +35,19 @@ def build_model(
 
 def _built(section: dict[str, Any]) -> nn.Module:
     kind = section["type"]
-    if MODELS.get(kind) is None:
+    if not _is_known(kind):
         raise InputError(f'unknown model type "{kind}"; {nearest(kind, MODELS.module_dict)}')
     try:
-        return cast("nn.Module", MODELS.build(section))
+        model = MODELS.build(section)
     except (TypeError, KeyError, ValueError) as error:
         raise InputError(f"model {kind} cannot be built from its config: {error}") from error
+    if not isinstance(model, nn.Module):
+        raise InputError(f"model {kind}: got a {type(model).__name__}, expected a torch.nn.Module")
+    return model
+
+
+def _is_known(kind: str) -> bool:
+    try:
+        return MODELS.get(kind) is not None
+    except RuntimeError:  # a dotted type that cannot be imported
+        return False

@@ -10,6 +10,7 @@ from typing import Any
 
 from mmengine.config import Config
 
+from zoo.custom_imports import check_dotted_type, dotted_types, import_custom_module
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, nearest
 from zoo.precision_options import PrecisionOptions
@@ -18,6 +19,7 @@ from zoo.target import DEFAULT_SIDES, PRECISIONS, AxisRange, Target
 from zoo.tasks import build_task
 
 KEYS: dict[str, type | tuple[type, ...]] = {
+    "custom_imports": dict,
     "model": dict,
     "checkpoint": (str, type(None)),
     "task": dict,
@@ -33,6 +35,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
 }
 REQUIRED = ("model", "task", "preprocess")
 EXPORT_KEYS: dict[str, type | tuple[type, ...]] = {
+    "custom_imports": dict,
     "exporter": str,
     "opset": int,
     "inputs": dict,
@@ -46,6 +49,10 @@ EXPORT_KEYS: dict[str, type | tuple[type, ...]] = {
     "rewriters": (list, tuple),
     "precision": dict,
     "engine": dict,
+}
+CUSTOM_IMPORTS_KEYS: dict[str, type | tuple[type, ...]] = {
+    "imports": (str, list, tuple),
+    "allow_failed_imports": bool,
 }
 CARD_KEYS: dict[str, type | tuple[type, ...]] = {"what": str, "paper": str, "licence": str}
 TARGET_FIELDS = {  # the exporter before its opset, the level before its layout
@@ -66,6 +73,8 @@ INPUT_KEYS = (*INPUT_AXES, *INPUT_FLAGS)
 def load_config(path: str | Path) -> Config:
     """Read and validate a config file; names that start with an underscore are the file's own.
 
+    What it imports (``custom_imports``, and types that name their module) is imported, before a registry is asked.
+
     Raises InputError where the file is missing, is not Python, or has faults (all of them in one message).
     """
     file = Path(path)
@@ -75,7 +84,7 @@ def load_config(path: str | Path) -> Config:
         raise InputError(f"config {path}: no such file{hint}")
     try:
         ast.parse(file.read_text(encoding="utf-8"))  # mmengine reads a copy, and its errors name that
-        config = Config.fromfile(str(file), lazy_import=False)
+        config = Config.fromfile(str(file), lazy_import=False, import_custom_modules=False)
     except SyntaxError as error:
         where = f"line {error.lineno}" if error.lineno else "one of its bases"
         raise InputError(f"config {path}, {where}: {error.msg.splitlines()[0]}") from error
@@ -146,9 +155,11 @@ def _faults(config: Config) -> Iterable[str]:
             yield f'"{key}" has no "type"'
         elif isinstance(section, dict) and not isinstance(section["type"], str):
             yield f'"{key}.type": expected str, got {type(section["type"]).__name__}'
+    import_faults = list(_import_faults(sections, Path(config.filename).parent))
+    yield from import_faults
     if isinstance(preprocess := sections.get("preprocess"), dict):
         yield from _raised(_preprocess, preprocess)
-    if isinstance(task := sections.get("task"), dict) and isinstance(task.get("type"), str):
+    if not import_faults and isinstance(task := sections.get("task"), dict) and isinstance(task.get("type"), str):
         yield from _task_faults(task)
     if isinstance(export := sections.get("export"), dict):
         yield from _unknown("key export.", export, EXPORT_KEYS)
@@ -158,6 +169,27 @@ def _faults(config: Config) -> Iterable[str]:
         yield from _unknown("key card.", card, CARD_KEYS)
         yield from (f'key "card.{key}" is missing' for key in CARD_KEYS if key not in card)
         yield from _wrong_types("card.", card, CARD_KEYS)
+
+
+def _import_faults(sections: Mapping[str, Any], folder: Path) -> Iterable[str]:
+    """Imports what the config names beside it, or installed."""
+    if isinstance(custom := sections.get("custom_imports"), dict):
+        yield from _custom_imports_faults(custom, folder)
+    for key in TYPED:
+        for where, kind in dotted_types(key, sections.get(key)):
+            yield from (f'"{where}": {fault}' for fault in _raised(lambda kind: check_dotted_type(kind, folder), kind))
+
+
+def _custom_imports_faults(custom: Mapping[str, Any], folder: Path) -> Iterable[str]:
+    yield from _unknown("key custom_imports.", custom, CUSTOM_IMPORTS_KEYS)
+    yield from _wrong_types("custom_imports.", custom, CUSTOM_IMPORTS_KEYS)
+    names, allow_failed = custom.get("imports", ()), custom.get("allow_failed_imports", False) is True
+    names = (names,) if isinstance(names, str) else names
+    for index, name in enumerate(names if isinstance(names, list | tuple) else ()):
+        if isinstance(name, str):
+            yield from _raised(lambda name: import_custom_module(name, folder, allow_failed=allow_failed), name)
+        else:
+            yield f'"custom_imports.imports[{index}]": expected the name of a module, got {name!r}'
 
 
 def _task_faults(task: Mapping[str, Any]) -> Iterable[str]:

@@ -1,13 +1,12 @@
 """Building a data set from a config's section."""
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from zoo.arguments import wrong_arguments
 from zoo.datasets.evaluation_dataset import EvaluationDataset
-from zoo.errors import InputError, nearest
-from zoo.registry import DATASETS
+from zoo.errors import InputError
+from zoo.registry import DATASETS, registered_class
 from zoo.tasks import Task
 
 CLASSES = "classes"  # the parameter that the task gives, not the config
@@ -21,15 +20,9 @@ def build_dataset(section: Mapping[str, Any], task: Task) -> EvaluationDataset:
     """
     options = dict(section)
     kind = options.pop("type", None)
-    known = {
-        name: made
-        for name, made in DATASETS.module_dict.items()
-        if inspect.isclass(made) and issubclass(made, EvaluationDataset)
-    }
-    if kind not in known:
-        raise InputError(f'unknown dataset type "{kind}"; {nearest(str(kind), known)}')
-    faults = list(wrong_arguments(known[kind], options, (CLASSES,)))
+    made_of = registered_class(DATASETS, EvaluationDataset, "dataset", kind)
+    faults = list(wrong_arguments(made_of, options, (CLASSES,)))
     if faults:
         raise InputError(f"dataset {kind} cannot be built from its config: {'; '.join(faults)}")
-    dataset: EvaluationDataset = known[kind](**options, classes=task.classes)
+    dataset: EvaluationDataset = made_of(**options, classes=task.classes)
     return dataset

@@ -1,13 +1,12 @@
 """Building a metric from a config's section."""
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from zoo.arguments import wrong_arguments
-from zoo.errors import InputError, nearest
+from zoo.errors import InputError
 from zoo.metrics.metric import Metric
-from zoo.registry import METRICS
+from zoo.registry import METRICS, registered_class
 
 
 def build_metric(section: Mapping[str, Any]) -> Metric:
@@ -17,13 +16,9 @@ def build_metric(section: Mapping[str, Any]) -> Metric:
     """
     options = dict(section)
     kind = options.pop("type", None)
-    known = {
-        name: made for name, made in METRICS.module_dict.items() if inspect.isclass(made) and issubclass(made, Metric)
-    }
-    if kind not in known:
-        raise InputError(f'unknown evaluator type "{kind}"; {nearest(str(kind), known)}')
-    faults = list(wrong_arguments(known[kind], options))
+    made_of = registered_class(METRICS, Metric, "evaluator", kind)
+    faults = list(wrong_arguments(made_of, options))
     if faults:
         raise InputError(f"evaluator {kind} cannot be built from its config: {'; '.join(faults)}")
-    metric: Metric = known[kind](**options)
+    metric: Metric = made_of(**options)
     return metric

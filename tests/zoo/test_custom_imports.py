@@ -1,0 +1,184 @@
+"""Code of one's own beside a config: imported before a registry is asked, named by its module, or refused in a line."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from torch import nn
+
+from zoo.build import build_model
+from zoo.config import load_config
+from zoo.datasets import build_dataset
+from zoo.errors import InputError
+from zoo.metrics import build_metric
+from zoo.tasks import build_task
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = """
+model = dict(type="{model}", width=3)
+task = dict(type="SemanticSegmentation", classes=[dict(name="x", category_id=1)])
+preprocess = dict(size=(64, 96))
+"""
+NET = """
+from torch import nn
+from zoo.registry import MODELS
+
+@MODELS.register_module()
+class {name}(nn.Module):
+    def __init__(self, width, head=None):
+        super().__init__()
+        self.conv = nn.Conv2d(3, width, 1)
+        self.head = None if head is None else MODELS.build(head)
+"""
+JUDGED = """
+from zoo.datasets.evaluation_dataset import EvaluationDataset
+from zoo.metrics import MeanIoU
+
+class NoImages(EvaluationDataset):
+    def _index(self, faults):
+        return []
+    def _truth(self, index):
+        return {}
+
+class HalfIoU(MeanIoU):
+    pass
+"""
+
+
+@pytest.fixture(autouse=True)
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if "_of_a_user" in name:
+            del sys.modules[name]
+
+
+def write(folder: Path, text: str, **modules: str) -> Path:
+    for name, code in modules.items():
+        (folder / f"{name}.py").write_text(code, encoding="utf-8")
+    path = folder / "config.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def imports(*names: str, allow_failed: bool = False) -> str:
+    return f"custom_imports = dict(imports={list(names)}, allow_failed_imports={allow_failed})\n"
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        load_config(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_a_module_beside_the_config_registers_a_model(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        CONFIG.format(model="RegisteredNet") + imports("registered_of_a_user"),
+        registered_of_a_user=NET.format(name="RegisteredNet"),
+    )
+    model = build_model(path, weights=False)
+    assert type(model).__name__ == "RegisteredNet"
+    assert model.conv.weight.shape == (3, 3, 1, 1)  # type: ignore[union-attr]
+
+
+def test_types_with_their_module_need_no_import_and_no_registration(tmp_path: Path) -> None:
+    text = CONFIG.format(model="dotted_of_a_user.Net") + (
+        'model["head"] = dict(type="torch.nn.Conv2d", in_channels=1, out_channels=2, kernel_size=1)\n'
+        'dataset = dict(type="judged_of_a_user.NoImages")\n'
+        'evaluator = dict(type="judged_of_a_user.HalfIoU", num_classes=1)\n'
+    )
+    net = NET.format(name="Net").replace("@MODELS.register_module()\n", "")
+    config = load_config(write(tmp_path, text, dotted_of_a_user=net, judged_of_a_user=JUDGED))
+    model = build_model(config, weights=False)
+    assert type(model).__module__ == "dotted_of_a_user"
+    assert isinstance(model.head, nn.Conv2d)
+    task = build_task(config.task)
+    assert type(build_dataset(config.dataset, task)).__name__ == "NoImages"
+    assert type(build_metric(config.evaluator)).__name__ == "HalfIoU"
+
+
+def test_a_new_process_imports_the_same(tmp_path: Path) -> None:
+    """As every worker does, which is given the config's path."""
+    path = write(tmp_path, CONFIG.format(model="far_of_a_user.Net"), far_of_a_user=NET.format(name="Net"))
+    code = f"from zoo.build import build_model; print(type(build_model({str(path)!r}, weights=False)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "<class 'far_of_a_user.Net'>\n"
+
+
+def test_what_cannot_be_imported_is_said_with_all_other_faults(tmp_path: Path) -> None:
+    text = CONFIG.format(model="Net").replace("SemanticSegmentation", "TaskOfAMissingModule")
+    text += imports("missing_of_a_user", "broken_of_a_user", "needy_of_a_user") + "chekpoint = 3\n"
+    message = refused(write(tmp_path, text, broken_of_a_user="x = (", needy_of_a_user="import no_such_library"))
+    assert 'unknown key "chekpoint"' in message
+    for part in (
+        'custom_imports "missing_of_a_user": cannot be imported (ModuleNotFoundError: No module named \'missing_of_a_',
+        f"'); put missing_of_a_user.py into {tmp_path}, or install it",
+        "custom_imports \"broken_of_a_user\": cannot be imported (SyntaxError: '(' was never closed",
+        "correct the module",
+        'custom_imports "needy_of_a_user": cannot be imported (ModuleNotFoundError: No module named \'no_such_libra',
+    ):
+        assert part in message
+    assert "unknown task" not in message, "the missing module may have registered it"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("custom_imports = 3", '"custom_imports": expected dict, got int'),
+        ("custom_imports = dict(import_=[])", 'unknown key custom_imports."import_"; nearest: "imports"'),
+        ("custom_imports = dict(imports=3)", '"custom_imports.imports": expected str or list or tuple, got int'),
+        ("custom_imports = dict(imports=[3])", '"custom_imports.imports[0]": expected the name of a module, got 3'),
+        ("model['type'] = 'nowhere_of_a_user.Net'", '"model.type": cannot be imported (ModuleNotFoundError'),
+        ("model['head'] = [dict(type='torch.nn.Conf2d')]", '"model.head[0].type": module torch.nn ('),
+        ("model['head'] = [dict(type='torch.nn.Conf2d')]", 'has no "Conf2d"; nearest: "Conv2d"'),
+    ],
+)
+def test_faults(text: str, words: str, tmp_path: Path) -> None:
+    assert words in refused(write(tmp_path, CONFIG.format(model="Net") + text + "\n"))
+
+
+def test_a_failed_import_may_be_allowed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    load_config(write(tmp_path, CONFIG.format(model="Net") + imports("missing_of_a_user", allow_failed=True)))
+    assert 'custom_imports "missing_of_a_user" is left out: cannot be imported' in caplog.text
+
+
+@pytest.mark.parametrize("name", ["zoo", "rewriters", "backends", "pipeline"])
+def test_a_module_with_a_name_of_zooports_own_is_refused(name: str, tmp_path: Path) -> None:
+    message = refused(write(tmp_path, CONFIG.format(model="Net") + imports(name), **{name: "NET = 1"}))
+    assert f'custom_imports "{name}": zooport\'s own package of this name, ' in message
+    assert message.endswith(f"hides {tmp_path / name}.py; rename {name}.py")
+
+
+def test_a_module_that_expects_its_neighbour_under_such_a_name_says_so(tmp_path: Path) -> None:
+    modules = {"pipeline": "NET = 1", "neighbour_of_a_user": "from pipeline import NET"}
+    message = refused(write(tmp_path, CONFIG.format(model="Net") + imports("neighbour_of_a_user"), **modules))
+    assert 'custom_imports "neighbour_of_a_user": zooport\'s own package of this name' in message
+
+
+def test_two_configs_whose_modules_share_a_name_are_not_mixed(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    one, two = (
+        write(tmp_path / folder, CONFIG.format(model="twin_of_a_user.Net"), twin_of_a_user=NET.format(name=name))
+        for folder, name in (("one", "Net"), ("two", "NetOfTwo"))
+    )
+    load_config(one)
+    assert f'"model.type": another module of this name, {one.with_name("twin_of_a_user.py")}, hides' in refused(two)
+
+
+def test_a_dotted_type_of_another_kind_is_refused(tmp_path: Path) -> None:
+    text = CONFIG.format(model="collections.OrderedDict")
+    config = load_config(write(tmp_path, text + 'dataset = dict(type="collections.OrderedDict")\n'))
+    with pytest.raises(InputError, match="model collections.OrderedDict: got a OrderedDict, expected a torch.nn.Modul"):
+        build_model(config, weights=False)
+    with pytest.raises(InputError, match='dataset type "collections.OrderedDict": got .* expected a subclass of zoo'):
+        build_dataset(config.dataset, build_task(config.task))
+    with pytest.raises(InputError, match='unknown dataset type "no.such"; nearest'):
+        build_dataset({"type": "no.such"}, build_task(config.task))
