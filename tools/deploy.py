@@ -12,6 +12,7 @@ from terminal import open_console, show_steps
 from pipeline.base.steps import Progress, deploy_steps
 from pipeline.job.paths_check import check_present
 from pipeline.job.target_flags import parse_dynamic, parse_engine
+from zoo.byte_sizes import format_size
 from zoo.errors import GateError
 from zoo.target import Target, check_choices
 
@@ -225,7 +226,7 @@ def print_build(console: "Console", deployed: "Deployed") -> None:
         )
     if deployed.engine is not None:
         engine, seconds = deployed.engine
-        size = f"{engine.bytes / 2**20:.1f} MiB"
+        size = format_size(engine.bytes, 1)
         made = f"{engine.backend} {engine.library_version}, {size}, built in {seconds:.1f} s"
         console.print(f"engine: {made}", highlight=False)
 

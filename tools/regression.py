@@ -130,7 +130,7 @@ def show(console: "Console", found: "Regression") -> Mapping[str, Any]:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from pipeline.regression.entries import REPORT, column_words, entry_of
+    from pipeline.regression.entries import REPORT, entry_of, format_column
     from pipeline.regression.report import MARKDOWN
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -138,7 +138,7 @@ def show(console: "Console", found: "Regression") -> Mapping[str, Any]:
         table.add_column(column, overflow="fold")
     for cell, result in found.cells:
         entry = entry_of(cell, result)
-        table.add_row(cell.model, column_words(cell.column), verdict(result), entry.metric, entry.cost)
+        table.add_row(cell.model, format_column(cell.column), verdict(result), entry.metric, entry.cost)
     console.print(table)
     for cell, result in found.not_green:
         console.print(f"{cell.id}: {result.state}: {result.reason}", highlight=False, soft_wrap=True)

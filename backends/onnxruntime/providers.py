@@ -5,6 +5,7 @@ from typing import Any
 import onnxruntime
 
 from backends.tensorrt.profiles import Profile
+from zoo.byte_sizes import MEBIBYTE
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError, nearest
 
@@ -22,7 +23,6 @@ REMEDIES = {
     # ONNX Runtime 1.32 has it no more: NVIDIA's is a plugin, which sessions take in another way
     "tensorrt-rtx": "an onnxruntime below 1.32 that is built with it, or deploy with --backend tensorrt-rtx",
 }
-MEBIBYTE = 2**20
 
 
 def provider_options(

@@ -6,17 +6,16 @@ from typing import Any
 
 from backends.tensorrt.build_check import check_capabilities
 from backends.tensorrt.profiles import Profile
+from zoo.byte_sizes import MEBIBYTE
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
-
-MIB = 1 << 20
 
 
 def configure(trt: ModuleType, config: Any, backend: str, options: EngineOptions) -> None:
     """Set the options. TF32 is off: fp32 is fp32. Raises InputError for a compute capability the library has not."""
     config.clear_flag(trt.BuilderFlag.TF32)
     if options.workspace_mib is not None:
-        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, options.workspace_mib * MIB)
+        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, options.workspace_mib * MEBIBYTE)
     if options.optimization_level is not None:
         config.builder_optimization_level = options.optimization_level
     if options.version_compatible:

@@ -7,14 +7,14 @@ from urllib.parse import quote
 from pipeline.regression.cell import Cell
 from pipeline.regression.matrix import Matrix
 from pipeline.regression.result import Measured, Regression, Result
+from zoo.byte_sizes import format_size
 
-MEBIBYTE = 2**20
 REPORT = "report.html"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell in words. ``kind``: "good", "bad" or "open". ``links``: (words, address relative to the report)."""
+    """A cell as text. ``kind``: "good", "bad" or "open". ``links``: (words, address relative to the report)."""
 
     id: str
     title: str
@@ -28,17 +28,17 @@ class Entry:
 
 
 def entry_of(cell: Cell, result: Result) -> Entry:
-    """All words for a cell."""
+    """Everything that the tables say of a cell."""
     links = [(PurePosixPath(log).name, quote(log)) for log in result.logs]
     if result.deployment is not None:
         links.append(("report", quote(f"{result.deployment}/{REPORT}")))
     return Entry(
         id=cell.id,
-        title=f"{cell.model}, {column_words(cell.column)}",
-        column=column_words(cell.column),
+        title=f"{cell.model}, {format_column(cell.column)}",
+        column=format_column(cell.column),
         verdict=str(result.state),
         kind=result.state.kind,
-        metric="" if result.measured is None else metric_words(result.measured),
+        metric="" if result.measured is None else format_metric(result.measured),
         cost="" if result.deployment is None else ", ".join(_costs(result)),
         reason=result.reason,
         links=tuple(links),
@@ -51,12 +51,12 @@ def entry_rows(found: Regression) -> list[tuple[str, list[Entry]]]:
     return [(model, [entries[model, column] for column in found.matrix.columns]) for model in found.matrix.models]
 
 
-def column_words(column: tuple[str, str, str]) -> str:
+def format_column(column: tuple[str, str, str]) -> str:
     """Backend, precision and exporter."""
     return " ".join(column)
 
 
-def metric_words(measured: Measured) -> str:
+def format_metric(measured: Measured) -> str:
     """The metric's short name, its figure and the difference to PyTorch."""
     if measured.metric is None:
         return ""
@@ -66,7 +66,7 @@ def metric_words(measured: Measured) -> str:
     return f"{name} {measured.figure:.2f} ({measured.difference:+.3f} {measured.unit})"
 
 
-def images_words(matrix: Matrix) -> str:
+def format_images(matrix: Matrix) -> str:
     """Which images the metrics are about."""
     split = "the gate split" if matrix.gate_split else "the data set"
     return f"all images of {split}" if matrix.limit is None else f"the first {matrix.limit} images of {split}"
@@ -74,4 +74,4 @@ def images_words(matrix: Matrix) -> str:
 
 def _costs(result: Result) -> list[str]:
     costs = [] if result.deploy_seconds is None else [f"deployed in {result.deploy_seconds:.1f} s"]
-    return costs + ([] if result.bytes is None else [f"{result.bytes / MEBIBYTE:.1f} MiB"])
+    return costs + ([] if result.bytes is None else [format_size(result.bytes, 1)])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import jinja2
 
-from pipeline.regression.entries import REPORT, Entry, column_words, entry_of, entry_rows, images_words
+from pipeline.regression.entries import REPORT, Entry, entry_of, entry_rows, format_column, format_images
 from pipeline.regression.result import Regression
 from zoo.files.writing import write_whole
 
@@ -40,8 +40,8 @@ def html(found: Regression) -> str:
         else "open"
         if found.failed
         else "good",
-        explanation=EXPLANATION.format(images=images_words(found.matrix)),
-        columns=[column_words(column) for column in found.matrix.columns],
+        explanation=EXPLANATION.format(images=format_images(found.matrix)),
+        columns=[format_column(column) for column in found.matrix.columns],
         rows=entry_rows(found),
         not_green=_not_green(found),
     )
@@ -49,9 +49,9 @@ def html(found: Regression) -> str:
 
 def markdown(found: Regression) -> str:
     """A page for a code host or a terminal."""
-    columns = [column_words(column) for column in found.matrix.columns]
+    columns = [format_column(column) for column in found.matrix.columns]
     lines = [f"# Regression: {_plain(found.matrix.name)}", "", f"**{found.summary}.**", ""]
-    lines += [EXPLANATION.format(images=images_words(found.matrix)), ""]
+    lines += [EXPLANATION.format(images=format_images(found.matrix)), ""]
     lines += [_row(["model", *columns]), _row(["---"] * (len(columns) + 1))]
     lines += [_row([_plain(model), *map(_cell, entries)]) for model, entries in entry_rows(found)]
     if not_green := _not_green(found):

@@ -9,7 +9,7 @@ from pipeline.report.table import Table
 from zoo.cards import Card, read_card
 from zoo.cards.fingerprint import is_address
 from zoo.cards.measured_card import BackendFigures, Measured
-from zoo.cards.table import figure_words, metric_words, size_words
+from zoo.cards.table import format_figure, format_input_size, metric_label
 from zoo.errors import InputError
 
 
@@ -56,7 +56,7 @@ def _dataset(card: Card) -> str:
 def _cost(measured: Measured) -> list[tuple[str, str]]:
     return [
         ("parameters", f"{measured.parameters / 1e6:.2f} million"),
-        ("cost", f"{measured.flops / 1e9:.2f} GFLOPs for an input of {size_words(measured)} pixels"),
+        ("cost", f"{measured.flops / 1e9:.2f} GFLOPs for an input of {format_input_size(measured)} pixels"),
         ("measured", f"{measured.date}, on {measured.images} images"),
     ]
 
@@ -64,7 +64,7 @@ def _cost(measured: Measured) -> list[tuple[str, str]]:
 def _figures(measured: Measured) -> Table:
     names = list(dict.fromkeys(key for row in measured.rows for key in row.figures))
     rows = [
-        [_metric(name, measured), *(figure_words(row.figures.get(name)) for row in measured.rows)] for name in names
+        [_metric(name, measured), *(format_figure(row.figures.get(name)) for row in measured.rows)] for name in names
     ]
     rows.append([f"difference of the main figure, {measured.unit}", *map(_difference, measured.rows)])
     heads = ("figure", *(row.name for row in measured.rows))
@@ -72,7 +72,7 @@ def _figures(measured: Measured) -> Table:
 
 
 def _metric(name: str, measured: Measured) -> str:
-    return metric_words(name) + (" (main)" if name == measured.metric else "")
+    return metric_label(name) + (" (main)" if name == measured.metric else "")
 
 
 def _difference(row: BackendFigures) -> str:

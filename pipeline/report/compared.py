@@ -4,16 +4,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pipeline.report.formatting import format_error, format_shape
 from pipeline.report.graph_facts import graph_facts
 from pipeline.report.recorded import Recorded
-from pipeline.report.words import error_words, shape_words, size_words
+from zoo.byte_sizes import format_size
 from zoo.errors import InputError
 from zoo.manifest import ONNX_FILE
 
 NONE = "-"
 EXPORT: tuple[tuple[str, str, Callable[[Any], str]], ...] = (  # keys of parity.json's section "export"
     ("seconds", "export", lambda seconds: f"{seconds:.1f} s"),
-    ("peak_memory_bytes", "memory of the export, at the peak", size_words),
+    ("peak_memory_bytes", "memory of the export, at the peak", format_size),
     ("nodes", "nodes", str),
 )
 
@@ -142,7 +143,7 @@ def _parity(first: Recorded, second: Recorded) -> Iterator[Row]:
 
 
 def _error(figure: Mapping[str, Any] | None) -> str:
-    return NONE if figure is None else error_words(figure["max_error"])
+    return NONE if figure is None else format_error(figure["max_error"])
 
 
 def _metric(metric: Mapping[str, Any] | None) -> str:
@@ -153,7 +154,7 @@ def _cost(first: Recorded, second: Recorded) -> Iterator[Row]:
     files = [side.manifest.files for side in (first, second)]
     for name in dict.fromkeys([*files[0], *files[1]]):
         one, other = (int(side[name]["bytes"]) if name in side else None for side in files)
-        yield _measured(name, one, other, size_words)
+        yield _measured(name, one, other, format_size)
     exports = [side.parity.get("export", {}) for side in (first, second)]
     for key, name, words in EXPORT:
         yield _measured(name, exports[0].get(key), exports[1].get(key), words)
@@ -166,7 +167,7 @@ def _measured(name: str, first: Any, second: Any, words: Callable[[Any], str]) -
 
 def _tensors(side: Recorded) -> dict[str, str]:
     return {
-        f"{kind} {spec.name}": f"{spec.dtype} {shape_words(spec.shape)}"
+        f"{kind} {spec.name}": f"{spec.dtype} {format_shape(spec.shape)}"
         for kind, specs in (("input", side.manifest.inputs), ("output", side.manifest.outputs))
         for spec in specs
     }

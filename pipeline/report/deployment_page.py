@@ -31,8 +31,8 @@ from pipeline.report.plots import bar_plot, module_plot, scatter_plots
 from pipeline.report.scatter import GreyLevels, Scatter, scatter_table
 from pipeline.report.table import Table
 from pipeline.report.verdict import verdict_of
-from pipeline.report.words import MIBIBYTE, size_words
 from rewriters import ExportRecord
+from zoo.byte_sizes import format_size
 from zoo.cards import Card
 from zoo.manifest import ONNX_FILE, Manifest
 
@@ -95,7 +95,7 @@ def write_report(folder: Path, data: ReportData) -> Path:
         operator_plot=bar_plot("operators", "Operators of the graph", graph.operators),
         operators=operator_table(graph),
         rewriters=rewriter_table(data.export),
-        memory=f"{data.export.peak_memory / MIBIBYTE:.0f} MiB",
+        memory=format_size(data.export.peak_memory, 0),
         tensors=tensor_table(manifest),
         precision=precision_table(manifest) if data.export.precision else None,
         profiles=None if data.engine is None else profile_table(data.engine.record),
@@ -118,7 +118,7 @@ def _facts(manifest: Manifest, export: ExportRecord) -> list[tuple[str, str]]:
         ("precision", precision),
         ("output level", manifest.output_level),
         ("exporter", f"{export.exporter}, opset {export.opset}"),
-        ("size", size_words(sum(file["bytes"] for file in manifest.files.values()))),
+        ("size", format_size(sum(file["bytes"] for file in manifest.files.values()))),
     ]
     if (windows := manifest.windows) is not None:
         cut, step = ("x".join(map(str, sides)) for sides in (windows.crop_size, windows.stride))

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from backends.tensorrt.engine_record import EngineRecord
 from pipeline.proof.latency_record import Latency
 from pipeline.proof.module_error_record import ModuleError
+from pipeline.report.formatting import format_error, format_shape
 from pipeline.report.graph_facts import GraphFacts
 from pipeline.report.table import Table
-from pipeline.report.words import error_words, shape_words
 from rewriters import ExportRecord
 from zoo.manifest import Manifest
 
@@ -28,7 +28,7 @@ def module_table(modules: Sequence[ModuleError]) -> Table:
 def latency_table(latency: Sequence[Latency]) -> Table:
     """One row for each side that was timed."""
     rows = [
-        (row.name, str(row.batch), *(error_words(value) for value in (row.p50, row.p90, row.p99)), str(row.rounds))
+        (row.name, str(row.batch), *(format_error(value) for value in (row.p50, row.p90, row.p99)), str(row.rounds))
         for row in latency
     ]
     heads = ("run by", "batch", "median (ms)", "90 % below (ms)", "99 % below (ms)", "rounds")
@@ -50,7 +50,7 @@ def rewriter_table(export: ExportRecord) -> Table:
 def tensor_table(manifest: Manifest) -> Table:
     """The inputs, then the outputs."""
     rows = [
-        (spec.name, side, spec.dtype, shape_words(spec.shape))
+        (spec.name, side, spec.dtype, format_shape(spec.shape))
         for side, specs in (("input", manifest.inputs), ("output", manifest.outputs))
         for spec in specs
     ]
@@ -73,7 +73,7 @@ def precision_table(manifest: Manifest) -> Table | None:
 def profile_table(engine: EngineRecord) -> Table:
     """The shapes of each optimization profile."""
     rows = [
-        (str(number), name, *(shape_words(shape) for shape in shapes))
+        (str(number), name, *(format_shape(shape) for shape in shapes))
         for number, profile in enumerate(engine.profiles)
         for name, shapes in profile.items()
     ]

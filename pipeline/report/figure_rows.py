@@ -1,7 +1,7 @@
 """A figure of parity as words, the same on the terminal and in the report."""
 
 from pipeline.parity.records import Figure
-from pipeline.report.words import error_words, share_words
+from pipeline.report.formatting import format_error, format_share
 
 
 def figure_row(figure: Figure) -> dict[str, str]:
@@ -9,10 +9,10 @@ def figure_row(figure: Figure) -> dict[str, str]:
     return {
         "name": figure.name,
         "unit": figure.unit,
-        "largest": error_words(figure.max_error),
-        "mean": error_words(figure.mean_error),
+        "largest": format_error(figure.max_error),
+        "mean": format_error(figure.mean_error),
         "cosine": "" if figure.cosine is None else f"{figure.cosine:.9f}",
         "gate": "" if figure.gate is None else f"{figure.gate:g}",
-        "share": share_words(figure.max_error, figure.gate),
+        "share": format_share(figure.max_error, figure.gate),
         "verdict": "" if figure.gate is None else ("passed" if figure.passed else "missed"),
     }

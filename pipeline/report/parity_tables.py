@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pipeline.parity.records import Borderline, Case, Figure, MetricFigure, ParityRecord
 from pipeline.report.figure_rows import figure_row
+from pipeline.report.formatting import format_shape
 from pipeline.report.table import Table
-from pipeline.report.words import shape_words
 
 TITLES = {
     "graph": "Graph: identical tensors into PyTorch and into the backend",
@@ -104,7 +104,7 @@ def _comparison(kind: str, record: ParityRecord) -> Comparison:
 
 
 def _case_rows(case: Case) -> list[tuple[str, ...]]:
-    about = (", ".join(case.images), shape_words(case.shape))
+    about = (", ".join(case.images), format_shape(case.shape))
     figures = [(*about, *_cells(figure)) for figure in case.findings.figures]
     empty = [""] * (len(HEADS) - 2)
     wrong = [(*about, failure, *empty, "missed") for failure in case.findings.failures]

@@ -10,7 +10,7 @@ from pipeline.publishing.own_files import REPORT_FILE
 from pipeline.report.page import render
 from pipeline.report.recorded import Recorded, find_recorded
 from pipeline.report.verdict import KINDS, TITLES
-from pipeline.report.words import size_words
+from zoo.byte_sizes import format_size
 from zoo.files.writing import write_whole
 
 TEMPLATE = "zoo.html.jinja"
@@ -57,7 +57,7 @@ def _row(one: Recorded, folder: Path) -> dict[str, Any]:
         "metric": None if metric is None else metric["value"] - metric["reference"],
         "unit": None if metric is None else metric["unit"],
         "bytes": one.bytes,
-        "size": size_words(one.bytes),
+        "size": format_size(one.bytes),
         "torch": manifest.versions.get("torch", ""),
     }
 

@@ -16,8 +16,8 @@ from rewriters.onnx_graph.node_values import node_values
 from rewriters.onnx_graph.opset import STANDARD
 from rewriters.onnx_graph.scopes import captured, subgraphs
 from rewriters.onnx_graph.value_types import value_types
+from zoo.byte_sizes import MEBIBYTE
 
-MEGABYTE = 2**20
 NEVER = (
     *("Bernoulli", "Dropout", "Multinomial"),  # others in each run
     *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),  # the same
@@ -33,7 +33,7 @@ Known = ChainMap[str, TensorProto]
 """Values by name; those of a subgraph end with it."""
 
 
-def fold_constants(model: onnx.ModelProto, max_bytes: int = MEGABYTE) -> list[str]:
+def fold_constants(model: onnx.ModelProto, max_bytes: int = MEBIBYTE) -> list[str]:
     """Compute what depends on no input, and make initializers of it, in place; sizes of static axes as well.
 
     -> one line for each change. `max_bytes` as for the graph rewriter of this name. What nothing reads (any more) is

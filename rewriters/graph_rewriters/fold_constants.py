@@ -3,13 +3,13 @@
 import onnx
 
 from rewriters.graph_passes import fold_constants as constants
-from rewriters.graph_passes.fold_constants import MEGABYTE
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
+from zoo.byte_sizes import MEBIBYTE
 from zoo.errors import InputError
 
 
 @graph_rewriter()
-def fold_constants(model: onnx.ModelProto, *, max_bytes: int = MEGABYTE) -> Edited:
+def fold_constants(model: onnx.ModelProto, *, max_bytes: int = MEBIBYTE) -> Edited:
     """Compute what depends on no input, and make initializers of it; sizes of static axes as well.
 
     `max_bytes`: a result that is larger than what it is computed from by more than this stays computed at run time.

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 import onnx
 
 from rewriters.checks.same_numbers import compare_graphs
-from rewriters.graph_passes.fold_constants import MEGABYTE
 from rewriters.graph_rewriters.defaults import check_no_defaults
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
 from rewriters.onnx_graph.custom_nodes import custom_nodes, in_words
 from rewriters.onnx_graph.keep_metadata import keep_metadata
 from rewriters.onnx_graph.scopes import every_graph
+from zoo.byte_sizes import MEBIBYTE
 from zoo.errors import BackendUnavailableError, ExportError
 
 TIMES = 5  # at most, until nothing changes any more
@@ -25,7 +25,7 @@ Slim = Callable[..., onnx.ModelProto]
 
 
 @graph_rewriter()
-def simplify(model: onnx.ModelProto, *, max_bytes: int = MEGABYTE) -> Edited:
+def simplify(model: onnx.ModelProto, *, max_bytes: int = MEBIBYTE) -> Edited:
     """Fuse, fold and drop what onnxslim can, then prove on random inputs that the graph computes the same.
 
     `max_bytes`: larger results are not folded. Inputs, outputs, their dynamic axes, names and metadata stay. Refused: a

@@ -7,7 +7,7 @@ at the place (i, j) * stride - padding + k * dilation + offset[n, k, :, i, j], b
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from rewriters.ops.graph_builder import GraphBuilder
 from rewriters.symbolic.declaration import symbolic
@@ -16,6 +16,35 @@ from zoo.errors import ExportError
 
 OPSETS_WITH_DEFORM_CONV = (19, 26)
 OPSETS_WITHOUT = (17, 18)
+
+
+class Geometry(NamedTuple):
+    """The constants of a call, by their names in torchvision's schema; heights before widths."""
+
+    stride_h: int
+    stride_w: int
+    pad_h: int
+    pad_w: int
+    dilation_h: int
+    dilation_w: int
+    groups: int
+    offset_groups: int
+    use_mask: bool
+
+    @property
+    def strides(self) -> tuple[int, int]:
+        """Of the result's elements, in those of the input."""
+        return self.stride_h, self.stride_w
+
+    @property
+    def pads(self) -> tuple[int, int]:
+        """On either side of an axis."""
+        return self.pad_h, self.pad_w
+
+    @property
+    def dilations(self) -> tuple[int, int]:
+        """Between two taps."""
+        return self.dilation_h, self.dilation_w
 
 
 def _result_type(tensors: Sequence[Any], _values: Mapping[str, Any]) -> Any:
@@ -32,36 +61,20 @@ def _result_type(tensors: Sequence[Any], _values: Mapping[str, Any]) -> Any:
     opset=OPSETS_WITH_DEFORM_CONV,
     result_type=_result_type,
 )
-def deform_conv2d(
-    b: GraphBuilder,
-    x: str,
-    weight: str,
-    offset: str,
-    mask: str,
-    bias: str,
-    *,
-    stride_h: int,
-    stride_w: int,
-    pad_h: int,
-    pad_w: int,
-    dilation_h: int,
-    dilation_w: int,
-    groups: int,
-    offset_groups: int,
-    use_mask: bool,
-) -> str:
+def deform_conv2d(b: GraphBuilder, x: str, weight: str, offset: str, mask: str, bias: str, **values: Any) -> str:
     """x [N, C, H, W] -> [N, F, h, w]; without a mask torchvision gives an empty one, which is left out."""
+    geometry = Geometry(**values)
     result: str = b.DeformConv(
         x,
         weight,
         offset,
         bias,
-        *([mask] if use_mask else []),
-        strides=[stride_h, stride_w],
-        pads=[pad_h, pad_w, pad_h, pad_w],
-        dilations=[dilation_h, dilation_w],
-        group=groups,
-        offset_group=offset_groups,
+        *([mask] if geometry.use_mask else []),
+        strides=list(geometry.strides),
+        pads=[*geometry.pads, *geometry.pads],
+        dilations=list(geometry.dilations),
+        group=geometry.groups,
+        offset_group=geometry.offset_groups,
     )
     return result
 
@@ -81,30 +94,19 @@ def deform_conv2d_refused(
 
 
 def deform_conv2d_gathered(
-    b: GraphBuilder,
-    x: str,
-    weight: str,
-    offset: str,
-    mask: str,
-    bias: str,
-    *,
-    stride_h: int,
-    stride_w: int,
-    pad_h: int,
-    pad_w: int,
-    dilation_h: int,
-    dilation_w: int,
-    groups: int,
-    offset_groups: int,
-    use_mask: bool,
+    b: GraphBuilder, x: str, weight: str, offset: str, mask: str, bias: str, **values: Any
 ) -> str:
     """x [N, C, H, W] -> [N, F, h, w], as deform_conv2d; P = taps * h * w places, each of four elements."""
+    geometry = Geometry(**values)
+    offset_groups = geometry.offset_groups
     batch, kernel, out = b.Shape(x, start=0, end=1), b.Shape(weight, start=2), b.Shape(offset, start=2)
     rows = b.Concat(b.Mul(batch, b.constant([offset_groups])), b.constant([-1]), axis=0)  # (N * offset groups, -1)
     by_tap = b.Concat(batch, b.constant([offset_groups]), kernel, b.constant([2]), out, axis=0)
     offsets = b.Reshape(offset, by_tap)  # [N, offset groups, kh, kw, 2, h, w]
     sizes, corners = [], []
-    for axis, (stride, pad, dilation) in enumerate(((stride_h, pad_h, dilation_h), (stride_w, pad_w, dilation_w))):
+    for axis, (stride, pad, dilation) in enumerate(
+        zip(geometry.strides, geometry.pads, geometry.dilations, strict=True)
+    ):
         size = b.Shape(x, start=2 + axis, end=3 + axis)
         moved = b.Gather(offsets, b.constant(axis), axis=4)
         taps = _steps(b, kernel, axis, dilation, 0, [1, 2] if axis else [1, 2, 3], moved)
@@ -117,13 +119,13 @@ def deform_conv2d_gathered(
     channels = b.Concat(rows, b.Mul(*sizes), axis=0)
     flat = b.Transpose(b.Reshape(x, channels), perm=[0, 2, 1])  # [N * offset groups, H * W, C / offset groups]
     columns = b.Sum(*(gathered(b, flat, corner, sizes, per_place) for corner in product(*corners)))  # [.., P, ..]
-    if use_mask:
+    if geometry.use_mask:
         columns = b.Mul(columns, b.Reshape(mask, per_place))
     places = b.ReduceProd(out, keepdims=1)
-    inputs = b.Concat(batch, b.constant([groups, -1]), places, axis=0)
+    inputs = b.Concat(batch, b.constant([geometry.groups, -1]), places, axis=0)
     columns = b.Reshape(b.Transpose(columns, perm=[0, 2, 1]), inputs)  # [N, groups, C / groups * taps, h * w]
-    filters = b.Div(b.Shape(weight, start=0, end=1), b.constant([groups]))
-    weights = b.Reshape(weight, b.Concat(b.constant([groups]), filters, b.constant([-1]), axis=0))
+    filters = b.Div(b.Shape(weight, start=0, end=1), b.constant([geometry.groups]))
+    weights = b.Reshape(weight, b.Concat(b.constant([geometry.groups]), filters, b.constant([-1]), axis=0))
     shape = b.Concat(batch, b.constant([-1]), out, axis=0)
     terms = b.Reshape(bias, b.constant([-1, 1, 1]))
     result: str = b.Add(b.Reshape(b.MatMul(weights, columns), shape), terms)

@@ -8,7 +8,7 @@ from typing import Any
 from zoo.cards.card import Card
 from zoo.cards.fingerprint import is_address
 from zoo.cards.measured_card import BackendFigures, Measured
-from zoo.cards.table import figure_words, metric_words, size_words
+from zoo.cards.table import format_figure, format_input_size, metric_label
 
 Link = Callable[[Path], str]
 
@@ -50,7 +50,7 @@ def _checkpoint(card: Card, link: Link) -> list[str]:
 def _cost(measured: Measured) -> list[str]:
     return [
         f"- parameters: {measured.parameters}",
-        f"- input: {size_words(measured)} (height x width), {measured.flops / 1e9:.3f} GFLOPs an image",
+        f"- input: {format_input_size(measured)} (height x width), {measured.flops / 1e9:.3f} GFLOPs an image",
     ]
 
 
@@ -74,8 +74,8 @@ def _figures(measured: Measured, dataset: Mapping[str, Any]) -> list[str]:
 
 
 def _figure(name: str, rows: tuple[BackendFigures, ...], *, bold: bool) -> str:
-    words = f"**{metric_words(name)}**" if bold else metric_words(name)
-    return f"| {words} | {' | '.join(figure_words(row.figures.get(name)) for row in rows)} |"
+    words = f"**{metric_label(name)}**" if bold else metric_label(name)
+    return f"| {words} | {' | '.join(format_figure(row.figures.get(name)) for row in rows)} |"
 
 
 def _difference(row: BackendFigures) -> str:

@@ -19,17 +19,17 @@ def table(cards: Sequence[Card]) -> tuple[list[str], list[list[str]]]:
     return [*COLUMNS, *names], [_row(card, names) for card in cards]
 
 
-def metric_words(key: str) -> str:
+def metric_label(key: str) -> str:
     """The words for a figure: "coco/box_AP" is "box AP"."""
     return key.rpartition("/")[2].replace("_", " ")
 
 
-def figure_words(value: float | None) -> str:
+def format_figure(value: float | None) -> str:
     """A figure in points or dB, two decimals; a dash for what could not be judged."""
     return NONE if value is None else f"{value:.2f}"
 
 
-def size_words(measured: Measured) -> str:
+def format_input_size(measured: Measured) -> str:
     """The input's height x width."""
     return "{}x{}".format(*measured.input_size)
 
@@ -39,11 +39,11 @@ def _row(card: Card, names: Iterable[str]) -> list[str]:
     measured = card.measured
     if measured is None:
         return [*about, NONE, NONE, NONE, card.state, *(NONE for _ in names)]
-    metric = metric_words(measured.metric) + (f" ({card.state})" if card.problem else "")
-    cost = [f"{measured.parameters / 1e6:.2f}", f"{measured.flops / 1e9:.2f}", size_words(measured)]
+    metric = metric_label(measured.metric) + (f" ({card.state})" if card.problem else "")
+    cost = [f"{measured.parameters / 1e6:.2f}", f"{measured.flops / 1e9:.2f}", format_input_size(measured)]
     by_name = {row.name: row for row in measured.rows}
     return [*about, *cost, metric, *(_main(measured, by_name.get(name)) for name in names)]
 
 
 def _main(measured: Measured, row: BackendFigures | None) -> str:
-    return NONE if row is None else figure_words(row.figures.get(measured.metric))
+    return NONE if row is None else format_figure(row.figures.get(measured.metric))

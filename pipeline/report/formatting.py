@@ -1,27 +1,21 @@
-"""Numbers as words, the same in every table."""
+"""How numbers are written, the same in every table."""
 
 from collections.abc import Sequence
 
-MIBIBYTE = 2**20
 NOTHING = ""
 
 
-def error_words(value: float | None) -> str:
+def format_error(value: float | None) -> str:
     """An error with three digits; what is not finite has no number."""
     return "not finite" if value is None else f"{value:.3g}"
 
 
-def shape_words(shape: Sequence[int | str]) -> str:
+def format_shape(shape: Sequence[int | str]) -> str:
     """Sides with a cross between them."""
     return " x ".join(map(str, shape)) or "one number"
 
 
-def size_words(count: int) -> str:
-    """Bytes as people read them."""
-    return f"{count / MIBIBYTE:.2f} MiB" if count >= MIBIBYTE // 100 else f"{count} bytes"
-
-
-def share_words(error: float | None, gate: float | None) -> str:
+def format_share(error: float | None, gate: float | None) -> str:
     """How much of the gate an error takes; nothing for decibels, which are below zero and have no part."""
     if error is None or gate is None or gate <= 0:
         return NOTHING
