@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mmengine.config import Config
 
-from pipeline.base.steps import Progress
+from pipeline.base.steps import BeginStep
 from pipeline.deploying import make_deployment
 from pipeline.evaluation.arguments import REFERENCE_BACKEND
 from pipeline.evaluation.feeding import Feeding
@@ -44,7 +44,7 @@ def deployed(
     weights: str,
     checkpoint: str | Path | None,
     work_dir: str | Path,
-    progress: Progress | None,
+    progress: BeginStep | None,
 ) -> Path:
     """The folder of the config's deployment for a target: the one that is there, or else a new one.
 

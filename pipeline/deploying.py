@@ -23,7 +23,7 @@ from pipeline.base.steps import (
     PUBLISH,
     REFERENCE,
     REPORT,
-    Progress,
+    BeginStep,
     unseen,
 )
 from pipeline.export.constants import compared_constants
@@ -122,7 +122,7 @@ def make_deployment(
     work_dir: str | Path = DEFAULT_WORK_DIR,
     allow_parity_failure: bool = False,
     calibration: Sequence[str | Path] = (),
-    progress: Progress | None = None,
+    progress: BeginStep | None = None,
 ) -> Deployed:
     """As ``deploy``, with all that was measured. ``progress`` is called with each of `deploy_steps` as it begins."""
     progress = progress or unseen
@@ -218,7 +218,7 @@ def _parity(
     model: nn.Module,
     reference: ReferenceRun,
     folder: Path,
-    progress: Progress,
+    progress: BeginStep,
     *,
     constants: tuple[ComparedConstant, ...],
     allowed: bool,

@@ -11,12 +11,11 @@ from mmengine.config import Config
 from torch import nn
 
 from backends import load
-from pipeline.base.steps import Progress as Steps
+from pipeline.base.steps import BeginStep
 from pipeline.candidate import Candidate, candidates, deployed
 from pipeline.evaluation.arguments import REFERENCE_BACKEND, check_arguments
 from pipeline.evaluation.bootstrap import PairedBootstrap
 from pipeline.evaluation.feeding import Feeding
-from pipeline.evaluation.hooks import Progress
 from pipeline.evaluation.leg import Judged
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from pipeline.evaluation.processes import by_the_first, is_first, processes, threads_each
@@ -33,6 +32,7 @@ from zoo.config import config_target, load_config
 from zoo.errors import InputError
 from zoo.metrics import Metric
 from zoo.preprocess import Preprocess
+from zoo.progress import Progress
 
 DEFAULT_BACKENDS = (REFERENCE_BACKEND, "onnxruntime")
 
@@ -53,7 +53,7 @@ def evaluate(
     show_dir: str | Path | None = None,
     launcher: str = "none",
     progress: Progress | None = None,
-    steps: Steps | None = None,
+    steps: BeginStep | None = None,
 ) -> Evaluation:
     """The metric of the unpatched model and of each deployment, on the config's data set.
 

@@ -6,17 +6,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pipeline.base.machine import processor, threads
-from pipeline.base.steps import Progress as Steps
+from pipeline.base.steps import BeginStep
 from pipeline.evaluating import evaluate
-from pipeline.evaluation.hooks import Progress
 from pipeline.export.manifest import versions
 from zoo.cards import BackendFigures, Measured, checkpoint_sha256, fingerprint
 from zoo.config import load_config
 from zoo.cost import model_cost
 from zoo.errors import GateError, InputError
+from zoo.progress import Progress
 
 
-def measure_card(path: str | Path, progress: Progress | None = None, steps: Steps | None = None) -> Measured:
+def measure_card(path: str | Path, progress: Progress | None = None, steps: BeginStep | None = None) -> Measured:
     """The cost of a config's model, and its metric on PyTorch and ONNX Runtime, from a deployment made for this.
 
     `progress` is told (name, images done, images in all), `steps` the steps of the deploy. Raises GateError where a

@@ -9,7 +9,7 @@ from command_line import Parser, run_tool
 from open_page import open_page
 from terminal import open_console, show_steps
 
-from pipeline.base.steps import Progress, deploy_steps
+from pipeline.base.steps import BeginStep, deploy_steps
 from pipeline.job.paths_check import check_present
 from pipeline.job.target_flags import parse_dynamic, parse_engine
 from zoo.byte_sizes import format_size
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     return content
 
 
-def deploy(options: argparse.Namespace, begin: Progress) -> "Deployed":
+def deploy(options: argparse.Namespace, begin: BeginStep) -> "Deployed":
     """The work. torch takes seconds to load, so its import waits until the arguments are known to be good."""
     config, target = plan(options)
     begin(LOAD)

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         raise InputError(f"--count {count}: expected 1 or more")
     folder = split_folder(split, options.out)
     if options.out is None:
-        ensure_split(split, partial(show_progress, split))
+        ensure_split(split, show_progress)
     else:
         write(split, folder, count)
     if options.contact_sheet is not None:
@@ -63,7 +62,7 @@ def write(split: str, folder: Path, count: int | None) -> None:
 
     check_replaceable(folder)
     try:
-        replace_split(split, folder, SPLIT_SIZES[split] if count is None else count, partial(show_progress, split))
+        replace_split(split, folder, SPLIT_SIZES[split] if count is None else count, show_progress)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}; give another --out") from error
 
@@ -78,9 +77,9 @@ def draw(split: str, root: Path | None, path: Path) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}; give another --contact-sheet") from error
 
 
-def show_progress(split: str, done: int, total: int) -> None:
+def show_progress(what: str, done: int, total: int) -> None:
     """One line that counts the images."""
-    print(f"\r{split}: {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+    print(f"\r{what}: {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,13 +10,12 @@ from mmengine.config import Config
 from numpy.typing import NDArray
 
 from pipeline.alignment.bisecting import bisect
-from pipeline.alignment.comparing import Comparison, Progress
+from pipeline.alignment.comparing import Comparison
 from pipeline.alignment.eager_run import EagerRun
 from pipeline.alignment.engines import FUSING, piece_opener
 from pipeline.alignment.records import Alignment, Pair
 from pipeline.alignment.subject import Subject, load_subject
-from pipeline.base.steps import Progress as Steps
-from pipeline.base.steps import unseen
+from pipeline.base.steps import BeginStep, unseen
 from pipeline.export.constants import constants_at_sizes
 from pipeline.graphs.graph_runs import onnxruntime_opener, opened, run_with
 from pipeline.parity.levels import compare_outputs
@@ -24,6 +23,7 @@ from pipeline.parity.records import ComparedConstant, Findings
 from rewriters.precision.rounded import rounded
 from zoo.contract.segmentation import model_logits
 from zoo.errors import ExportError, InputError
+from zoo.progress import Progress
 from zoo.target import Target
 
 THRESHOLDS: Mapping[str, float] = {"fp32": 1e-4, "fp16": 5e-2, "int8": 0.5}
@@ -42,7 +42,7 @@ def align(
     threshold: float | None = None,
     by_pieces: bool | None = None,
     memory: int = MEMORY,
-    step: Steps = unseen,
+    step: BeginStep = unseen,
     progress: Progress = lambda _what, _done, _all: None,
 ) -> Alignment:
     """Compare the tensors of the unpatched PyTorch model and of its graph, and name the first module that differs.

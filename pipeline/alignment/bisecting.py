@@ -13,7 +13,7 @@ from typing import Any
 import onnx
 from numpy.typing import NDArray
 
-from pipeline.alignment.comparing import Comparison, Progress
+from pipeline.alignment.comparing import Comparison
 from pipeline.alignment.eager_run import run_eager
 from pipeline.alignment.graph_flow import GraphFlow
 from pipeline.alignment.judging import judge
@@ -21,6 +21,7 @@ from pipeline.alignment.matching import matches
 from pipeline.alignment.records import DIFFERS, EQUAL, SET, Pair
 from pipeline.graphs.graph_runs import Opener, opened, piece, run_with
 from zoo.errors import ExportError
+from zoo.progress import Progress
 
 Array = NDArray[Any]
 

@@ -1,6 +1,6 @@
 """The tensors of one run in PyTorch beside those of one run of the graph, in chunks, so that memory is bounded."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,10 +18,9 @@ from pipeline.alignment.second_look import STRICT, rows_at_fault
 from pipeline.graphs.graph_runs import graph_tensors, more_outputs, piece
 from zoo.contract import Contract
 from zoo.errors import ExportError, InputError
+from zoo.progress import Progress
 
 Array = NDArray[Any]
-Progress = Callable[[str, int, int], None]
-"""(what, done, all)."""
 NAMED = 4  # modules in the name of a pair
 
 

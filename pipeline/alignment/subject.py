@@ -14,7 +14,7 @@ from mmengine.config import Config
 from numpy.typing import NDArray
 from torch import nn
 
-from pipeline.base.steps import BUILD, CHECK, EXPORT, Progress
+from pipeline.base.steps import BUILD, CHECK, EXPORT, BeginStep
 from pipeline.export.export_step import export_step
 from pipeline.export.host_windows import WindowModel, host_windows
 from pipeline.export.reference_run import ReferenceRun
@@ -70,7 +70,7 @@ def load_subject(
     checkpoint: str | Path | None,
     deployment: str | Path | None,
     onnx_file: str | Path | None,
-    progress: Progress,
+    progress: BeginStep,
 ) -> Subject:
     """The graph: of a deployment's folder, of a file, or, without either, exported now. Raises as a deploy does."""
     progress(CHECK)

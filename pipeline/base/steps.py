@@ -16,7 +16,7 @@ METRIC = "judge by the metric"
 MEASURE = "measure modules and latency"
 REPORT = "draw previews and report"
 PUBLISH = "publish"
-Progress = Callable[[str], None]
+BeginStep = Callable[[str], None]
 """Called with each step as it begins, and within a long one with how far it is, which is no step's name."""
 
 

@@ -9,10 +9,9 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from zoo.errors import InputError
+from zoo.progress import Progress
 from zoo.structures import Result
 from zoo.tasks import Task
-
-Progress = Callable[[str, int, int], None]
 
 
 class ProgressHook(Hook):  # type: ignore[misc]  # mmengine is untyped

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
 
-from pipeline.evaluation.hooks import Progress
 from pipeline.evaluation.numbered import Numbered
 from pipeline.job.deploy_target import target_preprocess
 from pipeline.job.image_sizes import check_image_sizes
@@ -20,6 +18,7 @@ from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
 from zoo.metrics import Metric, build_metric
 from zoo.preprocess import MIN_SIDE, Preprocess
+from zoo.progress import Progress
 from zoo.tasks import Task, build_task
 
 FOLDER = "evaluation"
@@ -86,7 +85,7 @@ def make_gate_split(config: Config, progress: Progress | None = None) -> None:
     """Make the gate split where the config asks for a split of the digits that is made on this machine, once."""
     section = data_section(config, gate_split=True)
     if section["type"].startswith("Digits") and "root" not in section:
-        ensure_split(section["split"], None if progress is None else partial(progress, "gate split"))
+        ensure_split(section["split"], progress)
 
 
 def data_section(config: Config, *, gate_split: bool) -> Mapping[str, Any]:

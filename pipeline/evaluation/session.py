@@ -8,13 +8,14 @@ from typing import Any
 from mmengine.hooks import Hook
 
 from backends.image_model import ImageModel
-from pipeline.base.steps import Progress as Steps
-from pipeline.evaluation.hooks import DrawingHook, Progress, ProgressHook
+from pipeline.base.steps import BeginStep
+from pipeline.evaluation.hooks import DrawingHook, ProgressHook
 from pipeline.evaluation.leg import Judged, judge
 from pipeline.evaluation.plan import Plan
 from pipeline.evaluation.processes import by_the_first, is_first
 from pipeline.evaluation.result_store import ResultStore, as_file_name
 from zoo.errors import InputError
+from zoo.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Session:
     show_dir: Path | None
     launcher: str
     progress: Progress | None
-    steps: Steps | None
+    steps: BeginStep | None
 
     def tell(self, step: str) -> None:
         """What begins now, for those who watch; of several processes the first one tells."""

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.base.steps import PRECISION, Progress, unseen
+from pipeline.base.steps import PRECISION, BeginStep, unseen
 from pipeline.export.graph_step import rewritten
 from pipeline.export.host_windows import export_window, images_spec
 from pipeline.export.manifest import onnx_metadata
@@ -38,7 +38,7 @@ def export_step(
     reference: ReferenceRun,
     folder: Path,
     windows: Windows | None = None,
-    progress: Progress = unseen,
+    progress: BeginStep = unseen,
 ) -> ExportRecord:
     """Write model.onnx into the folder; the record says what the deployment takes and gives.
 

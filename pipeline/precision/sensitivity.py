@@ -19,10 +19,10 @@ from rewriters.precision.nothing_to_cast import NothingToCastError
 from rewriters.precision.rounded import rounded
 from zoo.errors import ExportError
 from zoo.precision_options import PrecisionOptions
+from zoo.progress import Progress
 
 Feeds = Sequence[Mapping[str, NDArray[Any]]]
 Make = Callable[[onnx.ModelProto, PrecisionOptions, Feeds], tuple[onnx.ModelProto, Any]]
-Progress = Callable[[str, int, int], None]
 DEPTH = 2
 CHOOSES = ("ArgMax", "GatherND", "NonMaxSuppression", "NonZero", "RoiAlign", "TopK")
 """What picks by the numbers: layers in front of it end there, whatever is computed behind it."""

@@ -10,10 +10,9 @@ from typing import NamedTuple, Protocol
 from torch import nn
 
 from backends.image_model import ImageModel
-from pipeline.base.steps import Progress
+from pipeline.base.steps import BeginStep
 from pipeline.evaluation.arguments import REFERENCE_BACKEND
 from pipeline.evaluation.feeding import Feeding
-from pipeline.evaluation.hooks import Progress as Count
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.session import Session
@@ -22,6 +21,7 @@ from pipeline.parity.gates import GATE_OF_UNIT
 from pipeline.parity.records import MetricFigure
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
+from zoo.progress import Progress
 
 
 def check_judgeable(job: Job) -> None:
@@ -35,7 +35,7 @@ def check_judgeable(job: Job) -> None:
 
 
 def metric_figures(
-    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], progress: Progress, *, allowed: bool
+    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], progress: BeginStep, *, allowed: bool
 ) -> tuple[MetricFigure, ...] | str:
     """The main metric of each candidate, by what it is, and of the model.
 
@@ -52,7 +52,7 @@ def metric_figures(
 
 
 def _measured(
-    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], progress: Progress
+    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], progress: BeginStep
 ) -> tuple[MetricFigure, ...]:
     def count(name: str, done: int, total: int) -> None:
         progress(f"{name}, {done}/{total} images")
@@ -89,7 +89,7 @@ class Value(Protocol):
 
 @contextmanager
 def metric_judge(
-    job: Job, model: nn.Module, count: Count, limit: int | None = None
+    job: Job, model: nn.Module, count: Progress, limit: int | None = None
 ) -> Iterator[tuple[JudgingMetric, float, Value]]:
     """The metric, its main figure of the model, and what measures that of a candidate.
 

@@ -19,7 +19,7 @@ from pipeline.regression.result import Regression, Result, result_file
 from pipeline.regression.state import State
 from zoo.errors import InputError
 
-Progress = Callable[[Cell, Result | None, int], None]
+Watch = Callable[[Cell, Result | None, int], None]
 
 
 def _unseen(cell: Cell, result: Result | None, left: int) -> None:
@@ -34,7 +34,7 @@ def run_matrix(
     resume: bool = False,
     rerun_failed: bool = False,
     jobs: int = 1,
-    progress: Progress = _unseen,
+    progress: Watch = _unseen,
 ) -> Regression:
     """Run all cells that are not excluded, and write report.md and report.html after each of them.
 

@@ -20,8 +20,7 @@ from pipeline.what_if.fp32_graph import Fp32Graph
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
-
-Progress = Callable[[str, int, int], None]
+from zoo.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def test_the_cache_is_the_default(
     assert tool.main(["gate", "--json", str(tmp_path / "made.json")]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"{cache}/gate: 3 images, ")
-    assert err.endswith("gate: 3/3\n")
+    assert err.endswith("gate split: 3/3\n")
     made = json.loads((tmp_path / "made.json").read_text(encoding="utf-8"))
     assert (made["folder"], made["images"]) == (str(cache / "gate"), 3)
     assert len(DigitsDetection("gate")) == 3

@@ -1,13 +1,13 @@
 """Where the splits of the digits lie: `val` is shipped, the others are made once into the user's cache."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from zoo.cache_folder import cache_folder
 from zoo.datasets.digits.scene import SPLITS, VERSION
 from zoo.errors import InputError, nearest
 from zoo.files.locks import locked
+from zoo.progress import Progress
 
 DIGITS_ROOT = Path(__file__).resolve().parents[2] / "data" / "digits"
 SHIPPED = "val"
@@ -44,8 +44,8 @@ def existing_split(split: str, root: str | Path | None = None) -> Path:
     return folder
 
 
-def ensure_split(split: str, progress: Callable[[int, int], None] | None = None) -> Path:
-    """The folder of a split, made first where it is not there. `progress` is told (images done, images in all).
+def ensure_split(split: str, progress: Progress | None = None) -> Path:
+    """The folder of a split, made first where it is not there. `progress` counts images.
 
     A killed run leaves nothing that looks whole; a second process waits for the first and takes what that has made.
     Needs the extra "train" where it must be made. Raises InputError for an unknown split, and where the cache cannot
@@ -63,7 +63,7 @@ def ensure_split(split: str, progress: Callable[[int, int], None] | None = None)
     return folder
 
 
-def _make(split: str, folder: Path, progress: Callable[[int, int], None] | None) -> None:
+def _make(split: str, folder: Path, progress: Progress | None) -> None:
     from zoo.datasets.digits.split import SPLIT_SIZES
     from zoo.datasets.digits.whole_split import replace_split, unfinished
 

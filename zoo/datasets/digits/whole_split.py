@@ -2,25 +2,26 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.datasets.digits.split import write_split
 from zoo.errors import InputError
+from zoo.progress import Progress
 
 
-def replace_split(split: str, folder: Path, count: int, progress: Callable[[int, int], None] | None = None) -> None:
+def replace_split(split: str, folder: Path, count: int, progress: Progress | None = None) -> None:
     """Writes images 0 to count - 1 of a split, and puts them in the place of whatever `folder` is.
 
     It is written beside its place and renamed into it, so that a killed run leaves the place as it was. `progress` is
-    told (images done, images in all). Raises OSError where that cannot be written.
+    called with (the split, images done, images in all). Raises OSError where that cannot be written.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=_prefix(folder), dir=folder.parent) as temporary:
         made = Path(temporary) / "made"
         for index in write_split(split, made, count):
             if progress is not None:
-                progress(index + 1, count)
+                progress(f"{split} split", index + 1, count)
         if folder.exists():
             folder.rename(Path(temporary) / "earlier")
         made.rename(folder)

@@ -21,7 +21,7 @@ import sys, time
 from zoo.datasets.digits import split as digits_split
 from zoo.datasets.digits.cache import ensure_split
 digits_split.SPLIT_SIZES["gate"] = {COUNT}
-def told(done, count):
+def told(_split, done, count):
     print(done, count, flush=True)
     time.sleep(float(sys.argv[1]))
 print(ensure_split("gate", told))
@@ -53,7 +53,7 @@ def test_a_missing_gate_says_how_to_make_it(cache: Path) -> None:
 
 def test_it_is_made_once(cache: Path) -> None:
     told: list[tuple[int, int]] = []
-    folder = ensure_split("gate", lambda done, count: told.append((done, count)))
+    folder = ensure_split("gate", lambda _, done, total: told.append((done, total)))
     assert folder == cache / "gate"
     assert told == [(done, COUNT) for done in range(1, COUNT + 1)]
     made = (folder / "annotations.json").stat().st_mtime_ns
@@ -109,7 +109,7 @@ def test_a_cache_that_cannot_be_written(cache: Path) -> None:
 
 
 def test_a_failure_leaves_nothing(cache: Path) -> None:
-    def fail(done: int, _count: int) -> None:
+    def fail(_split: str, done: int, _total: int) -> None:
         if done == 2:
             raise KeyboardInterrupt
 
