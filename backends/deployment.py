@@ -8,8 +8,7 @@ from backends.runner import Runner
 from backends.slide_runner import SlideRunner
 from zoo.manifest import Manifest
 from zoo.preprocess import Array
-from zoo.structures import Result
-from zoo.tasks import build_task
+from zoo.tasks import Result, build_task
 
 if TYPE_CHECKING:
     from backends.self_test.check import Checked

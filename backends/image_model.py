@@ -13,9 +13,8 @@ from backends.runner import Runner
 from zoo.errors import InputError, nearest
 from zoo.input_specs import IMAGE_SIZES, IMAGES
 from zoo.preprocess import CHANNELS, Geometry, Preprocess, check_image
-from zoo.structures import Result
 from zoo.target import AxisRange
-from zoo.tasks import Task
+from zoo.tasks import Result, Task
 
 STACK_DIMS = 4
 

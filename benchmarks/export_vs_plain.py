@@ -33,11 +33,12 @@ from pipeline.export.export_step import export_step
 from pipeline.export.reference_run import run_reference
 from pipeline.job.deploy_target import target_preprocess
 from pipeline.job.job import plan_job
-from pipeline.parity.reference_input import reference_input
 from zoo import build_model
 from zoo.config import load_config
 from zoo.contract import contract_module
-from zoo.tasks import Detection, Task
+from zoo.input_kinds.image.reference_input import reference_input
+from zoo.tasks import Task
+from zoo.tasks.detection import Detection
 
 LIMIT = 1.03
 PLAIN_LIMITS = {"faster-rcnn_r18-fpn_digits": 0.85, "fcn_r18-slide_digits": 0.85}

@@ -22,14 +22,17 @@ from pipeline.images.named_image import read_image
 from pipeline.job.deploy_target import deploy_target
 from pipeline.job.job import Job
 from pipeline.parity.decision_rule import decision_rule
-from pipeline.parity.detections import compare_detections
 from pipeline.parity.missed import ParityMissedError
 from pipeline.proof.fallback_runtime import open_deployment
 from zoo.config import load_config
 from zoo.datasets import build_dataset
 from zoo.errors import ZooportError
 from zoo.manifest import ONNX_FILE
-from zoo.structures import DetectionResult, Result, SegmentationResult, SuperResolutionResult
+from zoo.tasks import Result
+from zoo.tasks.detection import DetectionResult
+from zoo.tasks.detection.proof.matching import compare_detections
+from zoo.tasks.semantic_segmentation import SegmentationResult
+from zoo.tasks.super_resolution import SuperResolutionResult
 
 ROOT = Path(__file__).resolve().parents[1]
 VAL = ROOT / "zoo/data/digits/val/images"

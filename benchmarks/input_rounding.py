@@ -27,14 +27,15 @@ from pipeline.images.named_image import NamedImage, read_image
 from pipeline.job.job import plan_job
 from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
-from pipeline.parity.label_maps import UNEXPLAINED
-from pipeline.parity.pipeline_parity import EXPLAINED, end_to_end
-from pipeline.parity.records import Findings
-from pipeline.parity.reference_input import reference_input
+from pipeline.parity.pipeline_parity import end_to_end
 from pipeline.parity.reference_result import reference_result
 from tests.pipeline.parity.chance_segmentors import CLASSES, chance_segmentor
 from zoo import build_model, preprocess
+from zoo.comparison import Findings
+from zoo.input_kinds.image.reference_input import reference_input
 from zoo.tasks import Task, build_task
+from zoo.tasks.detection.proof.detection_proof import EXPLAINED
+from zoo.tasks.semantic_segmentation.proof.label_maps import UNEXPLAINED
 
 VAL = ROOT / "zoo/data/digits/val/images"
 SCALES = (0.6, 1.7, 2.3)
@@ -145,7 +146,7 @@ def _judged(
         preprocess.cv2.resize = RESIZE  # type: ignore[attr-defined]
     if not reference.rounded:
         return None
-    return end_to_end(reference, reference.production.result, gates, decision_rule(model), explain=True)
+    return end_to_end(task, reference, reference.production.result, gates, decision_rule(model), explain=True)
 
 
 def _row(name: str, rule: str, found: list[Findings]) -> str:

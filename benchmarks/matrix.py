@@ -98,7 +98,7 @@ def exported_and_compared(
         shape = list(reference.given.shape)
         outputs = dict(zip([spec.name for spec in specs], session.run(None, dict(reference.given.arrays)), strict=True))
         findings = compare_outputs(
-            task.name,
+            task,
             level,
             reference.outputs,
             outputs,

@@ -33,7 +33,8 @@ from measured import PAUSE, machine, write_page
 
 from backends import Deployment, load
 from zoo.errors import GateError, InputError, ZooportError
-from zoo.structures import DetectionResult, Result
+from zoo.tasks import Result
+from zoo.tasks.detection import DetectionResult
 
 PHOTOGRAPH = ROOT / "zoo/data/digits/val/images/000000.jpg"
 PHOTOGRAPH_SIZE = (1280, 720)

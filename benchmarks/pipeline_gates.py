@@ -25,12 +25,15 @@ from backends import load
 from pipeline.images.named_image import NamedImage, read_image
 from pipeline.job.job import Job, plan_job
 from pipeline.parity.decision_rule import decision_rule
-from pipeline.parity.detections import pair_detections
-from pipeline.parity.pipeline_parity import EXPLAINED, in_tensor, pipeline_case
-from pipeline.parity.records import Figure, Findings
+from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.reference_result import reference_result
 from zoo import build_model
-from zoo.structures import DetectionResult
+from zoo.comparison import Figure, Findings
+from zoo.tasks.detection import DetectionResult
+from zoo.tasks.detection.proof import DetectionProof
+from zoo.tasks.detection.proof.detection_proof import EXPLAINED
+from zoo.tasks.detection.proof.matching import pair_detections
+from zoo.tasks.proof import proof_of
 
 MEASURED = (
     "configs/detection/faster-rcnn_r18-fpn_digits.py",
@@ -92,16 +95,16 @@ def main() -> int:
 def _compare(job: Job, path: str, pictures: Sequence[NamedImage]) -> tuple[list[Findings], NDArray[np.float64]]:
     """The findings for each picture, and the error of each pair of detections: [n, 2], of its box and its score."""
     model = build_model(path)
-    rule = decision_rule(model)
+    rule, proof = decision_rule(model), proof_of(job.task)
     found, pairs = [], [np.empty((0, 2))]
     with load(job.place) as deployment:
         for picture in pictures:
             reference = reference_result(model, job.task, job.preprocess, job.forward, picture.pixels)
             case, result = pipeline_case(deployment, picture, reference, job.gates, rule)
             found.append(case.findings)
-            if isinstance(result, DetectionResult) and isinstance(reference.result, DetectionResult):
-                sides = in_tensor(reference.result, reference.placed), in_tensor(result, reference.placed)
-                pairs.append(_pair_errors(*sides, job.gates["pipeline"]))
+            if isinstance(proof, DetectionProof) and result is not None:
+                ours, theirs = (proof.in_tensor(side, reference.placed) for side in (reference.result, result))
+                pairs.append(_pair_errors(ours, theirs, job.gates["pipeline"]))
     return found, np.concatenate(pairs)
 
 

@@ -28,8 +28,8 @@ from torchvision_models import pictures
 
 from zoo.build import build_model
 from zoo.config import load_config
-from zoo.contract.segmentation import model_logits
 from zoo.tasks import build_task
+from zoo.tasks.semantic_segmentation.proof.model_logits import model_logits
 
 CONFIGS = sorted(path.stem for path in (ROOT / "configs/segmentation").glob("*.py"))
 SIZE, LARGE, ODD = (256, 320), (288, 352), (251, 315)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torchvision.models.detection import MaskRCNN
 
 from rewriters.graph_passes.drop_unused import drop_unused
-from zoo.contract.instance_segmentation import head_masks
+from zoo.tasks.instance_segmentation.proof.head_masks import head_masks
 
 
 class PlainDetector(nn.Module):

@@ -52,14 +52,15 @@ from pipeline.publishing.own_files import PARITY_FILE
 from pipeline.publishing.publish import is_published, publication
 from pipeline.report.card_facts import card_of
 from pipeline.report.deployment_page import ReportData, write_report
-from pipeline.report.found_scatter import found_scatter
 from pipeline.self_test.case import self_test_case
 from pipeline.self_test.writing import with_self_test
 from rewriters import ExportRecord
 from zoo.build import build_model
 from zoo.preprocess import Preprocess
-from zoo.structures import Result
 from zoo.target import ENGINE_BACKENDS, Target
+from zoo.tasks import Result
+from zoo.tasks.proof import Compared, proof_of
+from zoo.tasks.scatter import Histogram, Scatter
 
 DEFAULT_WORK_DIR = "work_dirs"
 ROUNDED = "every fp16 result rounded to fp16"
@@ -176,13 +177,12 @@ def make_deployment(
             )
             (folder / PARITY_FILE).write_text(measures, encoding="utf-8")
             previews = draw_previews(job, reference, results, folder)
-            names = [image.name for image in job.images]
             data = ReportData(
                 described,
                 record,
                 export,
                 previews,
-                scatter=found_scatter(job.task, names, reference.pipeline, results, job.gates["graph"]),
+                scatter=_scatter(job, reference, results),
                 card=card_of(job.config),
                 findings=findings,
                 engine=engine,
@@ -193,6 +193,16 @@ def make_deployment(
             progress(PUBLISH)
         deployment = open_deployment(job.place).deployment
         return Deployed(deployment, job.place, record, export, findings, engine, tuple(kept))
+
+
+def _scatter(job: Job, reference: ReferenceRun, results: Sequence[Result | None]) -> Scatter | Histogram | None:
+    """What both found in the very tensors that the deployment made; None where the output level has no results."""
+    pairs = [
+        Compared(image.name, expected.placed, expected.production, result)
+        for image, expected, result in zip(job.images, reference.pipeline, results, strict=True)
+        if result is not None
+    ]
+    return proof_of(job.task).scatter(pairs, job.gates["graph"]) if pairs else None
 
 
 @contextmanager
@@ -235,7 +245,7 @@ def _parity(
         level, staged_manifest = staged.level, staged.manifest
         progress(GRAPH)
         cases = list(
-            graph_parity(staged.runner, reference.graph, job.task.name, target.level, gates["graph"], reference.rule)
+            graph_parity(staged.runner, reference.graph, job.task, target.level, gates["graph"], reference.rule)
         )
         progress(PIPELINE)
         compared = pipeline_cases(staged, job.images, reference.pipeline, gates, reference.rule)

@@ -55,10 +55,10 @@ def chosen(options: argparse.Namespace) -> tuple[list["Card"], list[str]]:
     """
     from zoo.cards import read_card
     from zoo.listing import list_models
-    from zoo.tasks import TASKS
+    from zoo.tasks import known_tasks
 
-    if options.task is not None and options.task not in TASKS:
-        raise InputError(f'--task: unknown task "{options.task}"; {nearest(options.task, TASKS)}')
+    if options.task is not None and options.task not in known_tasks():
+        raise InputError(f'--task: unknown task "{options.task}"; {nearest(options.task, known_tasks())}')
     paths = list_models(options.configs)
     if not paths:
         raise InputError(f"--configs {options.configs}: no configs in there; give a folder that has some")

@@ -2,26 +2,19 @@
 
 import argparse
 import itertools
-import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from io import BytesIO
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import cv2
-import numpy as np
 from command_line import Parser, run_tool
-from numpy.typing import NDArray
 from terminal import open_console, show_counts
 
 from zoo.errors import InputError
 from zoo.files.writing import write_whole
-
-if TYPE_CHECKING:
-    from backends import Deployment
-    from zoo.structures import DetectionResult, Result
+from zoo.tasks import known_tasks
+from zoo.tasks.saving import png
 
 EXAMPLES = """examples:
   python tools/predict.py work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image *.jpg --out found
@@ -32,7 +25,7 @@ EXAMPLES = """examples:
 --out gets NAME.png for a label map (a pixel is the model's own id) or a larger image, NAME.json for
 detections (box x1 y1 x2 y2 in pixels of the picture), NAME.npz for their masks (masks bool [n, h, w]), and with --draw
 NAME_drawn.png"""
-ENDINGS = (".png", ".json", ".npz", "_drawn.png")
+DRAWN = "_drawn.png"
 
 
 def parser() -> Parser:
@@ -74,7 +67,11 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             for number, (name, path) in enumerate(names.items(), 1):
                 current = path
                 pixels = read_image(path).pixels
-                for ending, content in _files(model, pixels, model(pixels, **inputs), draw=options.draw):
+                result = model(pixels, **inputs)
+                files = list(model.task.files(pixels, result))
+                if options.draw:
+                    files.append((DRAWN, png(model.task.draw(pixels, result))))
+                for ending, content in files:
                     written.append(_write(options.out / f"{name}{ending}", content))
                 if unit == "images":
                     count("predict", number, len(names))
@@ -101,8 +98,9 @@ def _names(paths: Sequence[str], out: Path) -> dict[str, str]:
         if name in names:
             raise InputError(f"--image {path}: its result would overwrite that of {names[name]}; rename one of them")
         names[name] = path
+    endings = dict.fromkeys((*(ending for task in known_tasks().values() for ending in task.endings), DRAWN))
     pictures = {Path(path).resolve() for path in paths}
-    for name, ending in itertools.product(names, ENDINGS):
+    for name, ending in itertools.product(names, endings):
         if (out / f"{name}{ending}").resolve() in pictures:
             raise InputError(f"--out {out}: {name}{ending} would overwrite a picture; give another folder")
     return names
@@ -132,48 +130,10 @@ def _check_out(out: Path) -> None:
         raise InputError(f"--out {out}: cannot be written ({error.strerror}); give another folder") from error
 
 
-def _files(
-    model: "Deployment", pixels: NDArray[np.uint8], result: "Result", *, draw: bool
-) -> Iterator[tuple[str, bytes]]:
-    """What is written of one picture: the ending of a name, and the content."""
-    from zoo.structures import InstanceSegmentationResult, SegmentationResult, SuperResolutionResult
-
-    if isinstance(result, SegmentationResult):
-        label_map = result.label_map
-        yield ".png", _encoded(".png", label_map if label_map.dtype == np.uint8 else label_map.astype(np.uint16))
-    elif isinstance(result, SuperResolutionResult):
-        yield ".png", _encoded(".png", result.image)
-    else:
-        yield ".json", json.dumps(_objects(model, result), indent=1).encode()
-    if isinstance(result, InstanceSegmentationResult):
-        packed = BytesIO()
-        np.savez_compressed(packed, masks=result.image_masks(*pixels.shape[:2]))
-        yield ".npz", packed.getvalue()
-    if draw:
-        yield "_drawn.png", _encoded(".png", model.task.draw(pixels, result))
-
-
 def _write(path: Path, content: bytes) -> str:
     """Gives the path as text."""
     write_whole(path, content)
     return str(path)
-
-
-def _objects(model: "Deployment", result: "DetectionResult") -> list[dict[str, Any]]:
-    """Each detection as data, best first."""
-    fields: dict[str, NDArray[Any]] = {"box": result.boxes, "score": result.scores, "label": result.labels}
-    if isinstance(keypoints := getattr(result, "keypoints", None), np.ndarray):
-        fields["keypoints"] = keypoints
-    names = [model.task.class_name(label) for label in result.labels.tolist()]
-    rows = zip(names, *(values.tolist() for values in fields.values()), strict=True)
-    return [dict(zip(("class", *fields), row, strict=True)) for row in rows]
-
-
-def _encoded(ending: str, picture: NDArray[Any]) -> bytes:
-    good, content = cv2.imencode(ending, picture)
-    if not good:
-        raise InputError(f"a picture of {picture.shape[1]}x{picture.shape[0]} pixels cannot be written as {ending[1:]}")
-    return content.tobytes()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

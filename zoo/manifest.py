@@ -15,8 +15,7 @@ from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
 from zoo.preprocess import Preprocess
 from zoo.printable import printable
 from zoo.target import AxisRange
-from zoo.tasks.building import build_task
-from zoo.tasks.class_info import ClassInfo
+from zoo.tasks import ClassInfo, build_task
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 

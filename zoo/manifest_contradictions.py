@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from zoo.input_specs import IMAGES
-from zoo.tasks.building import TASKS
+from zoo.tasks import find_task
 
 MOST_ELEMENTS = 2**31
 """Of the smallest tensor that an input takes: 8 GiB in float32."""
@@ -21,7 +21,7 @@ def contradictions(fields: Mapping[str, Any]) -> Iterator[str]:
         yield from _sizes(fields)
     yield from _names(fields)
     yield from _defaults(fields)
-    task = TASKS.get(fields["task"])
+    task = find_task(fields["task"])
     if not fields["classes"] and (task is None or task.has_classes):
         yield "classes: got none, expected one or more"
     for option in fields.get("task_options", {}):

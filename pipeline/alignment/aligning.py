@@ -19,12 +19,13 @@ from pipeline.base.steps import BeginStep, unseen
 from pipeline.export.constants import constants_at_sizes
 from pipeline.graphs.graph_runs import onnxruntime_opener, opened, run_with
 from pipeline.parity.levels import compare_outputs
-from pipeline.parity.records import ComparedConstant, Findings
+from pipeline.parity.records import ComparedConstant
 from rewriters.precision.rounded import rounded
-from zoo.contract.segmentation import model_logits
+from zoo.comparison import Findings
 from zoo.errors import ExportError, InputError
 from zoo.progress import Progress
 from zoo.target import Target
+from zoo.tasks.proof import proof_of
 
 THRESHOLDS: Mapping[str, float] = {"fp32": 1e-4, "fp16": 5e-2, "int8": 0.5}
 """Of a tensor's largest magnitude, by precision. What they rest on: docs/measured/alignment*.md."""
@@ -142,8 +143,8 @@ def _outputs(subject: Subject, run: EagerRun, found: Mapping[str, NDArray[Any]])
     if subject.outputs is None or subject.target.precision != "fp32":  # below fp32 the metric judges them
         return None
     expected = dict(zip(subject.outputs, run.outputs, strict=True))
-    logits = model_logits(run.own).numpy() if "label_map" in expected else None
-    task, level = subject.job.task.name, subject.target.level
+    task, level = subject.job.task, subject.target.level
+    logits = proof_of(task).logits(run.own, expected)
     return compare_outputs(task, level, expected, found, subject.job.gates["graph"], subject.rule, logits)
 
 

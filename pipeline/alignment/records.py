@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.alignment.figures import Figures
-from pipeline.parity.records import ComparedConstant, Findings
+from pipeline.parity.records import ComparedConstant
+from zoo.comparison import Findings
 
 EQUAL, SET, DIFFERS, UNKNOWN = "equal", "equal as a set", "differs", "not comparable"
 _ORDER = (DIFFERS, SET, EQUAL, UNKNOWN)  # of two images' verdicts the first counts

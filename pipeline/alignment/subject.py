@@ -23,11 +23,12 @@ from pipeline.graphs.deployed_graph import deployed_graph
 from pipeline.job.deploy_target import deploy_target
 from pipeline.job.image_sizes import checked_divisor
 from pipeline.job.job import Job, plan_job
-from pipeline.parity.decision_rule import DecisionRule, decision_rule
+from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs, stacked
 from pipeline.parity.graph_parity import graph_references
 from pipeline.parity.reference_result import reference_result
 from zoo.build import build_model
+from zoo.comparison.decision_rule import DecisionRule
 from zoo.config import load_config
 from zoo.contract import Contract
 from zoo.errors import InputError

@@ -11,7 +11,7 @@ from backends.image_model import ImageModel
 from pipeline.evaluation.result_store import ResultStore
 from zoo.datasets.evaluation_dataset import INPUTS
 from zoo.errors import InputError
-from zoo.structures import Result
+from zoo.tasks import Result
 
 
 class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
@@ -31,7 +31,8 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
 
     def test_step(self, data: Sequence[dict[str, Any]]) -> list[Result]:
         """The results, in the order of the items. Raises InputError that names the image's file."""
-        found = [self.store.get(item["number"], item["state"]) for item in data]
+        kind = self.image_model.task.result_type
+        found = [self.store.get(item["number"], item["state"], kind) for item in data]
         left = [item for item, result in zip(data, found, strict=True) if result is None]
         done = {item["number"] for item in data} - {item["number"] for item in left}
         self.reused |= done & self.earlier

@@ -10,8 +10,7 @@ from mmengine.runner import Runner
 
 from zoo.errors import InputError
 from zoo.progress import Progress
-from zoo.structures import Result
-from zoo.tasks import Task
+from zoo.tasks import Result, Task
 
 
 class ProgressHook(Hook):  # type: ignore[misc]  # mmengine is untyped

@@ -69,7 +69,7 @@ def _check_sizes(dataset: Numbered) -> None:
 
 def _check_truth(plan: Plan) -> None:
     """Whether the first item has what the metric asks for; the gates are read, too."""
-    merged_gates(plan.config.get("gates"))
+    merged_gates(plan.config.get("gates"), own=plan.task.gates)
     metric = plan.metric()
     if metric is None:
         return

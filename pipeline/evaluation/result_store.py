@@ -13,14 +13,14 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from zoo.errors import InputError
-from zoo.structures import Result
+from zoo.tasks import Result
 
-KINDS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in get_args(Result)}
+Kind = TypeVar("Kind", bound=Result)
 TABLES = """
 create table if not exists run (made_from text not null);
 create table if not exists results
@@ -79,16 +79,19 @@ class ResultStore:
         """The images that have a result."""
         return frozenset(row[0] for row in self._file.execute("select number from results"))
 
-    def get(self, number: int, image: str) -> Result | None:
-        """The result for an image in its state ``image``; None where there is none, or the image has changed."""
+    def get(self, number: int, image: str, kind: type[Kind]) -> Kind | None:
+        """The result, of the class ``kind``, for an image in its state ``image``.
+
+        None where there is none, or the image has changed.
+        """
         row = self._file.execute(
             "select kind, arrays from results where number = ? and image = ?", (number, image)
         ).fetchone()
-        if row is None or row[0] not in KINDS:
+        if row is None or row[0] != kind.__name__:
             return None
         try:
             with np.load(io.BytesIO(row[1]), allow_pickle=False) as arrays:
-                result: Result = KINDS[row[0]](**arrays)
+                result = kind(**arrays)
         except (ValueError, TypeError, OSError, zipfile.BadZipFile, zlib.error):
             return None  # of an older zooport
         return result

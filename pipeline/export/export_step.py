@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -26,7 +25,6 @@ from zoo.contract import contract_module
 from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE
 from zoo.models.segmentation import EncoderDecoder
-from zoo.structures import DetectionResult, Result, SuperResolutionResult
 from zoo.windows import Windows
 
 EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch
@@ -129,16 +127,9 @@ def _example(job: Job, reference: ReferenceRun) -> dict[str, Tensor]:
     """
     batch = job.target.batch
     count = max(EXAMPLE_BATCH, batch.min) if batch.dynamic else batch.opt
-    found = [_count(entry.result) for entry in reference.pipeline]
+    found = [job.task.amount(entry.result) for entry in reference.pipeline]
     order = sorted(range(len(found)), key=lambda index: -found[index])
     chosen = [job.images[order[i % len(order)]] for i in range(count)]
     size = (job.target.height.opt, job.target.width.opt)
     arrays = stacked(chosen, size, job.preprocess, image_sizes=job.target.image_sizes).arrays
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
-
-
-def _count(result: Result) -> int:
-    """How many objects, classes or pixels a result has."""
-    if isinstance(result, SuperResolutionResult):
-        return result.image.size
-    return len(result) if isinstance(result, DetectionResult) else len(np.unique(result.label_map))

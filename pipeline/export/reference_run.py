@@ -12,17 +12,16 @@ from pipeline.export.scales import at_other_scales
 from pipeline.export.thresholds import OTHERS, default_thresholds, model_thresholds, with_thresholds
 from pipeline.job.image_sizes import checked_divisor
 from pipeline.job.job import Job
-from pipeline.parity.decision_rule import DecisionRule, decision_rule
+from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs
 from pipeline.parity.graph_parity import GraphReference, graph_references
 from pipeline.parity.records import Exercised
 from pipeline.parity.reference_result import ReferenceResult, reference_result
+from zoo.comparison.decision_rule import DecisionRule
 from zoo.contract.coverage import Usage, watched
 from zoo.errors import InputError
 from zoo.models.detection.yolov5 import YOLOv5
-from zoo.tasks import Detection
-
-LOGITS_DIMS = 4  # [N, C, H, W]
+from zoo.tasks.proof import proof_of
 
 
 @dataclass(frozen=True)
@@ -92,6 +91,7 @@ def _forward_options(job: Job, model: nn.Module) -> Iterator[None]:
 
     Where the config gives none, or the model's own forward had no part in it, an error stays what it is.
     """
+    proof = proof_of(job.task)
     where = f"config {job.config.filename}: export.forward={job.forward}"
     try:
         inspect.signature(model.forward).bind(None, **job.forward)
@@ -99,13 +99,11 @@ def _forward_options(job: Job, model: nn.Module) -> Iterator[None]:
         raise InputError(f"{where}: {type(model).__name__}.forward {error}; correct export.forward") from error
 
     def check(_module: nn.Module, _args: object, output: object) -> None:
-        detects = isinstance(job.task, Detection)
-        if isinstance(output, list) if detects else isinstance(output, Tensor) and output.ndim == LOGITS_DIMS:
+        if proof.is_model_output(output):
             return
         got = f"a tensor {list(output.shape)}" if isinstance(output, Tensor) else f"a {type(output).__name__}"
-        wanted = "a list of detections" if detects else "a tensor [N, C, H, W]"
         raise InputError(
-            f"{where}: {type(model).__name__}.forward gave {got}, expected {wanted}; correct export.forward"
+            f"{where}: {type(model).__name__}.forward gave {got}, expected {proof.model_output}; correct export.forward"
         )
 
     hook = model.register_forward_hook(check) if job.forward else None

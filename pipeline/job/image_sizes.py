@@ -5,23 +5,14 @@ from torch import nn
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
 from zoo.target import Target
-from zoo.tasks import Detection, Task
+from zoo.tasks import Task
 
 WITHOUT_SIZES = "leave out --image-sizes and export.inputs.image_sizes"
 
 
-def check_own_size(task: Task, rule: Preprocess) -> None:
-    """Raises InputError where the images of a super-resolution model would be resized before they are enlarged."""
-    if task.name == "super-resolution" and rule.resize != "keep":
-        raise InputError(
-            f'preprocess resize "{rule.resize}" with task {task.name}: the result would be that of another image; '
-            'give preprocess=dict(resize="keep", size_divisor=1) and ranges for height and width'
-        )
-
-
 def check_image_sizes(task: Task, rule: Preprocess) -> None:
     """Raises InputError where the task's models take no sizes, or where every image would fill its whole tensor."""
-    if not isinstance(task, Detection):
+    if not task.takes_image_sizes:
         raise InputError(
             f"image_sizes with task {task.name}: its models take a batch of one size, and the deployment cuts the "
             f"padding off its result by itself; {WITHOUT_SIZES}"

@@ -12,7 +12,7 @@ from pipeline.images.named_image import NamedImage
 from pipeline.images.parity_images import parity_images
 from pipeline.job.deploy_target import deploy_target, target_preprocess
 from pipeline.job.deployment_path import deployment_place
-from pipeline.job.image_sizes import check_image_sizes, check_own_size
+from pipeline.job.image_sizes import check_image_sizes
 from pipeline.job.plugin_level import check_plugin
 from pipeline.job.target_check import check_target
 from pipeline.parity.gates import merged_gates
@@ -74,11 +74,11 @@ def plan_job(
     target = deploy_target(config) if target is None else target
     own = config_target(config, target.precision)
     check_target(target, own)
-    gates = merged_gates(config.get("gates"), target.precision)
     task = build_task(config.task)
+    gates = merged_gates(config.get("gates"), target.precision, own=task.gates)
     fields = target_preprocess(config, target)
     preprocess = Preprocess.from_dict(fields)
-    check_own_size(task, preprocess)
+    task.check_preprocess(preprocess)
     if target.image_sizes:
         check_image_sizes(task, preprocess)
     export = config.get("export", {})

@@ -1,26 +1,9 @@
 """The thresholds at which a detector decides, read from the model itself."""
 
-from dataclasses import dataclass
-
 from torch import nn
 
+from zoo.comparison.decision_rule import DecisionRule
 from zoo.models.detection.yolov5 import YOLOv5
-
-
-@dataclass(frozen=True)
-class DecisionRule:
-    """Where a detection may come or go by a rounding error. None: the model has no such threshold.
-
-    ``score``: detections at or below it are dropped. ``nms_iou``: overlap above which the lower score of a class is
-    dropped, whatever its class where ``class_agnostic``. ``candidates``: how many meet in NMS at most, of YOLOv5.
-    ``slots``: how many detections are kept at most (K).
-    """
-
-    score: float | None = None
-    nms_iou: float | None = None
-    slots: int | None = None
-    candidates: int | None = None
-    class_agnostic: bool = False
 
 
 def decision_rule(model: nn.Module) -> DecisionRule:

@@ -1,6 +1,7 @@
 """The gates: how far an engine may be from the unpatched model. Data; a config's ``gates`` overrides it."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from zoo.errors import InputError, nearest
@@ -65,14 +66,16 @@ METRIC: Mapping[str, Mapping[str, float]] = {
 GATE_OF_UNIT = {"points": "points", "dB": "decibels"}  # a metric's unit -> the name of its gate
 
 
-def merged_gates(overrides: Mapping[str, Any] | None = None, precision: str = "fp32") -> dict[str, dict[str, float]]:
+def merged_gates(
+    overrides: Mapping[str, Any] | None = None, precision: str = "fp32", *, own: Gates = MappingProxyType({})
+) -> dict[str, dict[str, float]]:
     """The default gates with a config's ``gates`` put over them: ``dict(graph=dict(boxes=0.1))``.
 
-    Comparisons "graph" and "pipeline" (parity), and "metric". Raises InputError for an unknown name or a value that is
-    not a positive number; all faults in one message.
+    Comparisons "graph" and "pipeline" (parity), and "metric". ``own``: gates that the task alone has. Raises InputError
+    for an unknown name or a value that is not a positive number; all faults in one message.
     """
     defaults: Gates = {"graph": GRAPH, "pipeline": PIPELINE, "metric": METRIC[precision]}
-    gates = {kind: dict(values) for kind, values in defaults.items()}
+    gates = {kind: {**values, **own.get(kind, {})} for kind, values in defaults.items()}
     faults = []
     for kind, values in (overrides or {}).items():
         if kind not in gates:

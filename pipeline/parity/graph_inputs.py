@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.images.named_image import NamedImage
-from pipeline.parity.reference_input import reference_input
+from zoo.input_kinds.image.reference_input import reference_input
 from zoo.input_specs import IMAGE_SIZES, IMAGES
 from zoo.target import AxisRange, Target
 

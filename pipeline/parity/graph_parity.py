@@ -13,21 +13,21 @@ from torch import nn
 
 from backends.pytorch import PyTorchRunner
 from backends.runner import Runner
-from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.levels import compare_outputs
 from pipeline.parity.records import Case
+from zoo.comparison.decision_rule import DecisionRule
 from zoo.contract import contract_module
-from zoo.contract.segmentation import model_logits
 from zoo.input_specs import input_specs
 from zoo.tasks import Task
+from zoo.tasks.proof import proof_of
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class GraphReference:
-    """A case's input, and what the unpatched model gives for it. ``logits`` [N, C, H, W] for label maps alone.
+    """A case's input, and what the unpatched model gives for it. ``logits``: see TaskProof.logits.
 
     ``rule``: where the case has thresholds of its own.
     """
@@ -57,7 +57,7 @@ def graph_references(
     with _own_output(model) as seen:
         for given in inputs:
             found = runner.run(given.arrays)
-            logits = model_logits(seen[-1]).cpu().numpy() if "label_map" in found else None
+            logits = proof_of(task).logits(seen[-1], found)
             seen.clear()
             references.append(GraphReference(given, found, logits))
     return references
@@ -86,7 +86,7 @@ def _own_output(model: nn.Module) -> Iterator[list[Any]]:
 def graph_parity(
     runner: Runner,
     references: Sequence[GraphReference],
-    task: str,
+    task: Task,
     level: str,
     gates: Mapping[str, float],
     rule: DecisionRule,

@@ -16,17 +16,13 @@ The reference resizes, pads, runs and maps back by itself. Three things are comp
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from backends import Deployment
 from pipeline.images.named_image import NamedImage
-from pipeline.parity.decision_rule import DecisionRule
-from pipeline.parity.detections import Excuse, compare_detections
 from pipeline.parity.gates import Gates
-from pipeline.parity.label_maps import compare_label_maps
 from pipeline.parity.records import (
     END_TO_END,
     INPUT,
@@ -35,19 +31,15 @@ from pipeline.parity.records import (
     TOGETHER,
     WAY_BACK,
     Case,
-    Figure,
-    Findings,
 )
-from pipeline.parity.reference_input import ReferenceInput
-from pipeline.parity.reference_result import EagerResult, ReferenceResult, nearest_pixels
-from pipeline.parity.restored_images import compare_restored
-from pipeline.parity.tensors import figure, gate_failure, shape_problem
-from pipeline.parity.way_back import way_back_findings
-from zoo.structures import DetectionResult, KeypointResult, Result, SegmentationResult, SuperResolutionResult
+from pipeline.parity.reference_result import ReferenceResult
+from zoo.comparison import Figure, Findings, figure, gate_failure, shape_problem
+from zoo.comparison.decision_rule import DecisionRule
+from zoo.input_kinds.image.reference_input import ReferenceInput
+from zoo.tasks import Result, Task
+from zoo.tasks.proof import EagerResult, Rounding, proof_of
 
 GREY_LEVELS = 255.0  # in the tensor's 0..1
-EXPLAINED = "PyTorch moves as many when its input is rounded otherwise"
-ALWAYS = 2  # detections that a rounding may move though none was seen to, but no more than half of them
 
 
 def pipeline_cases(
@@ -87,31 +79,32 @@ def pipeline_case(
     if deployment.manifest.output_level != "final":
         return Case("pipeline", (image.name,), tensor.shape, replace(findings, blank=False)), None
     result = deployment(image.pixels)
-    placed = reference.placed
-    if type(reference.own.result) is DetectionResult:  # others have masks or points, which are made of nothing here
-        back = way_back_findings(deployment.task, geometry, placed, gates["graph"]["boxes"])
+    task, placed = deployment.task, reference.placed
+    if (back := proof_of(task).way_back(geometry, placed, gates["graph"])) is not None:
         findings += _named(back, WAY_BACK)
-    same = compare_results(reference.production, placed, result, gates["graph"], rule)
-    whole = end_to_end(reference, result, gates["pipeline"], rule, explain=not (findings.failures or same.failures))
+    same = compare_results(task, reference.production, placed, result, gates["graph"], rule)
+    explain = not (findings.failures or same.failures)
+    whole = end_to_end(task, reference, result, gates["pipeline"], rule, explain=explain)
     findings += replace(_named(same, SAME_INPUT), matched=0)  # each is counted once
     findings += _named(whole, END_TO_END)
     if together is not None:
-        joint = compare_results(reference.production, placed, together, gates["graph"], rule)
+        joint = compare_results(task, reference.production, placed, together, gates["graph"], rule)
         findings += replace(_named(joint, TOGETHER), matched=0, figures=())
     return Case("pipeline", (image.name,), tensor.shape, findings), result
 
 
 def end_to_end(
-    reference: ReferenceResult, result: Result, gates: Mapping[str, float], rule: DecisionRule, *, explain: bool
+    task: Task,
+    reference: ReferenceResult,
+    result: Result,
+    gates: Mapping[str, float],
+    rule: DecisionRule,
+    *,
+    explain: bool,
 ) -> Findings:
     """``explain``: whether the rounding of the input may explain differences."""
-    own, placed = reference.own, reference.placed
-    if not explain or not reference.rounded:
-        return compare_results(own, placed, result, gates, rule)
-    moved = [compare_results(own, placed, other, gates, rule).differences for other in reference.rounded]
-    count = len(own.result) if isinstance(own.result, DetectionResult) else 0
-    most = max(1, min(ALWAYS, count // 2)) + int(gates["moved"] * max(moved))
-    return compare_results(own, placed, result, gates, rule, Excuse(EXPLAINED, most), reference.explained)
+    rounding = reference.rounding if explain else None
+    return compare_results(task, reference.own, reference.placed, result, gates, rule, rounding)
 
 
 def compare_input(
@@ -129,26 +122,19 @@ def compare_input(
 
 
 def compare_results(
+    task: Task,
     expected: EagerResult,
     placed: ReferenceInput,
     result: Result,
     gates: Mapping[str, float],
     rule: DecisionRule,
-    excuse: Excuse | None = None,
-    explained: float = 0.0,
+    rounding: Rounding | None = None,
 ) -> Findings:
-    """Results for one image, in its own coordinates. Box errors are counted in pixels of the graph's input.
-
-    ``excuse``: see compare_detections; ``explained``: see compare_label_maps.
-    """
-    ours = expected.result
-    if isinstance(ours, DetectionResult) and isinstance(result, DetectionResult) and type(ours) is type(result):
-        return compare_detections(in_tensor(ours, placed), in_tensor(result, placed), gates, rule, excuse)
-    if isinstance(ours, SegmentationResult) and isinstance(result, SegmentationResult) and expected.logits is not None:
-        return _compare_maps(expected, expected.logits, placed, result.label_map, gates, explained)
-    if isinstance(ours, SuperResolutionResult) and isinstance(result, SuperResolutionResult):
-        return compare_restored(ours.image, result.image, gates["grey_levels"], gates["psnr"])
-    return Findings.broken((f"the backend gives a {type(result).__name__}, PyTorch a {type(ours).__name__}",))
+    """Results for one image, in its own coordinates. ``rounding``: where it may explain differences."""
+    reference = expected.result
+    if type(reference) is not type(result):
+        return Findings.broken((f"the backend gives a {type(result).__name__}, PyTorch a {type(reference).__name__}",))
+    return proof_of(task).compare(expected, placed, result, gates, rule, rounding)
 
 
 def _named(findings: Findings, what: str) -> Findings:
@@ -157,54 +143,4 @@ def _named(findings: Findings, what: str) -> Findings:
         figures=tuple(replace(found, name=f"{found.name}, {what}") for found in findings.figures),
         failures=tuple(f"{what}: {failure}" for failure in findings.failures),
         faults=tuple(f"{what}: {fault}" for fault in findings.faults),
-    )
-
-
-def in_tensor(result: DetectionResult, placed: ReferenceInput) -> DetectionResult:
-    """Boxes and keypoints of the image in pixels of the graph's input."""
-    y, x = placed.tensor_per_image
-    moved = replace(result, boxes=result.boxes * np.array((x, y, x, y), np.float32))
-    if isinstance(moved, KeypointResult):
-        return replace(moved, keypoints=moved.keypoints * np.array((x, y, 1), np.float32))
-    return moved
-
-
-def nearest_label_map(expected: EagerResult, placed: ReferenceInput, label_map: NDArray[Any]) -> NDArray[Any]:
-    """PyTorch's label map [h, w] of a segmentation, held against the backend's ``label_map`` of the same shape.
-
-    Where two pixels of the tensor are equally near to one of the image, either label is right: there it is the
-    backend's where one of the two is.
-    """
-    assert isinstance(expected.result, SegmentationResult)
-    assert expected.logits is not None
-    ours = expected.result.label_map
-    labels = expected.logits.argmax(axis=0).astype(ours.dtype)
-    rows, columns = nearest_pixels(placed)
-    for y in rows:
-        for x in columns:
-            either = labels[np.ix_(y, x)]
-            ours = np.where(label_map == either, either, ours)
-    return ours
-
-
-def _compare_maps(
-    reference: EagerResult,
-    logits: NDArray[np.float32],
-    placed: ReferenceInput,
-    label_map: NDArray[Any],
-    gates: Mapping[str, float],
-    explained: float,
-) -> Findings:
-    assert isinstance(reference.result, SegmentationResult)
-    if problem := shape_problem("label_map", reference.result.label_map, label_map):
-        return Findings.broken((problem,))
-    expected = nearest_label_map(reference, placed, label_map)
-    return compare_label_maps(
-        expected[None],
-        label_map[None],
-        logits[None],
-        gate=gates.get("logits"),
-        pixels=gates.get("pixels"),
-        explained=explained,
-        places=nearest_pixels(placed),
     )

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.parity.decision_rule import DecisionRule
 from rewriters.plugins.greedy_nms import class_nms, greedy_nms
 from rewriters.plugins.yolo_layer import OUTPUTS
+from zoo.comparison.decision_rule import DecisionRule
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -12,18 +12,13 @@ from numpy.typing import NDArray
 from pipeline.export.reference_run import ReferenceRun
 from pipeline.images.named_image import NamedImage
 from pipeline.job.job import Job
-from pipeline.parity.detections import finite_detections
-from pipeline.parity.pipeline_parity import nearest_label_map
-from pipeline.parity.reference_result import ReferenceResult
-from pipeline.proof.difference import difference
 from pipeline.proof.preview import Panel, Preview, side_by_side
 from pipeline.publishing.own_files import PREVIEWS
 from zoo.errors import InputError
-from zoo.structures import DetectionResult, Result, SegmentationResult
-from zoo.tasks import Task
+from zoo.tasks import Result, Task
+from zoo.tasks.proof import proof_of
 
 LONGEST_SIDE = 960  # of one panel, pixels; a larger picture is scaled down for the preview
-DRAWN_SCORE = 0.3
 
 Image = NDArray[Any]
 
@@ -32,21 +27,13 @@ def draw_previews(job: Job, reference: ReferenceRun, results: Sequence[Result | 
     """Draw and write one picture for each image of the job; ``results`` are the backend's."""
     previews = []
     for number, (image, expected, result) in enumerate(zip(job.images, reference.pipeline, results, strict=True), 1):
-        ours = _held_against(expected, result)
+        ours = expected.result
+        if result is not None and type(result) is type(ours):
+            ours = proof_of(job.task).aligned(expected.own, expected.placed, result)
         panels = draw_panels(image, job.task, ours, result, job.target.backend, job.gates["pipeline"])
         picture = side_by_side(panels[:2])
         previews.append(Preview(write_preview(folder, number, image.name, picture), image.name, panels))
     return previews
-
-
-def _held_against(expected: ReferenceResult, result: Result | None) -> Result:
-    """What PyTorch found; of a label map as parity compares it."""
-    ours = expected.result
-    if not (isinstance(ours, SegmentationResult) and isinstance(result, SegmentationResult)):
-        return ours
-    if ours.label_map.shape != result.label_map.shape:
-        return ours
-    return SegmentationResult(nearest_label_map(expected.own, expected.placed, result.label_map))
 
 
 def draw_panels(
@@ -62,12 +49,12 @@ def draw_panels(
     Without a candidate (an output level that has no results) the first stands alone. ``gates``: of the pipeline
     comparison.
     """
-    reference = _likely(reference)
+    reference = task.shown(reference)
     panels = [_panel(image, task, reference, "PyTorch")]
     if candidate is not None:
-        candidate = _likely(candidate)
+        candidate = task.shown(candidate)
         panels.append(_panel(image, task, candidate, backend))
-        apart = difference(image.pixels, task, reference, candidate, gates)
+        apart = proof_of(task).difference(image.pixels, reference, candidate, gates)
         panels.append(Panel("difference", _bounded(apart.picture), apart.words))
     return tuple(panels)
 
@@ -84,24 +71,8 @@ def write_preview(folder: Path, number: int, name: str, picture: NDArray[np.uint
     return path
 
 
-def _likely(result: Result) -> Result:
-    """Without the detections of a low score, which hide the others; parity compares them all."""
-    if not isinstance(result, DetectionResult):
-        return result
-    drawn = finite_detections(result)
-    return drawn[drawn.scores >= DRAWN_SCORE]
-
-
-def _words(result: Result, task: Task) -> str:
-    if isinstance(result, DetectionResult):
-        return f"{len(result)} objects with a score of {DRAWN_SCORE} or more"
-    if isinstance(result, SegmentationResult):
-        return f"classes {', '.join(task.class_name(int(label)) for label in np.unique(result.label_map))}"
-    return f"an image of {result.image.shape[1]}x{result.image.shape[0]} pixels"
-
-
 def _panel(image: NamedImage, task: Task, result: Result, title: str) -> Panel:
-    return Panel(title, _bounded(task.draw(image.pixels, result)), _words(result, task))
+    return Panel(title, _bounded(task.draw(image.pixels, result)), task.caption(result))
 
 
 def _bounded(picture: Image) -> Image:

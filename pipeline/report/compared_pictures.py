@@ -5,12 +5,12 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from pipeline.images.highlight import Image, faded, highlight
 from pipeline.proof.preview import Panel, second_of_two
 from pipeline.report.recorded import Recorded
 from zoo.errors import InputError
 from zoo.image_file import ImageFileError, read_pixels
 from zoo.opened_file import OpenedFile
+from zoo.tasks.highlight import Image, faded, highlight
 
 VISIBLE = 24  # of 255: how far a drawn pixel must change to be told
 

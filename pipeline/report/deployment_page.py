@@ -28,13 +28,14 @@ from pipeline.report.graph_facts import graph_facts
 from pipeline.report.page import render
 from pipeline.report.parity_tables import comparisons, constant_table, evidence, exercised_table, metric_table
 from pipeline.report.plots import bar_plot, module_plot, scatter_plots
-from pipeline.report.scatter import GreyLevels, Scatter, scatter_table
+from pipeline.report.scatter_table import scatter_table
 from pipeline.report.table import Table
 from pipeline.report.verdict import verdict_of
 from rewriters import ExportRecord
 from zoo.byte_sizes import format_size
 from zoo.cards import Card
 from zoo.manifest import ONNX_FILE, Manifest
+from zoo.tasks.scatter import Histogram, Scatter
 
 TEMPLATE = "deployment.html.jinja"
 
@@ -47,7 +48,7 @@ class ReportData:
     record: ParityRecord
     export: ExportRecord
     previews: Sequence[Preview] = ()
-    scatter: Scatter | GreyLevels | None = None
+    scatter: Scatter | Histogram | None = None
     card: Card | None = None
     findings: Sequence[Finding] = ()
     engine: Built | None = None

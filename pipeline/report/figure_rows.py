@@ -1,7 +1,7 @@
 """A figure of parity as words, the same on the terminal and in the report."""
 
-from pipeline.parity.records import Figure
 from pipeline.report.formatting import format_error, format_share
+from zoo.comparison import Figure
 
 
 def figure_row(figure: Figure) -> dict[str, str]:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.parity.records import Borderline, Case, Figure, MetricFigure, ParityRecord
+from pipeline.parity.records import Case, MetricFigure, ParityRecord
 from pipeline.report.figure_rows import figure_row
 from pipeline.report.formatting import format_shape
 from pipeline.report.table import Table
+from zoo.comparison import Borderline, Figure
 
 TITLES = {
     "graph": "Graph: identical tensors into PyTorch and into the backend",

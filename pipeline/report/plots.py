@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from pipeline.proof.module_error_record import ModuleErrors
-from pipeline.report.scatter import GreyLevels, Point, Scatter
+from zoo.tasks.scatter import Histogram, Point, Scatter
 
 if TYPE_CHECKING:
     from bokeh.models import BasicTickFormatter
@@ -31,9 +31,9 @@ def plot_library() -> str:
     return "\n".join(Resources(mode="inline", components=["bokeh"], log_level="warn").js_raw)
 
 
-def scatter_plots(found: Scatter | GreyLevels, backend: str) -> list[Plot]:
+def scatter_plots(found: Scatter | Histogram, backend: str) -> list[Plot]:
     """PyTorch's values against the backend's, and their difference; of images how far their values are apart."""
-    if isinstance(found, GreyLevels):
+    if isinstance(found, Histogram):
         return [_plot("levels", "How far values are apart", _level_bars(found))]
     if not found.points:
         return []
@@ -148,11 +148,11 @@ def _dots(drawn: "Figure", points: Sequence[Point], heights: Sequence[float]) ->
     )
 
 
-def _level_bars(found: GreyLevels) -> "Figure":
+def _level_bars(found: Histogram) -> "Figure":
     from bokeh.models import SingleIntervalTicker
     from bokeh.plotting import figure
 
-    drawn = figure(y_axis_type="log", x_axis_label="difference (grey levels of 255)", y_axis_label="values", **_usual())
+    drawn = figure(y_axis_type="log", x_axis_label=f"difference ({found.unit})", y_axis_label="values", **_usual())
     levels, numbers = list(found.counts), list(found.counts.values())
     drawn.vbar(x=levels, top=numbers, bottom=0.5, width=0.8, color=CANDIDATE)  # a logarithmic axis has no zero
     drawn.xaxis.ticker = SingleIntervalTicker(interval=max(1, max(levels, default=0) // TICKS), num_minor_ticks=0)

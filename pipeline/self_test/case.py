@@ -17,7 +17,6 @@ from pipeline.parity.graph_parity import GraphReference, graph_references
 from pipeline.self_test.reduced import reduced
 from zoo.input_specs import IMAGE_SIZES, IMAGES
 from zoo.preprocess import Preprocess
-from zoo.structures import DetectionResult, Result, SegmentationResult
 
 TRIED = 4  # images at most: each costs a run of PyTorch
 
@@ -48,7 +47,7 @@ def self_test_case(job: Job, model: nn.Module, reference: ReferenceRun) -> SelfT
     """
     if job.target.level == "plugin":
         return None
-    counts = [_count(entry.result) for entry in reference.pipeline]
+    counts = [job.task.amount(entry.result) for entry in reference.pipeline]
     keys = [(-count, _digest(image)) for count, image in zip(counts, job.images, strict=True)]
     case = None
     for index in sorted(range(len(keys)), key=keys.__getitem__)[:TRIED]:
@@ -81,13 +80,6 @@ def _case(job: Job, model: nn.Module, image: NamedImage) -> SelfTestCase:
 def _digest(image: NamedImage) -> str:
     """What puts images in one order, however they were given."""
     return hashlib.sha256(image.pixels.tobytes()).hexdigest()
-
-
-def _count(result: Result) -> int:
-    """How many objects or classes a result has; a restored image has all there is to have."""
-    if isinstance(result, DetectionResult):
-        return len(result)
-    return len(np.unique(result.label_map)) if isinstance(result, SegmentationResult) else 1
 
 
 def _is_blank(reference: GraphReference) -> bool:

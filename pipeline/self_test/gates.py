@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.graph_parity import GraphReference
-from pipeline.parity.tensors import value_range
+from zoo.comparison import value_range
+from zoo.comparison.decision_rule import DecisionRule
 
 # In fp32 the gates of the graph comparison hold, and nothing may lie beyond them.
 FROM_PARITY = (

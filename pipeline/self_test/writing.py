@@ -5,10 +5,10 @@ from pathlib import Path
 
 from backends.self_test.stored import SelfTest
 from pipeline.job.job import Job
-from pipeline.parity.decision_rule import DecisionRule
 from pipeline.proof.fallback_runtime import open_deployment
 from pipeline.self_test.case import SelfTestCase
 from pipeline.self_test.gates import self_test_gates, sure_pixels, thresholds
+from zoo.comparison.decision_rule import DecisionRule
 from zoo.manifest import SELF_TEST_FILE, Manifest, file_record
 
 

@@ -15,12 +15,14 @@ from pipeline.images.parity_images import misfit
 from pipeline.job.job import Job
 from pipeline.parity.gates import GATE_OF_UNIT, merged_gates
 from pipeline.proof.metric_gate import metric_judge
-from pipeline.what_if.agreement import POINTS, agreement
 from pipeline.what_if.fp32_graph import Fp32Graph
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
 from zoo.progress import Progress
+from zoo.tasks.proof import proof_of
+
+WHOLE = 100.0  # points: the agreement of a model with itself
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ def open_judge(
                     f"{metric.main_key} of PyTorch itself is {reference:g} on {metric.images} images, so there is "
                     "nothing to lose; give a larger --limit"
                 )
-            gate = merged_gates(job.config.get("gates"), precision)["metric"][GATE_OF_UNIT[metric.unit]]
+            gate = merged_gates(job.config.get("gates"), precision, own=job.task.gates)["metric"][
+                GATE_OF_UNIT[metric.unit]
+            ]
             yield Judge(metric.main_key, metric.unit, metric.images, reference, tolerance or gate, value)
         return
     assert tolerance is not None  # check_judge
@@ -72,13 +76,14 @@ def open_judge(
     images = [image.pixels for image in (_files(job, given) if given else _of_data(job, limit))]
     with reference_model(job.config, job.task, model, feeding, batch_size=1, device="cpu") as eager:
         expected = eager(images)
+    proof = proof_of(job.task)
     yield Judge(
         "agreement with PyTorch",
         "points",
         len(images),
-        POINTS,
+        WHOLE,
         tolerance,
-        lambda candidate: agreement(expected, candidate(images)),
+        lambda candidate: proof.agreement(expected, candidate(images)),
     )
 
 

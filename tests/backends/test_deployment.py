@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from backends import Deployment, load
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
-from zoo.structures import DetectionResult, SegmentationResult
 from zoo.target import AxisRange
+from zoo.tasks.detection import DetectionResult
+from zoo.tasks.semantic_segmentation import SegmentationResult
 
 
 def test_one_image_gives_one_result_in_its_coordinates(detector: Path) -> None:

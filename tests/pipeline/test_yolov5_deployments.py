@@ -15,10 +15,10 @@ from pipeline.deploying import make_deployment
 from pipeline.evaluating import evaluate
 from pipeline.export.thresholds import OTHERS
 from pipeline.job.deploy_target import deploy_target
-from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.plugin_candidates import final_detections
 from rewriters.plugins import plugin_nodes
 from rewriters.plugins.yolo_layer import OUTPUTS
+from zoo.comparison.decision_rule import DecisionRule
 from zoo.config import load_config
 from zoo.errors import GateError, InputError
 from zoo.manifest import Manifest

@@ -13,8 +13,8 @@ import pytest
 from backends import load
 from tests.tools.tiny import Run
 from zoo.manifest import Manifest
-from zoo.structures import InstanceSegmentationResult
-from zoo.structures.mask_pasting import paste_masks
+from zoo.tasks.instance_segmentation import InstanceSegmentationResult
+from zoo.tasks.instance_segmentation.mask_pasting import paste_masks
 
 Tool = Callable[[Sequence[str]], Run]
 

@@ -14,7 +14,8 @@ from torch import Tensor
 from backends import load
 from tests.rewriters.small_models import POINTS, small_keypoint_rcnn, small_mask_rcnn
 from tests.tools.tiny import Run
-from zoo.structures import InstanceSegmentationResult, KeypointResult
+from zoo.tasks.instance_segmentation import InstanceSegmentationResult
+from zoo.tasks.keypoint_detection import KeypointResult
 
 Tool = Callable[[Sequence[str]], Run]
 

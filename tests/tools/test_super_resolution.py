@@ -19,8 +19,8 @@ from zoo.datasets import PhotographCrops
 from zoo.errors import InputError
 from zoo.manifest import Manifest
 from zoo.metrics import build_metric
-from zoo.structures import SuperResolutionResult
 from zoo.tasks import build_task
+from zoo.tasks.super_resolution import SuperResolutionResult
 
 Tool = Callable[[Sequence[str]], Run]
 

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.parity.decision_rule import DecisionRule, decision_rule
+from pipeline.parity.decision_rule import decision_rule
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
+from zoo.comparison.decision_rule import DecisionRule
 from zoo.contract import contract_module
 from zoo.errors import InputError
 from zoo.registry import MODELS

@@ -18,7 +18,9 @@ from zoo.contract.yolov5 import UltralyticsDecoded, YOLOv5Decoded, YOLOv5Final, 
 from zoo.errors import InputError
 from zoo.models.detection.yolov5 import YOLOv5
 from zoo.models.restoration import AnyScaleSRCNN
-from zoo.tasks import Detection, InstanceSegmentation, Task
+from zoo.tasks import Task
+from zoo.tasks.detection import Detection
+from zoo.tasks.instance_segmentation import InstanceSegmentation
 
 CONTRACTS: dict[tuple[str, str], type[Contract]] = {
     ("detection", "final"): DetectionFinal,

@@ -1,16 +1,16 @@
 """Instances of torchvision's Mask R-CNN, at level final."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
 from zoo.contract.detection import DetectionFinal
 from zoo.contract.image_masks import image_masks
 from zoo.contract.padding import batched
 from zoo.errors import InputError
+from zoo.tasks.instance_segmentation.proof.head_masks import head_masks
 
 
 class InstanceSegmentationFinal(DetectionFinal):
@@ -46,20 +46,3 @@ class ImageMasksFinal(InstanceSegmentationFinal):
         tensors, detections = self.instances(images, image_sizes)
         pasted = batched(image_masks(detections, images, image_sizes), self.num_slots, rank=4)
         return (*tensors, pasted.byte())  # bytes are an output's dtype alone: TensorRT has none inside a graph
-
-
-@contextmanager
-def head_masks(model: nn.Module) -> Iterator[list[Tensor]]:
-    """Gathers masks as the RoI heads give them: probabilities [n, 28, 28] for each image, or [N, K, 28, 28] padded.
-
-    torchvision pastes them to the image afterwards, and keeps only that.
-    """
-    seen: list[Tensor] = []
-    heads = cast("GeneralizedRCNN", model).roi_heads
-    hook = heads.register_forward_hook(
-        lambda _module, _args, output: seen.extend(entry["masks"].squeeze(-3) for entry in output[0])
-    )
-    try:
-        yield seen
-    finally:
-        hook.remove()

@@ -1,26 +1,14 @@
 """Segmentors at every level: in the manner of mmseg (EncoderDecoder), and torchvision's FCN, DeepLabV3 and LRASPP."""
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 
 from zoo.contract.contract import Contract
 from zoo.errors import InputError
-from zoo.tasks.semantic_segmentation import BYTE_CLASSES
+from zoo.tasks.semantic_segmentation.proof.model_logits import model_logits
+from zoo.tasks.semantic_segmentation.task import BYTE_CLASSES
 
-OUT = "out"  # torchvision's name of the logits; "aux" beside it is for training
 HEADS = ("decode_head", "classifier")  # as mmseg and torchvision call what makes the logits
-
-
-def model_logits(found: Tensor | Mapping[str, Tensor]) -> Tensor:
-    """The logits [N, C, H, W] in what a segmentor gives: themselves, or torchvision's {"out": ...}. InputError."""
-    if isinstance(found, Tensor):
-        return found
-    if not isinstance(found, Mapping) or OUT not in found:
-        got = f"a mapping with {', '.join(map(str, found))}" if isinstance(found, Mapping) else type(found).__name__
-        raise InputError(f'semantic-segmentation: the model gives {got}, expected logits or {{"{OUT}": logits}}')
-    return found[OUT]
 
 
 class SegmentationDecoded(Contract):

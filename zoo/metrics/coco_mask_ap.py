@@ -10,7 +10,7 @@ from zoo.datasets.coco.runs import runs_fault
 from zoo.errors import InputError
 from zoo.metrics.coco_ap import CocoAP, Columns, boxes_of
 from zoo.registry import METRICS
-from zoo.structures import InstanceSegmentationResult
+from zoo.tasks.instance_segmentation import InstanceSegmentationResult
 
 
 @METRICS.register_module()

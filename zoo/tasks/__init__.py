@@ -1,22 +1,13 @@
-"""What a model does: its classes, its output contract, typed results, and how they are drawn (torch-free)."""
+"""What a model does: its classes, its output contract, typed results, how they are drawn, saved and proved.
 
-from zoo.tasks.building import TASKS, build_task
+One folder for each task: its `task` and `result`, which are torch-free, and its `proof`, which is loaded where a
+deployment is proved. Every folder registers its task; other code does the same with `register_task`.
+"""
+
+from zoo.tasks.building import build_task
 from zoo.tasks.class_info import ClassInfo
-from zoo.tasks.detection import Detection
-from zoo.tasks.instance_segmentation import InstanceSegmentation
-from zoo.tasks.keypoint_detection import KeypointDetection
-from zoo.tasks.semantic_segmentation import SemanticSegmentation
-from zoo.tasks.super_resolution import SuperResolution
+from zoo.tasks.registry import find_task, known_tasks, register_task
+from zoo.tasks.result import Result
 from zoo.tasks.task import Task
 
-__all__ = [
-    "TASKS",
-    "ClassInfo",
-    "Detection",
-    "InstanceSegmentation",
-    "KeypointDetection",
-    "SemanticSegmentation",
-    "SuperResolution",
-    "Task",
-    "build_task",
-]
+__all__ = ["ClassInfo", "Result", "Task", "build_task", "find_task", "known_tasks", "register_task"]

@@ -1,16 +1,16 @@
 """The base of all tasks."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
-from zoo.preprocess import Geometry
-from zoo.structures import Result
+from zoo.preprocess import Geometry, Preprocess
 from zoo.target import LEVELS
 from zoo.tasks.class_info import ClassInfo
+from zoo.tasks.result import Result
 from zoo.tensor_spec import TensorSpec
 
 Array = NDArray[Any]
@@ -19,13 +19,24 @@ Array = NDArray[Any]
 class Task(ABC):
     """What a model does. `classes[i]` is the class with the model's own id i.
 
-    Raises InputError where a task that has classes is given none, and where one that has none is given some.
+    Raises InputError where a task that has classes is given none, and where one that has none is given some. A new task
+    is a subclass with `register_task` above it.
     """
 
     name: ClassVar[str]
     metric: ClassVar[str]
     """The name in zoo.registry.METRICS of the metric that judges this task."""
+    result_type: ClassVar[type[Result]]
+    """What `results` gives, and the other verbs take."""
+    proof_class: ClassVar[str]
+    """Its TaskProof as "module:Class"; by name, because production does not have what that needs."""
+    endings: ClassVar[tuple[str, ...]]
+    """Of the files that `files` may give."""
     has_classes: ClassVar[bool] = True
+    takes_image_sizes: ClassVar[bool] = False
+    """Whether its models take the valid region of each image of a padded batch."""
+    gates: ClassVar[Mapping[str, Mapping[str, float]]] = {}
+    """Gates that this task alone has, beside those of pipeline.parity.gates: {"graph": {...}, "pipeline": {...}}."""
     OPTIONS: ClassVar[tuple[str, ...]] = ()
     """Keywords of the constructor beside `classes`, and attributes: what a config may ask for, off by default."""
 
@@ -44,6 +55,9 @@ class Task(ABC):
     def class_name(self, label: int) -> str:
         """The name of a class for people; the id itself where it is not one of the classes."""
         return self.classes[label].name if 0 <= label < len(self.classes) else str(label)
+
+    def check_preprocess(self, rule: Preprocess) -> None:  # noqa: B027 - most tasks take every rule
+        """Raises InputError where the task's results would be wrong with this preprocessing."""
 
     def outputs(self, level: str = "final") -> tuple[TensorSpec, ...]:
         """The contract: the tensors that every graph of this task gives at a level, in order.
@@ -70,12 +84,31 @@ class Task(ABC):
                 )
         return self._results(outputs, geometries)
 
-    @abstractmethod
     def draw(self, image: Array, result: Result) -> Array:
         """The image, uint8 [h, w, 3] BGR, with the result drawn on it. A copy; the same picture on every run.
 
         Raises InputError where the result is another task's.
         """
+        if not isinstance(result, self.result_type):
+            raise InputError(f"{self.name} cannot draw a {type(result).__name__}; give a result of this task")
+        return self._draw(image, result)
+
+    @abstractmethod
+    def amount(self, result: Any) -> int:
+        """How many objects or classes a result has: the more, the more of the model it used."""
+
+    @abstractmethod
+    def caption(self, result: Any) -> str:
+        """A few words for what `draw` shows, for those who do not see it."""
+
+    def shown(self, result: Any) -> Result:
+        """The part of a result that a preview draws: all, where nothing hides the rest."""
+        whole: Result = result
+        return whole
+
+    @abstractmethod
+    def files(self, image: Array, result: Any) -> Iterator[tuple[str, bytes]]:
+        """The result as files: for each the ending of its name, one of `endings`, and its content."""
 
     @abstractmethod
     def _outputs(self, level: str) -> tuple[TensorSpec, ...]: ...
@@ -83,5 +116,5 @@ class Task(ABC):
     @abstractmethod
     def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]: ...
 
-    def _wrong_result(self, result: object) -> InputError:
-        return InputError(f"{self.name} cannot draw a {type(result).__name__}; give a result of this task")
+    @abstractmethod
+    def _draw(self, image: Array, result: Any) -> Array: ...

@@ -15,9 +15,10 @@ from pipeline.alignment.second_look import rows_at_fault
 from pipeline.alignment.subject import load_subject
 from pipeline.base.steps import unseen
 from pipeline.job.deploy_target import deploy_target
-from pipeline.parity.records import ComparedConstant, Findings
+from pipeline.parity.records import ComparedConstant
 from tests.exporters import DYNAMO_LATER
 from tests.pipeline.alignment.planted import aligned, compared, nodes_of, set_constant, sound
+from zoo.comparison import Findings
 from zoo.config import load_config
 
 Array = np.ndarray[Any, Any]

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.evaluation.bootstrap import PairedBootstrap, draws
 from zoo.metrics import MeanIoU
-from zoo.structures import SegmentationResult
+from zoo.tasks.semantic_segmentation import SegmentationResult
 
 
 def entries(metric: MeanIoU, right: list[int], pixels: int = 100) -> list[object]:

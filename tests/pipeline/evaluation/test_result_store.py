@@ -14,7 +14,8 @@ from hypothesis.extra import numpy as arrays
 
 from pipeline.evaluation.result_store import ResultStore
 from zoo.errors import InputError
-from zoo.structures import DetectionResult, SegmentationResult
+from zoo.tasks.detection import DetectionResult
+from zoo.tasks.semantic_segmentation import SegmentationResult
 
 ROOT = Path(__file__).resolve().parents[3]
 MODEL = {"weights": "a"}
@@ -25,7 +26,7 @@ import os, sys
 from pathlib import Path
 import numpy as np
 from pipeline.evaluation.result_store import ResultStore
-from zoo.structures import SegmentationResult
+from zoo.tasks.semantic_segmentation import SegmentationResult
 path = Path(sys.argv[1])
 ResultStore.prepare(path, {"weights": "a"}, resume=False)
 store = ResultStore(path)
@@ -51,7 +52,7 @@ def test_detections_come_back_to_the_bit(tmp_path_factory: pytest.TempPathFactor
     ResultStore.prepare(path, MODEL, resume=False)
     with ResultStore(path) as store:
         store.put(3, "image", 0.25, DetectionResult(*fields))
-        found = store.get(3, "image")
+        found = store.get(3, "image", DetectionResult)
     assert found == DetectionResult(*fields)
 
 
@@ -60,8 +61,8 @@ def test_label_maps_keep_their_dtype(tmp_path: Path, dtype: type) -> None:
     ResultStore.prepare(tmp_path / "x", MODEL, resume=False)
     with ResultStore(tmp_path / "x") as store:
         store.put(0, "image", 0.1, SegmentationResult(np.ones((3, 2), dtype)))
-        found = store.get(0, "image")
-    assert isinstance(found, SegmentationResult)
+        found = store.get(0, "image", SegmentationResult)
+    assert found is not None
     assert found.label_map.dtype == dtype
 
 
@@ -69,9 +70,9 @@ def test_an_image_that_changed_has_no_result(tmp_path: Path) -> None:
     ResultStore.prepare(tmp_path / "x", MODEL, resume=False)
     with ResultStore(tmp_path / "x") as store:
         store.put(0, "a.png:10:1", 0.1, RESULT)
-        assert store.get(0, "a.png:10:1") == RESULT
-        assert store.get(0, "a.png:11:2") is None
-        assert store.get(1, "a.png:10:1") is None
+        assert store.get(0, "a.png:10:1", type(RESULT)) == RESULT
+        assert store.get(0, "a.png:11:2", type(RESULT)) is None
+        assert store.get(1, "a.png:10:1", type(RESULT)) is None
 
 
 def test_seconds_are_in_the_order_asked_for(tmp_path: Path) -> None:
@@ -88,7 +89,7 @@ def test_a_killed_process_leaves_what_it_had_written(tmp_path: Path) -> None:
     assert killed.returncode == -9
     assert ResultStore.prepare(path, MODEL, resume=True) == set(range(5))
     with ResultStore(path) as store:
-        assert store.get(4, "image 4") == SegmentationResult(np.full((2, 3), 4, np.uint8))
+        assert store.get(4, "image 4", SegmentationResult) == SegmentationResult(np.full((2, 3), 4, np.uint8))
 
 
 def test_without_resume_and_for_another_model_it_starts_anew(tmp_path: Path) -> None:
@@ -126,4 +127,4 @@ def test_a_row_of_another_kind_is_not_taken(tmp_path: Path) -> None:
         file.execute("update results set kind = 'DetectionResult'")
     file.close()
     with ResultStore(path) as store:
-        assert store.get(0, "i") is None
+        assert store.get(0, "i", type(RESULT)) is None

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from pipeline.parity.gates import PIPELINE
 from pipeline.parity.pipeline_parity import compare_input
-from pipeline.parity.reference_input import reference_input
-from pipeline.parity.reference_result import nearest_pixels
 from zoo.errors import InputError
+from zoo.input_kinds.image.reference_input import reference_input
 from zoo.preprocess import Preprocess
+from zoo.tasks.semantic_segmentation.proof.nearest import nearest_pixels
 
 sides = st.integers(32, 500)
 tensor_sides = st.integers(32, 300)

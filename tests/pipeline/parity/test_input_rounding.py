@@ -13,19 +13,21 @@ import torch.nn.functional as F
 from torch import nn
 
 from pipeline.images.named_image import NamedImage, read_image
-from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.gates import merged_gates
-from pipeline.parity.input_rounding import GREY_LEVELS, explained_margin, rounded_inputs
+from pipeline.parity.input_rounding import GREY_LEVELS, rounded_inputs
 from pipeline.parity.meaning import BEYOND_ROUNDING, CONSTANT, ENGINE, GRAPH, PREPROCESSING, meaning
 from pipeline.parity.pipeline_parity import pipeline_case
-from pipeline.parity.records import Case, ComparedConstant, Findings, ParityRecord
-from pipeline.parity.reference_input import reference_input
+from pipeline.parity.records import Case, ComparedConstant, ParityRecord
 from pipeline.parity.reference_result import reference_result
 from tests.pipeline.parity.chance_segmentors import CLASSES, chance_segmentor
 from zoo import preprocess
+from zoo.comparison import Findings
+from zoo.comparison.decision_rule import DecisionRule
+from zoo.input_kinds.image.reference_input import reference_input
 from zoo.preprocess import Geometry, Preprocess
-from zoo.structures import SegmentationResult
 from zoo.tasks import build_task
+from zoo.tasks.semantic_segmentation import SegmentationResult
+from zoo.tasks.semantic_segmentation.proof.segmentation_proof import explained_margin
 
 VAL = Path(__file__).parents[3] / "zoo/data/digits/val/images"
 FIELDS = {"size": (128, 160)}
@@ -44,6 +46,7 @@ class EagerDeployment:
     def __init__(self, model: nn.Module, **change: Any) -> None:
         self.model, self.rule = model, Preprocess.from_dict(FIELDS | change)
         self.manifest = SimpleNamespace(output_level="final")
+        self.task = TASK
 
     def preprocess(self, images: list[np.ndarray]) -> tuple[np.ndarray, list[Geometry]]:
         tensor = np.empty((1, 3, *FIELDS["size"]), np.float32)

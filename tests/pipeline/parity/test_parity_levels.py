@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from pipeline.parity.decision_rule import DecisionRule
 from pipeline.parity.gates import GRAPH
-from pipeline.parity.label_maps import compare_label_maps
-from pipeline.parity.levels import compare_outputs, slot_problems
-from pipeline.parity.records import Findings
-from pipeline.parity.tensors import compare_tensor
+from pipeline.parity.levels import compare_outputs
+from tests.small_tasks import small_task
+from zoo.comparison import Findings, compare_tensor
+from zoo.comparison.decision_rule import DecisionRule
+from zoo.tasks.detection.proof.slots import slot_problems
+from zoo.tasks.semantic_segmentation.proof.label_maps import compare_label_maps
 
 RULE = DecisionRule(0.05, 0.5, 3)
 RANDOM = np.random.default_rng(0)
@@ -24,7 +25,7 @@ def slots() -> dict[str, np.ndarray]:
 
 
 def detect(reference: dict[str, np.ndarray], candidate: dict[str, np.ndarray], level: str = "final") -> Findings:
-    return compare_outputs("detection", level, reference, candidate, GRAPH, RULE)
+    return compare_outputs(small_task("detection"), level, reference, candidate, GRAPH, RULE)
 
 
 def test_slots_that_agree() -> None:

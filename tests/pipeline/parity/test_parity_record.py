@@ -6,17 +6,8 @@ import pytest
 
 from pipeline.parity.gates import GRAPH, METRIC, merged_gates
 from pipeline.parity.missed import ParityMissedError
-from pipeline.parity.records import (
-    Borderline,
-    Case,
-    Figure,
-    Findings,
-    MetricFigure,
-    ParityRecord,
-    dump_json,
-    merge_figures,
-    recorded,
-)
+from pipeline.parity.records import Case, MetricFigure, ParityRecord, dump_json, recorded
+from zoo.comparison import Borderline, Figure, Findings, merge_figures
 from zoo.errors import InputError
 
 FOUND = Findings(

@@ -9,15 +9,18 @@ import torch
 from torch import nn
 
 from pipeline.images.named_image import NamedImage
-from pipeline.parity.decision_rule import DecisionRule, decision_rule
-from pipeline.parity.detections import Excuse, compare_detections
+from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
-from pipeline.parity.pipeline_parity import EXPLAINED, pipeline_case
-from pipeline.parity.records import Case, Findings, ParityRecord
+from pipeline.parity.pipeline_parity import pipeline_case
+from pipeline.parity.records import Case, ParityRecord
 from pipeline.parity.reference_result import reference_result
+from zoo.comparison import Findings
+from zoo.comparison.decision_rule import DecisionRule
 from zoo.preprocess import Geometry, Preprocess
-from zoo.structures import DetectionResult
 from zoo.tasks import build_task
+from zoo.tasks.detection import DetectionResult
+from zoo.tasks.detection.proof.detection_proof import EXPLAINED
+from zoo.tasks.detection.proof.matching import Excuse, compare_detections
 
 TASK = build_task({"type": "Detection", "classes": [{"name": "x", "category_id": None}] * 3})
 FIELDS = {"size": (64, 96)}

@@ -8,8 +8,8 @@ from pipeline.images.named_image import NamedImage
 from pipeline.parity.gates import merged_gates
 from pipeline.proof.preview import BAR, GAP, Panel, second_of_two, side_by_side
 from pipeline.proof.previews import LONGEST_SIDE, draw_panels, write_preview
-from zoo.structures import DetectionResult
 from zoo.tasks import build_task
+from zoo.tasks.detection import DetectionResult
 
 TASK = build_task({"type": "Detection", "classes": [{"name": str(i), "category_id": i} for i in range(4)]})
 IMAGE = np.full((60, 80, 3), 120, np.uint8)

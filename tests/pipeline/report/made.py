@@ -6,18 +6,19 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper, save_model
 
-from pipeline.parity.records import Borderline, Case, Figure, Findings, ParityRecord
+from pipeline.parity.records import Case, ParityRecord
 from pipeline.proof.latency_record import Latency
 from pipeline.proof.module_error_record import ModuleError, ModuleErrors
 from pipeline.proof.preview import Panel, Preview
 from pipeline.report.deployment_page import ReportData
-from pipeline.report.scatter import Point, Scatter
 from rewriters import ExportRecord
 from rewriters.export_record import Fired
+from zoo.comparison import Borderline, Figure, Findings
 from zoo.manifest import Manifest, file_record
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
 from zoo.tasks import ClassInfo
+from zoo.tasks.scatter import Point, Scatter
 from zoo.tensor_spec import TensorSpec
 
 NASTY = "<script>alert(1)</script>&\"'.jpg"

@@ -16,7 +16,7 @@ from tests.exporters import DYNAMO_LATER
 from zoo.contract import contract_module
 from zoo.models.restoration import AnyScaleSRCNN
 from zoo.target import AxisRange, Target
-from zoo.tasks import SuperResolution
+from zoo.tasks.super_resolution import SuperResolution
 from zoo.tensor_spec import TensorSpec
 
 SIZES = ((33, 47), (101, 35), (32, 64))

@@ -28,6 +28,7 @@ from tests.rewriters.small_models import (
     small_mask_rcnn,
     without_rewriter,
 )
+from tests.small_tasks import small_task
 from zoo.contract import Contract
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
@@ -57,7 +58,9 @@ def same(found: Any, expected: tuple[Tensor, ...]) -> np.ndarray:
     got, want = (
         dict(zip(NAMES, map(np.asarray, side), strict=True)) for side in (found, [each.numpy() for each in expected])
     )
-    findings = compare_outputs("instance-segmentation", "final", want, got, GRAPH, decision_rule(seen_model()))
+    findings = compare_outputs(
+        small_task("instance-segmentation"), "final", want, got, GRAPH, decision_rule(seen_model())
+    )
     assert not findings.failures
     assert len(findings.borderline) <= max(1, 0.02 * want["num_dets"].sum())
     assert got["image_masks"].dtype == np.uint8

@@ -20,7 +20,7 @@ from tests.rewriters.small_models import (
 from zoo.contract import contract_module
 from zoo.errors import InputError
 from zoo.target import AxisRange
-from zoo.tasks import KeypointDetection
+from zoo.tasks.keypoint_detection import KeypointDetection
 
 SLOTS = 20
 FORWARD = "torchvision.RoIHeads.forward"

@@ -28,7 +28,7 @@ from tests.rewriters.small_models import (
 from zoo.contract import Contract, contract_module
 from zoo.errors import ExportError, InputError
 from zoo.target import AxisRange
-from zoo.tasks import InstanceSegmentation
+from zoo.tasks.instance_segmentation import InstanceSegmentation
 
 SLOTS = 20
 FORWARD = "torchvision.RoIHeads.forward"

@@ -19,6 +19,7 @@ from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
 from tests.rewriters.small_yolov5 import CLASSES, SIZE, SLOTS, contract, scenes, small_yolov5
+from tests.small_tasks import small_task
 from zoo.contract import Contract
 from zoo.errors import ExportError
 from zoo.models.detection.yolov5 import YOLOv5
@@ -124,7 +125,7 @@ def same(
     names = [spec.name for spec in SPECS[level]]
     want, got = (dict(zip(names, [tensor.numpy() for tensor in side], strict=True)) for side in (expected, found))
     every = merged_gates({})["graph"] | gates
-    findings = compare_outputs("detection", level, want, got, every, decision_rule(module.model))
+    findings = compare_outputs(small_task("detection"), level, want, got, every, decision_rule(module.model))
     assert not findings.failures
     assert len(findings.borderline) <= borderline
 

@@ -17,7 +17,7 @@ from tests.zoo.metrics.scenes import CLASSES, KEYPOINTS, SIZE, Pairs, detection_
 from zoo.errors import InputError
 from zoo.metrics import CocoBoxAP, CocoKeypointAP, CocoMaskAP
 from zoo.metrics.coco_ap import CocoAP
-from zoo.structures import InstanceSegmentationResult
+from zoo.tasks.instance_segmentation import InstanceSegmentationResult
 
 SIGMAS = tuple(np.linspace(0.03, 0.09, KEYPOINTS).tolist())
 METRICS: dict[str, Callable[[], CocoAP]] = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zoo.registry import METRICS
-from zoo.structures import DetectionResult
+from zoo.tasks.detection import DetectionResult
 
 SQUARE = [10.0, 10.0, 110.0, 110.0]
 

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, jaccard_score, recall_score
 from tests.zoo.metrics.scenes import draws, processed, repeated
 from zoo.errors import InputError
 from zoo.metrics import MeanIoU
-from zoo.structures import SegmentationResult
+from zoo.tasks.semantic_segmentation import SegmentationResult
 
 
 def points(pairs: list[tuple[NDArray[np.uint8], ...]], num_classes: int) -> dict[str, float]:

@@ -9,7 +9,7 @@ from tests.zoo.metrics.scenes import detection_scenes, processed
 from zoo.errors import InputError
 from zoo.metrics import CocoBoxAP, CocoKeypointAP, CocoMaskAP, ImageQuality, MeanIoU, Metric, VOCmAP
 from zoo.registry import METRICS
-from zoo.structures import DetectionResult
+from zoo.tasks.detection import DetectionResult
 
 ALL = {
     "coco/box_AP": CocoBoxAP(),

@@ -9,8 +9,8 @@ from torchvision.models.segmentation._utils import _SimpleSegmentationModel
 from torchvision.models.segmentation.lraspp import LRASPP
 
 from zoo.contract.coverage.usage import Usage, listened, watched
-from zoo.contract.segmentation import model_logits
 from zoo.models.segmentation import EncoderDecoder
+from zoo.tasks.semantic_segmentation.proof.model_logits import model_logits
 
 
 @watched.register(EncoderDecoder)

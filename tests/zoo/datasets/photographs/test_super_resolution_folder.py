@@ -10,7 +10,7 @@ from PIL import Image
 from zoo.datasets import PhotographCrops, SuperResolutionFolder, build_dataset
 from zoo.datasets.photographs.low_resolution import low_resolution
 from zoo.errors import InputError
-from zoo.tasks import SuperResolution
+from zoo.tasks.super_resolution import SuperResolution
 
 
 def folder(root: Path, *sizes: tuple[int, int]) -> Path:

@@ -1,0 +1,77 @@
+"""Tasks register themselves: those of zoo.tasks, a caller's own, and those of installed packages."""
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from zoo.errors import InputError
+from zoo.tasks import build_task, find_task, known_tasks, register_task, registry
+from zoo.tasks.detection import Detection
+from zoo.tasks.proof import proof_of
+
+TASKS = Path(registry.__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    known_tasks()
+    monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
+    yield
+    registry._load_installed.cache_clear()
+
+
+def test_every_folder_is_a_task_with_all_that_the_rest_asks_for() -> None:
+    folders = {path.parent.name for path in TASKS.glob("*/__init__.py")}
+    assert {task.name.replace("-", "_") for task in known_tasks().values()} == folders
+    for name, kind in known_tasks().items():
+        task = build_task({"type": name, "classes": [{"name": "a", "category_id": 1}] if kind.has_classes else []})
+        assert proof_of(task).task is task
+        assert kind.endings
+        assert proof_of(task).model_output
+
+
+def test_a_task_of_other_code_is_built_by_class_and_by_name() -> None:
+    @register_task
+    class Counting(Detection):
+        name = "counting"
+
+    assert find_task("counting") is find_task("Counting") is Counting
+    assert isinstance(build_task({"type": "Counting", "classes": [{"name": "a", "category_id": 1}]}), Counting)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("Detection", "own"), ("Own", "detection")])
+def test_two_tasks_of_one_name_are_an_error(kind: str, name: str) -> None:
+    with pytest.raises(InputError, match=r"zoo\.tasks\.detection\.task\.Detection has the same name; rename"):
+        register_task(type(kind, (Detection,), {"name": name}))
+
+
+INSTALLED = """
+from zoo.tasks import register_task
+from zoo.tasks.detection import Detection
+
+@register_task
+class Installed(Detection):
+    name = "installed"
+"""
+
+
+def test_an_installed_task_is_found_by_its_entry_point(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "installed_task.py").write_text(INSTALLED, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = EntryPoint("installed", "installed_task", registry.ENTRY_POINTS)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == "zooport.tasks" else [])
+    registry._load_installed.cache_clear()
+    task = find_task("installed")
+    assert task is not None
+    assert task.__name__ == "Installed"
+    assert "installed" in known_tasks()
+
+
+def test_an_entry_point_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("lost", "no_such_module", registry.ENTRY_POINTS)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+    registry._load_installed.cache_clear()
+    with pytest.raises(InputError, match=r"entry point lost of a package \(zooport.tasks\): no_such_module cannot be"):
+        find_task("unheard-of")

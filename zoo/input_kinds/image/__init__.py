@@ -1,0 +1,1 @@
+"""Images: how the reference prepares them."""

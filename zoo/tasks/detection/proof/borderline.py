@@ -1,0 +1,103 @@
+"""Why a detection may have no partner: it lies on one of the model's own thresholds.
+
+Near a threshold a rounding error of 1e-7 decides. Four reasons are accepted, each needs its evidence:
+1. the score lies within the score gate of the score threshold;
+2. both sides are full (K detections), and the score is within the gate of the other side's K-th score;
+3. on its own side it overlaps a better detection of its class by the NMS threshold, give or take ``nms_iou``: on the
+   other side that one suppressed it;
+4. on the other side a detection that is itself borderline would have suppressed it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from zoo.comparison import Borderline
+from zoo.comparison.decision_rule import DecisionRule
+from zoo.tasks.detection.proof.overlap import box_iou
+from zoo.tasks.detection.result import DetectionResult
+
+
+@dataclass(frozen=True)
+class Unpaired:
+    """One side's detections, and the indices of those without a partner."""
+
+    owner: str
+    detections: DetectionResult
+    indices: list[int]
+
+
+def explain(
+    reference: Unpaired, candidate: Unpaired, gates: Mapping[str, float], rule: DecisionRule
+) -> tuple[tuple[Borderline, ...], tuple[list[int], list[int]]]:
+    """What is borderline, and the indices (of either side) that nothing explains."""
+    sides = (reference, candidate)
+    reasons: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    for which, (side, other) in enumerate((sides, sides[::-1])):
+        for index in side.indices:
+            reason = _own_reason(side.detections, index, other.detections, gates, rule)
+            if reason:
+                reasons[which][index] = reason
+    while _spread(sides, reasons, gates, rule):
+        pass
+    listed = tuple(
+        Borderline(f"{side.owner}: {_words(side.detections, index)}", found[index])
+        for side, found in zip(sides, reasons, strict=True)
+        for index in sorted(found)
+    )
+    left = tuple([i for i in side.indices if i not in found] for side, found in zip(sides, reasons, strict=True))
+    return listed, (left[0], left[1])
+
+
+def _own_reason(
+    side: DetectionResult, index: int, other: DetectionResult, gates: Mapping[str, float], rule: DecisionRule
+) -> str | None:
+    score = float(side.scores[index])
+    if rule.score is not None and score <= rule.score + gates["scores"]:
+        return f"score {score:.6f} within {gates['scores']:g} of the score threshold {rule.score:g}"
+    if rule.slots is not None and len(side) == len(other) == rule.slots:
+        last = float(other.scores.min())
+        if score <= last + gates["scores"]:
+            return f"score {score:.6f} within {gates['scores']:g} of the K-th score {last:.6f} (K = {rule.slots})"
+    if rule.nms_iou is not None:
+        rivals = np.full(len(side), rule.class_agnostic) | (side.labels == side.labels[index])
+        better = rivals & (side.scores >= side.scores[index])
+        better[index] = False
+        overlaps = box_iou(side.boxes[index : index + 1], side.boxes[better])[0]
+        near = overlaps[np.abs(overlaps - rule.nms_iou) <= gates["nms_iou"]]
+        if near.size:
+            return f"NMS IoU {near[0]:.6f} within {gates['nms_iou']:g} of the NMS threshold {rule.nms_iou:g}"
+    return None
+
+
+def _spread(
+    sides: tuple[Unpaired, Unpaired],
+    reasons: tuple[dict[int, str], dict[int, str]],
+    gates: Mapping[str, float],
+    rule: DecisionRule,
+) -> bool:
+    """Reason 4, one round. Whether anything was found."""
+    if rule.nms_iou is None:
+        return False
+    found = False
+    for which in (0, 1):
+        side, other = sides[which].detections, sides[1 - which].detections
+        for index in sides[which].indices:
+            if index in reasons[which]:
+                continue
+            for cause in reasons[1 - which]:
+                if side.labels[index] != other.labels[cause] and not rule.class_agnostic:
+                    continue
+                overlap = box_iou(side.boxes[index : index + 1], other.boxes[cause : cause + 1])[0, 0]
+                suppresses = other.scores[cause] >= side.scores[index] - gates["scores"]
+                if suppresses and overlap > rule.nms_iou - gates["nms_iou"]:
+                    reasons[which][index] = f"IoU {overlap:.4f} with a borderline one of {sides[1 - which].owner}"
+                    found = True
+                    break
+    return found
+
+
+def _words(side: DetectionResult, index: int) -> str:
+    box = ", ".join(f"{value:.2f}" for value in side.boxes[index])
+    return f"label {side.labels[index]}, score {side.scores[index]:.6f}, box [{box}]"

@@ -1,0 +1,152 @@
+"""Two sets of detections of one image: paired by label, overlap and score, never by index.
+
+Near-equal scores swap places between PyTorch and an engine, so the order says nothing. What has no partner is a
+failure, unless the model's own thresholds explain it (see borderline.py).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from zoo.comparison import Borderline, Figure, Findings, figure
+from zoo.comparison.decision_rule import DecisionRule
+from zoo.tasks.detection.proof.borderline import Unpaired, explain
+from zoo.tasks.detection.proof.overlap import box_iou
+from zoo.tasks.detection.result import DetectionResult
+
+SAME_OBJECT_IOU = 0.5  # a pair below it is two objects, not one with an error
+MAX_LISTED = 10
+# Costs of the assignment. One pair within the gates and one object without partner (2) is cheaper than two pairs
+# outside of the gates (each above 1), so an exact pair is never broken up.
+OUTSIDE, NO_PARTNER = 1.0, 2.0
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """A reason that explains so many differences at ``most``."""
+
+    reason: str
+    most: int
+
+
+class Details(NamedTuple):
+    """The outcome for what paired detections have beside boxes and scores, such as masks."""
+
+    figures: tuple[Figure, ...] = ()
+    borderline: tuple[Borderline, ...] = ()
+    failures: tuple[str, ...] = ()
+
+    def and_then(self, other: "Details") -> "Details":
+        """Both, in this order."""
+        return Details(self.figures + other.figures, self.borderline + other.borderline, self.failures + other.failures)
+
+
+CompareDetails = Callable[[Sequence[tuple[int, int]]], Details]
+"""Compares the pairs (index in reference, index in candidate)."""
+
+
+def compare_detections(
+    reference: DetectionResult,
+    candidate: DetectionResult,
+    gates: Mapping[str, float],
+    rule: DecisionRule,
+    excuse: Excuse | None = None,
+    details: CompareDetails = lambda _pairs: Details(),
+) -> Findings:
+    """Compare the detections of PyTorch and of a backend; boxes of both in pixels of one frame.
+
+    ``gates``: "boxes" (pixels, each side), "scores", "nms_iou". ``details``: compares what else the detections of a
+    pair have. Findings.matched counts the pairs whose boxes and scores are within the gates.
+    ``excuse``: what explains a few differences, which are borderline then. Where there are more, it explains none.
+    """
+    for side, who in ((reference, "PyTorch"), (candidate, "the backend")):
+        if not all(np.isfinite(getattr(side, field.name)).all() for field in fields(side)):
+            return Findings.broken((f"NaN or infinity in the detections of {who}",))
+    pairs = pair_detections(reference, candidate, gates)
+    good = [pair for pair in pairs if _within(reference, candidate, *pair, gates)]
+    apart = [pair for pair in pairs if pair not in good]
+    sides = (
+        Unpaired("PyTorch", reference, _others(len(reference), [r for r, _ in good])),
+        Unpaired("the backend", candidate, _others(len(candidate), [c for _, c in good])),
+    )
+    borderline, left = explain(*sides, gates, rule)
+    more = details(good)
+    borderline += more.borderline
+    failures = [*_failures(reference, candidate, apart, left), *more.failures]
+    if excuse is not None and len(failures) <= excuse.most:
+        borderline += tuple(Borderline(failure, excuse.reason) for failure in failures)
+        failures, left = [], ([], [])
+    counted = [pair for pair in pairs if pair in good or pair[0] in left[0] or pair[1] in left[1]]
+    rows, columns = np.array(counted, dtype=np.intp).reshape(-1, 2).T
+    return Findings(
+        figures=(
+            figure("boxes", reference.boxes[rows], candidate.boxes[columns], unit="px", gate=gates["boxes"]),
+            figure("scores", reference.scores[rows], candidate.scores[columns], gate=gates["scores"]),
+            *more.figures,
+        ),
+        matched=len(good),
+        borderline=borderline,
+        failures=_listed(failures),
+        differences=len(failures),
+        blank=len(reference) == 0 and len(candidate) == 0,
+    )
+
+
+def _listed(failures: Sequence[str]) -> tuple[str, ...]:
+    more = len(failures) - MAX_LISTED
+    return (*failures[:MAX_LISTED], *([f"and {more} more"] if more > 0 else []))
+
+
+def pair_detections(
+    reference: DetectionResult, candidate: DetectionResult, gates: Mapping[str, float]
+) -> list[tuple[int, int]]:
+    """The best one-to-one pairing of equal labels that overlap, as (index in reference, index in candidate)."""
+    iou = box_iou(reference.boxes, candidate.boxes)
+    box_error = np.abs(reference.boxes[:, None] - candidate.boxes[None]).max(axis=2, initial=0.0)
+    score_error = np.abs(reference.scores[:, None] - candidate.scores[None])
+    inside = (box_error <= gates["boxes"]) & (score_error <= gates["scores"])
+    possible = (reference.labels[:, None] == candidate.labels[None]) & ((iou >= SAME_OBJECT_IOU) | inside)
+    # within the gates the nearest score decides, so that twins of one box are paired rightly
+    cost = np.where(inside, (1.0 - iou + score_error) * OUTSIDE / 4, OUTSIDE + (1.0 - iou + score_error) / 2)
+    rows, columns = linear_sum_assignment(np.where(possible, cost, NO_PARTNER))
+    return [(int(r), int(c)) for r, c in zip(rows, columns, strict=True) if possible[r, c]]
+
+
+def describe(side: DetectionResult, index: int) -> str:
+    """Words for one detection."""
+    box = ", ".join(f"{value:.1f}" for value in side.boxes[index])
+    return f"label {side.labels[index]}, score {side.scores[index]:.4f}, box [{box}]"
+
+
+def _within(reference: DetectionResult, candidate: DetectionResult, r: int, c: int, gates: Mapping[str, float]) -> bool:
+    box_error = np.abs(reference.boxes[r] - candidate.boxes[c]).max()
+    score_error = np.abs(reference.scores[r] - candidate.scores[c])
+    return bool(box_error <= gates["boxes"] and score_error <= gates["scores"])
+
+
+def _others(count: int, taken: list[int]) -> list[int]:
+    return sorted(set(range(count)) - set(taken))
+
+
+def _failures(
+    reference: DetectionResult,
+    candidate: DetectionResult,
+    apart: list[tuple[int, int]],
+    left: tuple[list[int], list[int]],
+) -> list[str]:
+    """Words for every detection that nothing explains; the two halves of a pair that is too far apart as one."""
+    missing, extra = (list(indices) for indices in left)
+    failures = []
+    for r, c in apart:
+        if r not in missing and c not in extra:
+            continue
+        missing, extra = [i for i in missing if i != r], [i for i in extra if i != c]
+        box_error = float(np.abs(reference.boxes[r] - candidate.boxes[c]).max())
+        score_error = float(abs(reference.scores[r] - candidate.scores[c]))
+        failures.append(f"{describe(reference, r)} is {box_error:.3g} px and {score_error:.3g} of score away")
+    failures += [f"the backend misses {describe(reference, r)}" for r in missing]
+    failures += [f"PyTorch does not have {describe(candidate, c)}" for c in extra]
+    return failures

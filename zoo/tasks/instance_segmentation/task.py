@@ -1,0 +1,80 @@
+"""Objects as boxes with masks."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
+from typing import Any, ClassVar
+
+import numpy as np
+
+from zoo.preprocess import Geometry
+from zoo.tasks.class_info import ClassInfo
+from zoo.tasks.detection import Detection, DetectionResult
+from zoo.tasks.instance_segmentation.result import MASK_SIDE, InstanceSegmentationResult
+from zoo.tasks.registry import register_task
+from zoo.tasks.result import Result
+from zoo.tasks.task import Array
+from zoo.tensor_spec import TensorSpec
+
+OPACITY = 0.5
+
+
+@register_task
+class InstanceSegmentation(Detection):
+    """Detections with a mask each: probabilities in 28 x 28 cells of the box. Empty slots have masks of zeros.
+
+    `image_masks`: the graph pastes the masks to its own input as well, for those who run the file by themselves.
+    Results do not use them: pasted at the size of the image itself, a mask has finer edges.
+    """
+
+    name: ClassVar[str] = "instance-segmentation"
+    metric: ClassVar[str] = "CocoMaskAP"
+    result_type: ClassVar[type[Result]] = InstanceSegmentationResult
+    proof_class: ClassVar[str] = "zoo.tasks.instance_segmentation.proof:InstanceSegmentationProof"
+    endings: ClassVar[tuple[str, ...]] = (".json", ".npz")
+    OPTIONS: ClassVar[tuple[str, ...]] = ("image_masks",)
+
+    def __init__(self, classes: Iterable[ClassInfo | Mapping[str, Any]], *, image_masks: bool = False) -> None:
+        super().__init__(classes)
+        self.image_masks = image_masks
+
+    def files(self, image: Array, result: DetectionResult) -> Iterator[tuple[str, bytes]]:
+        """Those of the detections, and their masks: `masks` bool [n, h, w] of the image's size."""
+        assert isinstance(result, InstanceSegmentationResult)
+        yield from super().files(image, result)
+        packed = BytesIO()
+        np.savez_compressed(packed, masks=result.image_masks(*image.shape[:2]))
+        yield ".npz", packed.getvalue()
+
+    def _draw(self, image: Array, result: DetectionResult) -> Array:
+        """Masks and boxes in the colour of their class, with name and score; the best lie on top."""
+        assert isinstance(result, InstanceSegmentationResult)
+        from zoo.tasks.drawing import color  # most processes never draw
+
+        canvas = image.copy()
+        masks = result.image_masks(*image.shape[:2])
+        for mask, label in zip(masks[::-1], result.labels[::-1].tolist(), strict=True):
+            canvas[mask] = np.round(canvas[mask] * (1 - OPACITY) + np.array(color(label)) * OPACITY)
+        return super()._draw(canvas, result)
+
+    def _outputs(self, level: str) -> tuple[TensorSpec, ...]:
+        specs = super()._outputs(level)
+        if level == "final":
+            specs += (TensorSpec("masks", "float32", ("N", "K", MASK_SIDE, MASK_SIDE)),)
+            if self.image_masks:
+                specs += (TensorSpec("image_masks", "uint8", ("N", "K", "H", "W")),)
+        return specs
+
+    def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
+        return [
+            InstanceSegmentationResult(
+                geometry.boxes_to_image(boxes[:count], clip=False),  # the frame of the mask
+                scores[:count].copy(),
+                labels[:count].copy(),
+                masks[:count].copy(),
+            )
+            for count, boxes, scores, labels, masks, geometry in zip(
+                *(outputs[name] for name in ("num_dets", "boxes", "scores", "labels", "masks")),
+                geometries,
+                strict=False,
+            )
+        ]

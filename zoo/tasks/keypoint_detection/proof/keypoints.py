@@ -1,0 +1,60 @@
+"""The keypoints of paired detections: their places, and the heatmaps' values there.
+
+A keypoint is the largest pixel of a resized heatmap. Where two pixels have nearly the same value, a rounding error
+chooses, and the place jumps from one to the other; the value stays. So a keypoint that is elsewhere, with the same
+value within the gate, is borderline where it is one of a few; a value that differs never is.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from zoo.comparison import Borderline, figure, value_range
+from zoo.tasks.detection.proof.matching import Details, describe
+from zoo.tasks.keypoint_detection.result import KeypointResult
+
+
+def compare_keypoints(
+    reference: KeypointResult,
+    candidate: KeypointResult,
+    pairs: Sequence[tuple[int, int]],
+    gates: Mapping[str, float],
+) -> Details:
+    """Figures of all pairs (index in reference, index in candidate), what is borderline, and words for what is wrong.
+
+    ``gates``: "keypoints" (pixels), "keypoint_values" (of the range of the reference's values), "moved_keypoints" (the
+    part of the keypoints that may lie elsewhere; one always may).
+    """
+    rows, columns = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    ours, theirs = reference.keypoints[rows], candidate.keypoints[columns]
+    spread = value_range(ours[..., 2]) or 1.0
+    far = np.abs(ours[..., :2] - theirs[..., :2]).max(axis=2, initial=0.0)
+    same_value = np.abs(ours[..., 2] - theirs[..., 2]) / spread <= gates["keypoint_values"]
+    moved = (far > gates["keypoints"]) & same_value
+    if moved.sum() > max(1, int(gates["moved_keypoints"] * moved.size)):
+        moved[:] = False
+    wrong = ~same_value | ((far > gates["keypoints"]) & ~moved)
+    steady = ~(moved | wrong)
+    points = range(far.shape[1])
+    names = [[f"keypoint {point} of {describe(reference, row)}" for point in points] for row in rows.tolist()]
+    borderline = tuple(
+        Borderline(f"{names[pair][point]} is {far[pair, point]:.3g} px away", "the heatmap has the same value there")
+        for pair, point in np.argwhere(moved).tolist()
+    )
+    failures = tuple(
+        f"{names[pair][point]} is {far[pair, point]:.3g} px away, its value {ours[pair, point, 2]:.4g} is "
+        f"{theirs[pair, point, 2]:.4g}"
+        for pair, point in np.argwhere(wrong).tolist()
+    )
+    places = figure(
+        "keypoints", ours[steady | wrong, :2], theirs[steady | wrong, :2], unit="px", gate=gates["keypoints"]
+    )
+    values = figure(
+        "keypoint values",
+        ours[..., 2],
+        theirs[..., 2],
+        unit="of range",
+        gate=gates["keypoint_values"],
+        scale=1.0 / spread,
+    )
+    return Details((places, values), borderline, failures)

@@ -1,0 +1,155 @@
+"""The base of what proves a deployment of a task. Loaded where something is proved: it may need torch and scipy."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from zoo.comparison import Findings, compare_tensor
+from zoo.comparison.decision_rule import DecisionRule
+from zoo.input_kinds.image.reference_input import ReferenceInput
+from zoo.preprocess import Geometry
+from zoo.tasks.result import Result
+from zoo.tasks.scatter import Histogram, Scatter
+from zoo.tasks.task import Task
+
+Array = NDArray[Any]
+Arrays = Mapping[str, Array]
+Gates = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class EagerResult:
+    """``tensor`` float32 [3, H, W], and what the unpatched model found in it; ``result`` in the image's coordinates.
+
+    ``logits`` float32 of the tensor, where a result is judged by what the model decided from.
+    """
+
+    tensor: NDArray[np.float32]
+    result: Result
+    logits: NDArray[np.float32] | None = None
+
+
+class Rounding(NamedTuple):
+    """What the rounding of an input does to the model itself (see pipeline.parity.input_rounding).
+
+    ``results``: those of other roundings of the tensor. ``explained``: the largest of TaskProof.explained.
+    """
+
+    results: tuple[Result, ...]
+    explained: float
+
+
+class Difference(NamedTuple):
+    """``picture`` uint8 BGR; ``words``: the same for those who do not see it."""
+
+    picture: Array
+    words: str
+
+
+class Compared(NamedTuple):
+    """One image of a deploy, by ``name``: PyTorch's result and the backend's, of the very same tensor."""
+
+    name: str
+    placed: ReferenceInput
+    reference: EagerResult
+    candidate: Any
+
+
+def proof_of(task: Task) -> "TaskProof":
+    """The verbs that prove a deployment of this task, by its `proof_class`."""
+    module, _, name = task.proof_class.partition(":")
+    proof: TaskProof = getattr(import_module(module), name)(task)
+    return proof
+
+
+class TaskProof(ABC):
+    """The verbs of a task that need its models or its tolerances. ``task``: the one that is proved."""
+
+    model_output: ClassVar[str]
+    """What the model's own forward gives, in words: "a list of detections"."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    @abstractmethod
+    def is_model_output(self, output: object) -> bool:
+        """Whether the model's own forward gave what `model_output` says."""
+
+    @abstractmethod
+    def eager_result(
+        self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: ReferenceInput
+    ) -> tuple[Result, NDArray[np.float32] | None]:
+        """What the unpatched model finds in ``image`` float32 [3, h, w], in the image's coordinates, and its logits.
+
+        ``image``: the valid part of ``placed.tensor``, from the top left. Shares no code with ``Task.results``.
+        """
+
+    def logits(self, output: Any, outputs: Arrays) -> NDArray[np.float32] | None:  # noqa: ARG002
+        """What `compare_outputs` needs of the model's own ``output`` beside the contract's ``outputs``."""
+        return None
+
+    def explained(self, own: EagerResult, rounded: EagerResult) -> float:  # noqa: ARG002
+        """How much of `logits` the rounding of the input explains; 0 where results are not judged by them."""
+        return 0.0
+
+    def compare_outputs(
+        self,
+        level: str,  # noqa: ARG002 - most tasks compare tensors at every level
+        reference: Arrays,
+        candidate: Arrays,
+        gates: Gates,
+        rule: DecisionRule,  # noqa: ARG002
+        logits: Array | None = None,  # noqa: ARG002
+    ) -> Findings:
+        """Outputs of one batch, of PyTorch and of a backend, both of the contract of ``level`` and of the same names.
+
+        ``gates``: those of the graph comparison. Here tensor by tensor, as parts of their range.
+        """
+        total = Findings(blank=True)
+        for name in reference:
+            total += compare_tensor(name, reference[name], candidate[name], gates["logits"])
+        return total
+
+    @abstractmethod
+    def compare(
+        self,
+        expected: EagerResult,
+        placed: ReferenceInput,
+        result: Any,
+        gates: Gates,
+        rule: DecisionRule,
+        rounding: Rounding | None = None,
+    ) -> Findings:
+        """Two results of one image, in its coordinates; of one type.
+
+        ``rounding``: where it may explain differences.
+        """
+
+    def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> Findings | None:  # noqa: ARG002
+        """Whether results that no image has are mapped to the image rightly; None where nothing is made up."""
+        return None
+
+    def aligned(self, expected: EagerResult, placed: ReferenceInput, result: Any) -> Result:  # noqa: ARG002
+        """PyTorch's result as the comparison takes it beside the backend's, where several are right."""
+        return expected.result
+
+    @abstractmethod
+    def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:
+        """What differs between two results of one ``image``, uint8 [h, w, 3] BGR, drawn.
+
+        ``gates``: those of the pipeline comparison.
+        """
+
+    @abstractmethod
+    def scatter(self, pairs: Sequence[Compared], gates: Gates) -> Scatter | Histogram:
+        """The points of the report's plots, of all images together. ``gates``: those of the graph comparison."""
+
+    @abstractmethod
+    def agreement(self, expected: Sequence[Any], candidates: Sequence[Any]) -> float:
+        """How far two models find the same, 0..100, of all images together; both in one order. Without any truth."""

@@ -1,0 +1,77 @@
+"""A class for every pixel."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import cv2
+import numpy as np
+
+from zoo.preprocess import Geometry
+from zoo.tasks.registry import register_task
+from zoo.tasks.result import Result
+from zoo.tasks.saving import png
+from zoo.tasks.semantic_segmentation.result import SegmentationResult
+from zoo.tasks.task import Array, Task
+from zoo.tensor_spec import TensorSpec
+
+BYTE_CLASSES = 256
+BACKGROUND = "background"
+OPACITY = 0.6
+NAMED_AREA = 0.002  # of the image; smaller regions are coloured but carry no name
+
+
+@register_task
+class SemanticSegmentation(Task):
+    """Label maps with the model's own class ids."""
+
+    name: ClassVar[str] = "semantic-segmentation"
+    metric: ClassVar[str] = "MeanIoU"
+    result_type: ClassVar[type[Result]] = SegmentationResult
+    proof_class: ClassVar[str] = "zoo.tasks.semantic_segmentation.proof:SegmentationProof"
+    endings: ClassVar[tuple[str, ...]] = (".png",)
+
+    def amount(self, result: SegmentationResult) -> int:
+        """Classes."""
+        return len(np.unique(result.label_map))
+
+    def caption(self, result: SegmentationResult) -> str:
+        """The names of the classes."""
+        return f"classes {', '.join(self.class_name(int(label)) for label in np.unique(result.label_map))}"
+
+    def files(self, image: Array, result: SegmentationResult) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
+        """The label map: a pixel is the model's own id."""
+        label_map = result.label_map
+        yield ".png", png(label_map if label_map.dtype == np.uint8 else label_map.astype(np.uint16))
+
+    def _draw(self, image: Array, result: SegmentationResult) -> Array:
+        """Each region tinted in the colour of its class and named; the class "background" is left as it is."""
+        from zoo.tasks.drawing import color, draw_text  # most processes never draw
+
+        canvas = image.copy()
+        names: list[tuple[str, tuple[int, int], int]] = []
+        for label in np.unique(result.label_map).tolist():
+            if self.class_name(label) == BACKGROUND:
+                continue
+            mask = result.label_map == label
+            canvas[mask] = np.round(canvas[mask] * (1 - OPACITY) + np.array(color(label)) * OPACITY)
+            _, _, stats, centers = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
+            for (_, _, _, _, area), (x, y) in zip(stats[1:].tolist(), centers[1:].tolist(), strict=True):
+                if area >= NAMED_AREA * mask.size:
+                    names.append((self.class_name(label), (round(x), round(y)), label))
+        for name, center, label in names:
+            draw_text(canvas, name, center, color(label), centered=True)
+        return canvas
+
+    def _outputs(self, level: str) -> tuple[TensorSpec, ...]:
+        if level == "final":
+            dtype = "uint8" if len(self.classes) <= BYTE_CLASSES else "int32"
+            return (TensorSpec("label_map", dtype, ("N", "H", "W")),)
+        if level == "decoded":
+            return (TensorSpec("logits", "float32", ("N", len(self.classes), "H", "W")),)
+        return ()
+
+    def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
+        return [
+            SegmentationResult(geometry.label_map_to_image(label_map))
+            for label_map, geometry in zip(outputs["label_map"], geometries, strict=False)
+        ]
