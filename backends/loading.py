@@ -146,10 +146,10 @@ def _verified(folder: OpenedFolder, manifest: Manifest, open_runner: Callable[[]
     """The opened runner, once all hashes are right. Files are hashed while the engine loads them, to save the time.
 
     A file that changed is the better message, so it also comes where the engine has refused that file. All files are
-    opened first, and closed with the folder: from then on it does not matter what happens to their names. A file of
-    another size ends the load before an engine reads any of it.
+    opened first, and closed with the folder: from then on it does not matter what happens to their names.
     """
-    manifest.verify_sizes(folder)
+    for name in manifest.files:
+        folder.file(name)
     faults: list[Exception] = []
 
     def verify() -> None:

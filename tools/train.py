@@ -4,10 +4,11 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from command_line import Parser, run_tool
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from mmengine.config import Config
     from torch import nn
 
-    from pipeline.training import CheckpointCard, Recipe, Reproduction, TrainingRun
-    from pipeline.training.checkpoint_card import Datasets, Figures
+    from pipeline.training import Recipe
+    from zoo.cards import Figures, Reproduction, TrainingRecord, TrainingRun
 
 EXAMPLES = """examples:
   python tools/train.py configs/segmentation/fcn_r18_digits.py --publish
@@ -78,8 +79,10 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     check_recipe_data(config)
     import torch
 
-    from pipeline.training import CheckpointCard, Recipe, check_publishable, check_unchanged, reproduction, scored_on
+    from pipeline.publishing.weights import check_publishable
+    from pipeline.training import Recipe, check_unchanged, half_precision_file, reproduction, scored_on, training_record
     from zoo.build import build_model
+    from zoo.cards import TrainingRecord
 
     logging.disable(logging.NOTSET)  # the log of a training is its progress
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -89,39 +92,45 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     if options.publish or options.reproduce:
         file = published_file(config)
         check_publishable(file)
-    card = published = None
+    published = None
     if options.reproduce:
-        card, published = CheckpointCard.read(file.with_suffix(".json")), build_model(config)
-        check_unchanged(card, recipe)
-    model, training = finished(config, recipe, options, card)
+        published = TrainingRecord.read(file.with_suffix(".json"))
+        build_model(config)  # before the long work: do the published weights load?
+        check_unchanged(published, recipe)
+    model, training = finished(config, recipe, options, published)
     recipe = replace(recipe, seed=training.seed)
-    figures = scored(options.config, recipe, model)
+    weights = half_precision_file(model)
+    figures = scored(options.config, recipe, weights)
     content: dict[str, Any] = {"training": training.to_dict(), "figures": figures}
     if options.publish:
-        return content | publish_weights(file, recipe, training, model, figures, datasets)
-    if card is not None and published is not None:
-        again = reproduction(training, model, figures, scored(options.config, recipe, published))
-        return content | compare(config, file, card, again)
+        show(figures)
+        record = training_record(file.name, weights, model, figures, datasets, recipe, training)
+        return content | publish(file, record, weights)
+    if published is not None:
+        again = reproduction(training, weights, figures, scored(options.config, recipe, file.read_bytes()))
+        return content | compare(config, file, published, again)
     show(figures)
     return content
 
 
 def finished(
-    config: "Config", recipe: "Recipe", options: argparse.Namespace, card: "CheckpointCard | None"
+    config: "Config", recipe: "Recipe", options: argparse.Namespace, published: "TrainingRecord | None"
 ) -> tuple["nn.Module", "TrainingRun"]:
     """The model to score, trained or loaded, and its run, which is what it is to be taken for. Raises InputError."""
-    from pipeline.training import UNTOLD, check_proof, check_recipe, config_name, load_trained
+    from pipeline.training import check_proof, check_recipe, config_name, read_run
+    from zoo.build import build_model
+    from zoo.cards import UNTOLD
 
     if options.checkpoint is None:
         model, training = trained(config, recipe, options)
     else:
-        model, training = load_trained(config, options.checkpoint)
+        training, model = read_run(options.checkpoint), build_model(config, options.checkpoint)
         if options.publish or options.reproduce:
             check_recipe(training, config_name(options.config), recipe)
         if training.recipe is None:
             write_line(f"{options.checkpoint}: {UNTOLD}")
-    if card is not None:
-        check_proof(training, recipe, card)
+    if published is not None:
+        check_proof(training, recipe, published)
     return model, replace(training, remark=options.remark or training.remark)
 
 
@@ -135,13 +144,13 @@ def published_file(config: "Config") -> Path:
 
 def trained(config: "Config", recipe: "Recipe", options: argparse.Namespace) -> tuple["nn.Module", "TrainingRun"]:
     """Trains, or goes on; draws the curves of what was done. An interruption says how to go on."""
-    from pipeline.training import TrainingRun, last_checkpoint, read_run, train, write_curves
+    from pipeline.training import begin_run, last_checkpoint, read_run, resume_run, train, write_curves
 
     work_dir = options.work_dir or Path("work_dirs") / "train" / options.config.stem
-    run = TrainingRun.beginning(options.config, recipe, amp=options.amp)
+    run = begin_run(options.config, recipe, amp=options.amp)
     resume = last_checkpoint(work_dir) if options.resume else None
     if resume is not None:
-        run = run.after(read_run(resume), seed=options.seed)
+        run = resume_run(run, read_run(resume), seed=options.seed)
         recipe = replace(recipe, seed=run.seed)
     check_writable(work_dir)
     try:
@@ -165,15 +174,27 @@ def check_writable(work_dir: Path) -> None:
         raise InputError(f"{work_dir} cannot be written: {error.strerror}; give another --work-dir") from error
 
 
-def scored(path: Path, recipe: "Recipe", model: "nn.Module") -> "Figures":
-    """The figures of the model as it would be published, on the config and those that use the same weights."""
-    from pipeline.training import round_to_half, rounded, score_all
+def scored(path: Path, recipe: "Recipe", weights: bytes) -> "Figures":
+    """The figures of a half-precision file, on the config and those that use the same weights."""
+    from pipeline.training import score
 
-    def progress(done: int, total: int) -> None:
+    def progress(_name: str, done: int, total: int) -> None:
         print(f"\rscored {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
-    round_to_half(model)
-    return rounded(score_all(path, recipe.also, model, progress=progress))
+    with TemporaryDirectory() as folder, quiet():
+        checkpoint = Path(folder) / "weights.safetensors"
+        checkpoint.write_bytes(weights)
+        return score(path, recipe.also, checkpoint, progress=progress)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """The log is that of the training; the evaluation shows its progress."""
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def show(figures: "Figures") -> None:
@@ -183,27 +204,19 @@ def show(figures: "Figures") -> None:
             write_line(f"{config}: {metric} {'nothing to judge' if value is None else f'{value:.2f}'}")
 
 
-def publish_weights(
-    file: Path,
-    recipe: "Recipe",
-    training: "TrainingRun",
-    model: "nn.Module",
-    figures: "Figures",
-    datasets: "Datasets",
-) -> dict[str, Any]:
-    """Weights, card and page; where they are, as data."""
-    from pipeline.training import half_precision_file, new_card, publish
+def publish(file: Path, record: "TrainingRecord", weights: bytes) -> dict[str, Any]:
+    """Weights and card; where they are, as data."""
+    from pipeline.publishing.weights import publish_weights
 
-    show(figures)
-    weights = half_precision_file(model)
-    card = publish(new_card(file.name, weights, model, figures, datasets, recipe, training), file.parent, weights)
-    write_line(f"{file} ({len(weights)} bytes), card {card} and {card.with_suffix('.md').name}")
+    card = publish_weights(file, record.to_json(), weights)
+    write_line(f"{file} ({len(weights)} bytes), card {card}")
     return {"checkpoint": str(file), "card": str(card)}
 
 
-def compare(config: "Config", file: Path, card: "CheckpointCard", again: "Reproduction") -> dict[str, Any]:
+def compare(config: "Config", file: Path, published: "TrainingRecord", again: "Reproduction") -> dict[str, Any]:
     """Both figures and their difference; kept on the card, also where the gate is missed. Raises GateError."""
-    from pipeline.training import check_figures, publish
+    from pipeline.publishing.weights import publish_weights
+    from pipeline.training import check_figures
     from zoo.metrics import build_metric
 
     for name, row in again.figures.items():
@@ -212,8 +225,8 @@ def compare(config: "Config", file: Path, card: "CheckpointCard", again: "Reprod
                 write_line(f"{name}: {metric} nothing to judge")
             else:
                 write_line(f"{name}: {metric} {value:.2f}, published {value - change:.2f}, difference {change:+.2f}")
-    path = publish(card.with_reproduction(again), file.parent)
-    write_line(f"card: {path} and {path.with_suffix('.md').name}")
+    path = publish_weights(file, published.with_reproduction(again).to_json())
+    write_line(f"card: {path}")
     content = {"reproduction": again.to_dict(), "card": str(path)}
     try:
         metric = build_metric(config.evaluator)

@@ -2,29 +2,26 @@
 
 import hashlib
 
-from torch import nn
-
-from pipeline.training.checkpoint_card import CheckpointCard, Figures, Reproduction, differences
-from pipeline.training.half_precision import half_precision_file
 from pipeline.training.recipe import Recipe, changed
-from pipeline.training.training_run import TrainingRun
+from pipeline.training.scoring import differences
+from zoo.cards import Figures, Reproduction, TrainingRecord, TrainingRun
 from zoo.errors import GateError, InputError
 
 WITHIN = {"points": 3.0, "dB": 0.1}  # of the main figure, either way, by its metric's unit
 
 
-def reproduction(run: TrainingRun, model: nn.Module, figures: Figures, published: Figures) -> Reproduction:
-    """What a card tells of a run: its rounded weights score `figures`, and beside them the published `published`."""
-    digest = hashlib.sha256(half_precision_file(model)).hexdigest()
+def reproduction(run: TrainingRun, weights: bytes, figures: Figures, published: Figures) -> Reproduction:
+    """What a card says of a run: its `weights` score `figures`, and beside them the published ones `published`."""
+    digest = hashlib.sha256(weights).hexdigest()
     return Reproduction(**run.to_dict(), sha256=digest, figures=figures, differences=differences(figures, published))
 
 
-def check_unchanged(card: CheckpointCard, recipe: Recipe) -> None:
+def check_unchanged(record: TrainingRecord, recipe: Recipe) -> None:
     """Raises InputError where the config's recipe is not that of the published weights: there is nothing to prove."""
-    if difference := changed(card.recipe, recipe.to_dict()):
+    if difference := changed(record.recipe, recipe.to_dict()):
         raise InputError(
-            f"--reproduce: the recipe has changed since {card.file} was published: {difference}; put it back, or train "
-            "with --publish"
+            f"--reproduce: the recipe has changed since {record.file} was published: {difference}; put it back, or "
+            "train with --publish"
         )
 
 
@@ -42,16 +39,16 @@ def check_recipe(run: TrainingRun, config: str, recipe: Recipe) -> None:
         )
 
 
-def check_proof(run: TrainingRun, recipe: Recipe, card: CheckpointCard) -> None:
-    """Raises InputError where a run proves nothing of a card: it is the card's own, or not all that the recipe says."""
-    if run.is_of(card.training):
-        raise InputError(f"--reproduce: this is the training that {card.file} was published from; train it again")
+def check_proof(run: TrainingRun, recipe: Recipe, record: TrainingRecord) -> None:
+    """Raises InputError where a run proves nothing: it is the published one, or not all that the recipe says."""
+    if run.is_of(record.training):
+        raise InputError(f"--reproduce: this is the training that {record.file} was published from; train it again")
     if run.iterations != recipe.iterations:
         raise InputError(
             f"--reproduce: this checkpoint was written after {run.iterations} iterations, the recipe has "
             f"{recipe.iterations}; give the last one of the training, or go on with --resume"
         )
-    ours, theirs = run.backbone_sha256, card.training.backbone_sha256
+    ours, theirs = run.backbone_sha256, record.training.backbone_sha256
     if None not in (ours, theirs) and ours != theirs:
         raise InputError(
             f"--reproduce: this training began from another file of train.backbone, sha256 {ours}, than the published "

@@ -16,10 +16,10 @@ from pipeline.training.recipe import Recipe
 from pipeline.training.starting_model import backbone_sha256, starting_model
 from pipeline.training.trainable import Trainable
 from pipeline.training.trainable_restorer import TrainableRestorer
-from pipeline.training.trained import RUN_KEY
 from pipeline.training.training_data import training_data
-from pipeline.training.training_run import TrainingRun
+from pipeline.training.training_run import RUN_KEY
 from zoo.build import build_model
+from zoo.cards import TrainingRun
 from zoo.models.restoration import SRCNN
 from zoo.recipe_data import check_recipe_data
 

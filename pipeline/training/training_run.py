@@ -1,96 +1,90 @@
-"""What is known of one training: kept in its checkpoints, and told on the card."""
+"""What is known of one training, as it begins, goes on, and lies in its checkpoints."""
 
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
 from mmengine.device import get_device
 
 from pipeline.training.recipe import Recipe, changed
+from zoo.arguments import wrong_arguments
+from zoo.cards import TrainingRun
 from zoo.errors import InputError
+from zoo.torch_file import read_torch_file
 
 ROOT = Path(__file__).resolve().parents[2]
+RUN_KEY = "training"  # in the checkpoint's "meta"
+MEND = "give a .pth that tools/train.py wrote"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingRun:
-    """`config`: as a reader in the repository would type it. `minutes`: by the clock, pre-training included.
+def begin_run(config: Path, recipe: Recipe, *, amp: bool) -> TrainingRun:
+    """A run in this process, on the device that mmengine takes."""
+    on_gpu = get_device() == "cuda"
+    return TrainingRun(
+        config=config_name(config),
+        seed=recipe.seed,
+        iterations=0,
+        minutes=0.0,
+        threads=torch.get_num_threads(),
+        device=torch.cuda.get_device_name() if on_gpu else get_device(),
+        amp=amp,
+        torch=torch.__version__.split("+")[0],
+        python=platform.python_version(),
+        recipe=recipe.to_dict(),
+        began=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        resumed=0,
+    )
 
-    `iterations`: done so far. `threads`: of the CPU. `device`: "cpu", or the name of the GPU. `remark`: words for the
-    card, about what the figures do not tell. `recipe`: the fields of Recipe. `backbone_sha256`: of the file that it
-    started from. `began`: when, ISO 8601, UTC; tells runs apart. `resumed`: how often it went on after a stop. These
-    are None for checkpoints that were written before they kept them.
+
+def resume_run(run: TrainingRun, before: TrainingRun, seed: int | None) -> TrainingRun:
+    """The run, of this process, as one that goes on where `before` stopped; `seed`: where one was requested.
+
+    Raises InputError where that is another training: half of the data would be of each.
     """
-
-    config: str
-    seed: int
-    iterations: int
-    minutes: float
-    threads: int
-    device: str
-    amp: bool
-    torch: str
-    python: str
-    remark: str | None = None
-    recipe: Mapping[str, Any] | None = None
-    backbone_sha256: str | None = None
-    began: str | None = None
-    resumed: int | None = None
-
-    @classmethod
-    def beginning(cls, config: Path, recipe: Recipe, *, amp: bool) -> Self:
-        """A run in this process, on the device that mmengine takes."""
-        on_gpu = get_device() == "cuda"
-        return cls(
-            config=config_name(config),
-            seed=recipe.seed,
-            iterations=0,
-            minutes=0.0,
-            threads=torch.get_num_threads(),
-            device=torch.cuda.get_device_name() if on_gpu else get_device(),
-            amp=amp,
-            torch=torch.__version__.split("+")[0],
-            python=platform.python_version(),
-            recipe=recipe.to_dict(),
-            began=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            resumed=0,
+    if seed not in (None, before.seed):
+        raise InputError(f"--resume --seed {seed}: this training began with seed {before.seed}; leave out --seed")
+    if run.amp and not before.amp:
+        raise InputError("--resume --amp: this training began without it; leave out --amp, or train anew")
+    if before.recipe is None or run.recipe is None:
+        raise InputError(
+            "--resume: this checkpoint does not tell its recipe, for it was written before checkpoints did; train "
+            "anew without --resume"
         )
+    if difference := changed(before.recipe, run.recipe):
+        raise InputError(
+            f"--resume: the recipe has changed since this training began: {difference}; put it back (--iters sets "
+            "the iterations), or train anew without --resume"
+        )
+    kept = ("seed", "amp", "iterations", "minutes", "recipe", "backbone_sha256", "began")
+    return replace(run, **{name: getattr(before, name) for name in kept}, resumed=(before.resumed or 0) + 1)
 
-    def after(self, before: "TrainingRun", seed: int | None) -> Self:
-        """The run that goes on in this process where `before` stopped; `seed`: where one was asked for.
 
-        Raises InputError where that is another one: half of the data would be of each.
-        """
-        if seed not in (None, before.seed):
-            raise InputError(f"--resume --seed {seed}: this training began with seed {before.seed}; leave out --seed")
-        if self.amp and not before.amp:
-            raise InputError("--resume --amp: this training began without it; leave out --amp, or train anew")
-        if before.recipe is None or self.recipe is None:
-            raise InputError(
-                "--resume: this checkpoint does not tell its recipe, for it was written before checkpoints did; train "
-                "anew without --resume"
-            )
-        if difference := changed(before.recipe, self.recipe):
-            raise InputError(
-                f"--resume: the recipe has changed since this training began: {difference}; put it back (--iters sets "
-                "the iterations), or train anew without --resume"
-            )
-        kept = ("seed", "amp", "iterations", "minutes", "recipe", "backbone_sha256", "began")
-        return replace(self, **{name: getattr(before, name) for name in kept}, resumed=(before.resumed or 0) + 1)
+def read_run(checkpoint: Path) -> TrainingRun:
+    """The run that wrote a checkpoint, up to there. Raises InputError where it is not of tools/train.py."""
+    content: Any = read_torch_file(checkpoint)
+    meta = content.get("meta") if isinstance(content, Mapping) else None
+    facts = meta.get(RUN_KEY) if isinstance(meta, Mapping) else None
+    if not isinstance(facts, Mapping):
+        raise InputError(f"checkpoint {checkpoint} does not tell of its training; {MEND}")
+    faults = list(wrong_arguments(TrainingRun, {str(key): value for key, value in facts.items()}))
+    if not isinstance(facts.get("recipe"), Mapping | None):
+        faults.append("its recipe is no mapping")
+    if faults:
+        raise InputError(f"checkpoint {checkpoint} tells of another training than ours: {'; '.join(faults)}; {MEND}")
+    return TrainingRun(**facts)
 
-    def is_of(self, other: "TrainingRun") -> bool:
-        """Whether both are the same training, whatever was remarked on it later."""
-        if self.began is not None or other.began is not None:
-            return self.began == other.began
-        return replace(self, remark=None).to_dict() == replace(other, remark=None).to_dict()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, as the constructor takes them; minutes to one decimal."""
-        return {**asdict(self), "minutes": round(self.minutes, 1)}
+def last_checkpoint(work_dir: Path) -> Path:
+    """Where a run that was interrupted goes on. Raises InputError where it had not come to its first checkpoint."""
+    pointer = work_dir / "last_checkpoint"
+    if not pointer.is_file():
+        raise InputError(f"--resume: no checkpoint in {work_dir}; train without --resume, or give its --work-dir")
+    # the name alone: mmengine writes the path as it was then, and the folder may have been moved
+    return work_dir / Path(pointer.read_text(encoding="utf-8").strip()).name
 
 
 def config_name(path: Path) -> str:

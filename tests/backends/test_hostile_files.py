@@ -6,17 +6,15 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from unittest.mock import Mock
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from backends import load, loading
+from backends import load
 from backends.onnxruntime import held_model
 from backends.onnxruntime.external_data import external_files
-from backends.runner import Runner
 from pipeline.report.recorded import read_recorded
 from tests.backends.twins import numbers, write_twin
 from zoo import opened_file
@@ -24,7 +22,6 @@ from zoo.errors import InputError
 from zoo.manifest import Manifest, file_record
 from zoo.manifest_text import manifest_text
 from zoo.opened_file import OpenedFile
-from zoo.opened_folder import OpenedFolder
 
 PATIENCE = 20  # seconds; an error takes milliseconds
 FILES = ("deployment.json", "model.onnx", "model.engine", "model.engine.json")
@@ -90,16 +87,6 @@ def test_another_kind_of_file(folder: Path, name: str, make: Callable[[Path], No
     assert str(error).startswith(f"{folder / name}: ")
     assert words in str(error)
     assert "\n" not in str(error)
-
-
-@pytest.mark.parametrize("name", FILES[1:])
-def test_no_backend_opens_a_file_of_another_size(folder: Path, name: str) -> None:
-    manifest, runner = Manifest.read(folder), Mock(spec=Runner)
-    sparse(folder / name)
-    with OpenedFolder(folder) as opened:
-        error = ended(lambda: loading._verified(opened, manifest, runner))
-    assert isinstance(error, InputError)
-    runner.assert_not_called()
 
 
 @pytest.mark.parametrize("make", [pipe, link_to("/dev/zero"), sparse])

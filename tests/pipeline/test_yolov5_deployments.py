@@ -71,8 +71,7 @@ class TestPluginLevel:
         manifest = deployed.deployment.manifest
         assert deployed.record.verdict == manifest.parity["verdict"] == "engine-not-run"
         found = deployed.record.summary("graph")
-        cases = [case for case in deployed.record.cases if case.kind == "graph"]
-        assert len({case.images for case in cases if case.images[0].endswith(".jpg")}) == 16  # beside added ones
+        assert len([case for case in deployed.record.cases if case.kind == "graph"]) == 16
         assert found.matched >= 100
         assert not found.borderline
         assert [spec.name for spec in manifest.outputs] == list(OUTPUTS)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.zoo.tiny_zoo import BASE, CONFIG, MEASURED, TinyZoo
+from tests.zoo.training_records import record
 from zoo import list_models
 from zoo.cards import BackendFigures, Measured, fingerprint, measured_file, pages, problems, read_card, table
 from zoo.cards.fingerprint import DIGITS, is_address
@@ -199,6 +200,19 @@ class TestProblems:
         measured_file(zoo.one, zoo.folder).write_text(content, encoding="utf-8")
         assert re.search(rf"not measured: .*one.json cannot be read .*; {UPDATE}", self.found(zoo))
 
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (record(b"others").to_json(), "is not the file that its training record describes; python tools/train.py "),
+            ("{", r"card \S+weights\.json: not a JSON file .*; expected what tools/train\.py --publish writes"),
+        ],
+    )
+    def test_a_record_of_other_weights(self, content: str, words: str, zoo: TinyZoo) -> None:
+        zoo.weights.with_suffix(".json").write_text(content, encoding="utf-8")
+        found = [card.problem or "" for card in zoo.cards()]
+        assert len(found) == 2
+        assert all(re.search(words, problem) for problem in found), found
+
     def test_a_config_without_card(self, zoo: TinyZoo) -> None:
         zoo.one.write_text(CONFIG.partition("card =")[0], encoding="utf-8")
         assert re.search(
@@ -268,11 +282,21 @@ class TestPages:
         zoo.write_pages()
         assert "training recipe: that of [`two.py`](../configs/two.py)" in zoo.docs.read_text(encoding="utf-8")
 
-    def test_the_making_of_the_weights_is_linked_where_it_is_told(self, zoo: TinyZoo) -> None:
-        assert "how it was made" not in zoo.docs.read_text(encoding="utf-8")
-        zoo.weights.with_suffix(".md").touch()
+    def test_show_how_the_weights_were_made(self, zoo: TinyZoo) -> None:
+        assert "### Training" not in zoo.docs.read_text(encoding="utf-8")
+        zoo.weights.with_suffix(".json").write_text(record(b"weights").to_json(), encoding="utf-8")
         zoo.write_pages()
-        assert "[how it was made](../configs/weights.md)" in zoo.docs.read_text(encoding="utf-8")
+        docs = zoo.docs.read_text(encoding="utf-8")
+        assert docs.count("### Training\n\n    python tools/train.py configs/segmentation/x.py --publish\n") == 2
+        assert "[`weights.safetensors`](../configs/weights.safetensors), 7 bytes, licence: Apache-2.0\n" in docs
+        assert "training recipe: " not in docs
+        assert zoo.problems() == []
+
+    def test_the_weights_of_another_config_are_described_there(self, zoo: TinyZoo) -> None:
+        zoo.weights.with_suffix(".json").write_text(record(b"weights").to_json(), encoding="utf-8")
+        zoo.one.write_text(CONFIG.replace("iterations=3, scale=(1.0, 2.0)", 'config="two.py"'), encoding="utf-8")
+        zoo.write_pages()
+        assert zoo.docs.read_text(encoding="utf-8").count("### Training") == 1
 
     def test_what_is_outside_the_block_stays(self, zoo: TinyZoo) -> None:
         for page, text in pages(zoo.cards(), zoo.root).items():

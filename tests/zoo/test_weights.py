@@ -10,8 +10,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pipeline.training import CheckpointCard, Recipe, check_figures, checkpoint_page, score
-from zoo.checkpoint import load_checkpoint
+from pipeline import evaluate
+from pipeline.training import Recipe, check_figures
+from zoo.cards import Measured, TrainingRecord, measured_file
 from zoo.config import load_config
 from zoo.metrics import build_metric
 from zoo.registry import MODELS
@@ -47,9 +48,7 @@ MAX_BYTES = {  # of each shipment
 }
 BUFFERS = r"running_|num_batches|\.anchors$"  # no parameters: statistics, and YOLOv5's anchors
 LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
-# The first LIMIT images, in points. Made by the scoring code with the shipped weights, for each config C:
-#   python -c 'from zoo import build_model; from zoo.config import load_config; from pipeline.training import score
-#   C = "configs/..."; print(score(load_config(C), build_model(C), limit=8))'
+# The first LIMIT images, in points or dB, for each config C: python tools/evaluate.py C --backend pytorch --limit 8
 GOLDEN = {
     "configs/restoration/srcnn_any-scale_photographs.py": 32.49,
     "configs/restoration/srcnn_x3_photographs.py": 29.60,
@@ -80,70 +79,71 @@ def test_together_they_are_small() -> None:
 
 @pytest.mark.parametrize("file", WEIGHTS, ids=lambda file: file.stem)
 def test_the_card_describes_the_file(file: Path) -> None:
-    card = card_of(file)
+    record = record_of(file)
     state = load_file(file)
-    assert (card.file, card.bytes) == (file.name, file.stat().st_size)
-    assert hashlib.sha256(file.read_bytes()).hexdigest() == card.sha256
+    assert (record.file, record.bytes) == (file.name, file.stat().st_size)
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == record.sha256
     assert {tensor.dtype for tensor in state.values()} <= {torch.float16, torch.int64}
     assert all(tensor.isfinite().all() for tensor in state.values())
     counted = sum(t.numel() for name, t in state.items() if not re.search(BUFFERS, name))
-    assert card.parameters == counted
-
-
-@pytest.mark.parametrize("file", WEIGHTS, ids=lambda file: file.stem)
-def test_the_page_says_what_the_card_says(file: Path) -> None:
-    page = file.with_suffix(".md").read_text(encoding="utf-8")
-    assert page == checkpoint_page(card_of(file)), "the .json is what counts: publish(card, folder) renders the .md"
+    assert record.parameters == counted
 
 
 @pytest.mark.parametrize("file", WEIGHTS, ids=lambda file: file.stem)
 def test_the_card_has_the_recipe_of_its_config(file: Path) -> None:
-    card = card_of(file)
-    path = ROOT / card.training.config
-    recipe = Recipe.from_config(load_config(path), path, seed=card.training.seed)
-    assert json.loads(json.dumps(asdict(recipe))) == card.recipe, "train again, and publish"
+    record = record_of(file)
+    path = ROOT / record.training.config
+    recipe = Recipe.from_config(load_config(path), path, seed=record.training.seed)
+    assert json.loads(json.dumps(asdict(recipe))) == record.recipe, "train again, and publish"
 
 
 @pytest.mark.parametrize("file", WEIGHTS, ids=lambda file: file.stem)
 def test_no_reproduction_came_to_other_figures(file: Path) -> None:
-    card = card_of(file)
-    for run in card.reproduced:
-        config = card.training.config
+    record = record_of(file)
+    for run in record.reproduced:
+        config = record.training.config
         check_figures(run, config, CONFIGS[config][0], unit_of(config))
 
 
-def card_of(file: Path) -> CheckpointCard:
-    return CheckpointCard.read(file.with_suffix(".json"))
+def record_of(file: Path) -> TrainingRecord:
+    return TrainingRecord.read(file.with_suffix(".json"))
 
 
 def unit_of(config: str) -> str:
     return build_metric(load_config(ROOT / config).evaluator).unit
 
 
-def measured(config: str, limit: int | None = None) -> float:
-    path = ROOT / config
-    loaded = load_config(path)
-    model = MODELS.build(loaded.model)
-    load_checkpoint(model, loaded.checkpoint, folder=path.parent)
-    return score(loaded, model, limit=limit)[CONFIGS[config][0]]
+def scored(config: str, folder: Path, limit: int | None = None) -> float:
+    return evaluate(ROOT / config, ["pytorch"], work_dir=folder, limit=limit).rows[0].figures[CONFIGS[config][0]]
 
 
 def on_the_card(config: str) -> float:
-    figures = next(row for file in WEIGHTS for name, row in card_of(file).figures.items() if name == config)
+    figures = next(row for file in WEIGHTS for name, row in record_of(file).figures.items() if name == config)
     value = figures[CONFIGS[config][0]]
     assert value is not None
     return value
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_weights_load_and_score(config: str) -> None:
-    assert measured(config, LIMIT) == pytest.approx(GOLDEN[config], abs=GOLDEN_WITHIN[unit_of(config)])
+def test_weights_load_and_score(config: str, tmp_path: Path) -> None:
+    assert scored(config, tmp_path, LIMIT) == pytest.approx(GOLDEN[config], abs=GOLDEN_WITHIN[unit_of(config)])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS)
-def test_all_images_score_what_the_card_says(config: str) -> None:
-    assert measured(config) == pytest.approx(on_the_card(config), abs=CARD_WITHIN[unit_of(config)])
+def test_all_images_score_what_the_card_says(config: str, tmp_path: Path) -> None:
+    assert scored(config, tmp_path) == pytest.approx(on_the_card(config), abs=CARD_WITHIN[unit_of(config)])
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_training_and_measuring_say_the_same(config: str) -> None:
+    measured = Measured.from_dict(json.loads(measured_file(config).read_text(encoding="utf-8")))
+    pytorch = next(row for row in measured.rows if row.backend == "pytorch")
+    record = next(record for record in map(record_of, WEIGHTS) if config in record.figures)
+    assert (record.sha256, record.parameters) == (measured.checkpoint_sha256, measured.parameters)
+    assert record.datasets[config]["images"] == measured.images
+    for metric, value in record.figures[config].items():
+        assert pytorch.figures[metric] == pytest.approx(value, abs=0.0051), metric  # of two decimals
 
 
 @pytest.mark.parametrize("config", CONFIGS)
@@ -153,7 +153,7 @@ def test_the_card_gives_a_figure_above_the_gate(config: str) -> None:
 
 def test_the_boxes_of_masks_and_keypoints_are_good_as_well() -> None:
     for stem in ("mask-rcnn_r18-fpn_digits", "keypoint-rcnn_r18-fpn_digits"):
-        (figures,) = card_of(ROOT / f"zoo/weights/{stem}.safetensors").figures.values()
+        (figures,) = record_of(ROOT / f"zoo/weights/{stem}.safetensors").figures.values()
         assert (figures["coco/box_AP"] or 0) >= 55
 
 

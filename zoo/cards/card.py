@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from zoo.cards.measured_card import Measured
+from zoo.cards.training_record import TrainingRecord
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a config says of itself, and what was measured of it.
+    """What a config says of itself, what was measured of it, and how its weights were made.
 
     `what`, `paper` and `licence` are empty where the config has no card. `dataset` and `recipe` are its sections
     `dataset` and `train`. `measured` is kept where it is stale; None, also where all is well: nobody measured weights
-    that are not shipped. `problem`: one line that says why the card is not what it should be, and how to mend it; None
-    where all is well.
+    that are not shipped. `training`: None where no record of it lies beside the weights. `problem`: one line that says
+    why the card is not what it should be, and how to fix it; None where all is well.
     """
 
     config: str
@@ -27,6 +28,7 @@ class Card:
     dataset: Mapping[str, Any]
     recipe: Mapping[str, Any]
     measured: Measured | None
+    training: TrainingRecord | None
     problem: str | None
 
     @property
@@ -58,4 +60,5 @@ class Card:
             "state": self.state,
             "problem": self.problem,
             "measured": None if self.measured is None else self.measured.to_dict(),
+            "training": None if self.training is None else self.training.to_dict(),
         }

@@ -41,13 +41,18 @@ def checkpoint_sha256(config: Config) -> str | None:
 
     Raises InputError where there is no such file.
     """
-    source = config.get("checkpoint")
-    if source is None or is_address(source):
-        return (source or "").partition("#sha256=")[2] or None
-    path = Path(config.filename).parent / source
+    path = checkpoint_file(config)
+    if path is None:
+        return (config.get("checkpoint") or "").partition("#sha256=")[2] or None
     if not path.is_file():
         raise InputError(f"config {config.filename}: checkpoint {path}: no such file")
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def checkpoint_file(config: Config) -> Path | None:
+    """The config's checkpoint, which may be missing; None where it gives none, or an address."""
+    source = config.get("checkpoint")
+    return None if source is None or is_address(source) else Path(config.filename).parent / source
 
 
 def is_address(checkpoint: str | None) -> bool:

@@ -6,14 +6,16 @@ from pathlib import Path
 from mmengine.config import Config
 
 from zoo.cards.card import Card
-from zoo.cards.fingerprint import fingerprint, is_address
+from zoo.cards.fingerprint import checkpoint_file, checkpoint_sha256, fingerprint, is_address
 from zoo.cards.measured_card import Measured
+from zoo.cards.training_record import TrainingRecord
 from zoo.config import load_config
 from zoo.errors import InputError
 from zoo.tasks import build_task
 
 MEASURED = Path(__file__).parent / "measured"
 UPDATE = "python tools/update_zoo.py"
+PUBLISHED_AS = ".safetensors"  # by tools/train.py; whatever lies beside other files is none of ours
 
 
 def measured_file(config: str | Path, folder: Path = MEASURED) -> Path:
@@ -25,6 +27,8 @@ def read_card(path: str | Path, folder: Path = MEASURED) -> Card:
     """The card of a config file. Raises InputError where the config itself is faulty."""
     config = load_config(path)
     measured, problem = _measured(config, measured_file(path, folder))
+    training, fault = _training(config)
+    problem = problem or fault
     section = config.get("card")
     if section is None:
         problem = " has no card; add card=dict(what=..., paper=..., licence=...) to it, then run " + UPDATE
@@ -40,6 +44,7 @@ def read_card(path: str | Path, folder: Path = MEASURED) -> Card:
         dataset=resolved.get("dataset", {}),
         recipe=resolved.get("train", {}),
         measured=measured,
+        training=training,
         problem=None if problem is None else f"{path}{problem}",
     )
 
@@ -61,3 +66,19 @@ def _measured(config: Config, file: Path) -> tuple[Measured | None, str | None]:
     if current != measured.fingerprint:
         return measured, f", its checkpoint or its data has changed since it was measured; {again}"
     return measured, None
+
+
+def _training(config: Config) -> tuple[TrainingRecord | None, str | None]:
+    """The record beside the weights, if there is one, and what is wrong with it."""
+    weights = checkpoint_file(config)
+    if weights is None or weights.suffix != PUBLISHED_AS or not weights.with_suffix(".json").is_file():
+        return None, None
+    try:
+        record = TrainingRecord.read(weights.with_suffix(".json"))
+        current = checkpoint_sha256(config)
+    except InputError as error:
+        return None, f": {error}"
+    if record.sha256 != current:
+        again = f"python tools/train.py {config.filename} --publish writes both"
+        return record, f": {weights} is not the file that its training record describes; {again}"
+    return record, None

@@ -1,7 +1,7 @@
 """One card as a section of docs/zoo.md."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,7 @@ from zoo.cards.card import Card
 from zoo.cards.fingerprint import is_address
 from zoo.cards.measured_card import BackendFigures, Measured
 from zoo.cards.table import format_figure, format_input_size, metric_label
-
-Link = Callable[[Path], str]
+from zoo.cards.training_section import Link, training_section
 
 
 def section(card: Card, link: Link) -> list[str]:
@@ -25,7 +24,14 @@ def section(card: Card, link: Link) -> list[str]:
     lines += _checkpoint(card, link)
     if card.measured is not None:
         lines += [*_cost(card.measured), "", *_figures(card.measured, card.dataset)]
+    if card.training is not None and not _is_anothers(card):
+        lines += training_section(card.training, link)
     return lines
+
+
+def _is_anothers(card: Card) -> bool:
+    """Whether the weights are those of another config, whose section says how they were made."""
+    return "config" in card.recipe
 
 
 def _checkpoint(card: Card, link: Link) -> list[str]:
@@ -34,15 +40,14 @@ def _checkpoint(card: Card, link: Link) -> list[str]:
         lines.append(f"- checkpoint: `{card.checkpoint}`")
     elif card.checkpoint is not None:
         weights = Path(card.config).parent / card.checkpoint
-        about = weights.with_suffix(".md")
-        more = f", [how it was made]({link(about)})" if about.is_file() else ""
-        lines.append(f"- checkpoint: [`{weights.name}`]({link(weights)}){more}")
+        about = "" if card.training is None else f", {card.training.bytes} bytes, licence: {card.training.licence}"
+        lines.append(f"- checkpoint: [`{weights.name}`]({link(weights)}){about}")
     if card.measured is not None and card.measured.checkpoint_sha256 is not None:
         lines.append(f"- sha256 of the checkpoint: `{card.measured.checkpoint_sha256}`")
-    if "config" in card.recipe:
+    if _is_anothers(card):
         other = Path(card.config).parent / card.recipe["config"]
         lines.append(f"- training recipe: that of [`{other.name}`]({link(other)})")
-    elif card.recipe:
+    elif card.recipe and card.training is None:
         lines.append(f"- training recipe: `{json.dumps(card.recipe)}`")
     return lines
 

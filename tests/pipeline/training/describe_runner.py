@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pipeline.training.starting_model as starting
-from pipeline.training import Pretraining, Recipe, TrainingRun
+from pipeline.training import Pretraining, Recipe, begin_run
 from pipeline.training.runner import RunInCheckpoint, build_runner
 from zoo.config import load_config
 
@@ -20,7 +20,7 @@ def main(path: Path) -> None:
     starting.pretrain = pretrain
     config = load_config(path)
     recipe = Recipe.from_config(config, path)
-    record = RunInCheckpoint(TrainingRun.beginning(path, recipe, amp=False))
+    record = RunInCheckpoint(begin_run(path, recipe, amp=False))
     runner = build_runner(config, path, recipe, path.parent / "work", record)
     wrapper = runner.build_optim_wrapper(runner.optim_wrapper)
     groups = wrapper.optimizer.param_groups

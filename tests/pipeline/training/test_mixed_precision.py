@@ -5,8 +5,8 @@ import torch
 from mmengine.optim import OptimWrapper
 from torch import Tensor, nn
 
-from pipeline.training import mixed_precision
-from pipeline.training.mixed_precision import BFloat16OptimWrapper, optim_wrapper
+from pipeline.training import optimization
+from pipeline.training.optimization import BFloat16OptimWrapper, optim_wrapper
 from zoo.errors import InputError
 
 
@@ -47,18 +47,18 @@ def test_a_step_on_the_cpu(kind: type[OptimWrapper], dtype: torch.dtype, monkeyp
     ],
 )
 def test_the_wrapper_of_a_device(device: str, amp: bool, kind: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mixed_precision, "get_device", lambda: device)
+    monkeypatch.setattr(optimization, "get_device", lambda: device)
     assert optim_wrapper(amp=amp)["type"] == kind
 
 
 def test_float16_needs_its_losses_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its gradients vanish below 6e-8, where the others have the range of float32."""
-    monkeypatch.setattr(mixed_precision, "get_device", lambda: "cuda")
+    monkeypatch.setattr(optimization, "get_device", lambda: "cuda")
     assert optim_wrapper(amp=True) == {"type": "AmpOptimWrapper", "dtype": "float16", "loss_scale": "dynamic"}
 
 
 def test_a_device_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mixed_precision, "get_device", lambda: "mps")
+    monkeypatch.setattr(optimization, "get_device", lambda: "mps")
     with pytest.raises(InputError, match="--amp: mmengine trains on mps here, which has no mixed precision"):
         optim_wrapper(amp=True)
 

@@ -7,7 +7,7 @@ import torch
 from mmengine.config import Config
 
 from pipeline.training import Pretraining, Recipe, read_run
-from tests.pipeline.training.cards import facts, run
+from tests.zoo.training_records import facts, run
 from zoo.errors import InputError
 
 FIRST = {"iterations": 2, "batch_size": 4, "side": 32, "lr": 0.1}

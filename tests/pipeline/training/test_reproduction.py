@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 import pytest
-import torch
-from torch import nn
 
 from pipeline.training import (
     Recipe,
@@ -12,10 +10,9 @@ from pipeline.training import (
     check_proof,
     check_recipe,
     check_unchanged,
-    half_precision_file,
     reproduction,
 )
-from tests.pipeline.training.cards import CONFIG, again, card, run
+from tests.zoo.training_records import CONFIG, again, record, run
 from zoo.errors import GateError, InputError
 
 METRIC = "segmentation/mIoU"
@@ -51,18 +48,18 @@ def test_nothing_to_judge_proves_nothing() -> None:
 
 
 def test_only_a_whole_run_counts() -> None:
-    check_proof(run(iterations=4, began="later"), RECIPE, card())
+    check_proof(run(iterations=4, began="later"), RECIPE, record())
     with pytest.raises(InputError, match="written after 3 iterations, the recipe has 4; give the last one"):
-        check_proof(run(iterations=3, began="later"), RECIPE, card())
+        check_proof(run(iterations=3, began="later"), RECIPE, record())
 
 
 def test_the_published_training_is_no_proof_of_itself() -> None:
     with pytest.raises(InputError, match="--reproduce: this is the training that x.safetensors was published from"):
-        check_proof(run(remark="again", minutes=99.0), RECIPE, card())
+        check_proof(run(remark="again", minutes=99.0), RECIPE, record())
 
 
 def test_another_backbone_is_no_proof() -> None:
-    published = card(training=run(backbone_sha256="a" * 64))
+    published = record(training=run(backbone_sha256="a" * 64))
     check_proof(run(began="later", backbone_sha256="a" * 64), RECIPE, published)
     check_proof(run(began="later"), RECIPE, published)  # an older checkpoint, which does not tell
     with pytest.raises(InputError, match=f"another file of train.backbone, sha256 {'b' * 64}, than the published one"):
@@ -80,24 +77,14 @@ def test_a_run_is_held_to_config_and_recipe() -> None:
 
 
 def test_a_recipe_that_has_changed_since_it_was_published() -> None:
-    check_unchanged(card(recipe=RECIPE.to_dict()), replace(RECIPE, seed=7))
+    check_unchanged(record(recipe=RECIPE.to_dict()), replace(RECIPE, seed=7))
     with pytest.raises(InputError, match=r"since x\.safetensors was published: train\.warmup was 100 and is 3; put it"):
-        check_unchanged(card(recipe=RECIPE.to_dict()), replace(RECIPE, warmup=3))
+        check_unchanged(record(recipe=RECIPE.to_dict()), replace(RECIPE, warmup=3))
 
 
 def test_what_is_recorded() -> None:
-    model = nn.Linear(1, 1)
     ours, theirs = {CONFIG: {METRIC: 60.0}}, {CONFIG: {METRIC: 61.5}}
-    found = reproduction(run(seed=9), model, ours, theirs)
-    assert (found.seed, found.figures, found.differences) == (9, ours, {CONFIG: {METRIC: -1.5}})
-    with torch.no_grad():
-        model.weight += 1
-    assert reproduction(run(), model, ours, theirs).sha256 != found.sha256
-    assert len(half_precision_file(model)) > 0
-    assert replace(found, seed=0) == reproduction(run(), _before(model), ours, theirs)
-
-
-def _before(model: nn.Linear) -> nn.Linear:
-    with torch.no_grad():
-        model.weight -= 1
-    return model
+    again = reproduction(run(seed=9), b"weights", ours, theirs)
+    assert (again.seed, again.figures, again.differences) == (9, ours, {CONFIG: {METRIC: -1.5}})
+    assert again.sha256 == record(b"weights").sha256
+    assert reproduction(run(), b"others", ours, theirs).sha256 != again.sha256

@@ -1,4 +1,4 @@
-"""What super-resolution learns from, and what it is judged by while it does."""
+"""What super-resolution learns from."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.training import Recipe, score
+from pipeline.training import Recipe
 from pipeline.training.trainable_restorer import TrainableRestorer
 from pipeline.training.training_data import training_data
 from zoo.build import build_model
 from zoo.config import load_config
 from zoo.errors import InputError
-from zoo.models.restoration import SRCNN, AnyScaleSRCNN
+from zoo.models.restoration import SRCNN
 
 CONFIGS = Path(__file__).parents[3] / "configs" / "restoration"
 
@@ -53,18 +53,6 @@ def test_the_loss_is_of_what_the_network_sees(channels: str, blind: bool) -> Non
 def test_only_losses_are_given() -> None:
     with pytest.raises(ValueError, match='mode "tensor": a TrainableRestorer only gives losses'):
         TrainableRestorer(SRCNN())(torch.zeros(1, 3, 8, 8), torch.zeros(1, 3, 24, 24), mode="tensor")
-
-
-def test_images_are_scored_at_their_own_sizes_and_scales() -> None:
-    """Of a network that adds nothing: the figures of bicubic."""
-    config = load_config(CONFIGS / "srcnn_any-scale_photographs.py")
-    model = AnyScaleSRCNN(channels="rgb", filters=(2, 2)).eval()
-    for parameter in model.parameters():
-        torch.nn.init.zeros_(parameter)
-    told: list[tuple[int, int]] = []
-    progress = score(config, model, limit=12, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (12, 12)
-    assert 25 < progress["restoration/PSNR"] < 40
 
 
 def test_each_task_learns_from_its_own_pictures() -> None:

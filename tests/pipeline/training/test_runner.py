@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from torch import nn
 
-from pipeline.training import Recipe, TrainingRun, runner, train
+from pipeline.training import Recipe, begin_run, runner, train
 from pipeline.training.runner import RunInCheckpoint
 from tests.pipeline.training.tiny_recipe import write_tiny
 from zoo.config import load_config
@@ -37,7 +37,7 @@ def test_the_file_of_the_backbone_is_recorded_where_it_was_loaded(
     (tmp_path / "other.safetensors").write_bytes(b"weights")
     config = load_config(path)
     recipe = replace(Recipe.from_config(config, path), backbone="other.safetensors")
-    begun = replace(TrainingRun.beginning(path, recipe, amp=False), backbone_sha256=None if resume is None else "ab")
+    begun = replace(begin_run(path, recipe, amp=False), backbone_sha256=None if resume is None else "ab")
     _, run = train(config, path, recipe, tmp_path, begun, resume=resume)
     assert run.iterations == 2
     assert run.backbone_sha256 == (hashlib.sha256(b"weights").hexdigest() if resume is None else "ab")

@@ -11,9 +11,10 @@ from types import ModuleType
 import pytest
 import torch
 
-from pipeline.training import CheckpointCard, Recipe, checkpoint_page
-from tests.pipeline.training.cards import facts
+from pipeline.training import Recipe
 from tests.pipeline.training.tiny_recipe import IMAGES, ROOT, constant, publish_model, run_of, save_trained, write_tiny
+from tests.zoo.training_records import facts
+from zoo.cards import TrainingRecord
 from zoo.config import load_config
 
 Train = Callable[..., tuple[int, str, str]]
@@ -98,15 +99,14 @@ class TestReproduce:
         data = tmp_path / "x.json"
         code, out, _ = train(config, "--reproduce", "--checkpoint", trained, "--remark", "alone", "--json", data)
         assert code == 0
-        figures = next(iter(CheckpointCard.read(card).figures.values()))
+        figures = next(iter(TrainingRecord.read(card).figures.values()))
         value = figures["segmentation/mIoU"]
         assert f"{config}: segmentation/mIoU {value:.2f}, published {value:.2f}, difference +0.00\n" in out
-        (recorded,) = CheckpointCard.read(card).reproduced
+        (recorded,) = TrainingRecord.read(card).reproduced
         assert (recorded.seed, recorded.remark, recorded.iterations) == (3, "alone", 2)
-        assert recorded.sha256 == CheckpointCard.read(card).sha256
+        assert recorded.sha256 == TrainingRecord.read(card).sha256
         assert recorded.figures == {config.as_posix(): figures}
         assert card.with_suffix(".safetensors").read_bytes() == before
-        assert card.with_suffix(".md").read_text(encoding="utf-8") == checkpoint_page(CheckpointCard.read(card))
         assert json.loads(data.read_text(encoding="utf-8"))["reproduction"] == recorded.to_dict()
 
     def test_other_figures_are_recorded_and_exit_with_3(self, train: Train, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ class TestReproduce:
         assert code == 3
         assert "segmentation/mIoU" in out
         assert "from the published weights; expected at most 3.0 either way: mend the recipe" in err
-        (recorded,) = CheckpointCard.read(card).reproduced
+        (recorded,) = TrainingRecord.read(card).reproduced
         change = recorded.differences[config.as_posix()]["segmentation/mIoU"]
         assert change is not None
         assert change < -3
@@ -169,9 +169,8 @@ class TestReproduce:
         code, out, _ = train(config, "--reproduce", "--checkpoint", trained)
         assert code == 0
         assert f"{trained}: its checkpoint is older than the record of recipes" in out
-        (recorded,) = CheckpointCard.read(card).reproduced
+        (recorded,) = TrainingRecord.read(card).reproduced
         assert recorded.recipe is None
-        assert "older than the record of recipes" in card.with_suffix(".md").read_text(encoding="utf-8")
 
     def test_half_a_training_is_refused(self, train: Train, tmp_path: Path) -> None:
         config = write_tiny(tmp_path)
@@ -185,8 +184,8 @@ def test_publish_a_checkpoint(train: Train, tmp_path: Path) -> None:
     trained = save_trained(config, constant(config, 0), seed=3, iterations=1)
     code, out, _ = train(config, "--publish", "--checkpoint", trained)
     assert code == 0
-    assert "tiny.json and tiny.md" in out
-    card = CheckpointCard.read(tmp_path / "weights/tiny.json")
+    assert f"card {tmp_path}/weights/tiny.json\n" in out
+    card = TrainingRecord.read(tmp_path / "weights/tiny.json")
     assert (card.training.seed, card.recipe["seed"], card.training.iterations) == (3, 3, 1)
     assert card.reproduced == ()
     assert card.datasets == {config.as_posix(): {**load_config(config).to_dict()["dataset"], "images": IMAGES}}

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.training import CheckpointCard, read_run
+from pipeline.training import read_run
 from tests.pipeline.training.tiny_recipe import ROOT, command, train, write_tiny
 from zoo.build import build_model
+from zoo.cards import TrainingRecord
 
 DETECTOR = """
 _base_ = ["{root}/configs/detection/faster-rcnn_r18-fpn_digits.py"]
@@ -27,7 +28,7 @@ def test_train_and_publish(tmp_path: Path) -> None:
     done = train(config, "--publish", "--seed", "7")
     assert done.returncode == 0, done.stderr
     assert f"curves: {tmp_path}/work/curves.png\n" in done.stdout
-    card = CheckpointCard.read(tmp_path / "weights/tiny.json")
+    card = TrainingRecord.read(tmp_path / "weights/tiny.json")
     assert (card.training.seed, card.training.iterations, card.training.amp) == (7, 2, False)
     trained = build_model(config, tmp_path / "work/iter_2.pth").state_dict()
     published = build_model(config).state_dict()
@@ -131,6 +132,6 @@ def test_on_a_gpu(flags: list[str], tmp_path: Path) -> None:
     config = write_tiny(tmp_path)
     done = train(config, "--publish", *flags)
     assert done.returncode == 0, done.stderr
-    assert CheckpointCard.read(tmp_path / "weights/tiny.json").training.device == torch.cuda.get_device_name()
+    assert TrainingRecord.read(tmp_path / "weights/tiny.json").training.device == torch.cuda.get_device_name()
     again = train(config, "--resume", *flags)
     assert again.returncode == 0, again.stderr

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.training import Recipe, TrainingRun
+from pipeline.training import Recipe, begin_run, resume_run
 from pipeline.training.training_run import ROOT, config_name
-from tests.pipeline.training.cards import RECIPE, run
+from tests.zoo.training_records import RECIPE, run
+from zoo.cards import TrainingRun
 from zoo.errors import InputError
 
 
@@ -20,7 +21,7 @@ def recipe(**values: Any) -> Recipe:
 
 
 def test_a_run_knows_its_machine_and_its_recipe() -> None:
-    found = TrainingRun.beginning(Path("a/b.py"), recipe(seed=3, crop=(64, 96)), amp=True)
+    found = begin_run(Path("a/b.py"), recipe(seed=3, crop=(64, 96)), amp=True)
     assert (found.config, found.seed, found.amp, found.iterations, found.minutes) == ("a/b.py", 3, True, 0, 0)
     assert (found.threads, found.python) == (torch.get_num_threads(), platform.python_version())
     assert torch.__version__.startswith(found.torch)
@@ -38,10 +39,10 @@ def test_its_dictionary_makes_it_again() -> None:
 
 def test_going_on_keeps_what_the_training_began_with() -> None:
     before = run(seed=5, amp=True, iterations=3, minutes=10.0, threads=1, backbone_sha256="ab", began="then")
-    after = run(seed=0, threads=2, began="now").after(before, seed=None)
+    after = resume_run(run(seed=0, threads=2, began="now"), before, seed=None)
     assert after == replace(before, threads=2, resumed=1)
-    assert run().after(before, seed=5).seed == 5
-    assert run().after(after, seed=None).resumed == 2
+    assert resume_run(run(), before, seed=5).seed == 5
+    assert resume_run(run(), after, seed=None).resumed == 2
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_going_on_with_another_training_is_refused(
     before: dict[str, Any], now: dict[str, Any], seed: int | None, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        run(**now).after(run(**before), seed=seed)
+        resume_run(run(**now), run(**before), seed=seed)
 
 
 def test_a_run_is_told_from_others_by_its_beginning() -> None:

@@ -9,18 +9,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from pipeline.training import (
-    Recipe,
-    TrainingRun,
-    half_precision_file,
-    new_card,
-    publish,
-    round_to_half,
-    rounded,
-    score_all,
-    scored_on,
-)
+from pipeline.publishing.weights import publish_weights
+from pipeline.training import Recipe, begin_run, half_precision_file, score, scored_on, training_record
 from zoo.build import build_model
+from zoo.cards import TrainingRun
 from zoo.config import load_config
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -79,19 +71,20 @@ def constant(config: Path, label: int) -> nn.Module:
 
 
 def publish_model(config: Path, model: nn.Module) -> Path:
-    """Weights and card, as a training by the recipe would have published them; the card."""
+    """Weights and record, as a training by the recipe would have published them; the record."""
     loaded = load_config(config)
     recipe, run = Recipe.from_config(loaded, config), run_of(config)
-    round_to_half(model)
-    figures = rounded(score_all(config, recipe.also, model))
     weights = half_precision_file(model)
     file = (config.parent / loaded.checkpoint).resolve()
-    datasets = scored_on(config, recipe.also)
-    return publish(new_card(file.name, weights, model, figures, datasets, recipe, run), file.parent, weights)
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(weights)
+    figures, datasets = score(config, recipe.also, file), scored_on(config, recipe.also)
+    record = training_record(file.name, weights, model, figures, datasets, recipe, run)
+    return publish_weights(file, record.to_json(), weights)
 
 
 def run_of(config: Path, iterations: int = 2) -> TrainingRun:
-    beginning = TrainingRun.beginning(config, Recipe.from_config(load_config(config), config), amp=False)
+    beginning = begin_run(config, Recipe.from_config(load_config(config), config), amp=False)
     return TrainingRun(**{**beginning.to_dict(), "iterations": iterations})
 
 

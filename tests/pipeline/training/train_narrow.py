@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from pipeline.training import Pretraining, Recipe, TrainingRun, train
+from pipeline.training import Pretraining, Recipe, begin_run, train
 from zoo.config import load_config
 
 CHANNELS = 4  # of the first stage: torch 2.15 corrupts memory in small convolutions whose channels are last
@@ -41,7 +41,7 @@ def main(path: Path, work_dir: Path, threads: int) -> None:
     crop = recipe.crop if scenes is None else (96, 128)
     recipe = replace(recipe, batch_size=4, crop=crop, num_scenes=scenes, warmup=1, backbone=None, pretrain=first)
     config.model = narrowed(config.model.to_dict())
-    train(config, path, recipe, work_dir, TrainingRun.beginning(path, recipe, amp=False))
+    train(config, path, recipe, work_dir, begin_run(path, recipe, amp=False))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Cards to test with."""
+"""Records of training to test with."""
 
 import hashlib
-from pathlib import Path
 from typing import Any
 
-from pipeline.training import CheckpointCard, Reproduction, TrainingRun, checkpoint_page, publish
+from zoo.cards import Reproduction, TrainingRecord, TrainingRun
 
 CONFIG = "configs/segmentation/x.py"
 RECIPE = {
@@ -49,7 +48,7 @@ def again(main: float | None = 60.0, change: float | None = 0.5, sha256: str = "
     return Reproduction(**facts(), sha256=sha256, figures=figures, differences=differences)
 
 
-def card(weights: bytes = b"weights", **fields: Any) -> CheckpointCard:
+def record(weights: bytes = b"weights", **fields: Any) -> TrainingRecord:
     known = {
         "file": "x.safetensors",
         "bytes": len(weights),
@@ -61,17 +60,4 @@ def card(weights: bytes = b"weights", **fields: Any) -> CheckpointCard:
         "recipe": RECIPE,
         "training": run(),
     }
-    return CheckpointCard(**{**known, **fields})
-
-
-def published(folder: Path, weights: bytes) -> Path:
-    """The weights' file of a publication."""
-    publish(card(weights), folder, weights)
-    return folder / "x.safetensors"
-
-
-def is_consistent(file: Path) -> bool:
-    """Whether weights, card and page are of one publication."""
-    found = CheckpointCard.read(file.with_suffix(".json"))
-    page = file.with_suffix(".md").read_text(encoding="utf-8")
-    return hashlib.sha256(file.read_bytes()).hexdigest() == found.sha256 and page == checkpoint_page(found)
+    return TrainingRecord(**{**known, **fields})

@@ -1,63 +1,36 @@
-"""The card of published weights as a page to read."""
+"""How the weights of a card were made, and made again, in Markdown."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.training.checkpoint_card import CheckpointCard, Figures
-from pipeline.training.training_run import TrainingRun
+from zoo.cards.training_record import Figures, TrainingRecord, TrainingRun
 
+Link = Callable[[Path], str]
+DATA = Path(__file__).resolve().parents[1] / "data"
 UNTOLD = (
     "its checkpoint is older than the record of recipes: that this one made it is known from the config alone, and "
     "whether it was resumed is not known"
 )
 
 
-def checkpoint_page(card: CheckpointCard) -> str:
-    """Markdown, made from the card alone."""
-    return "\n".join((*_weights(card), *_figures(card), *_making(card), *_reproductions(card)))
+def training_section(record: TrainingRecord, link: Link) -> list[str]:
+    """The lines, below the card's own. `link` gives the address of a path as the page writes it."""
+    return [*_training(record, link), *_reproductions(record)]
 
 
-def _weights(card: CheckpointCard) -> Iterator[str]:
-    yield f"# {Path(card.file).stem}"
+def _training(record: TrainingRecord, link: Link) -> Iterator[str]:
+    recipe, run = record.recipe, record.training
     yield ""
-    yield f"Weights of {' and '.join(f'`{config}`' for config in card.figures)}."
-    yield ""
-    yield f"- file: `{card.file}`, {card.bytes} bytes, fp16 safetensors (the state dict, buffers included)"
-    yield f"- sha256: `{card.sha256}`"
-    yield f"- parameters: {card.parameters}"
-    yield f"- licence: {card.licence}"
-    yield ""
-
-
-def _figures(card: CheckpointCard) -> Iterator[str]:
-    yield "## Figures"
-    yield ""
-    yield "In points 0..100 (PSNR in dB), measured in eager PyTorch with these weights (rounded to fp16, computed in"
-    yield "fp32) and each config's own preprocessing and data set:"
-    yield ""
-    for config, dataset in card.datasets.items():
-        more = ", ".join(f"{key} {value}" for key, value in dataset.items() if key not in ("type", "images"))
-        yield f"- `{config}`: {dataset['images']} images of {dataset['type']}{more and f' ({more})'}"
-    yield ""
-    yield "| config | metric | figure |"
-    yield "|---|---|---|"
-    for config, metric, value in _rows(card.figures):
-        yield f"| `{config}` | {metric} | {_points(value)} |"
-    yield ""
-
-
-def _making(card: CheckpointCard) -> Iterator[str]:
-    recipe, run = card.recipe, card.training
-    yield "## How it was made"
+    yield "### Training"
     yield ""
     yield f"    python tools/train.py {run.config} --publish"
     yield ""
-    yield from _data(recipe)
+    yield from _data(recipe, link)
     yield f"- seed {run.seed}; {run.iterations} of {recipe['iterations']} iterations"
     yield f"- {_effort(run)}"
-    yield f"- optimizer: {json.dumps(recipe['optimizer'])}"
+    yield f"- optimizer: {json.dumps(recipe['optimizer'])}, gradients clipped to a norm of {recipe['max_grad_norm']:g}"
     yield f"- schedule: {_schedule(recipe)}"
     yield f"- batch: {recipe['batch_size']} tensors of {recipe['crop'][0]}x{recipe['crop'][1]} (height x width)"
     height, width = recipe["size"]
@@ -70,40 +43,40 @@ def _making(card: CheckpointCard) -> Iterator[str]:
     yield f"- {_versions(run)}; weights vary with both"
     if run.recipe is None:
         yield f"- {UNTOLD}"
-    yield ""
 
 
-def _data(recipe: Mapping[str, Any]) -> Iterator[str]:
+def _data(recipe: Mapping[str, Any], link: Link) -> Iterator[str]:
     if recipe["num_scenes"] is None:
-        yield "- data: crops of the `train` photographs ([card](../data/photographs/README.md)), mirrored and turned."
+        card = link(DATA / "photographs" / "README.md")
+        yield f"- data: crops of the `train` photographs ([card]({card})), mirrored and turned."
         yield "  No photograph of `val` is among them."
     else:
-        scenes = f"{recipe['num_scenes']} `train` scenes of the digits ([card](../data/digits/README.md))"
-        yield f"- data: {scenes}, never mirrored."
+        card = link(DATA / "digits" / "README.md")
+        yield f"- data: {recipe['num_scenes']} `train` scenes of the digits ([card]({card})), never mirrored."
         yield "  No photograph and no handwritten sample of `val` is in them."
 
 
-def _reproductions(card: CheckpointCard) -> Iterator[str]:
-    if not card.reproduced:
+def _reproductions(record: TrainingRecord) -> Iterator[str]:
+    if not record.reproduced:
         return
-    yield "## Made again"
     yield ""
-    yield "By the same recipe, with the seed that is told, and scored as above. The difference is to the published"
-    yield "weights, scored in the same process."
+    yield "### Reproductions"
     yield ""
-    for number, run in enumerate(card.reproduced, 1):
-        made = "the published weights, to the bit" if run.sha256 == card.sha256 else "other weights"
+    yield "Trainings by the same recipe, scored in eager PyTorch. The difference is to the published weights, scored in"
+    yield "the same process."
+    yield ""
+    for number, run in enumerate(record.reproduced, 1):
+        made = "the published weights, to the bit" if run.sha256 == record.sha256 else "other weights"
         yield f"{number}. seed {run.seed}, {run.iterations} iterations, {_effort(run)}, {_versions(run)}: {made}"
         if run.recipe is None:
             yield f"   ({UNTOLD})"
     yield ""
     yield "| run | config | metric | figure | difference |"
-    yield "|---|---|---|---|---|"
-    for number, run in enumerate(card.reproduced, 1):
+    yield "|---|---|---|---:|---:|"
+    for number, run in enumerate(record.reproduced, 1):
         for config, metric, value in _rows(run.figures):
             change = run.differences[config][metric]
             yield f"| {number} | `{config}` | {metric} | {_points(value)} | {_points(change, sign='+')} |"
-    yield ""
 
 
 def _effort(run: TrainingRun) -> str:

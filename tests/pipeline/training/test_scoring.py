@@ -1,13 +1,13 @@
 """A model is scored as each config that uses its weights says."""
 
-import sys
+import math
 from pathlib import Path
-from typing import Any
 
 import pytest
-from torch import nn
 
-from pipeline.training import score_all, scored_on
+from pipeline import evaluate
+from pipeline.training import half_precision_file, score, scored_on
+from pipeline.training.scoring import differences, rounded
 from tests.pipeline.training.tiny_recipe import IMAGES, constant, write_tiny
 from zoo.errors import InputError
 
@@ -24,18 +24,29 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
     return config, slide
 
 
-def test_each_config_has_its_own_way(two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_config_has_its_own_way(two: tuple[Path, Path], tmp_path: Path) -> None:
     config, slide = two
-
-    def score(_config: Any, model: nn.Module, **_options: Any) -> dict[str, Any]:
-        test_cfg: Any = model.test_cfg
-        return {"mode": test_cfg["mode"]}
-
-    monkeypatch.setattr(sys.modules[score_all.__module__], "score", score)  # the package has a function of its name
     model = constant(config, 0)
-    for paths in ((config, slide), (slide, config)):
-        found = score_all(paths[0], [paths[1].name], model)
-        assert found == {config.as_posix(): {"mode": "whole"}, slide.as_posix(): {"mode": "slide"}}
+    model.get_parameter("decode_head.conv_seg.bias").data.zero_()  # the classes of random features
+    weights = tmp_path / "other.safetensors"
+    weights.write_bytes(half_precision_file(model))
+    counts: list[tuple[int, int]] = []
+    figures = score(config, [slide.name], weights, progress=lambda _name, done, images: counts.append((done, images)))
+    assert counts[:3] == [(0, IMAGES), (1, IMAGES), (2, IMAGES)]
+    for path in two:
+        evaluated = evaluate(path, ["pytorch"], checkpoint=weights, work_dir=tmp_path / "work").rows[0].figures
+        assert figures[path.as_posix()] == {name: round(value, 2) for name, value in evaluated.items()}
+    assert figures[config.as_posix()] != figures[slide.as_posix()]
+
+
+def test_figures_are_rounded_and_nothing_to_judge_is_none() -> None:
+    assert rounded({"a": 1.23456, "b": math.nan}) == {"a": 1.23, "b": None}
+
+
+def test_differences() -> None:
+    ours = {"x.py": {"a": 60.1, "b": None, "c": 5.0}}
+    theirs = {"x.py": {"a": 62.0, "b": 1.0, "c": None}}
+    assert differences(ours, theirs) == {"x.py": {"a": -1.9, "b": None, "c": None}}
 
 
 def test_what_is_scored_on_is_told(two: tuple[Path, Path], tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""Weights, card and page are always of one publication, or become so with the next."""
+"""Weights and their record are always of one publication, or become so with the next."""
 
 import errno
+import hashlib
 import os
 import subprocess
 import sys
@@ -8,29 +9,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import load
-from torch import nn
 
-from pipeline.training import CheckpointCard, check_publishable, half_precision_file, publish, round_to_half
-from pipeline.training.publishing import settle
-from tests.pipeline.training.cards import again, card, is_consistent, published
+from pipeline.publishing.weights import check_publishable, publish_weights, settle
+from tests.pipeline.publishing.publish_weights_on_command import published
+from tests.zoo.training_records import again, record
+from zoo.cards import TrainingRecord
 from zoo.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
-KILLER = Path(__file__).with_name("publish_card_on_command.py")
+KILLER = Path(__file__).with_name("publish_weights_on_command.py")
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-THREE = ["x.json", "x.md", "x.safetensors"]
+BOTH = ["x.json", "x.safetensors"]
 
 
-def test_three_files_that_all_may_read(tmp_path: Path) -> None:
+def is_consistent(file: Path) -> bool:
+    """Whether weights and record are of one publication."""
+    return hashlib.sha256(file.read_bytes()).hexdigest() == TrainingRecord.read(file.with_suffix(".json")).sha256
+
+
+def test_two_files_that_all_may_read(tmp_path: Path) -> None:
     file = published(tmp_path / "weights", b"one")
-    assert names(file.parent) == THREE
+    assert names(file.parent) == BOTH
     assert is_consistent(file)
     assert {path.stat().st_mode & 0o044 for path in file.parent.iterdir()} == {0o044}
     published(file.parent, b"two")
@@ -38,31 +42,21 @@ def test_three_files_that_all_may_read(tmp_path: Path) -> None:
     assert is_consistent(file)
 
 
-def test_a_card_without_new_weights_leaves_the_weights(tmp_path: Path) -> None:
+def test_a_record_without_new_weights_leaves_the_weights(tmp_path: Path) -> None:
     file = published(tmp_path, b"one")
-    publish(card(b"one").with_reproduction(again()), tmp_path)
+    longer = record(b"one").with_reproduction(again())
+    assert publish_weights(file, longer.to_json()) == tmp_path / "x.json"
     assert file.read_bytes() == b"one"
-    assert is_consistent(file)
-    assert "Made again" in file.with_suffix(".md").read_text(encoding="utf-8")
+    assert TrainingRecord.read(tmp_path / "x.json") == longer
 
 
-def test_half_precision() -> None:
-    model = nn.Sequential(nn.Conv2d(1, 1, 1), nn.BatchNorm2d(1)).to(memory_format=torch.channels_last)
-    state = load(half_precision_file(model))
-    assert {name: tensor.dtype for name, tensor in state.items()} == {
-        name: torch.float16 if tensor.is_floating_point() else tensor.dtype
-        for name, tensor in model.state_dict().items()
-    }
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e5])
-@pytest.mark.parametrize("name", ["0.weight", "1.running_var"])
-def test_what_is_not_finite_in_half_precision_is_refused(name: str, value: float) -> None:
-    model = nn.Sequential(nn.Conv2d(1, 1, 1), nn.BatchNorm2d(1))
-    model.state_dict()[name].view(-1)[0] = value
-    for refuse in (half_precision_file, round_to_half):
-        with pytest.raises(InputError, match=f'training has diverged: tensor "{name}" is not finite in half precision'):
-            refuse(model)
+def test_a_record_that_is_none_stops_before_anything_is_written(tmp_path: Path) -> None:
+    file = published(tmp_path, b"old")
+    (tmp_path / "x.json").write_text("{", encoding="utf-8")
+    (tmp_path / ".x.safetensors.new").write_bytes(b"half")
+    with pytest.raises(InputError, match=r"card .*x\.json: not a JSON file .*; move it away"):
+        published(tmp_path, b"new")
+    assert file.read_bytes() == b"old"
 
 
 def test_killed_at_any_file_operation(tmp_path: Path) -> None:
@@ -73,17 +67,17 @@ def test_killed_at_any_file_operation(tmp_path: Path) -> None:
     versions = []
     for case in cases:
         file = case / "x.safetensors"
-        if CheckpointCard.read(file.with_suffix(".json")) == card(b"old"):
+        if TrainingRecord.read(file.with_suffix(".json")) == record(b"old"):
             assert is_consistent(file), "nothing has changed"
         settle(file)
         assert is_consistent(file)
-        assert names(case) == THREE
+        assert names(case) == BOTH
         versions.append(file.read_bytes())
     assert set(versions) == {b"old", b"new"}
     assert versions == sorted(versions, reverse=True), "first the old ones, then the new ones"
 
 
-@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.parametrize("at", [1, 2])
 def test_a_full_disk_leaves_the_old_ones(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = published(tmp_path, b"old")
     calls = []
@@ -99,7 +93,7 @@ def test_a_full_disk_leaves_the_old_ones(at: int, tmp_path: Path, monkeypatch: p
     assert len(calls) == at
     assert file.read_bytes() == b"old"
     assert is_consistent(file)
-    assert names(tmp_path) == THREE
+    assert names(tmp_path) == BOTH
 
 
 def test_an_interruption_leaves_the_old_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +106,7 @@ def test_an_interruption_leaves_the_old_ones(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(KeyboardInterrupt):
         published(tmp_path, b"new")
     assert is_consistent(file)
-    assert names(tmp_path) == THREE
+    assert names(tmp_path) == BOTH
 
 
 def test_it_is_known_before_the_long_work(tmp_path: Path) -> None:

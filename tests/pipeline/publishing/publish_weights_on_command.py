@@ -1,4 +1,4 @@
-"""A process that publishes in forked children, each killed at another file operation. Run by test_publishing.py.
+"""A process that publishes in forked children, each killed at another file operation. Run by test_weights.py.
 
 Argument: a folder. For N = 1, 2, ... a child publishes version "new" into <folder>/N, where version "old" is, and is
 killed just before its N-th file operation, until one comes through.
@@ -10,9 +10,17 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.pipeline.training.cards import published
+from pipeline.publishing.weights import publish_weights
+from tests.zoo.training_records import record
 
 WATCHED = ("os.", "open")
+
+
+def published(folder: Path, weights: bytes) -> Path:
+    """The weights' file of a publication."""
+    file = folder / "x.safetensors"
+    publish_weights(file, record(weights).to_json(), weights)
+    return file
 
 
 def kill_at(count: int) -> None:
