@@ -71,8 +71,8 @@ def check_other_sizes(
     if not target.dynamic_axes or plugin_nodes(model):  # plugin nodes only an engine runs
         return []
     compared = Compared(twin(module), model, output_specs)
-    found = _together(compared, target, example)
-    if found is None:
+    difference = _together(compared, target, example)
+    if difference is None:
         return []
     unchecked = []
     for axis in target.dynamic_axes:
@@ -80,7 +80,7 @@ def check_other_sizes(
         if line is not None:
             unchecked.append(line)
     if not unchecked:  # each axis alone is right: it is the combination
-        unchecked.append(_judged(compared, example, ", ".join(target.dynamic_axes), found))
+        unchecked.append(_judged(compared, example, ", ".join(target.dynamic_axes), difference))
     for line in unchecked:
         LOGGER.warning("%s", line)
     return unchecked
@@ -120,11 +120,11 @@ def _alone(compared: Compared, target: Target, example: Mapping[str, Tensor], ax
 def _judged(compared: Compared, example: Mapping[str, Tensor], at: str, difference: str) -> str:
     """Why a difference proves nothing. Raises ExportError where it does."""
     try:
-        own = compared.difference(example, compared.reference(example))
+        reference = compared.difference(example, compared.reference(example))
     except Exception as error:  # noqa: BLE001  # as above
-        own = _line(error)
-    if own is not None:
-        return f"not checked at {at}: the graph differs at the example's own size already, there {own}"
+        reference = _line(error)
+    if reference is not None:
+        return f"not checked at {at}: the graph differs at the example's own size already, there {reference}"
     raise ExportError(
         f"the graph is wrong at {at}: {difference}; the model or a rewriter computes something from a traced size "
         "that is a constant of the graph now, such as a Python list or number; correct that, export with the other "

@@ -22,8 +22,8 @@ def random_inputs(model: onnx.ModelProto) -> Iterator[Inputs]:
 
     Raises ExportError for an input that is no tensor of numbers.
     """
-    given = {tensor.name for tensor in model.graph.initializer}
-    inputs = [value for value in model.graph.input if value.name not in given]
+    initializers = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in initializers]
     for sizes in SIZES:
         chance = np.random.default_rng(0)
         dynamic: dict[str, int] = {}

@@ -24,10 +24,10 @@ def check_reachability(model: onnx.ModelProto, input_names: Sequence[str]) -> No
     sources = _sources(graph, set(present))
     reached: set[str] = set()
     for output in graph.output:
-        found = sources.get(output.name, frozenset())
-        if not found:
+        inputs = sources.get(output.name, frozenset())
+        if not inputs:
             raise ExportError(f'output "{output.name}" depends on no input: it is a constant; {_ADVICE}')
-        reached |= found
+        reached |= inputs
     for name in present:
         if name not in reached:
             raise ExportError(f'input "{name}" reaches no output; {_ADVICE}')
@@ -45,7 +45,7 @@ def _sources(graph: onnx.GraphProto, inputs: set[str]) -> dict[str, frozenset[st
     for node in graph.node:
         if node.op_type in SIZES_ONLY:
             continue
-        found: frozenset[str] = frozenset().union(*(sources.get(name, frozenset()) for name in reads(node)))
+        inputs_behind: frozenset[str] = frozenset().union(*(sources.get(name, frozenset()) for name in reads(node)))
         for name in node.output:
-            sources[name] = found
+            sources[name] = inputs_behind
     return sources

@@ -19,14 +19,14 @@ def second_sizes(target: Target, axis: str, example: Mapping[str, Tensor], modul
     A batch of one, or an odd height or width where the model does not say what divides them (`size_divisor`); then
     multiples of 32.
     """
-    bounds, own = getattr(target, axis), int(next(iter(example.values())).shape[SIZED_AXES[axis]])
+    bounds, example_size = getattr(target, axis), int(next(iter(example.values())).shape[SIZED_AXES[axis]])
     declared = [getattr(part, "size_divisor", None) for part in module.modules()]
     divisors = [divisor for divisor in declared if isinstance(divisor, int)]
     if axis == "batch":
-        sizes = [1, own + 1, bounds.max, bounds.min]
+        sizes = [1, example_size + 1, bounds.max, bounds.min]
     else:
         sizes = [bounds.other(max(divisors, default=1)), bounds.other(STRIDE), bounds.max, bounds.min]
-    return [size for size in dict.fromkeys(sizes) if size in bounds and size != own]
+    return [size for size in dict.fromkeys(sizes) if size in bounds and size != example_size]
 
 
 def at_sizes(example: Mapping[str, Tensor], sizes: Mapping[str, int]) -> dict[str, Tensor]:

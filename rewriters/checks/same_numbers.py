@@ -52,8 +52,8 @@ def compare_graphs(before: onnx.ModelProto, after: onnx.ModelProto) -> Compariso
     content = after.SerializeToString()
     difference, unequal = 0.0, ""
     for size, feed, expected in runs:
-        found = run_once(content, feed)
-        for output, one, two in zip(before.graph.output, expected, found, strict=True):
+        outputs = run_once(content, feed)
+        for output, one, two in zip(before.graph.output, expected, outputs, strict=True):
             part = _difference(one, two)
             difference = max(difference, part)
             if part > TOLERANCE and not unequal:

@@ -33,8 +33,8 @@ def argmax_before_concat(model: onnx.ModelProto) -> int:
 
 
 def _attribute(node: onnx.NodeProto, name: str, default: int) -> int:
-    found = [attribute.i for attribute in node.attribute if attribute.name == name]
-    return found[0] if found else default
+    values = [attribute.i for attribute in node.attribute if attribute.name == name]
+    return values[0] if values else default
 
 
 def _other_axes(argmax: onnx.NodeProto, concat: onnx.NodeProto) -> bool:

@@ -45,12 +45,12 @@ def _by_sizes(node: onnx.NodeProto) -> bool:
 def _spatial_shapes(model: onnx.ModelProto) -> dict[str, tuple[int, int]]:
     """(h, w) of every value with four axes of which the last two are known."""
     graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
-    found = {}
+    shapes = {}
     for value in (*graph.input, *graph.value_info, *graph.output):
         dims = value.type.tensor_type.shape.dim
         if len(dims) == 4 and dims[2].dim_value and dims[3].dim_value:  # noqa: PLR2004  # N, C, H, W
-            found[value.name] = (dims[2].dim_value, dims[3].dim_value)
-    return found
+            shapes[value.name] = (dims[2].dim_value, dims[3].dim_value)
+    return shapes
 
 
 def _drop_attribute(node: onnx.NodeProto, name: str) -> None:

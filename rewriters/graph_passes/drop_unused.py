@@ -27,8 +27,8 @@ def _drop(graph: onnx.GraphProto) -> int:
     initializers = [initializer for initializer in graph.initializer if initializer.name in needed]
     here = len(graph.node) - len(kept) + len(graph.initializer) - len(initializers)
     if here:
-        made = needed.union(*(node.output for node in kept))
-        values = [value for value in graph.value_info if value.name in made]
+        available = needed.union(*(node.output for node in kept))
+        values = [value for value in graph.value_info if value.name in available]
         for field, items in (
             (graph.node, list(reversed(kept))),
             (graph.initializer, initializers),

@@ -25,8 +25,8 @@ def expand_operators(model: onnx.ModelProto, target: Target) -> None:
     model.opset_import.extend(kept)
     for domain in sorted({node.domain for node in _nodes(model)} - set(STANDARD)):
         add_domain(model, domain)
-    made = {name for node in _nodes(model) for name in node.output}
-    missing = {value.name for value in model.graph.output} - made - {value.name for value in model.graph.input}
+    computed = {name for node in _nodes(model) for name in node.output}
+    missing = {value.name for value in model.graph.output} - computed - {value.name for value in model.graph.input}
     missing -= {value.name for value in model.graph.initializer}
     if missing:
         raise ExportError(f"the graph gives {', '.join(sorted(missing))}, which no translation computes")

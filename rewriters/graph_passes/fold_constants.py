@@ -68,16 +68,16 @@ class _Folder:
         for node in graph.node:
             for inner in subgraphs(node):
                 self.fold(inner, constants.new_child(), shapes.new_child())
-            found = self._values(node, constants, shapes)
-            constants.update(found)
-            as_nodes = [name for name in found if name in outputs or self.model.ir_version < INITIALIZERS_ALONE]
-            if not found or (as_nodes and node.op_type == "Constant"):
+            folded = self._values(node, constants, shapes)
+            constants.update(folded)
+            as_nodes = [name for name in folded if name in outputs or self.model.ir_version < INITIALIZERS_ALONE]
+            if not folded or (as_nodes and node.op_type == "Constant"):
                 kept.append(node)
                 continue
-            kept.extend(_constant(node, found[name]) for name in as_nodes)
-            graph.initializer.extend(found[name] for name in found if name not in as_nodes)
-            moved.update(found)
-            self.changes.append(_words(node, found))
+            kept.extend(_constant(node, folded[name]) for name in as_nodes)
+            graph.initializer.extend(folded[name] for name in folded if name not in as_nodes)
+            moved.update(folded)
+            self.changes.append(_words(node, folded))
         del graph.node[:]
         graph.node.extend(kept)
         values = [value for value in graph.value_info if value.name not in moved]
@@ -87,7 +87,7 @@ class _Folder:
     def _values(self, node: onnx.NodeProto, constants: Known, shapes: Known) -> dict[str, TensorProto]:
         """Its outputs, where all of them are known; what is known of shapes goes into `shapes`."""
         if node.op_type == "Shape" and node.domain in STANDARD and node.input[0] not in constants:
-            found = self._shape(node)
+            values = self._shape(node)
         else:
             read = dict.fromkeys([*filter(None, node.input), *sorted(captured(node))])
             moved = shapes if node.op_type in MOVES else {}
@@ -98,11 +98,11 @@ class _Folder:
             tensors = [tensor for tensor in known if tensor is not None]
             if len(tensors) < len(known) or not _foldable(node):
                 return {}
-            found = _given(node) or node_values(self.model, node, tensors, self.max_bytes) or {}
-        if any(map(_has_unknown, found.values())):
-            shapes.update(found)
+            values = _given(node) or node_values(self.model, node, tensors, self.max_bytes) or {}
+        if any(map(_has_unknown, values.values())):
+            shapes.update(values)
             return {}
-        return found
+        return values
 
     def _shape(self, node: onnx.NodeProto) -> dict[str, TensorProto]:
         """The shape of a value of the main graph, as far as it is known."""
@@ -123,11 +123,11 @@ def _foldable(node: onnx.NodeProto) -> bool:
 
 def _given(node: onnx.NodeProto) -> dict[str, TensorProto]:
     """The tensor of a Constant, of whatever dtype."""
-    given = [attribute.t for attribute in node.attribute if attribute.name == "value"]
-    if node.op_type != "Constant" or not given:
+    tensors = [attribute.t for attribute in node.attribute if attribute.name == "value"]
+    if node.op_type != "Constant" or not tensors:
         return {}
     tensor = TensorProto()
-    tensor.CopyFrom(given[0])
+    tensor.CopyFrom(tensors[0])
     (tensor.name,) = node.output
     return {tensor.name: tensor}
 
@@ -143,6 +143,6 @@ def _constant(node: onnx.NodeProto, tensor: TensorProto) -> onnx.NodeProto:
     return constant
 
 
-def _words(node: onnx.NodeProto, found: Mapping[str, TensorProto]) -> str:
-    of = ", ".join(f"{name} {list(tensor.dims)}" for name, tensor in found.items())
+def _words(node: onnx.NodeProto, tensors: Mapping[str, TensorProto]) -> str:
+    of = ", ".join(f"{name} {list(tensor.dims)}" for name, tensor in tensors.items())
     return f"folded {node.op_type} {node.name or node.output[0]} into {of}"

@@ -45,15 +45,15 @@ def _keep(graph: onnx.GraphProto) -> None:
             kept.append(node)
             makers.update((name, (node, index)) for index, name in enumerate(node.output) if name)
             continue
-        source, given = node.input[0], node.output[0]
+        source, result = node.input[0], node.output[0]
         if source in makers:
             _name(*makers[source], _given_name(node))
-        if given not in ends:
-            same[given] = source
+        if result not in ends:
+            same[result] = source
         elif source in makers and source not in ends and source not in final:
-            final[source] = given
+            final[source] = result
         else:
-            kept.append(onnx.helper.make_node("Identity", [source], [given], node.name))
+            kept.append(onnx.helper.make_node("Identity", [source], [result], node.name))
     for node in kept:
         rename_reads(node, final)
         node.output[:] = [final.get(name, name) for name in node.output]

@@ -62,11 +62,11 @@ def _is_output(graph: onnx.GraphProto, name: str) -> bool:
 
 def _behind(graph: onnx.GraphProto, name: str) -> set[str]:
     """The values that movers make of one, itself left out."""
-    found: set[str] = set()
+    values: set[str] = set()
     for node in graph.node:  # in topological order
-        if node.op_type in MOVERS and ({name} | found) & set(_moved_inputs(node)):
-            found.update(node.output)
-    return found
+        if node.op_type in MOVERS and ({name} | values) & set(_moved_inputs(node)):
+            values.update(node.output)
+    return values
 
 
 def _moved_inputs(node: onnx.NodeProto) -> list[str]:

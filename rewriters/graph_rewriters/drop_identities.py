@@ -33,16 +33,16 @@ def _drop(graph: onnx.GraphProto, useless: Useless, changes: list[str]) -> None:
     outputs = {output.name for output in graph.output}
     names: dict[str, str] = {}
     kept: list[onnx.NodeProto] = []
-    made: set[str] = set()
+    dropped: set[str] = set()
     for node in graph.node:
         source, result = (_resolved(node.input[0], names), node.output[0]) if useless(node) else ("", "")
         if result and result not in outputs:
             names[result] = source
-        elif result and source in made and source not in outputs:
+        elif result and source in dropped and source not in outputs:
             names[source] = result
         else:
             kept.append(node)
-            made.update(node.output)
+            dropped.update(node.output)
             continue
         changes.append(f"dropped {node.op_type} {node.name or node.output[0]}")
     final = {name: _resolved(name, names) for name in names}
@@ -73,8 +73,8 @@ def _does_nothing(model: onnx.ModelProto) -> Useless:
     """Whether a node gives back what it gets, as far as the model says."""
     opset = opset_of(model)
     types = value_types(model)
-    given = {value.name for value in model.graph.input}
-    constants = (tensor for tensor in model.graph.initializer if tensor.name not in given)
+    inputs = {value.name for value in model.graph.input}
+    constants = (tensor for tensor in model.graph.initializer if tensor.name not in inputs)
     false = {c.name for c in constants if c.data_type == onnx.TensorProto.BOOL and not numpy_helper.to_array(c).any()}
 
     def cast(node: onnx.NodeProto) -> bool:
@@ -102,5 +102,5 @@ def _does_nothing(model: onnx.ModelProto) -> Useless:
 
 
 def _attribute(node: onnx.NodeProto, name: str) -> Any:
-    found = [onnx.helper.get_attribute_value(attribute) for attribute in node.attribute if attribute.name == name]
-    return found[0] if found else None
+    values = [onnx.helper.get_attribute_value(attribute) for attribute in node.attribute if attribute.name == name]
+    return values[0] if values else None

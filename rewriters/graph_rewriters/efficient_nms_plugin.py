@@ -81,10 +81,10 @@ def _check_decoded(outputs: Mapping[str, onnx.ValueInfoProto]) -> int:
     }
     boxes, scores = shapes.get("boxes", []), shapes.get("scores", [])
     if set(shapes) != {"boxes", "scores"} or boxes[2:] != [4] or len(scores) != 3 or type(scores[2]) is not int:  # noqa: PLR2004 - N, M, C
-        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        found_shapes = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ExportError(
             "efficient_nms_plugin: expected the outputs boxes [N, M, 4] and scores [N, M, C] of level decoded, "
-            f"C fixed; the graph has {given}"
+            f"C fixed; the graph has {found_shapes}"
         )
     classes: int = scores[2]
     return classes
@@ -117,7 +117,7 @@ def _plugin(
     *,
     class_agnostic: bool,
 ) -> tuple[str, str, str, str]:
-    num, found, found_scores, classes = b.node(
+    num, boxes_kept, found_scores, classes = b.node(
         NODE,
         boxes,
         scores,
@@ -137,7 +137,7 @@ def _plugin(
     nothing = b.constant(0.0, np.float32)
     return (
         b.Squeeze(num, b.constant([1])),
-        b.Where(b.Unsqueeze(used, b.constant([2])), found, nothing),
+        b.Where(b.Unsqueeze(used, b.constant([2])), boxes_kept, nothing),
         b.Where(used, found_scores, nothing),
         b.Where(used, b.Cast(classes, to=INT64), b.constant(-1)),
     )
@@ -176,11 +176,11 @@ def _standard(
     best, pair = b.TopK(b.Pad(pairs, padding, b.constant(-1.0, np.float32)), width, outputs=2, axis=1)
     used = b.GreaterOrEqual(best, b.constant(0.0, np.float32))
     count = b.size(boxes, 1)
-    own = b.Where(used, pair, b.constant(0))
-    row = b.Mod(own, count)
+    used_pair = b.Where(used, pair, b.constant(0))
+    row = b.Mod(used_pair, count)
     index = b.Unsqueeze(row, b.constant([2]))
     nothing = b.constant(0.0, np.float32)
-    label = b.GatherElements(labels, row, axis=1) if labels else b.Div(own, count)
+    label = b.GatherElements(labels, row, axis=1) if labels else b.Div(used_pair, count)
     ones = b.Cast(used, to=INT64)
     return (
         b.ReduceSum(ones, middle, keepdims=0),

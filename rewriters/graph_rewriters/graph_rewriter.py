@@ -44,16 +44,16 @@ class GraphRewriter:
         """Those of its options that can be left out."""
         return self.rewrite.__kwdefaults__ or {}
 
-    def check(self, given: Mapping[str, Any]) -> None:
+    def check(self, options: Mapping[str, Any]) -> None:
         """Raises InputError for an option that it has not, that is of another type, or that is missing."""
-        for option, value in given.items():
+        for option, value in options.items():
             if option not in self.options:
                 known = nearest(option, self.options) if self.options else "it has none"
                 raise InputError(f'graph rewriter {self.name}: unknown option "{option}"; {known}')
             if not fits(value, self.options[option]):
                 expected = words(self.options[option])
                 raise InputError(f"graph rewriter {self.name}: option {option} is {value!r}, expected {expected}")
-        missing = [option for option in self.options if option not in self.defaults and option not in given]
+        missing = [option for option in self.options if option not in self.defaults and option not in options]
         if missing:
             raise InputError(f"graph rewriter {self.name}: option {', '.join(missing)} is missing")
 
@@ -90,11 +90,11 @@ def rewrite_graph(
     chosen = check_steps(steps)
     result = onnx.ModelProto()
     result.CopyFrom(model)
-    done = []
+    applied = []
     for rewriter, options in chosen:
         result, changes = rewriter.rewrite(result, **options)
-        done.append(Rewritten(rewriter.name, tuple(changes)))
-    return result, tuple(done)
+        applied.append(Rewritten(rewriter.name, tuple(changes)))
+    return result, tuple(applied)
 
 
 def check_steps(steps: Sequence[str | Mapping[str, Any]]) -> list[tuple[GraphRewriter, dict[str, Any]]]:
@@ -103,10 +103,10 @@ def check_steps(steps: Sequence[str | Mapping[str, Any]]) -> list[tuple[GraphRew
 
 
 def _chosen(step: str | Mapping[str, Any]) -> tuple[GraphRewriter, dict[str, Any]]:
-    given = {"name": step} if isinstance(step, str) else dict(step)
-    name = given.pop("name", None)
+    options = {"name": step} if isinstance(step, str) else dict(step)
+    name = options.pop("name", None)
     if name not in GRAPH_REWRITERS:
         raise InputError(f'unknown graph rewriter "{name}"; {nearest(str(name), GRAPH_REWRITERS)}')
     rewriter = GRAPH_REWRITERS[name]
-    rewriter.check(given)
-    return rewriter, given
+    rewriter.check(options)
+    return rewriter, options

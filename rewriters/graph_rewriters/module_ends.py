@@ -16,26 +16,26 @@ def module_ends(model: onnx.ModelProto, path: str) -> tuple[list[str], list[str]
     input of the graph is a constant, and is neither. Raises ExportError where the module has no nodes.
     """
     graph = model.graph
-    own = nodes_of_module(graph, path)
-    if not any(own):
+    nodes = nodes_of_module(graph, path)
+    if not any(nodes):
         raise ExportError(_absent(graph, path))
-    among = between(graph.node, own)
+    among = between(graph.node, nodes)
     varying = _varying(graph)
-    inside = [node for node, ours, open_ in zip(graph.node, own, among, strict=True) if ours or open_]
-    outside = [node for node, ours, open_ in zip(graph.node, own, among, strict=True) if not (ours or open_)]
-    made = [name for node in inside for name in node.output if name in varying]
+    inside = [node for node, ours, open_ in zip(graph.node, nodes, among, strict=True) if ours or open_]
+    outside = [node for node, ours, open_ in zip(graph.node, nodes, among, strict=True) if not (ours or open_)]
+    outputs = [name for node in inside for name in node.output if name in varying]
     read = {name for node in outside for name in reads(node)} | {value.name for value in graph.output}
-    inputs = dict.fromkeys(name for node in inside for name in reads(node) if name in varying - set(made))
-    return list(inputs), [name for name in made if name in read]
+    inputs = dict.fromkeys(name for node in inside for name in reads(node) if name in varying - set(outputs))
+    return list(inputs), [name for name in outputs if name in read]
 
 
 def _varying(graph: onnx.GraphProto) -> set[str]:
     """The values that depend on an input of the graph."""
-    found = {value.name for value in graph.input} - {tensor.name for tensor in graph.initializer}
+    varying = {value.name for value in graph.input} - {tensor.name for tensor in graph.initializer}
     for node in graph.node:
-        if not found.isdisjoint(reads(node)):
-            found.update(filter(None, node.output))
-    return found
+        if not varying.isdisjoint(reads(node)):
+            varying.update(filter(None, node.output))
+    return varying
 
 
 def _absent(graph: onnx.GraphProto, path: str) -> str:

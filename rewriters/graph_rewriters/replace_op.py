@@ -31,14 +31,14 @@ def replace_op(
     _check_known(model, new_op_type, domain)
     changed = _changed(attributes or {})
     nodes = [one for graph in every_graph(model.graph) for one in graph.node]
-    found = [one for one in nodes if one.op_type == op_type and fnmatchcase(one.name, node)]
-    if not found and not any((one.op_type, one.domain) == (new_op_type, domain) for one in nodes):
+    matches = [one for one in nodes if one.op_type == op_type and fnmatchcase(one.name, node)]
+    if not matches and not any((one.op_type, one.domain) == (new_op_type, domain) for one in nodes):
         types = {one.op_type for one in nodes}
         named = "" if node == "*" else f' named like "{node}"'
         hint = f"; {nearest(op_type, sorted(types))}" if op_type not in types else ""
         raise ExportError(f"replace_op: the graph has no {op_type}{named}, and no {new_op_type} either{hint}")
     changes = []
-    for one in found:
+    for one in matches:
         before = one.SerializeToString(deterministic=True)
         one.op_type, one.domain = new_op_type, domain
         kept = [attribute for attribute in one.attribute if attribute.name not in changed]
@@ -65,10 +65,10 @@ def _check_known(model: onnx.ModelProto, op_type: str, domain: str) -> None:
 
 def _changed(attributes: Mapping[str, Any]) -> dict[str, onnx.AttributeProto | None]:
     """Raises InputError for a value that no attribute can have."""
-    found: dict[str, onnx.AttributeProto | None] = {}
+    changed: dict[str, onnx.AttributeProto | None] = {}
     for key, value in attributes.items():
         try:
-            found[key] = None if value is None else onnx.helper.make_attribute(key, value)
+            changed[key] = None if value is None else onnx.helper.make_attribute(key, value)
         except (TypeError, ValueError) as error:
             raise InputError(f"replace_op: attribute {key}: {value!r} is no attribute of ONNX: {error}") from error
-    return found
+    return changed

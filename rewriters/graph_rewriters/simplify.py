@@ -63,15 +63,15 @@ def _onnxslim() -> Slim:
 
 def _slimmed(slim: Slim, model: onnx.ModelProto, max_bytes: int) -> onnx.ModelProto:
     """The result of onnxslim, with all that it must not change as it was."""
-    given = onnx.ModelProto()
-    given.CopyFrom(model)
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
     try:
         with _quiet():
-            result = slim(given, size_threshold=max_bytes)
+            result = slim(copy, size_threshold=max_bytes)
     except Exception as error:  # its own and those of the libraries below it are of all classes
         raise ExportError(f"simplify: onnxslim refuses the graph: {type(error).__name__}: {error}") from error
-    made = {name for node in result.graph.node for name in node.output}
-    values = [value for value in model.graph.value_info if value.name in made]
+    computed = {name for node in result.graph.node for name in node.output}
+    values = [value for value in model.graph.value_info if value.name in computed]
     for field, items in (
         (result.opset_import, model.opset_import),
         (result.graph.input, model.graph.input),

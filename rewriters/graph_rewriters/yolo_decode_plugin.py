@@ -67,20 +67,20 @@ def _sigmoid_maps(graph: gs.Graph, num_classes: int) -> list[gs.Variable]:
     channels = ANCHORS_OF_A_LEVEL * (BOX_AND_OBJECT + num_classes)
     sigmoids = [node for node in graph.nodes if node.op == "Sigmoid" and _ends_a_head(node)]
     shapes = [node.outputs[0].shape for node in sigmoids]
-    found = [
+    maps = [
         node.outputs[0]
         for node, shape in zip(sigmoids, shapes, strict=True)
         if shape is not None and len(shape) == 4 and shape[1] == channels  # noqa: PLR2004 - N, C, H, W
     ]
-    if len(found) != LEVELS:
+    if len(maps) != LEVELS:
         seen = ", ".join(sorted({str(shape[1]) for shape in shapes if shape})) or "no Sigmoid behind a Conv"
         raise ExportError(
-            f"yolo_decode_plugin: {len(found)} maps of {channels} channels behind a Conv and a Sigmoid, expected "
+            f"yolo_decode_plugin: {len(maps)} maps of {channels} channels behind a Conv and a Sigmoid, expected "
             f"{LEVELS}; channels there are: {seen}; is num_classes={num_classes} right, and this a YOLOv5?"
         )
-    if all(isinstance(size, int) for value in found for size in value.shape[2:]):
-        found.sort(key=lambda value: -value.shape[2] * value.shape[3])
-    return found
+    if all(isinstance(size, int) for value in maps for size in value.shape[2:]):
+        maps.sort(key=lambda value: -value.shape[2] * value.shape[3])
+    return maps
 
 
 def _ends_a_head(sigmoid: gs.Node) -> bool:

@@ -12,12 +12,14 @@ OF_ONNXRUNTIME = (*STANDARD, "ai.onnx.ml", "com.microsoft")  # domains that ONNX
 
 def custom_nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     """Those, in subgraphs too, that neither ONNX Runtime knows by itself nor a function of the model defines."""
-    own = {(function.domain, function.name) for function in model.functions}
+    functions = {(function.domain, function.name) for function in model.functions}
     nodes = (node for graph in every_graph(model.graph) for node in graph.node)
-    return [node for node in nodes if node.domain not in OF_ONNXRUNTIME and (node.domain, node.op_type) not in own]
+    return [
+        node for node in nodes if node.domain not in OF_ONNXRUNTIME and (node.domain, node.op_type) not in functions
+    ]
 
 
 def in_words(nodes: Iterable[onnx.NodeProto]) -> str:
     """``custom nodes a::B, c::D``; "" where there are none."""
-    found = {f"{node.domain}::{node.op_type}" for node in nodes}
-    return f"custom nodes {', '.join(sorted(found))}" if found else ""
+    operators = {f"{node.domain}::{node.op_type}" for node in nodes}
+    return f"custom nodes {', '.join(sorted(operators))}" if operators else ""

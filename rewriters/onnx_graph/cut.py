@@ -24,23 +24,23 @@ def cut(model: onnx.ModelProto, inputs: Sequence[str] | None, outputs: Sequence[
     for name in (*(inputs or ()), *(outputs or ())):
         if name not in known:
             raise InputError(f'extract_submodel: the graph has no tensor "{name}"; {nearest(name, known)}')
-    own = _own_inputs(graph)
+    graph_inputs = _own_inputs(graph)
     ends = list(dict.fromkeys(outputs or (value.name for value in graph.output)))
-    stops = list(dict.fromkeys(own if inputs is None else inputs))
+    stops = list(dict.fromkeys(graph_inputs if inputs is None else inputs))
     nodes, needed = _needed(graph, stops, ends)
     _check(graph, nodes, stops, ends)
     unused = [name for name in stops if name not in needed]
     if unused and inputs is not None:
         raise ExportError(f'extract_submodel: no output depends on the input "{unused[0]}"; leave it out')
     stops = [name for name in stops if name in needed]
-    if stops == own and ends == [value.name for value in graph.output] and len(nodes) == len(graph.node):
+    if stops == graph_inputs and ends == [value.name for value in graph.output] and len(nodes) == len(graph.node):
         return
     types = stated_values(model, (*stops, *ends))
-    made = {name for node in nodes for name in node.output}
+    computed = {name for node in nodes for name in node.output}
     initializers = [tensor for tensor in graph.initializer if tensor.name in needed and tensor.name not in stops]
     sparse = [tensor for tensor in graph.sparse_initializer if tensor.values.name in needed - set(stops)]
     weights = {tensor.name for tensor in initializers}
-    inner = (made | weights) - {*stops, *ends}
+    inner = (computed | weights) - {*stops, *ends}
     kept = (
         (graph.node, [_without(node, stops) for node in nodes]),
         (graph.input, [types[name] for name in stops] + [value for value in graph.input if value.name in weights]),
@@ -48,7 +48,10 @@ def cut(model: onnx.ModelProto, inputs: Sequence[str] | None, outputs: Sequence[
         (graph.initializer, initializers),
         (graph.sparse_initializer, sparse),
         (graph.value_info, [value for value in graph.value_info if value.name in inner]),
-        (graph.quantization_annotation, [a for a in graph.quantization_annotation if a.tensor_name in made | weights]),
+        (
+            graph.quantization_annotation,
+            [a for a in graph.quantization_annotation if a.tensor_name in computed | weights],
+        ),
     )
     for field, items in kept:
         del field[:]
@@ -63,8 +66,8 @@ def _own_inputs(graph: onnx.GraphProto) -> list[str]:
 
 def _values(graph: onnx.GraphProto) -> set[str]:
     initializers = {tensor.name for tensor in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
-    made = {name for node in graph.node for name in node.output if name}
-    return made | initializers | {value.name for value in graph.input}
+    computed = {name for node in graph.node for name in node.output if name}
+    return computed | initializers | {value.name for value in graph.input}
 
 
 def _needed(graph: onnx.GraphProto, stops: Sequence[str], ends: Sequence[str]) -> tuple[list[onnx.NodeProto], set[str]]:
@@ -88,14 +91,14 @@ def _check(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], stops: Seque
     for end in ends:
         if end in stops:
             raise ExportError(f'extract_submodel: "{end}" is an input and an output; give another output')
-        found = sources.get(end, set())
+        inputs = sources.get(end, set())
         for name in _own_inputs(graph):
-            if name in found and name not in stops:
+            if name in inputs and name not in stops:
                 raise ExportError(
                     f'extract_submodel: output "{end}" also needs the input "{name}"; add it to the inputs, or choose '
                     "inputs through which all of it goes"
                 )
-        if not found:
+        if not inputs:
             raise ExportError(f'extract_submodel: output "{end}" does not depend on any input; it is a constant')
 
 

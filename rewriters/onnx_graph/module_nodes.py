@@ -17,17 +17,17 @@ def nodes_of_module(graph: onnx.GraphProto, pattern: str) -> list[bool]:
 def known_modules(graph: onnx.GraphProto) -> list[str]:
     """All modules that are named on nodes, and those around them; empty where no node has a path."""
     there = {module_path(node) for node in graph.node} - {None}
-    return sorted({part for found in there if found for part in _with_parents(found)})
+    return sorted({part for path in there if path for part in _with_parents(path)})
 
 
 def between(nodes: Sequence[onnx.NodeProto], own: Sequence[bool]) -> list[bool]:
     """Which nodes of unknown path have the module's before and behind them, through nodes of unknown path alone."""
     unknown = [module_path(node) is None for node in nodes]
-    behind, made = [], set[str]()
+    behind, computed = [], set[str]()
     for node, ours, open_ in zip(nodes, own, unknown, strict=True):
-        behind.append(open_ and not made.isdisjoint(reads(node)))
+        behind.append(open_ and not computed.isdisjoint(reads(node)))
         if ours or behind[-1]:
-            made.update(node.output)
+            computed.update(node.output)
     before, read = [], set[str]()
     for node, ours, open_ in zip(reversed(nodes), reversed(own), reversed(unknown), strict=True):
         before.append(open_ and not read.isdisjoint(node.output))
@@ -36,8 +36,8 @@ def between(nodes: Sequence[onnx.NodeProto], own: Sequence[bool]) -> list[bool]:
     return [both == (True, True) for both in zip(behind, reversed(before), strict=True)]
 
 
-def _at_or_below(found: str | None, path: str) -> bool:
-    return found is not None and (path == "" or any(fnmatchcase(part, path) for part in _with_parents(found)))
+def _at_or_below(module: str | None, path: str) -> bool:
+    return module is not None and (path == "" or any(fnmatchcase(part, path) for part in _with_parents(module)))
 
 
 def _with_parents(path: str) -> Iterator[str]:

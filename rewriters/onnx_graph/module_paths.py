@@ -55,8 +55,8 @@ def module_paths(model: onnx.ModelProto, names: Mapping[str, str]) -> None:
 
 def module_path(node: onnx.NodeProto) -> str | None:
     """The path on a node; None where it is not known."""
-    found: list[str] = [entry.value for entry in node.metadata_props if entry.key == MODULE]
-    return found[0] if found else None
+    paths: list[str] = [entry.value for entry in node.metadata_props if entry.key == MODULE]
+    return paths[0] if paths else None
 
 
 def _of_dynamo(node: onnx.NodeProto, metadata: Mapping[str, str], names: Mapping[str, str]) -> str | None:

@@ -23,15 +23,15 @@ def every_graph(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 def captured(node: onnx.NodeProto) -> set[str]:
     """What a node's subgraphs read of the graphs around."""
-    found: set[str] = set()
+    outer: set[str] = set()
     for graph in subgraphs(node):
         read = {output.name for output in graph.output}
-        made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+        defined = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
         for inner in graph.node:
             read.update(inner.input, captured(inner))
-            made.update(inner.output)
-        found |= read - made - {""}
-    return found
+            defined.update(inner.output)
+        outer |= read - defined - {""}
+    return outer
 
 
 def rename_reads(node: onnx.NodeProto, names: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ def value_types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
         graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
     except onnx.shape_inference.InferenceError as error:
         raise ExportError(f"the shapes of the graph contradict each other: {str(error).splitlines()[0]}") from error
-    found = {value.name: value.type for value in (*graph.input, *graph.value_info, *graph.output)}
+    types = {value.name: value.type for value in (*graph.input, *graph.value_info, *graph.output)}
     for tensor in graph.initializer:
-        found[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
-    return found
+        types[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+    return types

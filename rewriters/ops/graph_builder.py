@@ -94,8 +94,8 @@ class GraphBuilder:
                 *(_unshaped(name, kind) for name, kind in zip(passed, kinds, strict=True)),
             ],
         )
-        found = self.node("Loop", trips, condition, *start, outputs=len(passed), body=graph)
-        return [found] if len(passed) == 1 else list(found)
+        output = self.node("Loop", trips, condition, *start, outputs=len(passed), body=graph)
+        return [output] if len(passed) == 1 else list(output)
 
 
 def _unshaped(name: str, kind: int) -> onnx.ValueInfoProto:

@@ -130,8 +130,8 @@ def standard_form(
 
     def pooled(inner: GraphBuilder, cell_y: str, cell_x: str, weight_y: str, weight_x: str) -> str:
         index = inner.Add(_upright(inner, cell_y, 1), inner.Unsqueeze(cell_x, inner.constant([1])))
-        found = inner.Gather(cells, index, axis=0)  # [r, height * taps, width * taps, C]
-        by_row = inner.Reshape(found, inner.constant([0, height, taps, -1]))
+        samples = inner.Gather(cells, index, axis=0)  # [r, height * taps, width * taps, C]
+        by_row = inner.Reshape(samples, inner.constant([0, height, taps, -1]))
         by_row = inner.MatMul(_upright(inner, weight_y, 2, before=True), by_row)
         by_cell = inner.Reshape(by_row, inner.constant([0, 0, width, taps, -1]))
         by_cell = inner.MatMul(inner.Unsqueeze(weight_x, inner.constant([1, 3])), by_cell)

@@ -81,7 +81,7 @@ class Operator:
         `unpack(argument)`: the tensors of a list; `value(argument, type)`: as plain Python, types as in torch's schema,
         or TypeError where it is no constant of the graph, which becomes an ExportError.
         """
-        tensors, given = [], {}
+        tensors, constants = [], {}
         for parameter, argument in zip(self.overload._schema.arguments, arguments, strict=True):  # noqa: SLF001  # see above
             kind = str(parameter.type)
             if kind in ("Tensor", "Optional[Tensor]"):
@@ -90,19 +90,19 @@ class Operator:
                 tensors.extend(unpack(argument))
             else:
                 try:
-                    given[parameter.name] = value(argument, kind)
-                    json.dumps(given[parameter.name])
+                    constants[parameter.name] = value(argument, kind)
+                    json.dumps(constants[parameter.name])
                 except (TypeError, errors.SymbolicValueError) as error:
                     raise ExportError(
                         f"{self.name}: {parameter.name} is computed in the graph, and its translation needs a "
                         "constant; give the model a plain number, not one read from a tensor's shape or values"
                     ) from error
-        return tensors, given
+        return tensors, constants
 
     def of_no_data(
         self,
         arguments: Sequence[Any],
-        given: Mapping[str, Any],
+        constants: Mapping[str, Any],
         unpack: Callable[[Any], Sequence[Any]],
         stand_in: Callable[[Any], torch.Tensor | None],
     ) -> list[torch.Tensor]:
@@ -119,15 +119,15 @@ class Operator:
                 if kind == "List[Tensor]":
                     filled = [stand_in(tensor) for tensor in unpack(argument)]
                 else:
-                    filled = given[parameter.name] if parameter.name in given else stand_in(argument)
+                    filled = constants[parameter.name] if parameter.name in constants else stand_in(argument)
                 if parameter.kwarg_only:
                     named[parameter.name] = filled
                 else:
                     positional.append(filled)
-            found = self.overload(*positional, **named)
+            results = self.overload(*positional, **named)
         except (LookupError, RuntimeError, TypeError, ValueError):  # sizes that are not known may not fit
             return []
-        return [found] if self.results == 1 else list(found)
+        return [results] if self.results == 1 else list(results)
 
 
 def register(operator: Operator) -> None:
@@ -145,7 +145,7 @@ def translate(
 ) -> list[onnx.NodeProto]:
     """The nodes that take the place of a node of ours. Raises ExportError where the translation cannot be had."""
     operator = operators[node.op_type]
-    given, ranks, kinds, result = (_stored(node, name) for name in (ARGUMENTS, RANKS, KINDS, RESULT))
+    constants, ranks, kinds, result = (_stored(node, name) for name in (ARGUMENTS, RANKS, KINDS, RESULT))
     known = {name: rank for name, rank in zip(node.input, ranks, strict=False) if rank != UNKNOWN}
     dtypes = {name: kind for name, kind in zip(node.input, kinds, strict=False) if kind != NO_KIND}
     builder = GraphBuilder(next(name for name in node.output if name), ranks=known, kinds=dtypes)
@@ -153,7 +153,7 @@ def translate(
     if operator.promotes and result != NO_KIND:
         inputs = [name if dtypes.get(name) == result else builder.Cast(name, to=result) for name in inputs]
         dtypes.update(dict.fromkeys(inputs, result))
-    results = _results(operator, target_family, builder, inputs, given, len(node.output))
+    results = _results(operator, target_family, builder, inputs, constants, len(node.output))
     renamed = {ours: name for ours, name in zip(results, node.output, strict=True) if ours and name}
     for added in builder.nodes:
         added.input[:] = [renamed.get(name, name) for name in added.input]
@@ -172,24 +172,24 @@ def _results(
     target_family: str,
     builder: GraphBuilder,
     inputs: Sequence[str],
-    given: Mapping[str, Any],
+    constants: Mapping[str, Any],
     expected: int,
 ) -> list[str]:
     """What a translation gives: each name that of a result of its own nodes, and no name twice."""
     try:
-        found = operator.translations[target_family](builder, *inputs, **given)
+        answer = operator.translations[target_family](builder, *inputs, **constants)
     except Exception as error:  # a translation is anybody's code
         reason = str(error) if isinstance(error, ZooportError) else f"{type(error).__name__}: {error}"
         raise ExportError(f"the translation of {operator.name} fails: {reason}") from error
-    results = [found] if isinstance(found, str) else list(found) if isinstance(found, tuple) else []
+    results = [answer] if isinstance(answer, str) else list(answer) if isinstance(answer, tuple) else []
     if len(results) != expected or not all(isinstance(result, str) for result in results):
         raise ExportError(
-            f"the translation of {operator.name} gives {found!r}, expected the name of its result"
+            f"the translation of {operator.name} gives {answer!r}, expected the name of its result"
             + (f", or a tuple of {expected} names" if expected > 1 else "")
         )
-    made = {name for added in builder.nodes for name in added.output}
+    computed = {name for added in builder.nodes for name in added.output}
     for index, result in enumerate(results):
-        if result and (result not in made or result in results[:index]):  # an input given back, or one result twice
+        if result and (result not in computed or result in results[:index]):  # an input given back, or one result twice
             results[index] = builder.Identity(result)
     return results
 
@@ -213,31 +213,31 @@ def _symbolic(operator: Operator) -> Symbolic:
 
     def symbolic(g: Any, *arguments: Any) -> Any:
         arguments = _as_traced(g, operator, arguments)
-        tensors, given = operator.sorted_arguments(arguments, symbolic_helper._unpack_list, constant)  # noqa: SLF001
+        tensors, constants = operator.sorted_arguments(arguments, symbolic_helper._unpack_list, constant)  # noqa: SLF001
         ranks = [_rank(tensor) for tensor in tensors]
-        if operator.when is not None and not operator.when(ranks, **given):
+        if operator.when is not None and not operator.when(ranks, **constants):
             return NotImplemented
         types = [result.type() for result in g.original_node.outputs()]
         if any(kind.dtype() is None or kind.dim() is None for kind in types):  # a scripted branch or loop
-            meta = operator.of_no_data(arguments, given, symbolic_helper._unpack_list, _stand_in)  # noqa: SLF001
+            meta = operator.of_no_data(arguments, constants, symbolic_helper._unpack_list, _stand_in)  # noqa: SLF001
             types = [torch._C.TensorType.create_from_tensor(x) for x in meta] or types  # noqa: SLF001  # no public name
         promoted = types[0].dtype() if operator.promotes else None
-        found = g.op(
+        output = g.op(
             f"{DOMAIN}::{operator.op_type}",
             *tensors,
-            arguments_s=json.dumps(given),
+            arguments_s=json.dumps(constants),
             ranks_s=json.dumps(ranks),
             kinds_s=json.dumps([int(_kind(JitScalarType.from_value(x, JitScalarType.UNDEFINED))) for x in tensors]),
             result_s=json.dumps(NO_KIND if promoted is None else _kind(JitScalarType.from_dtype(promoted))),
             outputs=operator.results,
         )
-        results = [found] if operator.results == 1 else list(found)
+        results = [output] if operator.results == 1 else list(output)
         for index, result in enumerate(results):  # without a type later operators lose dtype and rank
             if operator.result_type is not None:
-                result.setType(operator.result_type(tensors, given))
+                result.setType(operator.result_type(tensors, constants))
             elif (rank := types[index].dim()) is not None:
                 result.setType(types[index].with_sizes([None] * rank))
-        return found
+        return output
 
     return symbolic
 
@@ -289,14 +289,14 @@ def _traced(operator: Operator) -> Callable[..., Any]:
 
     def traced(*arguments: Any, **named: Any) -> Any:
         rest = parameters[len(arguments) :]
-        given = [*arguments, *(named.get(parameter.name, parameter.default_value) for parameter in rest)]
-        tensors, constants = operator.sorted_arguments(given, list, _plain)
+        all_arguments = [*arguments, *(named.get(parameter.name, parameter.default_value) for parameter in rest)]
+        tensors, constants = operator.sorted_arguments(all_arguments, list, _plain)
         shapes = [getattr(tensor, "shape", None) for tensor in tensors]
         ranks = [UNKNOWN if shape is None else len(shape) for shape in shapes]
         if operator.when is not None and not operator.when(ranks, **constants):
             return _of_torch(operator)(*arguments, **named)
         kinds = [int(getattr(tensor, "dtype", None) or NO_KIND) for tensor in tensors]
-        meta = operator.of_no_data(given, constants, list, _stand_in_ir) if operator.promotes else []
+        meta = operator.of_no_data(all_arguments, constants, list, _stand_in_ir) if operator.promotes else []
         result = _kind(JitScalarType.from_dtype(meta[0].dtype)) if meta else NO_KIND
         schema = _schema(operator.op_type, operator.results)
         write = values.Op(values.Opset(DOMAIN, 1), operator.op_type, schema)
@@ -319,10 +319,10 @@ def _stand_in_ir(tensor: Any) -> torch.Tensor | None:
 
 def _of_torch(operator: Operator) -> Callable[..., Any]:
     """The dynamo exporter's own translation. Raises ExportError where it has none."""
-    own = ONNXRegistry.from_torchlib().get_decomps(operator.overload)
-    if not own:
+    decompositions = ONNXRegistry.from_torchlib().get_decomps(operator.overload)
+    if not decompositions:
         raise ExportError(f"{operator.name}: neither torch's dynamo exporter nor zooport translates such a call")
-    function: Callable[..., Any] = own[0].onnx_function
+    function: Callable[..., Any] = decompositions[0].onnx_function
     return function
 
 

@@ -43,9 +43,9 @@ def _dispatch(name: str, overloads: Mapping[str, Symbolic], before: Symbolic | N
     def dispatch(g: Any, *arguments: Any, **options: Any) -> Any:
         overload = _overload(g, overloads, len(arguments))
         if overload is not None:
-            found = overloads[overload](g, *arguments)
-            if found is not NotImplemented:
-                return found
+            result = overloads[overload](g, *arguments)
+            if result is not NotImplemented:
+                return result
         if before is None:
             raise ExportError(f"{name}: neither torch's torchscript exporter nor zooport translates such a call")
         return before(g, *arguments, **options)
@@ -61,8 +61,8 @@ def _overload(g: Any, known: Mapping[str, Symbolic], arguments: int) -> str | No
     """
     schema = str(g.original_node.schema())
     if "::" in schema:
-        found = schema.partition("(")[0]
-        return found if found in known else None
+        overload = schema.partition("(")[0]
+        return overload if overload in known else None
     return next((name for name in known if arguments == _count(name)), None)
 
 

@@ -32,7 +32,7 @@ def class_nms(
     """As greedy_nms, each class by itself."""
     kept = [np.empty(0, np.intp)]
     for label in np.unique(labels):
-        own = np.flatnonzero(labels == label)
-        kept.append(own[greedy_nms(boxes[own], scores[own], iou_threshold)])
+        of_class = np.flatnonzero(labels == label)
+        kept.append(of_class[greedy_nms(boxes[of_class], scores[of_class], iou_threshold)])
     index = np.sort(np.concatenate(kept))
     return index[np.argsort(-scores[index], kind="stable")]

@@ -34,14 +34,16 @@ def yolo_layer(
     """
     height, width = (side * max_stride for side in maps[-1].shape[2:])
     pairs = np.asarray(anchors, np.float32).reshape(len(maps), ANCHORS_OF_A_LEVEL, 2)
-    rows = [_rows(level, own, (height, width), num_classes) for level, own in zip(maps, pairs, strict=True)]
+    rows = [
+        _rows(level, own_anchors, (height, width), num_classes) for level, own_anchors in zip(maps, pairs, strict=True)
+    ]
     all_rows = np.concatenate(rows, axis=1)
     count, slots = all_rows.shape[:2]
     num = np.zeros((count, 1), np.int32)
     boxes, scores = np.zeros((count, slots, 4), np.float32), np.zeros((count, slots), np.float32)
     classes = np.zeros((count, slots), np.int32)
-    for image, found in enumerate(all_rows):
-        kept = found[found[:, 4] >= np.float32(prenms_score_threshold)]
+    for image, image_rows in enumerate(all_rows):
+        kept = image_rows[image_rows[:, 4] >= np.float32(prenms_score_threshold)]
         num[image] = len(kept)
         boxes[image, : len(kept)] = kept[:, :4]
         best = kept[:, BOX_AND_OBJECT:]
@@ -62,8 +64,8 @@ def _rows(
     pixels = np.array([size[1] / columns, size[0] / rows], np.float32)
     center = (cells[..., :2] * 2 - np.float32(0.5) + grid) * pixels
     half = (cells[..., 2:4] * 2) ** 2 * (anchors[:, None, None] / 2)
-    found = np.concatenate((center - half, center + half, cells[..., 4:]), axis=-1)
-    return found.reshape(count, -1, BOX_AND_OBJECT + num_classes).astype(np.float32)
+    corners = np.concatenate((center - half, center + half, cells[..., 4:]), axis=-1)
+    return corners.reshape(count, -1, BOX_AND_OBJECT + num_classes).astype(np.float32)
 
 
 class YoloLayer_TRT(OpRun):  # noqa: N801 - onnx finds it by the node's type
@@ -72,5 +74,5 @@ class YoloLayer_TRT(OpRun):  # noqa: N801 - onnx finds it by the node's type
     op_domain = PLUGIN_DOMAIN
 
     def _run(self, *maps: NDArray[np.float32], **attributes: Any) -> tuple[NDArray[Any], ...]:
-        own = ("max_stride", "num_classes", "anchors", "prenms_score_threshold")
-        return yolo_layer(maps, **{name: attributes[name] for name in own})
+        names = ("max_stride", "num_classes", "anchors", "prenms_score_threshold")
+        return yolo_layer(maps, **{name: attributes[name] for name in names})

@@ -64,10 +64,10 @@ class _Caster:
         self.graph = model.graph
         self.opset = opset_of(model)
         self.types = value_types(model)
-        given = {value.name for value in self.graph.input}
-        self.constants = {t.name: t for t in self.graph.initializer if t.name not in given}
+        inputs = {value.name for value in self.graph.input}
+        self.constants = {t.name: t for t in self.graph.initializer if t.name not in inputs}
         self.taken = {name for graph in every_graph(self.graph) for node in graph.node for name in node.output}
-        self.taken |= {*given, *self.constants}
+        self.taken |= {*inputs, *self.constants}
         self.half_names: dict[str, str] = {}
         self.computed: set[str] = set()  # in fp16
         self.made: set[str] = set()  # both precisions are there

@@ -23,5 +23,5 @@ def converter(precision: str, backend: str) -> Converter:
     It takes the model, which stays as it is, the options, and the graph's inputs by name, of one calibration picture
     after the other; it gives the model in that precision, and what came of it. Raises as to_fp16 and to_int8 do.
     """
-    made: Mapping[str, Converter] = {"fp16": to_fp16, "int8": partial(to_int8, bits=weight_bits(backend))}
-    return made[precision]
+    converters: Mapping[str, Converter] = {"fp16": to_fp16, "int8": partial(to_int8, bits=weight_bits(backend))}
+    return converters[precision]

@@ -29,16 +29,16 @@ def fixed_products(model: onnx.ModelProto) -> dict[int, str]:
     """
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     makers = {name: node for node in model.graph.node for name in node.output}
-    found = {}
+    products = {}
     for place, node in enumerate(model.graph.node):
         if node.op_type not in LAYERS or node.domain not in STANDARD or constants.keys().isdisjoint(node.input):
             continue
         numbers = next(constants[name].dims for name in node.input if name in constants)
         if sum(size > 1 for size in numbers) == 1 and any(_is_softmax(name, makers) for name in node.input[:2]):
-            found[place] = BINS
+            products[place] = BINS
         elif node.op_type == "MatMul" and _gives_means(node, constants):
-            found[place] = MEANS
-    return found
+            products[place] = MEANS
+    return products
 
 
 def _is_softmax(name: str, makers: Mapping[str, NodeProto]) -> bool:

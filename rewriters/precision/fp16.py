@@ -39,9 +39,9 @@ def to_fp16(
     kept = nodes_of_modules(folded, options.keep_fp32)
     stays = {**islands(folded), **{place: f'kept by keep_fp32 "{pattern}"' for place, pattern in kept.items()}}
     overflows = _overflows(folded, stays, feeds)
-    made = _copy(folded)
-    casting = cast_to_fp16(made, {**stays, **overflows})
-    nodes = computing_nodes(made)
+    halved = _copy(folded)
+    casting = cast_to_fp16(halved, {**stays, **overflows})
+    nodes = computing_nodes(halved)
     if not nodes.get("float16"):
         layers = ", ".join(f"{number} in {dtype}" for dtype, number in nodes.items()) or "none"
         raise NothingToCastError(
@@ -49,10 +49,10 @@ def to_fp16(
             "kept by keep_fp32, or leave the range of fp16: deploy with precision fp32"
         )
     notes = [] if feeds else ["no calibration pictures were given: overflows were not looked for"]
-    if options.half_io and (ends := half_io(made)):
+    if options.half_io and (ends := half_io(halved)):
         notes.append(f"float16 inputs and outputs: {', '.join(ends)}")
     reasons = {**stays, **casting.refused, **overflows}
-    return made, PrecisionReport(PRECISION, nodes, _in_words(folded, reasons), tuple(notes))
+    return halved, PrecisionReport(PRECISION, nodes, _in_words(folded, reasons), tuple(notes))
 
 
 def _copy(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -26,9 +26,9 @@ def half_io(model: onnx.ModelProto) -> tuple[str, ...]:
     graph.node.extend(nodes)
     for value in (*inputs, *outputs):
         value.type.tensor_type.elem_type = TensorProto.FLOAT16
-    given = {value.name for value in inputs}
+    names = {value.name for value in inputs}
     for tensor in graph.initializer:
-        if tensor.name in given:
+        if tensor.name in names:
             tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float16), tensor.name))
     _join_casts(graph)
     drop_unused(model)

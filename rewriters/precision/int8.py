@@ -82,22 +82,22 @@ def to_int8(
     names = activations(source, chosen, value_types(source))
     with library_messages() as messages:
         ranges = value_ranges(source, names, feeds, options.calibration_method)
-        made = _quantized(source, [source.graph.node[place].name for place in chosen], ranges, whole, bits)
-    free_activations(made)
-    own_pairs(made, {source.graph.node[place].name for place in chosen})
-    drop_unused(made)
-    _restore(made, source)
-    _check_layers(made, [source.graph.node[place].name for place in layers])
+        quantized = _quantized(source, [source.graph.node[place].name for place in chosen], ranges, whole, bits)
+    free_activations(quantized)
+    own_pairs(quantized, {source.graph.node[place].name for place in chosen})
+    drop_unused(quantized)
+    _restore(quantized, source)
+    _check_layers(quantized, [source.graph.node[place].name for place in layers])
     if bits == SEVEN:
-        check_pair_sums(made)
+        check_pair_sums(quantized)
     left = left_in_fp32(source, kept)
     report = PrecisionReport(
         PRECISION,
-        computing_nodes(made),
+        computing_nodes(quantized),
         tuple((_label(source.graph.node[place]), reason) for place, reason in left.items()),
         tuple(dict.fromkeys(messages)),
     )
-    return made, report
+    return quantized, report
 
 
 def _quantized(
@@ -123,14 +123,14 @@ def _quantized(
         op_types_to_quantize=[*QUANTIZABLE, *BETWEEN],
         extra_options={**LIBRARY_OPTIONS, "TensorQuantOverrides": scales},
     )
-    made: onnx.ModelProto = quantizer.quantize_model()
-    sort_nodes(made)
-    return made
+    quantized: onnx.ModelProto = quantizer.quantize_model()
+    sort_nodes(quantized)
+    return quantized
 
 
-def _scale(found: Any) -> NDArray[np.float32]:
+def _scale(extremes: Any) -> NDArray[np.float32]:
     """Of a tensor without negative numbers; 1 where it is zero on all pictures."""
-    largest = float(np.max(found.range_value[1]))
+    largest = float(np.max(extremes.range_value[1]))
     return np.array(largest / STEPS if largest > 0 else 1, np.float32)
 
 
@@ -149,19 +149,19 @@ def _name_nodes(model: onnx.ModelProto) -> None:
         taken.add(node.name)
 
 
-def _restore(made: onnx.ModelProto, source: onnx.ModelProto) -> None:
+def _restore(quantized: onnx.ModelProto, source: onnx.ModelProto) -> None:
     """What the library adds and forgets: shapes that it inferred, metadata, the module of each pair's tensor."""
     declared = {value.name for value in source.graph.value_info}
-    values = [value for value in made.graph.value_info if value.name in declared]
-    del made.graph.value_info[:]
-    made.graph.value_info.extend(values)
-    keep_metadata(made, source)
+    values = [value for value in quantized.graph.value_info if value.name in declared]
+    del quantized.graph.value_info[:]
+    quantized.graph.value_info.extend(values)
+    keep_metadata(quantized, source)
 
 
-def _check_layers(made: onnx.ModelProto, names: Sequence[str]) -> None:
+def _check_layers(model: onnx.ModelProto, names: Sequence[str]) -> None:
     """Raises ExportError for a layer that the quantiser has silently left in fp32."""
-    quantized = {name for node in made.graph.node if node.op_type == DEQUANTIZE for name in node.output}
-    nodes = {node.name: node for node in made.graph.node}
+    quantized = {name for node in model.graph.node if node.op_type == DEQUANTIZE for name in node.output}
+    nodes = {node.name: node for node in model.graph.node}
     left = [name for name in names if name not in nodes or not quantized.issuperset(nodes[name].input[:2])]
     if left:
         first = _label(nodes[left[0]]) if left[0] in nodes else left[0]

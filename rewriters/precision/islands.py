@@ -63,15 +63,15 @@ def islands(model: onnx.ModelProto, *, everywhere: bool = False) -> dict[int, st
     inside = range(len(model.graph.node)) if everywhere else networks(model)
     constants = {tensor.name for tensor in model.graph.initializer}
     layers, rounded = _layers(model), _rounded(model)
-    found = {}
+    reasons = {}
     for place, node in enumerate(model.graph.node):
         if place not in inside:
-            found[place] = OUTSIDE
+            reasons[place] = OUTSIDE
         elif reason := _reason(node, constants):
-            found[place] = reason
+            reasons[place] = reason
         elif place not in layers and not rounded.isdisjoint(node.input):
-            found[place] = PLACES
-    return found
+            reasons[place] = PLACES
+    return reasons
 
 
 def networks(model: onnx.ModelProto) -> set[int]:
@@ -86,13 +86,13 @@ def networks(model: onnx.ModelProto) -> set[int]:
         if behind[-1]:
             computed.update(floats.intersection(node.output))
     leading = set[str]()  # to a layer
-    found = set()
+    values = set()
     for place, node in reversed(list(enumerate(nodes))):
         if place in layers or not leading.isdisjoint(node.output):
             leading.update(floats.intersection(_passed(node)) - rounded)
             if behind[place]:
-                found.add(place)
-    return found
+                values.add(place)
+    return values
 
 
 def _floats(model: onnx.ModelProto) -> set[str]:
@@ -116,13 +116,13 @@ def _layers(model: onnx.ModelProto) -> set[int]:
 
 def _rounded(model: onnx.ModelProto) -> set[str]:
     """What is rounded to whole numbers, and what comes of it."""
-    found = set[str]()
+    values = set[str]()
     for node in model.graph.node:
         if node.op_type in ROUNDING:
-            found |= {node.input[0], node.output[0]}
+            values |= {node.input[0], node.output[0]}
         elif node.op_type == "Cast" and node.attribute[0].i in WHOLE:
-            found.add(node.input[0])
-    return found
+            values.add(node.input[0])
+    return values
 
 
 def _passed(node: onnx.NodeProto) -> list[str]:

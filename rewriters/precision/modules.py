@@ -15,16 +15,16 @@ def nodes_of_modules(model: onnx.ModelProto, patterns: Sequence[str]) -> dict[in
     A module's nodes are those at or below it, and nodes of unknown path between two of them. Patterns are of the
     shell's kind ("roi_heads.*"). Raises ExportError for one that fits no module of the graph, naming the nearest.
     """
-    found: dict[int, str] = {}
+    patterns_of: dict[int, str] = {}
     for pattern in patterns:
-        own = nodes_of_module(model.graph, pattern)
-        if not any(own):
+        nodes = nodes_of_module(model.graph, pattern)
+        if not any(nodes):
             raise ExportError(f'keep_fp32: no node is of a module "{pattern}"; {_instead(model, pattern)}')
-        among = between(model.graph.node, own)
-        for place, (ours, open_) in enumerate(zip(own, among, strict=True)):
+        among = between(model.graph.node, nodes)
+        for place, (ours, open_) in enumerate(zip(nodes, among, strict=True)):
             if ours or open_:
-                found.setdefault(place, pattern)
-    return found
+                patterns_of.setdefault(place, pattern)
+    return patterns_of
 
 
 def _instead(model: onnx.ModelProto, pattern: str) -> str:

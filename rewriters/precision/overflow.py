@@ -19,13 +19,13 @@ PREFIX = "zooport_precision"
 
 def unfit(model: onnx.ModelProto, values: Iterable[str], feeds: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, str]:
     """Those of the values that fp16 cannot hold, or nearly not -> why, in words, from the largest numbers measured."""
-    found = {}
+    reasons = {}
     for name, largest in magnitudes(model, values, feeds).items():
         if not largest < BEYOND / MARGIN:
-            found[name] = f"reaches {largest:.3g} on the calibration pictures, fp16 ends at 65504"
+            reasons[name] = f"reaches {largest:.3g} on the calibration pictures, fp16 ends at 65504"
         elif 0 < largest < SMALLEST:
-            found[name] = f"is {largest:.1e} at most on the calibration pictures, which fp16 would round away"
-    return found
+            reasons[name] = f"is {largest:.1e} at most on the calibration pictures, which fp16 would round away"
+    return reasons
 
 
 def magnitudes(
@@ -49,9 +49,9 @@ def magnitudes(
             watched.graph.node.append(onnx.helper.make_node(op, [name], [end], end, keepdims=0))
             watched.graph.output.append(onnx.helper.make_tensor_value_info(end, TensorProto.FLOAT, []))
             ends.append(end)
-    found = np.zeros(len(names))
+    largest = np.zeros(len(names))
     for outputs in run_all(watched.SerializeToString(), feeds, ends):
         lowest, highest = np.array(outputs, dtype=np.float64).reshape(-1, 2).T
         empty = lowest > highest  # the smallest of no numbers is infinite
-        found = np.maximum(found, np.where(empty, 0.0, np.maximum(np.abs(lowest), np.abs(highest))))
-    return dict(zip(names, found.tolist(), strict=True))
+        largest = np.maximum(largest, np.where(empty, 0.0, np.maximum(np.abs(lowest), np.abs(highest))))
+    return dict(zip(names, largest.tolist(), strict=True))

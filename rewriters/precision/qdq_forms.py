@@ -19,7 +19,7 @@ def free_activations(model: onnx.ModelProto) -> int:
     """
     graph = model.graph
     readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
-    made = {name: node for node in graph.node for name in node.output}
+    makers = {name: node for node in graph.node for name in node.output}
     for node in graph.node:
         for name in node.input:
             readers[name].append(node)
@@ -28,10 +28,10 @@ def free_activations(model: onnx.ModelProto) -> int:
     for node in graph.node:
         if node.op_type not in ABSORBED or any(reader.op_type != QUANTIZE for reader in readers[node.output[0]]):
             continue
-        dequantize = made.get(node.input[0])
+        dequantize = makers.get(node.input[0])
         if dequantize is None or dequantize.op_type != DEQUANTIZE or len(readers[node.input[0]]) > 1:
             continue
-        quantize = made.get(dequantize.input[0])
+        quantize = makers.get(dequantize.input[0])
         if quantize is None or len(readers[quantize.input[0]]) > 1 or ends & {quantize.input[0], node.input[0]}:
             continue
         node.input[0] = quantize.input[0]
@@ -79,8 +79,8 @@ def own_pairs(model: onnx.ModelProto, quantized: Collection[str]) -> int:
                 name = f"{node.output[0]}_{len(graph.initializer)}"
                 graph.initializer.append(numpy_helper.from_array(scale, f"{name}_scale"))
                 added[id(reader)] += [
-                    onnx.helper.make_node(kind, [read, f"{name}_scale", node.input[2]], [made], made)
-                    for kind, read, made in (
+                    onnx.helper.make_node(kind, [read, f"{name}_scale", node.input[2]], [written], written)
+                    for kind, read, written in (
                         (QUANTIZE, source.input[0], f"{name}_q"),
                         (DEQUANTIZE, f"{name}_q", name),
                     )

@@ -32,20 +32,20 @@ def left_in_fp32(model: onnx.ModelProto, kept: Mapping[int, str]) -> dict[int, s
     """The places of the main graph's layers that int8 is not for -> why. `kept`: place -> the user's pattern."""
     weights = {tensor.name for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.FLOAT}
     fixed = fixed_products(model)
-    found = {}
+    reasons = {}
     for place, node in enumerate(model.graph.node):
         if not _is_layer(node):
             continue
         if place in kept:
-            found[place] = f'kept by keep_fp32 "{kept[place]}"'
+            reasons[place] = f'kept by keep_fp32 "{kept[place]}"'
         elif place in fixed:
-            found[place] = fixed[place]
+            reasons[place] = fixed[place]
         elif node.op_type not in QUANTIZABLE:
-            found[place] = f"int8 is for {', '.join(QUANTIZABLE)}"
+            reasons[place] = f"int8 is for {', '.join(QUANTIZABLE)}"
         elif node.input[1] not in weights:
             first = node.input[0] in weights
-            found[place] = "its weights are the first factor, int8 is for the second" if first else COMPUTED
-    return found
+            reasons[place] = "its weights are the first factor, int8 is for the second" if first else COMPUTED
+    return reasons
 
 
 def _is_layer(node: onnx.NodeProto) -> bool:
@@ -61,26 +61,26 @@ def between_layers(model: onnx.ModelProto, layers: Collection[int], kept: Collec
     nodes = model.graph.node
     unsigned, times = without_negatives(model), Counter(name for node in nodes for name in node.input)
     constants = {tensor.name for tensor in model.graph.initializer}
-    made: set[str] = set()
+    computed: set[str] = set()
     behind: set[int] = set()
     for place, node in enumerate(nodes):
         if place in layers:
-            made.update(node.output)
+            computed.update(node.output)
         elif node.op_type in BETWEEN and node.domain in STANDARD and place not in kept:
             data = [name for name in _data(node) if name not in constants]
             fusable = node.output[0] in unsigned or times[node.output[0]] == 1
-            if fusable and len(data) == len(_data(node)) and made.issuperset(data):
+            if fusable and len(data) == len(_data(node)) and computed.issuperset(data):
                 behind.add(place)
-                made.update(node.output)
+                computed.update(node.output)
     read: set[str] = set()
-    found: list[int] = []
+    places: list[int] = []
     for place in reversed(range(len(nodes))):
         if place in layers:
             read.add(nodes[place].input[0])
         elif place in behind and not read.isdisjoint(nodes[place].output):
-            found.append(place)
+            places.append(place)
             read.update(_data(nodes[place]))
-    return sorted(found)
+    return sorted(places)
 
 
 def activations(model: onnx.ModelProto, places: Collection[int], types: Mapping[str, onnx.TypeProto]) -> list[str]:
@@ -97,12 +97,12 @@ def activations(model: onnx.ModelProto, places: Collection[int], types: Mapping[
 
 def without_negatives(model: onnx.ModelProto) -> set[str]:
     """The tensors that hold no negative number, whatever the input is."""
-    found: set[str] = set()
+    values: set[str] = set()
     for node in model.graph.node:
         keeps = node.op_type in KEEPS_SIGN or (node.op_type == "Resize" and _mode(node) in ("linear", "nearest"))
-        if node.op_type in NOT_NEGATIVE or (keeps and found.issuperset(_data(node))):
-            found.update(node.output)
-    return found
+        if node.op_type in NOT_NEGATIVE or (keeps and values.issuperset(_data(node))):
+            values.update(node.output)
+    return values
 
 
 def _data(node: onnx.NodeProto) -> list[str]:

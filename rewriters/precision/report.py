@@ -47,12 +47,12 @@ def computing_nodes(model: onnx.ModelProto) -> dict[str, int]:
     They take nearly all of a network's time; what lies between follows them. The dtype is that of the first input;
     "int8" where it comes from a DequantizeLinear, as do the weights. Branches and the bodies of loops count.
     """
-    found: Counter[str] = Counter()
-    _count(model.graph, {name: kind.tensor_type.elem_type for name, kind in value_types(model).items()}, set(), found)
-    return dict(sorted(found.items()))
+    counts: Counter[str] = Counter()
+    _count(model.graph, {name: kind.tensor_type.elem_type for name, kind in value_types(model).items()}, set(), counts)
+    return dict(sorted(counts.items()))
 
 
-def _count(graph: onnx.GraphProto, outer: Mapping[str, int], quantized: set[str], found: Counter[str]) -> None:
+def _count(graph: onnx.GraphProto, outer: Mapping[str, int], quantized: set[str], counts: Counter[str]) -> None:
     declared = (*graph.input, *graph.value_info, *graph.output)
     types = {**outer, **{value.name: value.type.tensor_type.elem_type for value in declared}}
     types |= {tensor.name: tensor.data_type for tensor in graph.initializer}
@@ -61,9 +61,9 @@ def _count(graph: onnx.GraphProto, outer: Mapping[str, int], quantized: set[str]
         if node.op_type == "DequantizeLinear":
             quantized.update(node.output)
         for inner in subgraphs(node):
-            _count(inner, types, quantized, found)
+            _count(inner, types, quantized, counts)
         if node.op_type in LAYERS and node.domain in STANDARD:
-            found[_dtype(node, types, quantized)] += 1
+            counts[_dtype(node, types, quantized)] += 1
 
 
 def _dtype(node: onnx.NodeProto, types: Mapping[str, int], quantized: Iterable[str]) -> str:

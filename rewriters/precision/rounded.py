@@ -18,9 +18,9 @@ FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
 
 def rounded(model: onnx.ModelProto) -> onnx.ModelProto:
     """The same inputs and outputs, their dtypes included; the model given, as cast_to_fp16 makes it, stays."""
-    made = onnx.ModelProto()
-    made.CopyFrom(model)
-    graph = made.graph
+    result = onnx.ModelProto()
+    result.CopyFrom(model)
+    graph = result.graph
     halves = {name for name, kind in value_types(model).items() if kind.tensor_type.elem_type == HALF}
     ends = {value.name for value in (*graph.input, *graph.output)} & halves
     for tensor in graph.initializer:
@@ -30,14 +30,14 @@ def rounded(model: onnx.ModelProto) -> onnx.ModelProto:
         _cast(value.name, _wide(value.name), FLOAT) for value in graph.input if value.name in ends
     ]
     for node in graph.node:
-        own = [name for name in node.output if name in halves]
+        halved = [name for name in node.output if name in halves]
         node.input[:] = [_wide(name) if name in ends else name for name in node.input]
         node.output[:] = [_raw(name) if name in halves else name for name in node.output]
         for attribute in node.attribute:
             if node.op_type == "Cast" and attribute.name == "to" and attribute.i == HALF:
                 attribute.i = FLOAT
         nodes.append(node)
-        for name in own:
+        for name in halved:
             half, wide = (name, _wide(name)) if name in ends else (_half(name), name)
             for cast in (_cast(_raw(name), half, HALF), _cast(half, wide, FLOAT)):
                 cast.metadata_props.extend(node.metadata_props)  # the module, for those who look for its results
@@ -47,7 +47,7 @@ def rounded(model: onnx.ModelProto) -> onnx.ModelProto:
     values = [value for value in graph.value_info if value.type.tensor_type.elem_type != HALF]
     del graph.value_info[:]
     graph.value_info.extend(values)
-    return made
+    return result
 
 
 def _raw(name: str) -> str:

@@ -66,10 +66,10 @@ def value_ranges(model: onnx.ModelProto, names: Sequence[str], feeds: Sequence[F
     inputs = {value.name for value in model.graph.input}
     cut(part, None, [name for name in names if name not in inputs])
     needed = {value.name for value in part.graph.input}
-    own = [{name: feed[name] for name in feed if name in needed} for feed in feeds]
+    needed_feeds = [{name: feed[name] for name in feed if name in needed} for feed in feeds]
     values = {value.name: value for value in (*part.graph.input, *part.graph.output)}
     wanted = {name for name in names if name in values}
-    largest = magnitudes(part, sorted(wanted), own)
+    largest = magnitudes(part, sorted(wanted), needed_feeds)
     _check_finite(model, largest)
     content = part.SerializeToString()
     with TemporaryDirectory(prefix="zooport-") as folder:
@@ -82,7 +82,7 @@ def value_ranges(model: onnx.ModelProto, names: Sequence[str], feeds: Sequence[F
             calibrater.create_inference_session()
             if method != "minmax":
                 calibrater.collector = _seeded(calibrater, largest)
-            for feed in own:
+            for feed in needed_feeds:
                 calibrater.collect_data(_OnePicture(feed))
             ranges = calibrater.compute_data()
         except (OSError, MemoryError):

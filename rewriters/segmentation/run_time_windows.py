@@ -81,11 +81,11 @@ def _joined(
         covering.append((window * crop + inside, inside, (window >= 0) & (window < last) & (inside < crop)))
     inside = places - (size - crop)
     covering.append((last * crop + inside, inside, inside >= 0))
-    found = [covers * own_weights.index_select(0, inside.clamp(0, crop - 1)) for _, inside, covers in covering]
-    total = sum(found[1:], start=found[0])
+    shares = [covers * own_weights.index_select(0, inside.clamp(0, crop - 1)) for _, inside, covers in covering]
+    total = sum(shares[1:], start=shares[0])
     shape = [-1 if axis == dim else 1 for axis in range(pieces.dim())]
     parts = [
         pieces.index_select(dim, torch.where(covers, index, torch.zeros_like(index))) * (weight / total).reshape(shape)
-        for (index, _, covers), weight in zip(covering, found, strict=True)
+        for (index, _, covers), weight in zip(covering, shares, strict=True)
     ]
     return sum(parts[1:], start=parts[0])

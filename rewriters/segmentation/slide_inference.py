@@ -67,9 +67,9 @@ def slide_inference_in_graph(
         row: list[Tensor] = []
         for first in range(0, len(crops), window_batch):
             batch = crops[first : first + window_batch]
-            found = _window_logits(self, torch.cat(batch), coarse=accumulate == "segments")
-            found = found.reshape(len(batch), -1, self.num_classes, *static_size(found))
-            row.extend(found[index] for index in range(len(batch)))
+            logits = _window_logits(self, torch.cat(batch), coarse=accumulate == "segments")
+            logits = logits.reshape(len(batch), -1, self.num_classes, *static_size(logits))
+            row.extend(logits[index] for index in range(len(batch)))
         windows.append(row)
     if static_size(windows[0][0]) != (h_crop, w_crop):
         columns = CoarseAxis(width, w_crop, lefts, BLENDS[self.windows.blend](w_crop))
@@ -129,19 +129,20 @@ def _joined(
     for part in parts:
         inside = [slice(part.start - starts[i], part.stop - starts[i]) for i in part.windows]
         slices = [
-            pieces[i].narrow(axis, own.start, own.stop - own.start) for i, own in zip(part.windows, inside, strict=True)
+            pieces[i].narrow(axis, span.start, span.stop - span.start)
+            for i, span in zip(part.windows, inside, strict=True)
         ]
-        joined.append(_mean(slices, [weights[own] for own in inside], axis) if len(slices) > 1 else slices[0])
+        joined.append(_mean(slices, [weights[span] for span in inside], axis) if len(slices) > 1 else slices[0])
     return torch.cat(joined, dim=axis) if len(joined) > 1 else joined[0]
 
 
 def _mean(slices: Sequence[Tensor], weights: Sequence[NDArray[np.float32]], axis: int) -> Tensor:
     """Of tensors of one shape, each with the weights of its elements along the axis."""
-    if all((own == 1).all() for own in weights):
+    if all((weight == 1).all() for weight in weights):
         return sum(slices[1:], start=slices[0]) / len(slices)
     total = np.sum(weights, axis=0)
     shape = [-1 if number == axis else 1 for number in range(slices[0].dim())]
-    parts = untraced(lambda: [torch.from_numpy(own / total).reshape(shape) for own in weights])
+    parts = untraced(lambda: [torch.from_numpy(weight / total).reshape(shape) for weight in weights])
     weighted = [piece * part for piece, part in zip(slices, parts, strict=True)]
     return sum(weighted[1:], start=weighted[0])
 

@@ -111,17 +111,17 @@ def check_arity(overload: Any, translation: Callable[..., Any]) -> None:
     tensors = [name for name, kind in kinds.items() if kind in TENSORS]
     lists = any(kind == "List[Tensor]" for kind in kinds.values())
     constants = {name for name, kind in kinds.items() if kind not in (*TENSORS, "List[Tensor]")}
-    own = list(inspect.signature(translation).parameters.values())
-    positional = [p.name for p in own if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    variadic = any(p.kind is p.VAR_POSITIONAL for p in own)
-    named = {p.name for p in own if p.kind is p.KEYWORD_ONLY}
-    takes_rest = any(p.kind is p.VAR_KEYWORD for p in own)
+    parameters = list(inspect.signature(translation).parameters.values())
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    named = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    takes_rest = any(p.kind is p.VAR_KEYWORD for p in parameters)
     enough = variadic if lists else variadic or len(positional) == 1 + len(tensors)
     if not enough or not (named == constants or (takes_rest and named <= constants)):
         expected = ["b", *tensors, *(["*tensors"] if lists else ["*"] * bool(constants)), *sorted(constants)]
         raise ExportError(
             f"symbolic {overload.name()}: {getattr(translation, '__name__', translation)} takes "
-            f"({', '.join(str(p) for p in own)}), expected ({', '.join(expected)}), for torch has {schema}"
+            f"({', '.join(str(p) for p in parameters)}), expected ({', '.join(expected)}), for torch has {schema}"
         )
 
 

@@ -44,10 +44,10 @@ def run_with_extensions(model: onnx.ModelProto, feed: Mapping[str, NDArray[Any]]
         for number, value in enumerate(feed.values()):  # by number: a name need not be one of a file
             np.save(folder / f"input_{number}.npy", value, allow_pickle=False)
         (folder / "inputs.json").write_text(json.dumps(list(feed)))
-        done = _run(name, modules)
-        if done.returncode:
-            words = next((line for line in reversed(done.stderr.splitlines()) if "Error" in line), "no reason given")
-            raise ExportError(f"ONNX Runtime with onnxruntime-extensions failed ({done.returncode}): {words.strip()}")
+        ended = _run(name, modules)
+        if ended.returncode:
+            words = next((line for line in reversed(ended.stderr.splitlines()) if "Error" in line), "no reason given")
+            raise ExportError(f"ONNX Runtime with onnxruntime-extensions failed ({ended.returncode}): {words.strip()}")
         with np.load(folder / "outputs.npz", allow_pickle=False) as outputs:
             return [outputs[f"arr_{index}"] for index in range(len(outputs.files))]
 

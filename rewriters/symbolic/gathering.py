@@ -11,8 +11,8 @@ OUTSIDE = -2.0
 def near(b: GraphBuilder, place: str, last: str) -> str:
     """A place, or one just outside 0..last: what is no number is outside, and infinities are not far away."""
     place = b.Min(b.Max(place, like(b, OUTSIDE, place)), b.Add(last, like(b, -OUTSIDE, place)))
-    found: str = b.Where(b.IsNaN(place), like(b, OUTSIDE, place), place)
-    return found
+    inside: str = b.Where(b.IsNaN(place), like(b, OUTSIDE, place), place)
+    return inside
 
 
 def between(b: GraphBuilder, place: str) -> list[tuple[str, str]]:

@@ -87,14 +87,14 @@ def _place(function: Callable[..., Any]) -> str:
 
 def kernels_of(model: onnx.ModelProto) -> Mapping[str, Kernel]:
     """The kernels of a model's custom nodes, by name. Raises ExportError for a node that has none."""
-    found = {}
+    kernels = {}
     for node in custom_nodes(model):
         name = f"{node.domain}::{node.op_type}"
         if name not in KERNELS:
             known = nearest(name, KERNELS) if KERNELS else "none is declared"
             raise ExportError(f"{name} has no kernel; {known}; declare one with @kernel")
-        found[name] = KERNELS[name]
-    return found
+        kernels[name] = KERNELS[name]
+    return kernels
 
 
 def run_with_kernels(

@@ -56,6 +56,6 @@ def ps_roi_align(
     regions = b.Shape(rois, start=0, end=1)  # no -1 in a shape, for there may be none
     channels = b.Div(b.Shape(x, start=1, end=2), b.constant([bins]))
     by_bin = b.Reshape(pooled, b.Concat(regions, channels, b.constant([bins * bins]), axis=0), allowzero=1)
-    own = b.Gather(by_bin, b.constant(np.arange(bins) * (bins + 1)), axis=2)  # the channel's bin is the pooled one
+    diagonal = b.Gather(by_bin, b.constant(np.arange(bins) * (bins + 1)), axis=2)  # the channel's bin is the pooled one
     out = b.Concat(regions, channels, b.constant([pooled_height, pooled_width]), axis=0)
-    return b.Reshape(own, out, allowzero=1), ""
+    return b.Reshape(diagonal, out, allowzero=1), ""

@@ -21,8 +21,8 @@ def image_masks_in_graph(
     original: Any, detections: list[dict[str, Tensor]], images: Tensor, image_sizes: Tensor | None
 ) -> list[Tensor]:
     """[{"boxes" [N, K, 4], "labels" [N, K], "masks" [N, K, 1, m, m]}] -> [bool [N, K, H, W]]; false in empty slots."""
-    (found,) = detections
-    labels, masks, boxes = found["labels"], found["masks"], found["boxes"]
+    (detection,) = detections
+    labels, masks, boxes = detection["labels"], detection["masks"], detection["boxes"]
     slots = labels.shape[1]
     used = (labels >= 0).reshape(-1)
     ends = None

@@ -62,7 +62,7 @@ def _rows(boxes: Tensor) -> Tensor:
 
 def _joined(boxes: Sequence[Tensor]) -> Tensor:
     """Boxes [P, 4] of each image -> rows [R, 5], the number of its image before each box."""
-    return torch.cat([F.pad(own, (1, 0), value=index) for index, own in enumerate(boxes)])
+    return torch.cat([F.pad(boxes_of_image, (1, 0), value=index) for index, boxes_of_image in enumerate(boxes)])
 
 
 def _largest(image_shapes: Sequence[Any]) -> tuple[int, int]:

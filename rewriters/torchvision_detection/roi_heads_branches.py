@@ -47,8 +47,8 @@ def forward_used_slots(
     if self.has_mask():
         result["masks"] = _masks(self, features, boxes, labels, image_shapes)
     if self.has_keypoint():
-        found = _keypoints(self, features, boxes, labels, image_shapes)
-        place, result["keypoints_scores"] = found[..., :2], found[..., 2]
+        keypoints = _keypoints(self, features, boxes, labels, image_shapes)
+        place, result["keypoints_scores"] = keypoints[..., :2], keypoints[..., 2]
         result["keypoints"] = torch.cat([place, torch.ones_like(place[..., :1])], dim=-1)
     return [result], {}
 
@@ -65,9 +65,9 @@ def _masks(
 
 def _of_class(logits: Tensor, labels: Tensor) -> Tensor:
     """logits [R, C, h, w], labels int64 [R] -> [R, 1, h, w], each row's own class; never asks for R (see used_rows)."""
-    own = labels[:, None] == torch.arange(logits.shape[1], device=labels.device)
+    of_class = labels[:, None] == torch.arange(logits.shape[1], device=labels.device)
     lowest = torch.finfo(logits.dtype).min
-    return torch.where(own[:, :, None, None], logits, lowest).amax(dim=1, keepdim=True)
+    return torch.where(of_class[:, :, None, None], logits, lowest).amax(dim=1, keepdim=True)
 
 
 def _keypoints(
@@ -80,5 +80,5 @@ def _keypoints(
     pooled = heads.keypoint_roi_pool(features, WholeBatch([rois]), image_shapes)
     maps = heads.keypoint_predictor(heads.keypoint_head(pooled))
     slots: Tensor = to_slots(heatmap_keypoints(maps, rois[:, 1:]), run)
-    found = torch.where(used[:, None, None], slots, 0.0)
-    return found.reshape(-1, labels.shape[1], *found.shape[1:])
+    keypoints = torch.where(used[:, None, None], slots, 0.0)
+    return keypoints.reshape(-1, labels.shape[1], *keypoints.shape[1:])

@@ -36,15 +36,15 @@ def forward_batch(
     """
     if not is_whole_batch(images):
         return NotImplemented
-    (given,) = images
+    (image,) = images
     if not has_fixed_size():
-        if isinstance(given, SizedBatch):
-            batch, sizes = self.normalize(given.valid_pixels()), given.image_sizes
+        if isinstance(image, SizedBatch):
+            batch, sizes = self.normalize(image.valid_pixels()), image.image_sizes
         else:
-            batch, sizes = self.normalize(given), size_tensor(*given.shape[-2:])
+            batch, sizes = self.normalize(image), size_tensor(*image.shape[-2:])
         batch, image_size = resize_at_run_time(self, batch, sizes)
         return ImageList(batch, WholeBatch([image_size])), None
-    batch = self.normalize(given)
+    batch = self.normalize(image)
     size = static_size(batch)
     resized = untraced(lambda: static_size(self.resize(torch.zeros(3, *size))[0]))
     if resized != size:
