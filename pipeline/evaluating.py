@@ -80,8 +80,8 @@ def evaluate(
     if not isinstance(config, Config):
         config = load_config(config)
     with ExitStack() as held:
-        asked, device = device, held.enter_context(processes(launcher, device or "cpu"))
-        provider = None if asked is None else device
+        requested_device, device = device, held.enter_context(processes(launcher, device or "cpu"))
+        provider = None if requested_device is None else device
         if precision not in (None, "fp32") and "gate_dataset" in config:
             gate_split = True  # lower precision is judged on more images
         if gate_split:

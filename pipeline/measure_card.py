@@ -36,15 +36,15 @@ def measure_card(path: str | Path, progress: Progress | None = None, steps: Begi
             f"config {path}: {evaluation.metric} differs from PyTorch's on {rows}; nothing was written; python "
             f"tools/evaluate.py {path} shows all figures"
         )
-    found = evaluation.to_dict()
+    measured = evaluation.to_dict()
     return Measured(
         fingerprint=fingerprint(config),
         checkpoint_sha256=checkpoint_sha256(config),
         **cost._asdict(),
-        images=found["dataset"]["images"],
-        metric=found["metric"],
-        unit=found["unit"],
-        rows=tuple(BackendFigures.from_dict(row) for row in found["rows"]),
+        images=measured["dataset"]["images"],
+        metric=measured["metric"],
+        unit=measured["unit"],
+        rows=tuple(BackendFigures.from_dict(row) for row in measured["rows"]),
         machine={
             "processor": processor(),
             "threads": threads(),

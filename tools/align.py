@@ -171,13 +171,13 @@ def row(pair: "Pair", *, culprit: bool) -> list[str]:
     """The cells of a pair."""
     shape = "x".join(map(str, pair.shape or pair.graph_shape))
     verdict = pair.verdict + (", inputs equal" if culprit else ", inputs differ" if pair.verdict == "differs" else "")
-    found = pair.figures
-    if found is None:
+    figures = pair.figures
+    if figures is None:
         return [pair.name, shape, "", "", "", "", "", "", verdict]
-    cosine = "" if found.cosine is None else f"{found.cosine:.6f}"
-    snr = "" if found.snr is None else f"{found.snr:.1f}"
-    odd = f"{sum(found.nan)}/{sum(found.infinite)}"
-    errors = (f"{error:.2g}" for error in (found.max_error, found.mean_error, found.relative))
+    cosine = "" if figures.cosine is None else f"{figures.cosine:.6f}"
+    snr = "" if figures.snr is None else f"{figures.snr:.1f}"
+    odd = f"{sum(figures.nan)}/{sum(figures.infinite)}"
+    errors = (f"{error:.2g}" for error in (figures.max_error, figures.mean_error, figures.relative))
     return [pair.name, shape, *errors, cosine, snr, odd, verdict]
 
 

@@ -82,12 +82,12 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         """As argparse does it."""
-        found, unknown = self.parse_known_args(args, namespace)
+        options, unknown = self.parse_known_args(args, namespace)
         if unknown:
             flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
             hint = f"; {nearest(unknown[0].partition('=')[0], flags)}" if unknown[0].startswith("-") else ""
             self.error(f"unknown argument {unknown[0]}{hint}")
-        return found
+        return options
 
     def error(self, message: str) -> NoReturn:
         """One line on stderr."""

@@ -192,13 +192,13 @@ def print_parity(console: "Console", record: "ParityRecord") -> None:
     from pipeline.report.figure_rows import figure_row
 
     for kind in dict.fromkeys(case.kind for case in record.cases):
-        found = record.summary(kind)
-        counts = f"{found.matched} matched, {len(found.borderline)} borderline"
+        findings = record.summary(kind)
+        counts = f"{findings.matched} matched, {len(findings.borderline)} borderline"
         words = counts if record.metric is None else "recorded, the metric decides"
         table = Table(title=f"{kind} parity: {words}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for column in ("figure", "largest", "mean", "unit", "gate", "verdict"):
             table.add_column(column, justify="right" if column in ("largest", "mean", "gate") else "left")
-        for figure in found.figures:
+        for figure in findings.figures:
             row = figure_row(figure)
             table.add_row(*(row[key] for key in ("name", "largest", "mean", "unit", "gate", "verdict")))
         console.print(table)
@@ -227,8 +227,8 @@ def print_build(console: "Console", deployed: "Deployed") -> None:
     if deployed.engine is not None:
         engine, seconds = deployed.engine
         size = format_size(engine.bytes, 1)
-        made = f"{engine.backend} {engine.library_version}, {size}, built in {seconds:.1f} s"
-        console.print(f"engine: {made}", highlight=False)
+        summary = f"{engine.backend} {engine.library_version}, {size}, built in {seconds:.1f} s"
+        console.print(f"engine: {summary}", highlight=False)
 
 
 def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:

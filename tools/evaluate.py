@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         step(LOAD)
         from pipeline import evaluate
 
-        found = evaluate(
+        evaluation = evaluate(
             config,
             options.backend,
             options.deployment,
@@ -99,12 +99,12 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             progress=count,
             steps=step,
         )
-    print_table(console, found)
+    print_table(console, evaluation)
     if options.show_dir:
         console.print(f"pictures: {options.show_dir}", soft_wrap=True, highlight=False)
-    if found.missed and first:
-        raise missed(found)
-    return found.to_dict()
+    if evaluation.missed and first:
+        raise missed(evaluation)
+    return evaluation.to_dict()
 
 
 @contextmanager
@@ -117,44 +117,46 @@ def resumable() -> Iterator[None]:
         raise
 
 
-def missed(found: "Evaluation") -> GateError:
+def missed(evaluation: "Evaluation") -> GateError:
     """The error of a missed gate, with all that was measured for --json."""
     rows = "; ".join(
-        f"{row.name} differs from PyTorch by {row.difference:+.3f} {found.unit}, gate {row.gate:g}"
-        for row in found.missed
+        f"{row.name} differs from PyTorch by {row.difference:+.3f} {evaluation.unit}, gate {row.gate:g}"
+        for row in evaluation.missed
     )
     error = GateError(
-        f"{found.metric}: {rows}. Find out where the two part before using this deployment: the report in its folder "
-        "compares tensor by tensor, --show-dir draws both"
+        f"{evaluation.metric}: {rows}. Find out where the two diverge before using this deployment: the report in "
+        "its folder compares tensor by tensor, --show-dir draws both"
     )
-    error.data = found.to_dict()  # type: ignore[attr-defined]  # run_tool writes it
+    error.data = evaluation.to_dict()  # type: ignore[attr-defined]  # run_tool writes it
     return error
 
 
-def print_table(console: "Console", found: "Evaluation") -> None:
+def print_table(console: "Console", evaluation: "Evaluation") -> None:
     """A row for each model; below it, where there are more, all figures."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    console.print(f"{found.config} on {found.images} images of {found.dataset}", soft_wrap=True, highlight=False)
+    console.print(
+        f"{evaluation.config} on {evaluation.images} images of {evaluation.dataset}", soft_wrap=True, highlight=False
+    )
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    metric = (found.metric or "metric").rpartition("/")[2].replace("_", " ")
+    metric = (evaluation.metric or "metric").rpartition("/")[2].replace("_", " ")
     columns = ("model", metric, "diff", "95 % interval", "gate", "ms p50 / p90", "verdict")
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number in (0, len(columns) - 1) else "right", no_wrap=True)
-    for row in found.rows:
-        table.add_row(*_cells(row, found.metric))
+    for row in evaluation.rows:
+        table.add_row(*_cells(row, evaluation.metric))
     console.print(table)
-    others = [name for name in found.rows[0].figures if name != found.metric]
+    others = [name for name in evaluation.rows[0].figures if name != evaluation.metric]
     if others:
         more = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for number, column in enumerate(("", *(row.name for row in found.rows))):
+        for number, column in enumerate(("", *(row.name for row in evaluation.rows))):
             more.add_column(column, justify="right" if number else "left")
         for name in others:
-            more.add_row(name, *(f"{row.figures[name]:.2f}" for row in found.rows))
+            more.add_row(name, *(f"{row.figures[name]:.2f}" for row in evaluation.rows))
         console.print(more)
     console.print("ms: of one image, from its pixels to its result", highlight=False)
-    for row in found.rows:
+    for row in evaluation.rows:
         if row.images_resumed:
             console.print(f"{row.name}: {row.images_resumed} images by an earlier run", highlight=False)
 

@@ -74,11 +74,11 @@ def chosen(options: argparse.Namespace) -> tuple[list["Card"], list[str]]:
             cards.append(read_card(path))
         except InputError as error:
             faults.append(str(error))
-    found = [card for card in cards if options.task in (None, card.task)]
-    if not found and not faults:
+    cards_of_task = [card for card in cards if options.task in (None, card.task)]
+    if not cards_of_task and not faults:
         tasks = ", ".join(sorted({card.task for card in cards}))
         raise InputError(f"none of {len(named)} models is of task {options.task}; there is {tasks}")
-    return found, faults
+    return cards_of_task, faults
 
 
 def matches(name: str, pattern: str) -> bool:

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     matrix = load_matrix(options.matrix)
     work_dir = Path(options.work_dir or Path("work_dirs/regression", matrix.name))
     with show_cells(console) as watch:
-        found = run_matrix(
+        regression = run_matrix(
             matrix,
             TOOLS,
             work_dir,
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             jobs=options.jobs,
             progress=watch,
         )
-    return show(console, found)
+    return show(console, regression)
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def verdict(result: "Result") -> "Text":
     return Text(str(result.state), STYLES[result.state.kind])
 
 
-def show(console: "Console", found: "Regression") -> Mapping[str, Any]:
+def show(console: "Console", regression: "Regression") -> Mapping[str, Any]:
     """Print the table, the reasons, and where the reports lie; the same as data."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -136,23 +136,27 @@ def show(console: "Console", found: "Regression") -> Mapping[str, Any]:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in ("model", "for", "verdict", "metric", "cost"):
         table.add_column(column, overflow="fold")
-    for cell, result in found.cells:
+    for cell, result in regression.cells:
         entry = entry_of(cell, result)
         table.add_row(cell.model, format_column(cell.column), verdict(result), entry.metric, entry.cost)
     console.print(table)
-    for cell, result in found.not_green:
+    for cell, result in regression.not_green:
         console.print(f"{cell.id}: {result.state}: {result.reason}", highlight=False, soft_wrap=True)
-    if found.resumed:
-        console.print(f"{found.resumed} of {len(found.matrix.cells)} cells are of an earlier run", highlight=False)
-    if found.changed:
-        console.print(f"run again, because it changed: {', '.join(found.changed)}", highlight=False)
-    console.print(found.summary, highlight=False)
-    report, page = found.work_dir / REPORT, found.work_dir / MARKDOWN
+    if regression.resumed:
+        console.print(
+            f"{regression.resumed} of {len(regression.matrix.cells)} cells are of an earlier run", highlight=False
+        )
+    if regression.changed:
+        console.print(f"run again, because it changed: {', '.join(regression.changed)}", highlight=False)
+    console.print(regression.summary, highlight=False)
+    report, page = regression.work_dir / REPORT, regression.work_dir / MARKDOWN
     for words, path in (("report", report), ("markdown", page)):
         console.print(f"{words + ':':<10}{path}", soft_wrap=True, highlight=False)
-    data = {**found.to_dict(), "report": str(report), "markdown": str(page)}
-    if found.failed:
-        error = GateError(f"{len(found.failed)} of {len(found.matrix.cells)} cells did not pass; see {report}")
+    data = {**regression.to_dict(), "report": str(report), "markdown": str(page)}
+    if regression.failed:
+        error = GateError(
+            f"{len(regression.failed)} of {len(regression.matrix.cells)} cells did not pass; see {report}"
+        )
         error.data = data  # type: ignore[attr-defined]  # run_tool writes it
         raise error
     return data

@@ -64,14 +64,14 @@ def compared(console: "Console", deployments: Sequence[str], out: Path) -> Mappi
     from pipeline.report.compared import different_rows
     from pipeline.report.comparison_page import write_comparison
 
-    found = write_comparison(deployments[0], deployments[1], out)
-    for words in found.summary:
+    page = write_comparison(deployments[0], deployments[1], out)
+    for words in page.summary:
         console.print(words, highlight=False)
     table = Table("", "what", "A", "B", "B to A", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for title, row in different_rows(found.groups):
+    for title, row in different_rows(page.groups):
         table.add_row(title, row.name, row.first, row.second, row.change)
     console.print(table)
-    return {"deployments": list(deployments), **found.to_dict()}
+    return {"deployments": list(deployments), **page.to_dict()}
 
 
 def zoo(console: "Console", folder: str, out: Path) -> Mapping[str, Any]:

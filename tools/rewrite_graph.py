@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
         before = read(options.model)
         begin("rewrite")
-        after, done = rewrite_graph(before, steps)
+        after, changes = rewrite_graph(before, steps)
         check(after)
         begin("compare")
         compared = compare_graphs(before, after)
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             raise GateError(f"{options.model}: the rewritten graph computes something else: {compared.unequal}")
         begin("write")
         write_whole(options.out.resolve(), after.SerializeToString(deterministic=True))
-    for step in done:
+    for step in changes:
         lines = step.changes or ("nothing to do",)
         shown = lines if options.verbose or len(lines) <= LINES else (*lines[:LINES], f"and {len(lines) - LINES} more")
         for line in shown:
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     return {
         "input": str(options.model),
         "output": str(options.out),
-        "steps": [{"name": step.name, "changes": list(step.changes)} for step in done],
+        "steps": [{"name": step.name, "changes": list(step.changes)} for step in changes],
         "nodes": nodes,
         "comparison": {
             "same": compared.same,
@@ -104,7 +104,7 @@ def show_list(console: "Console") -> Mapping[str, Any]:
     from rewriters.graph_rewriters import GRAPH_REWRITERS
     from rewriters.graph_rewriters.option_types import words as type_words
 
-    found = []
+    rewriters = []
     for rewriter in GRAPH_REWRITERS.values():
         console.print(f"{rewriter.name}: {rewriter.summary}", soft_wrap=True, highlight=False)
         shown = []
@@ -112,8 +112,8 @@ def show_list(console: "Console") -> Mapping[str, Any]:
             default = f"default {rewriter.defaults[option]!r}" if option in rewriter.defaults else "required"
             console.print(f"    {option}: {type_words(hint)}; {default}", soft_wrap=True, highlight=False)
             shown.append({"name": option, "type": type_words(hint), "required": option not in rewriter.defaults})
-        found.append({"name": rewriter.name, "summary": rewriter.summary, "options": shown})
-    return {"rewriters": found}
+        rewriters.append({"name": rewriter.name, "summary": rewriter.summary, "options": shown})
+    return {"rewriters": rewriters}
 
 
 def parse_step(words: Sequence[str]) -> dict[str, Any]:

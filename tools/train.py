@@ -62,9 +62,9 @@ def check_flags(options: argparse.Namespace) -> None:
         if value is not None and (value < least or (most is not None and value > most)):
             raise InputError(f"--{name} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
     values = {name: getattr(options, name) for name in TRAINING_FLAGS}
-    given = [f"--{name}" for name, value in values.items() if value is not None and value is not False]  # 0 is a seed
-    if options.checkpoint is not None and given:
-        raise InputError(f"--checkpoint {options.checkpoint}: this does not train; leave out {', '.join(given)}")
+    flags = [f"--{name}" for name, value in values.items() if value is not None and value is not False]  # 0 is a seed
+    if options.checkpoint is not None and flags:
+        raise InputError(f"--checkpoint {options.checkpoint}: this does not train; leave out {', '.join(flags)}")
     if options.reproduce and options.iters is not None:
         raise InputError("--reproduce --iters: a reproduction does what the recipe says; leave out --iters")
 

@@ -81,11 +81,11 @@ def member(path: str, known: Sequence[str]) -> str:
     raise InputError(f"config {path} is not under configs/; {nearest(path, known)}")
 
 
-def check(found: Sequence[str]) -> None:
+def check(problems: Sequence[str]) -> None:
     """Raises GateError with all that is stale."""
-    if found:
-        error = GateError("; ".join(found))
-        error.data = {"stale": list(found)}  # type: ignore[attr-defined]  # run_tool writes it
+    if problems:
+        error = GateError("; ".join(problems))
+        error.data = {"stale": list(problems)}  # type: ignore[attr-defined]  # run_tool writes it
         raise error
 
 

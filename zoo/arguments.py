@@ -8,16 +8,16 @@ from typing import Any
 from zoo.errors import nearest
 
 
-def wrong_arguments(kind: type[Any], options: Mapping[str, Any], given: tuple[str, ...] = ()) -> Iterator[str]:
+def wrong_arguments(kind: type[Any], options: Mapping[str, Any], arguments: tuple[str, ...] = ()) -> Iterator[str]:
     """What is wrong with keyword arguments of a class: unknown ones, missing ones, and values of another type.
 
-    `given`: parameters that somebody else fills in. What a class takes as `**options` is not a config's business.
+    `arguments`: parameters that somebody else fills in. What a class takes as `**options` is not a config's business.
     """
     hints = typing.get_type_hints(kind.__init__)
     parameters = {
         name: parameter
         for name, parameter in inspect.signature(kind).parameters.items()
-        if name not in given and parameter.kind is not parameter.VAR_KEYWORD
+        if name not in arguments and parameter.kind is not parameter.VAR_KEYWORD
     }
     for name, value in options.items():
         if name not in parameters:

@@ -47,14 +47,14 @@ def load_state(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None
 
     Batch norm's counters may be missing, or there where the model has none (torchvision's FrozenBatchNorm2d).
     """
-    own = model.state_dict()
-    state = {name: tensor for name, tensor in state.items() if name in own or not name.endswith(COUNTER)}
-    check_fits(own, state, what)
-    check_dtypes(own, state, what)
+    expected = model.state_dict()
+    state = {name: tensor for name, tensor in state.items() if name in expected or not name.endswith(COUNTER)}
+    check_fits(expected, state, what)
+    check_dtypes(expected, state, what)
     for name, tensor in state.items():  # after the shapes: a file can give a small storage a giant shape
         if tensor.is_floating_point() and not tensor.float().isfinite().all():
             raise InputError(f'{what}: tensor "{name}" has values that are not finite; from a training that diverged?')
-    model.load_state_dict({**own, **state})
+    model.load_state_dict({**expected, **state})
 
 
 def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:

@@ -47,12 +47,12 @@ class OpenedFile:
                 f"{self.path}: cannot be read ({getattr(error, 'strerror', error)}); {COPY_AGAIN}"
             ) from error
         try:
-            found = os.fstat(self._descriptor)
-            _check_kind(self.path, found)
+            status = os.fstat(self._descriptor)
+            _check_kind(self.path, status)
         except InputError:
             os.close(self._descriptor)
             raise
-        self.size = found.st_size
+        self.size = status.st_size
         self._lock = threading.Lock()
         self._hashing = threading.Lock()
         self._sha256: str | None = None
@@ -131,7 +131,7 @@ def as_opened(file: str | os.PathLike[str] | OpenedFile) -> Iterator[OpenedFile]
             yield opened
 
 
-def _check_kind(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        kind = KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
+def _check_kind(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = KINDS.get(stat.S_IFMT(status.st_mode), "no regular file")
         raise InputError(f"{path}: is {kind}, expected a regular file; {COPY_AGAIN}")

@@ -19,10 +19,10 @@ class Options:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+    def from_dict(cls, options: Mapping[str, Any]) -> Self:
         """From a config's or a manifest's section. Raises InputError for an unknown key, naming the nearest."""
         known = [field.name for field in fields(cls)]
-        for name in given:
+        for name in options:
             if name not in known:
                 raise InputError(f'unknown {cls.WHAT} "{name}"; {nearest(name, known)}')
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in options.items()})

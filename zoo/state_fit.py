@@ -12,14 +12,14 @@ WEIGHTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)  # what 
 SHOWN = 3  # names of tensors in an error message
 
 
-def check_fits(own: Mapping[str, Tensor], state: Mapping[str, Tensor], what: str) -> None:
+def check_fits(expected: Mapping[str, Tensor], state: Mapping[str, Tensor], what: str) -> None:
     """Raises InputError for tensors that are missing, unknown, or of another shape. `what` names the state."""
-    missing = [key for key in own if key not in state and not key.endswith(COUNTER)]
-    unexpected = [key for key in state if key not in own]
+    missing = [key for key in expected if key not in state and not key.endswith(COUNTER)]
+    unexpected = [key for key in state if key not in expected]
     shapes = [
-        f"{key} {list(state[key].shape)} for {list(own[key].shape)}"
-        for key in own
-        if key in state and state[key].shape != own[key].shape
+        f"{key} {list(state[key].shape)} for {list(expected[key].shape)}"
+        for key in expected
+        if key in state and state[key].shape != expected[key].shape
     ]
     faults = [
         f"{len(keys)} {fault} ({', '.join(keys[:SHOWN])}{', ...' if len(keys) > SHOWN else ''})"
@@ -28,7 +28,7 @@ def check_fits(own: Mapping[str, Tensor], state: Mapping[str, Tensor], what: str
     ]
     if faults:
         raise InputError(
-            f"{what} is not of this model: of {len(own)} tensors "
+            f"{what} is not of this model: of {len(expected)} tensors "
             + ", ".join(faults)
             + "; give the checkpoint that was trained with this config"
         )

@@ -43,10 +43,10 @@ class Windows:
 
     def __post_init__(self) -> None:
         for name in ("crop_size", "stride"):
-            given = getattr(self, name)
-            sides = tuple(given) if isinstance(given, list | tuple) else ()
+            value = getattr(self, name)
+            sides = tuple(value) if isinstance(value, list | tuple) else ()
             if len(sides) != 2 or not all(type(side) is int and side >= 1 for side in sides):  # noqa: PLR2004 - (h, w)
-                raise InputError(f"windows: got {name} {given!r}, expected (height, width) in whole pixels")
+                raise InputError(f"windows: got {name} {value!r}, expected (height, width) in whole pixels")
             object.__setattr__(self, name, sides)
         if any(stride > crop for stride, crop in zip(self.stride, self.crop_size, strict=True)):
             raise InputError(

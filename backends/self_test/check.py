@@ -49,14 +49,14 @@ def check(deployment: "Deployment") -> Checked:
         )
     test = SelfTest.from_bytes(deployment.self_test, f"{manifest.name}: {SELF_TEST_FILE}")
     outputs = deployment.runner.run_float32(test.inputs())
-    found = tuple(deviations(test, outputs, manifest.self_test["gates"], manifest.self_test["thresholds"]))
+    results = tuple(deviations(test, outputs, manifest.self_test["gates"], manifest.self_test["thresholds"]))
     proved = proof_words(manifest)
-    failures = [deviation for deviation in found if not deviation.passed]
+    failures = [deviation for deviation in results if not deviation.passed]
     if failures:
         raise SelfTestFailedError(
             f"{manifest.name}: this machine does not compute what was proved on {proved}: "
             f"{'; '.join(map(str, failures))}. Results here are not those that were compared with PyTorch: deploy the "
             "model again on this machine",
-            {"passed": False, "outputs": [deviation.to_dict() for deviation in found]},
+            {"passed": False, "outputs": [deviation.to_dict() for deviation in results]},
         )
-    return Checked(f"this machine computes what was proved on {proved}", found)
+    return Checked(f"this machine computes what was proved on {proved}", results)

@@ -33,8 +33,8 @@ def deviations(test: SelfTest, outputs: Arrays, gates: Numbers, thresholds: Numb
     if rounded.DISTANCE in gates:
         return rounded.deviations(test, outputs, gates)
     if are_detections(outputs):
-        proved, found = detections.of_images(test.outputs), detections.of_images(outputs)
-        return detections.compare(proved, found, gates, thresholds)
+        proved, actual = detections.of_images(test.outputs), detections.of_images(outputs)
+        return detections.compare(proved, actual, gates, thresholds)
     if are_rows(outputs):
         return list(_rows(test, outputs, gates))
     return [
@@ -55,7 +55,7 @@ def _rows(test: SelfTest, outputs: Arrays, gates: Numbers) -> Iterator[Deviation
     scales = {
         name: gates[gate] * (1.0 if name in OWN_UNITS else test.ranges[name]) for name, (gate, _) in units.items()
     }
-    for name, found in partners(test, outputs, scales).items():
+    for name, rows in partners(test, outputs, scales).items():
         gate, unit = units[name]
-        errors = row_errors(test.outputs[name], found) / scales[name] * gates[gate]
+        errors = row_errors(test.outputs[name], rows) / scales[name] * gates[gate]
         yield Deviation.of(name, errors, gates[gate], "rows", unit)

@@ -26,14 +26,14 @@ def of_images(outputs: Mapping[str, Array]) -> list[Detections]:
 
 
 def compare(
-    proved: Sequence[Detections], found: Sequence[Detections], gates: Numbers, thresholds: Numbers
+    proved: Sequence[Detections], actual: Sequence[Detections], gates: Numbers, thresholds: Numbers
 ) -> list[Deviation]:
     """Image by image. `gates`: those of the graph comparison.
 
     `thresholds`: score, nms_iou and slots of the model, where a rounding decides: what lies on one may come and go.
     """
     pairs, lost = [], []
-    for ours, theirs in zip(proved, found, strict=True):
+    for ours, theirs in zip(proved, actual, strict=True):
         matched = pairs_within(_errors(ours, theirs, gates))
         pairs += [(ours, theirs, row, column) for row, column in matched.items()]
         missing = _unexplained(ours, theirs, set(matched), gates, thresholds)

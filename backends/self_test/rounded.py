@@ -26,8 +26,8 @@ def deviations(test: SelfTest, outputs: Arrays, gates: Mapping[str, Any]) -> lis
     """Of scores of detections, values of tensors and rows (gate "distance"), and label maps (gate "pixels")."""
     if are_detections(outputs):
         pairs = zip(of_images(test.outputs), of_images(outputs), strict=True)
-        proved, found = (np.concatenate(side) for side in zip(*(_scores(*pair) for pair in pairs), strict=True))
-        return [_distance("scores", proved, found, gates, "detections, paired by label and IoU")]
+        proved, actual = (np.concatenate(side) for side in zip(*(_scores(*pair) for pair in pairs), strict=True))
+        return [_distance("scores", proved, actual, gates, "detections, paired by label and IoU")]
     if are_rows(outputs):
         rows = partners(test, outputs, {name: NEAR * spread for name, spread in test.ranges.items()})
         return [_distance(name, test.outputs[name], rows[name], gates, "values of rows") for name in rows]
@@ -50,10 +50,10 @@ def _scores(ours: Detections, theirs: Detections) -> tuple[Array, Array]:
     return proved, np.array([*here, *theirs["scores"][extra]], np.float64)
 
 
-def _distance(name: str, proved: Array, found: Array, gates: Mapping[str, Any], things: str) -> Deviation:
+def _distance(name: str, proved: Array, actual: Array, gates: Mapping[str, Any], things: str) -> Deviation:
     """Relative to the proved values themselves for scores, to their deviation from the mean elsewhere."""
     values = proved.astype(np.float64)
     norm = float(np.linalg.norm(values if name == "scores" else values - values.mean())) if values.size else 0.0
-    distance = float(np.linalg.norm(values - found)) / (norm or 1.0)
+    distance = float(np.linalg.norm(values - actual)) / (norm or 1.0)
     worst = distance if np.isfinite(distance) else BROKEN
     return Deviation(name, worst, gates[DISTANCE], "of their size", f"{values.size} {things}")

@@ -15,7 +15,7 @@ def partners(test: SelfTest, outputs: Arrays, scales: Mapping[str, float]) -> di
 
     By name, [n, v] in the order of the kept rows. `scales`: the error of each output that counts as one.
     """
-    found: dict[str, list[Array]] = {name: [] for name in scales}
+    pairs: dict[str, list[Array]] = {name: [] for name in scales}
     for image, places in enumerate(test.rows):
         flat = {name: outputs[name][image].reshape(outputs[name].shape[1], -1) for name in scales}
         kept = {name: test.outputs[name][test.rows_of(image)] for name in scales}
@@ -25,13 +25,13 @@ def partners(test: SelfTest, outputs: Arrays, scales: Mapping[str, float]) -> di
             if _apart(row, {name: values[place : place + 1] for name, values in flat.items()}, scales)[0] > 1.0:
                 chosen = int(_apart(row, flat, scales).argmin())
             for name, values in flat.items():
-                found[name].append(values[chosen])
-    return {name: np.array(rows).reshape(test.outputs[name].shape) for name, rows in found.items()}
+                pairs[name].append(values[chosen])
+    return {name: np.array(rows).reshape(test.outputs[name].shape) for name, rows in pairs.items()}
 
 
-def row_errors(kept: Array, found: Array) -> NDArray[np.float64]:
+def row_errors(kept: Array, actual: Array) -> NDArray[np.float64]:
     """The largest error of each row, [n]."""
-    errors: NDArray[np.float64] = np.abs(kept.astype(np.float64) - found).max(axis=-1, initial=0.0)
+    errors: NDArray[np.float64] = np.abs(kept.astype(np.float64) - actual).max(axis=-1, initial=0.0)
     return errors
 
 

@@ -84,20 +84,20 @@ def align_subject(
     constants = tuple(_constants(subject))
     if subject.target.precision == "fp16" and not pieces:
         subject = replace(subject, model=rounded(subject.model))
-    found = []
+    alignments = []
     cases = subject.cases[:images]
     for number, case in enumerate(cases, 1):
 
-        def told(what: str, done: int, total: int, number: int = number) -> None:
+        def count_pieces(what: str, done: int, total: int, number: int = number) -> None:
             progress(f"image {number} of {len(cases)}: {what}", done, total)
 
         comparison = Comparison(subject.module, subject.model, case.arrays, subject.extra, threshold, memory)
-        run = comparison.compare(told)
+        run = comparison.compare(count_pieces)
         with opened(subject.model, opener or onnxruntime_opener) as runner:  # all of it at once, as it is deployed
             outputs = _outputs(subject, run, run_with(runner, {**case.arrays, **subject.extra}))
-        found.append(
+        alignments.append(
             Alignment(
-                tuple(comparison.pairs if opener is None else bisect(comparison, opener, told)),
+                tuple(comparison.pairs if opener is None else bisect(comparison, opener, count_pieces)),
                 threshold,
                 case.images,
                 outputs,
@@ -108,7 +108,7 @@ def align_subject(
                 constants=constants,
             )
         )
-    return merged(found, _notes(subject.target, rounding=subject.target.precision == "fp16" and not pieces))
+    return merged(alignments, _notes(subject.target, rounding=subject.target.precision == "fp16" and not pieces))
 
 
 def _constants(subject: Subject) -> Iterator[ComparedConstant]:
@@ -120,32 +120,32 @@ def _constants(subject: Subject) -> Iterator[ComparedConstant]:
         yield from (constant for constant in compared if not constant.passed)
 
 
-def merged(found: Sequence[Alignment], notes: Sequence[str] = ()) -> Alignment:
+def merged(alignments: Sequence[Alignment], notes: Sequence[str] = ()) -> Alignment:
     """Those of several images as one."""
     pairs: dict[str, Pair] = {}
-    for alignment in found:
+    for alignment in alignments:
         for pair in alignment.pairs:
             pairs[pair.tensor] = pairs[pair.tensor] + pair if pair.tensor in pairs else pair
-    judged = [one.outputs for one in found if one.outputs is not None]
-    changes = [one.changed for one in found if one.changed is not None]
+    judged = [one.outputs for one in alignments if one.outputs is not None]
+    changes = [one.changed for one in alignments if one.changed is not None]
     return replace(
-        found[0],
+        alignments[0],
         pairs=tuple(pairs.values()),
-        images=tuple(dict.fromkeys(name for one in found for name in one.images)),
+        images=tuple(dict.fromkeys(name for one in alignments for name in one.images)),
         outputs=sum(judged[1:], start=judged[0]) if judged else None,
         changed=max(changes, default=None),
         notes=tuple(notes),
     )
 
 
-def _outputs(subject: Subject, run: EagerRun, found: Mapping[str, NDArray[Any]]) -> Findings | None:
+def _outputs(subject: Subject, run: EagerRun, actual: Mapping[str, NDArray[Any]]) -> Findings | None:
     """The contract's outputs by the rules and gates of parity: detections as sets, pixels by their margins."""
     if subject.outputs is None or subject.target.precision != "fp32":  # below fp32 the metric judges them
         return None
     expected = dict(zip(subject.outputs, run.outputs, strict=True))
     task, level = subject.job.task, subject.target.level
     logits = proof_of(task).logits(run.own, expected)
-    return compare_outputs(task, level, expected, found, subject.job.gates["graph"], subject.rule, logits)
+    return compare_outputs(task, level, expected, actual, subject.job.gates["graph"], subject.rule, logits)
 
 
 def _notes(target: Target, *, rounding: bool) -> list[str]:

@@ -51,8 +51,8 @@ def bisect(comparison: Comparison, opener: Opener, progress: Progress) -> list[P
         inner = {name for point in points[:count] for name in behind[point.pair.tensor]}
         ends = [point for point in points[:count] if point.pair.tensor not in inner]
         run = run_eager(comparison.module, comparison.given, {end.number for end in ends})
-        found = _run(piece(model, None, [end.pair.tensor for end in ends]), opener, comparison)
-        judged = [_judged(comparison, end, run.kept[end.number], found[end.pair.tensor]) for end in ends]
+        outputs = _run(piece(model, None, [end.pair.tensor for end in ends]), opener, comparison)
+        judged = [_judged(comparison, end, run.kept[end.number], outputs[end.pair.tensor]) for end in ends]
         tried.update((pair.tensor, pair) for pair in judged)
         return any(pair.verdict == DIFFERS for pair in judged)
 
@@ -101,9 +101,9 @@ def _run(part: onnx.ModelProto, opener: Opener, comparison: Comparison) -> dict[
         return run_with(runner, {**comparison.given, **comparison.extra})
 
 
-def _judged(comparison: Comparison, point: _Point, expected: Array, found: Array) -> Pair:
-    (match,) = matches([expected], [found], comparison.threshold)
-    judged = judge(match, found, comparison.threshold, chosen=False)
+def _judged(comparison: Comparison, point: _Point, expected: Array, actual: Array) -> Pair:
+    (match,) = matches([expected], [actual], comparison.threshold)
+    judged = judge(match, actual, comparison.threshold, chosen=False)
     return replace(point.pair, verdict=judged.verdict, figures=judged.figures, note=judged.note)
 
 
@@ -119,10 +119,10 @@ def _alone(comparison: Comparison, flow: GraphFlow, pair: Pair, points: Sequence
     sources = flow.sources([pair.tensor], set(pair.behind))
     try:
         with opened(piece(comparison.model, sources, [pair.tensor]), opener) as runner:
-            found = run_with(runner, {**comparison.given, **comparison.extra, **fed})[pair.tensor]
+            actual = run_with(runner, {**comparison.given, **comparison.extra, **fed})[pair.tensor]
     except ExportError as error:
         return replace(pair, note=f"its piece does not run alone: {error}")
     point = known[pair.tensor]
-    if _judged(comparison, point, run.kept[point.number], found).verdict == DIFFERS:
+    if _judged(comparison, point, run.kept[point.number], actual).verdict == DIFFERS:
         return replace(pair, note="its piece differs alone, too")
     return replace(pair, note="its piece alone does not differ: how the engine fuses it with what is before it does")

@@ -81,7 +81,7 @@ class Comparison:
         """
         run = run_eager(self.module, self.given, {number for group in groups for number in group.numbers})
         try:
-            found = self._tensors([name for group in groups for name in group.tensors])
+            tensors = self._tensors([name for group in groups for name in group.tensors])
         except (ExportError, InputError) as error:
             if len(groups) > 1:
                 return self._chunk(groups[: len(groups) // 2])
@@ -92,7 +92,7 @@ class Comparison:
         for done, group in enumerate(groups, 1):
             before = set(self.forced)
             expected = [run.kept.pop(number) for number in group.numbers]
-            arrays = [found.pop(name) for name in group.tensors]
+            arrays = [tensors.pop(name) for name in group.tensors]
             left = []
             for match in sorted(
                 matches(expected, arrays, self.threshold), key=lambda match: self.flow.order(group.tensors[match.place])
@@ -112,23 +112,23 @@ class Comparison:
             ahead = self.flow.sources(names, {*self.forced})
             return graph_tensors(piece(self.model, ahead, names), self._arrays | self.forced, names)
         with more_outputs(self.model, names) as wider:
-            found = graph_tensors(wider, self._arrays, list(dict.fromkeys((*names, *self.outputs))))
-        self._check(found)
-        return found
+            tensors = graph_tensors(wider, self._arrays, list(dict.fromkeys((*names, *self.outputs))))
+        self._check(tensors)
+        return tensors
 
     @property
     def _arrays(self) -> dict[str, Array]:
         return {**self.given, **self.extra}
 
-    def _check(self, found: Mapping[str, Array]) -> None:
+    def _check(self, tensors: Mapping[str, Array]) -> None:
         """Whether the graph's own outputs are what they are without the others."""
         for name, array in self.outputs.items():
-            same = array.tobytes() == found[name].tobytes() and array.shape == found[name].shape
+            same = array.tobytes() == tensors[name].tobytes() and array.shape == tensors[name].shape
             gap = 0.0
             if not same:
                 gap = np.inf
-                if array.shape == found[name].shape:
-                    gap = float(np.abs(array.astype(np.float64) - found[name]).max(initial=0.0))
+                if array.shape == tensors[name].shape:
+                    gap = float(np.abs(array.astype(np.float64) - tensors[name]).max(initial=0.0))
             self.changed = max(self.changed or 0.0, gap)
 
     def _add(self, group: Group, match: Match, array: Array) -> None:

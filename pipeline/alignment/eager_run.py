@@ -66,11 +66,11 @@ def run_eager(module: Contract, feed: Mapping[str, Array], wanted: Collection[in
 
     def after(name: str) -> Callable[..., None]:
         def note(_module: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
-            given = tuple(run.seen(tensor, wanted) for tensor in tensors_in(output))
+            outputs = tuple(run.seen(tensor, wanted) for tensor in tensors_in(output))
             took = taken.pop()
-            run.calls.setdefault(name, []).append((took, given))
+            run.calls.setdefault(name, []).append((took, outputs))
             run.add((name, IN), took)
-            run.add((name, OUT), given)
+            run.add((name, OUT), outputs)
             if not name:
                 run.own = output
 
@@ -88,8 +88,8 @@ def run_eager(module: Contract, feed: Mapping[str, Array], wanted: Collection[in
             for handle in handles:
                 stack.callback(handle.remove)
         stack.enter_context(hearing_marks(heard))
-        given = module(*(torch.from_numpy(np.array(array)) for array in feed.values()))
-    run.outputs = tuple(tensor.numpy() for tensor in given)
+        outputs = module(*(torch.from_numpy(np.array(array)) for array in feed.values()))
+    run.outputs = tuple(tensor.numpy() for tensor in outputs)
     return run
 
 

@@ -47,9 +47,9 @@ class Figures:
         )
 
 
-def figures(expected: Array, found: Array) -> Figures:
+def figures(expected: Array, actual: Array) -> Figures:
     """Of two tensors of one shape."""
-    one, two = expected.reshape(-1), found.reshape(-1)
+    one, two = expected.reshape(-1), actual.reshape(-1)
     largest = total = peak = dot = power_one = power_two = noise = 0.0
     agree = True
     nan, infinite = [0, 0], [0, 0]

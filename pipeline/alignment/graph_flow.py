@@ -59,12 +59,12 @@ class GraphFlow:
                 before[place] = _around(made_in)
         for place in reversed(range(len(self.nodes))):
             if behind[place] is None:
-                given = self.nodes[place].output
-                read_in = [behind[reader] for name in given for reader in readers.get(name, ())]
-                behind[place] = None if self.ends.intersection(given) else _around(read_in)
+                outputs = self.nodes[place].output
+                read_in = [behind[reader] for name in outputs for reader in readers.get(name, ())]
+                behind[place] = None if self.ends.intersection(outputs) else _around(read_in)
         return [
-            own if own is not None else _around([one, two])
-            for own, one, two in zip(self.paths, before, behind, strict=True)
+            path if path is not None else _around([one, two])
+            for path, one, two in zip(self.paths, before, behind, strict=True)
         ]
 
     def _follow(self) -> None:
@@ -102,7 +102,7 @@ class GraphFlow:
         The nodes of no known module are in between, too, and name none. A node that only asks for a size is not.
         """
         stops = set(known) - {name}
-        found: set[str] = set()
+        reached: set[str] = set()
         places: set[int] = set()
         left = [name]
         while left:
@@ -113,26 +113,26 @@ class GraphFlow:
             places.add(place)
             for read in reads(self.nodes[place]):
                 if read in stops:
-                    found.add(read)
+                    reached.add(read)
                 elif read in self.contents:
                     left.append(read)
         paths = (self.paths[place] for place in sorted(places))
-        return sorted(found, key=self.order), list(dict.fromkeys(path for path in paths if path is not None))
+        return sorted(reached, key=self.order), list(dict.fromkeys(path for path in paths if path is not None))
 
     def sources(self, names: Iterable[str], stops: set[str]) -> list[str]:
         """The inputs of the graph and the `stops` that these tensors are made of."""
-        found: set[str] = set()
+        reached: set[str] = set()
         seen = set(names)
         left = list(seen)
         while left:
             place = self.makers.get(left.pop())
             for read in reads(self.nodes[place]) if place is not None else ():
                 if read in stops or (read in self.varying and read not in self.makers):
-                    found.add(read)
+                    reached.add(read)
                 elif read in self.varying and read not in seen:
                     seen.add(read)
                     left.append(read)
-        return sorted(found, key=lambda name: (self.order(name), name))
+        return sorted(reached, key=lambda name: (self.order(name), name))
 
 
 def with_parents(path: str) -> Iterator[str]:
@@ -157,8 +157,8 @@ def is_below(path: str, module: str) -> bool:
 
 def _following(graph: onnx.GraphProto, start: set[str], but_through: tuple[str, ...] = ()) -> set[str]:
     """These values, and those that depend on one of them, but for those behind nodes of some types alone."""
-    found = {name for name in start if name}
+    following = {name for name in start if name}
     for node in graph.node:
-        if node.op_type not in but_through and not found.isdisjoint(reads(node)):
-            found.update(filter(None, node.output))
-    return found
+        if node.op_type not in but_through and not following.isdisjoint(reads(node)):
+            following.update(filter(None, node.output))
+    return following

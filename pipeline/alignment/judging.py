@@ -27,14 +27,14 @@ class Judged(NamedTuple):
     astray: int = 0
 
 
-def judge(match: Match, found: Array, threshold: float, *, chosen: bool, sure: bool = True) -> Judged:
-    """`found`: the graph's own tensor. `chosen`: whether a choice by data (top-k, NMS) lies before it in the graph.
+def judge(match: Match, actual: Array, threshold: float, *, chosen: bool, sure: bool = True) -> Judged:
+    """`actual`: the graph's own tensor. `chosen`: whether a choice by data (top-k, NMS) lies before it in the graph.
     `sure`: whether the two belong together by their order, and not by their shapes alone.
     """
     expected, fit = match.expected, match.layout
     if expected is None or fit is None:
         shapes = "nothing" if expected is None else f"{list(expected.shape)}"
-        return Judged(UNKNOWN, None, f"PyTorch has {shapes} of the graph's shape {list(found.shape)}")
+        return Judged(UNKNOWN, None, f"PyTorch has {shapes} of the graph's shape {list(actual.shape)}")
     if not fit.rows:
         measured = figures(expected, fit.array)
         if measured.relative <= threshold:
@@ -43,22 +43,22 @@ def judge(match: Match, found: Array, threshold: float, *, chosen: bool, sure: b
             return Judged(UNKNOWN, measured, f"{fit.how}, perhaps wrongly")
         if not (chosen and expected.ndim and len(expected) > 1):
             return Judged(DIFFERS, measured, fit.how)
-    judged = _judge_rows(expected, fit.array, found, threshold, fit.how)
+    judged = _judge_rows(expected, fit.array, actual, threshold, fit.how)
     if judged.verdict == DIFFERS and not sure:  # a tensor of other rows may have taken the place
         return Judged(UNKNOWN, judged.figures, f"{judged.note}, perhaps of another tensor")
     return judged
 
 
-def _judge_rows(expected: Array, rows: Array, found: Array, threshold: float, how: str) -> Judged:
+def _judge_rows(expected: Array, rows: Array, actual: Array, threshold: float, how: str) -> Judged:
     """Rows of a choice by data: as a set."""
     paired = row_set(expected, rows, threshold)
-    force = None if paired.in_order else _forced(expected, found)
+    force = None if paired.in_order else _forced(expected, actual)
     # few may differ where a near tie fell the other way; never half of them
     if paired.different > min(paired.allowed, (len(expected) - 1) // 2):
-        measured = figures(expected, paired.found)
+        measured = figures(expected, paired.rows)
         words = f"{paired.different} of {len(expected)} rows have no equal"
         return Judged(DIFFERS, measured, "; ".join(filter(None, (words, how))), force)
-    measured = figures(expected[paired.same], paired.found[paired.same])
+    measured = figures(expected[paired.same], paired.rows[paired.same])
     if paired.in_order:
         return Judged(EQUAL, measured, how)
     words = f"{paired.different} of {len(expected)} rows were chosen otherwise" if paired.different else "another order"
@@ -68,15 +68,15 @@ def _judge_rows(expected: Array, rows: Array, found: Array, threshold: float, ho
 def at_fault(judged: Judged, match: Match, count: int) -> Judged:
     """A set of which `count` rows differ for another reason than rounding. `judged`: as it was let pass."""
     assert match.expected is not None and match.layout is not None  # noqa: PT018 - it was judged
-    measured = figures(match.expected, row_set(match.expected, match.layout.array, 0.0).found)
+    measured = figures(match.expected, row_set(match.expected, match.layout.array, 0.0).rows)
     words = f"{count} of {len(match.expected)} rows have no equal, from PyTorch's own tensors either"
     return Judged(DIFFERS, measured, "; ".join(filter(None, (words, match.layout.how))), judged.force)
 
 
-def _forced(expected: Array, found: Array) -> Array | None:
-    if expected.size == found.size:
-        return np.ascontiguousarray(expected.reshape(found.shape)).astype(found.dtype)
+def _forced(expected: Array, actual: Array) -> Array | None:
+    if expected.size == actual.size:
+        return np.ascontiguousarray(expected.reshape(actual.shape)).astype(actual.dtype)
     try:
-        return laid_back(expected, found)
+        return laid_back(expected, actual)
     except ValueError:  # more rows than the graph has room for
         return None

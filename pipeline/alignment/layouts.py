@@ -30,47 +30,47 @@ class Layout(NamedTuple):
         return self.how in ("", ONES)
 
 
-def layout(expected: Array, found: Array) -> Layout | None:
-    """`found` as `expected` is laid out; None where no layout that is known makes one of the other.
+def layout(expected: Array, actual: Array) -> Layout | None:
+    """`actual` as `expected` is laid out; None where no layout that is known makes one of the other.
 
     Where several could, the one that comes nearest to `expected`.
     """
-    if (expected.dtype.kind == "f") != (found.dtype.kind == "f"):
+    if (expected.dtype.kind == "f") != (actual.dtype.kind == "f"):
         return None
-    if expected.shape == found.shape:
-        return Layout(found)
-    if [side for side in expected.shape if side != 1] == [side for side in found.shape if side != 1]:
-        return Layout(found.reshape(expected.shape), ONES)
-    if expected.size == found.size:
-        candidates = list(_orders(expected, found))
+    if expected.shape == actual.shape:
+        return Layout(actual)
+    if [side for side in expected.shape if side != 1] == [side for side in actual.shape if side != 1]:
+        return Layout(actual.reshape(expected.shape), ONES)
+    if expected.size == actual.size:
+        candidates = list(_orders(expected, actual))
         return min(candidates, key=lambda one: _distance(expected, one.array))._replace(guess=True)
-    return _as_rows(expected, found)
+    return _as_rows(expected, actual)
 
 
-def _orders(expected: Array, found: Array) -> Iterator[Layout]:
+def _orders(expected: Array, actual: Array) -> Iterator[Layout]:
     shape = expected.shape
     if expected.ndim == IMAGE_AXES:
         batch, channels, height, width = shape
-        if found.shape[-1] == channels:
-            last = found.reshape(batch, height, width, channels)
+        if actual.shape[-1] == channels:
+            last = actual.reshape(batch, height, width, channels)
             yield Layout(last.transpose(0, 3, 1, 2), "channels last in the graph")
-        if found.ndim == IMAGE_AXES and found.shape == (batch, channels, width, height):
-            yield Layout(found.transpose(0, 1, 3, 2), "height and width swapped in the graph")
-    if expected.ndim > 1 and found.shape[-1] == shape[-2]:
-        yield Layout(found.reshape(*shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2), "last axes swapped")
-    yield Layout(found.reshape(shape), "reshaped")
+        if actual.ndim == IMAGE_AXES and actual.shape == (batch, channels, width, height):
+            yield Layout(actual.transpose(0, 1, 3, 2), "height and width swapped in the graph")
+    if expected.ndim > 1 and actual.shape[-1] == shape[-2]:
+        yield Layout(actual.reshape(*shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2), "last axes swapped")
+    yield Layout(actual.reshape(shape), "reshaped")
 
 
-def _as_rows(expected: Array, found: Array) -> Layout | None:
+def _as_rows(expected: Array, actual: Array) -> Layout | None:
     """Rows of another number, also behind a batch axis of one, and RoIs behind the index of their image."""
-    if found.ndim == expected.ndim + 1 and found.shape[0] == 1:
-        found = found[0]
-    if expected.ndim != found.ndim or not expected.ndim:
+    if actual.ndim == expected.ndim + 1 and actual.shape[0] == 1:
+        actual = actual[0]
+    if expected.ndim != actual.ndim or not expected.ndim:
         return None
-    if expected.shape[1:] == (BOX,) and found.shape[1:] == (ROI,):
-        return Layout(found[:, 1:], "RoIs with the index of their image in the graph", rows=True)
-    if expected.shape[1:] == found.shape[1:]:
-        return Layout(found, f"{len(expected)} rows in PyTorch, {len(found)} slots in the graph", rows=True)
+    if expected.shape[1:] == (BOX,) and actual.shape[1:] == (ROI,):
+        return Layout(actual[:, 1:], "RoIs with the index of their image in the graph", rows=True)
+    if expected.shape[1:] == actual.shape[1:]:
+        return Layout(actual, f"{len(expected)} rows in PyTorch, {len(actual)} slots in the graph", rows=True)
     return None
 
 
@@ -93,6 +93,6 @@ def laid_back(expected: Array, like: Array) -> Array:
     return rows[None] if batched else rows
 
 
-def _distance(expected: Array, found: Array) -> float:
-    gap = np.abs(expected.astype(np.float64) - found)
+def _distance(expected: Array, actual: Array) -> float:
+    gap = np.abs(expected.astype(np.float64) - actual)
     return float(np.where(np.isfinite(gap), gap, 0.0).mean())

@@ -27,53 +27,53 @@ class Match(NamedTuple):
     layout: Layout | None
 
 
-def matches(expected: Sequence[Array], found: Sequence[Array], threshold: float) -> list[Match]:
+def matches(expected: Sequence[Array], actual: Sequence[Array], threshold: float) -> list[Match]:
     """Each of the graph's tensors once, in their order, unless it fits nothing and PyTorch's all have one.
 
     In order where both sides fit so. Calls that the graph runs as one batch are joined. Else each of PyTorch's tensors
     gets the one that fits its shape and is nearest.
     """
-    if len(expected) == len(found):
-        fits = [layout(one, two) for one, two in zip(expected, found, strict=True)]
+    if len(expected) == len(actual):
+        fits = [layout(one, two) for one, two in zip(expected, actual, strict=True)]
         if len(fits) == 1 or all(fit is not None for fit in fits):
             ordered = [
                 Match(place, place, one, fit) for place, (one, fit) in enumerate(zip(expected, fits, strict=True))
             ]
             if len(fits) == 1 or all(_near(match, threshold) for match in ordered):
                 return ordered
-            nearest = list(_nearest(expected, found, threshold))
+            nearest = list(_nearest(expected, actual, threshold))
             return nearest if len(nearest) == len(ordered) else ordered
-    return _joined(expected, found) or list(_nearest(expected, found, threshold))
+    return _joined(expected, actual) or list(_nearest(expected, actual, threshold))
 
 
-def _joined(expected: Sequence[Array], found: Sequence[Array]) -> list[Match]:
+def _joined(expected: Sequence[Array], actual: Sequence[Array]) -> list[Match]:
     """All calls of one shape but for the batch axis, if the graph has as many rows of that shape in all.
 
     The module may be called at several places: PyTorch calls it at all of them for one window after the other, the
     graph for several windows at one place after the other. The number of places is the one that fits best.
     """
-    arrays = (*expected, *found)
-    if len(expected) == len(found) or not all(array.ndim for array in arrays):
+    arrays = (*expected, *actual)
+    if len(expected) == len(actual) or not all(array.ndim for array in arrays):
         return []
-    if len({array.shape[1:] for array in arrays}) != 1 or sum(map(len, expected)) != sum(map(len, found)):
+    if len({array.shape[1:] for array in arrays}) != 1 or sum(map(len, expected)) != sum(map(len, actual)):
         return []
-    ways = (_at_places(expected, found, places) for places in range(1, len(found) + 1))
+    ways = (_at_places(expected, actual, places) for places in range(1, len(actual) + 1))
     return min(filter(None, ways), key=_mean_error, default=[])
 
 
-def _at_places(expected: Sequence[Array], found: Sequence[Array], places: int) -> list[Match]:
+def _at_places(expected: Sequence[Array], actual: Sequence[Array], places: int) -> list[Match]:
     """The matches if the module is called at so many places; none where that cannot be."""
-    if len(expected) % places or len(found) % places:
+    if len(expected) % places or len(actual) % places:
         return []
     chosen = {}
     for place in range(places):
         rows, first = np.concatenate(list(expected[place::places])), 0
-        own = range(place, len(found), places)
-        if sum(len(found[index]) for index in own) != len(rows):
+        indices = range(place, len(actual), places)
+        if sum(len(actual[index]) for index in indices) != len(rows):
             return []
-        for index in own:
-            part = rows[first : first + len(found[index])]
-            chosen[index] = Match(index, None, part, Layout(found[index], "calls that the graph runs as a batch"))
+        for index in indices:
+            part = rows[first : first + len(actual[index])]
+            chosen[index] = Match(index, None, part, Layout(actual[index], "calls that the graph runs as a batch"))
             first += len(part)
     return [chosen[index] for index in sorted(chosen)]
 
@@ -83,12 +83,12 @@ def _mean_error(joined: Sequence[Match]) -> float:
     return sum(figures(one, fit.array).mean_error for one, fit in pairs if one is not None and fit is not None)
 
 
-def _nearest(expected: Sequence[Array], found: Sequence[Array], threshold: float) -> Iterator[Match]:
+def _nearest(expected: Sequence[Array], actual: Sequence[Array], threshold: float) -> Iterator[Match]:
     """The surest pairs first; the tensors that are left fit nothing."""
     fits = {
         (number, place): fit
         for number, one in enumerate(expected)
-        for place, two in enumerate(found)
+        for place, two in enumerate(actual)
         if (fit := layout(one, two)) is not None
     }
     cost = {pair: _distance(expected[pair[0]], fit, threshold) for pair, fit in fits.items()}
@@ -100,7 +100,7 @@ def _nearest(expected: Sequence[Array], found: Sequence[Array], threshold: float
             chosen[place] = Match(place, number, expected[number], fits[number, place])
     yield from (chosen[place] for place in sorted(chosen))
     if len(numbers) < len(expected):
-        yield from (Match(place, None, None, None) for place in range(len(found)) if place not in chosen)
+        yield from (Match(place, None, None, None) for place in range(len(actual)) if place not in chosen)
 
 
 def _near(match: Match, threshold: float) -> bool:

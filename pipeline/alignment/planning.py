@@ -79,8 +79,8 @@ def _folded(flow: GraphFlow, run: EagerRun, modules: Mapping[str, nn.Module]) ->
 
 def _graph_roles(model: onnx.ModelProto, flow: GraphFlow) -> dict[Role, list[str]]:
     roles: dict[Role, list[str]] = {}
-    for side, found in ((IN, flow.entering), (OUT, flow.leaving)):
-        roles |= {(name, side): tensors for name, tensors in found.items()}
+    for side, tensors_of_module in ((IN, flow.entering), (OUT, flow.leaving)):
+        roles |= {(name, side): tensors for name, tensors in tensors_of_module.items()}
     for name, tensor in marks(model.graph):
         if tensor in flow.varying:
             roles.setdefault((name, MARKED), []).append(tensor)

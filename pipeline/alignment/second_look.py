@@ -29,10 +29,10 @@ def rows_at_fault(expected: Array, run: Run, sources: Mapping[str, Array], thres
     """
     missing, extra = np.ones(len(expected), bool), None
     for fed in _noisy(sources, NOISE * threshold):
-        found = layout(expected, run(fed))
-        if found is None:
+        fit = layout(expected, run(fed))
+        if fit is None:
             return int(missing.sum())
-        rows = row_set(expected, found.array, threshold)
+        rows = row_set(expected, fit.array, threshold)
         missing &= ~rows.same
         extra = rows.extra if extra is None else min(extra, rows.extra)
         if not missing.any() and not extra:

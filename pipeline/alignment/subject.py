@@ -107,8 +107,8 @@ def subject_of(job: Job, built: nn.Module, model: onnx.ModelProto, windows: Wind
     """Of what a deploy has at hand. `windows`: those that the host cuts."""
     module = _module(job, built, windows)
     cases = tuple(_cases(job, module, windows))
-    own = None if windows is not None else tuple(spec.name for spec in module.outputs(job.task, job.target.level))
-    return Subject(job, module, model, cases, _extra(model, cases), decision_rule(built), own)
+    outputs = None if windows is not None else tuple(spec.name for spec in module.outputs(job.task, job.target.level))
+    return Subject(job, module, model, cases, _extra(model, cases), decision_rule(built), outputs)
 
 
 def _module(job: Job, built: nn.Module, windows: Windows | None) -> Contract:
@@ -137,7 +137,7 @@ def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.Model
     """As a deploy exports it; of the cases of parity one for each size is run, which is all that an export asks for."""
     target = job.target
     inputs = graph_inputs(job.images, target, job.preprocess, checked_divisor(built, target))
-    by_size = list({given.shape[2:]: given for given in reversed(inputs)}.values())
+    by_size = list({entry.shape[2:]: entry for entry in reversed(inputs)}.values())
     references = graph_references(
         built,
         job.task,

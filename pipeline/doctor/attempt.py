@@ -82,22 +82,22 @@ def attempt(subject: Loaded, way: Way) -> Attempt:
             return Attempt(way, "exporter", _words(error), place_of_error(error), _warned(caught))
     content = model.SerializeToString()
     nodes = Counter(node.op_type for graph in every_graph(model.graph) for node in graph.node)
-    made = Attempt(way, warned=_warned(caught), fired=tuple(fired), nodes=dict(nodes), leak=_leak(content))
+    result = Attempt(way, warned=_warned(caught), fired=tuple(fired), nodes=dict(nodes), leak=_leak(content))
     try:
         _check(model, subject, way)
     except ExportError as error:
-        return replace(made, stage="graph", error=str(error))
+        return replace(result, stage="graph", error=str(error))
     try:
         run_file(model, _feed(model, subject.trials[0].feed))
     except ExportError as error:
         stage: Stage = "reference" if custom_nodes(model) else "onnxruntime"
-        return replace(made, stage=stage, error=_first_line(error))
+        return replace(result, stage=stage, error=_first_line(error))
     runs = [_run(model, subject, number) for number in range(len(subject.trials))]
-    made = replace(made, runs=tuple(run for run in runs if run is not None))
+    result = replace(result, runs=tuple(run for run in runs if run is not None))
     wrong = next((trial for trial, run in zip(subject.trials, runs, strict=True) if run and not run.good), None)
     if wrong is not None:
-        made = replace(made, module=first_difference(model, subject.module, wrong.feed))
-    return made
+        result = replace(result, module=first_difference(model, subject.module, wrong.feed))
+    return result
 
 
 def _check(model: onnx.ModelProto, subject: Loaded, way: Way) -> None:
@@ -123,10 +123,10 @@ def _run(model: onnx.ModelProto, subject: Loaded, number: int) -> Ran | None:
     except Exception:  # noqa: BLE001  # a size that the model refuses says nothing of the export
         return None
     try:
-        found = run_file(model, _feed(model, trial.feed))
+        outputs = run_file(model, _feed(model, trial.feed))
     except ExportError as error:
         return Ran(trial.label, trial.by, refused=_first_line(error))
-    ran = Ran(trial.label, trial.by, difference(expected, found))
+    ran = Ran(trial.label, trial.by, difference(expected, outputs))
     if trial.by == "numbers" and not ran.good and watch(subject.module, trial.feed).ties:
         return None  # saturated or all the same, whose order torch does not promise
     return ran
@@ -147,12 +147,12 @@ def _leak(content: bytes) -> str:
 
 def _warned(caught: Sequence[warnings.WarningMessage]) -> tuple[tuple[Place, str], ...]:
     """Of the tracer, about lines of the model."""
-    found = [
+    messages = [
         (Place(one.filename, one.lineno), re.split(r"\.\s", str(one.message))[0])
         for one in caught
         if issubclass(one.category, TracerWarning) and is_model_source(one.filename)
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(messages))
 
 
 def _words(error: BaseException) -> str:

@@ -55,7 +55,7 @@ def count_lines(module: nn.Module, feed: Mapping[str, Tensor]) -> Lines:
 
 def parted(one: Lines, two: Lines) -> list[tuple[Place, str]]:
     """Statements that went another way in two runs, the outermost of each function, and their kind: branch or loop."""
-    found = []
+    branches = []
     for file in sorted({file for file, _ in [*one, *two]}):
         try:
             tree = ast.parse(Path(file).read_text(encoding="utf-8"))
@@ -64,8 +64,8 @@ def parted(one: Lines, two: Lines) -> list[tuple[Place, str]]:
         counts = tuple({line: n for (name, line), n in lines.items() if name == file} for lines in (one, two))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                found += [(Place(file, at.lineno), kind) for at, kind in _of_function(node, *counts)]
-    return found
+                branches += [(Place(file, at.lineno), kind) for at, kind in _of_function(node, *counts)]
+    return branches
 
 
 def _of_function(
@@ -83,8 +83,8 @@ def _of_block(block: list[ast.stmt], one: Mapping[int, int], two: Mapping[int, i
             continue
         if isinstance(statement, STATEMENTS):
             after = [*statement.orelse[:1], *block[place + 1 : place + 2]]
-            told = [s for s in (*statement.body[:1], *after) if s.lineno != statement.lineno]
-            if any(_reached(s, one) != _reached(s, two) for s in told):
+            statements = [s for s in (*statement.body[:1], *after) if s.lineno != statement.lineno]
+            if any(_reached(s, one) != _reached(s, two) for s in statements):
                 yield statement, "branch" if isinstance(statement, ast.If) else "loop"
                 return  # what follows, or lies within, may differ because of it
         for inner in _blocks(statement):

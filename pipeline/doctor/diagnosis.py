@@ -16,23 +16,26 @@ NUMBER = by_sight("to-python")
 OPERATOR = re.compile(r"(aten|torchvision|prims|zooport)(?:::|\.)_?(\w+)|(?:operator|implementation for) (\w+)")
 
 
-def diagnose(made: Sequence[Attempt], watched: Watched, sights: Iterable[Finding], tested: Exercised) -> Report:
+def diagnose(attempts: Sequence[Attempt], watched: Watched, sights: Iterable[Finding], tested: Exercised) -> Report:
     """The report of attempts and of what eager PyTorch showed."""
     sights = list(sights)
-    found = [*(finding for attempt in made for finding in _of_attempt(attempt, made, watched, sights, tested)), *sights]
-    frozen = {finding.place for finding in found if finding.cause.silent and finding.cause is not NUMBER}
-    told = {finding.place for finding in found if finding.ways and finding.cause.warned}
+    findings = [
+        *(finding for attempt in attempts for finding in _of_attempt(attempt, attempts, watched, sights, tested)),
+        *sights,
+    ]
+    frozen = {finding.place for finding in findings if finding.cause.silent and finding.cause is not NUMBER}
+    warned = {finding.place for finding in findings if finding.ways and finding.cause.warned}
     merged: dict[tuple[str, Place | None, str], Finding] = {}
-    for finding in found:
-        if not finding.ways and finding.place in (frozen if finding.cause is NUMBER else told):
+    for finding in findings:
+        if not finding.ways and finding.place in (frozen if finding.cause is NUMBER else warned):
             continue  # what is known of that line is more exact
         key = (finding.cause.name, finding.place, finding.operator)
         merged[key] = merged[key].merged(finding) if key in merged else finding
-    return Report(tuple(made), tuple(merged.values()))
+    return Report(tuple(attempts), tuple(merged.values()))
 
 
 def _of_attempt(
-    attempt: Attempt, made: Sequence[Attempt], watched: Watched, sights: Sequence[Finding], tested: Exercised
+    attempt: Attempt, attempts: Sequence[Attempt], watched: Watched, sights: Sequence[Finding], tested: Exercised
 ) -> Iterator[Finding]:
     way = attempt.way
     if attempt.error:
@@ -44,13 +47,13 @@ def _of_attempt(
             return
         operator, place = _operator(attempt.error, watched)
         place = place or attempt.place or _sighted(cause, sights) or _early_return(attempt)
-        yield Finding(cause, place, (way,), attempt.error, operator, proposed_rewriter(operator, attempt, made))
+        yield Finding(cause, place, (way,), attempt.error, operator, proposed_rewriter(operator, attempt, attempts))
     for place, words in attempt.warned:
         if (warned := by_warning(f"{words} @ {place.code}", way.exporter)) is not None:
             decided = not warned.silent or tested.decided(place, warned)
             yield Finding(warned, place, (way,), words, decided=decided)
     if not all(run.good for run in attempt.runs):
-        yield _of_numbers(attempt, made, watched, sights)
+        yield _of_numbers(attempt, attempts, watched, sights)
     if not way.rewriters and attempt.nodes.get("ScatterElements", 0) >= SCATTERS:
         place = next(iter(watched.operators.get("torchvision::roi_align", ())), None)
         yield Finding(by_sight("scatter"), place, (way,), f"{attempt.nodes['ScatterElements']} nodes ScatterElements")
@@ -58,7 +61,7 @@ def _of_attempt(
         yield Finding(by_sight("leak"), None, (way,), attempt.leak)
 
 
-def _of_numbers(attempt: Attempt, made: Sequence[Attempt], watched: Watched, sights: Sequence[Finding]) -> Finding:
+def _of_numbers(attempt: Attempt, attempts: Sequence[Attempt], watched: Watched, sights: Sequence[Finding]) -> Finding:
     """For a file that runs, and gives other numbers: on its own example, or on other inputs alone."""
     why = "; ".join(in_words(run) for run in attempt.runs if not run.good)
     if attempt.module:
@@ -68,7 +71,7 @@ def _of_numbers(attempt: Attempt, made: Sequence[Attempt], watched: Watched, sig
         return Finding(*_suspect(attempt, sights), ways, why)
     if watched.ties:
         return Finding(by_sight("ties"), next(iter(watched.ties)), ways, why)
-    mended = with_rewriters(attempt, made)
+    mended = with_rewriters(attempt, attempts)
     right = mended.fired if mended is not None and mended.good else ()
     for operator, places in watched.operators.items():
         rewriter = symbolic_rewriter(operator, attempt.way)
@@ -79,8 +82,8 @@ def _of_numbers(attempt: Attempt, made: Sequence[Attempt], watched: Watched, sig
 
 def _operator(words: str, watched: Watched) -> tuple[str, Place | None]:
     """The operator that an error names, as the model ran it, and where from."""
-    for found in OPERATOR.finditer(words):
-        wanted = (found[2] or found[3]).lstrip("_").lower()
+    for match in OPERATOR.finditer(words):
+        wanted = (match[2] or match[3]).lstrip("_").lower()
         for name, places in watched.operators.items():
             if name.partition("::")[2].lstrip("_").lower() == wanted:
                 return name, places[0] if places else None

@@ -15,19 +15,19 @@ TOLERANCE = 1e-4  # of an output: what another order of float32 arithmetic may c
 def eager_outputs(module: nn.Module, feed: Mapping[str, Tensor]) -> list[NDArray[Any]]:
     """The tensors among what the module gives, in order, as the exporters flatten them."""
     with torch.no_grad():
-        given = module(*(tensor.clone() for tensor in feed.values()))
-    return [leaf.numpy() for leaf in tree_leaves(given) if isinstance(leaf, Tensor)]
+        outputs = module(*(tensor.clone() for tensor in feed.values()))
+    return [leaf.numpy() for leaf in tree_leaves(outputs) if isinstance(leaf, Tensor)]
 
 
-def difference(expected: Sequence[NDArray[Any]], found: Sequence[Any]) -> float:
+def difference(expected: Sequence[NDArray[Any]], actual: Sequence[Any]) -> float:
     """The largest of all outputs; infinite for another shape or dtype, or for NaN in other places.
 
     Of floats: as a part of the output's largest number. Of whole numbers: the part of them that is not the same, for in
     a map of labels a near tie may fall the other way.
     """
-    if len(expected) != len(found):
+    if len(expected) != len(actual):
         return float("inf")
-    return max((_of_one(one, np.asarray(two)) for one, two in zip(expected, found, strict=True)), default=0.0)
+    return max((_of_one(one, np.asarray(two)) for one, two in zip(expected, actual, strict=True)), default=0.0)
 
 
 def _of_one(one: NDArray[Any], two: NDArray[Any]) -> float:

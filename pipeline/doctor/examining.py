@@ -54,7 +54,7 @@ def observe(loaded: Loaded) -> tuple[Watched, list[Finding], Exercised]:
         raise InputError(
             f"the model does not run in PyTorch on {shapes}: {first_line(error)}; mend the model or its inputs"
         ) from error
-    found: list[Finding] = []
+    findings: list[Finding] = []
     runs = [(example, watched)]
     for trial in loaded.trials[1:]:
         try:
@@ -62,18 +62,18 @@ def observe(loaded: Loaded) -> tuple[Watched, list[Finding], Exercised]:
             runs.append((trial, watch(loaded.module, trial.feed)))
         except Exception:  # noqa: BLE001, S112  # a size that the model refuses is no fault of the export
             continue
-        found += [
+        findings += [
             Finding(by_sight(kind), place, (), f"it goes another way for {trial.label} than for {example.label}")
             for place, kind in parted(lines, others)
         ]
-    tested = exercised(runs, [finding.place for finding in found if finding.place], loaded.axes)
-    found += [
+    tested = exercised(runs, [finding.place for finding in findings if finding.place], loaded.axes)
+    findings += [
         Finding(by_sight("to-python"), place, (), f"a tensor becomes a Python value, {count} times")
         for place, count in watched.conversions.items()
     ]
-    found += [
+    findings += [
         Finding(by_sight("assignment"), place, (), f"{count} assignments")
         for place, count in watched.assignments.items()
         if count >= FEW
     ]
-    return watched, found, tested
+    return watched, findings, tested

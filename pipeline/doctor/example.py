@@ -54,23 +54,23 @@ class Trial:
 
 def parse_input(text: str) -> Input:
     """Raises InputError for what is no NAME=DTYPE[SIZE,AXIS=SIZE,...]."""
-    found = SHAPE.fullmatch(text.replace(" ", ""))
-    if found is None:
+    match = SHAPE.fullmatch(text.replace(" ", ""))
+    if match is None:
         raise InputError(f'--input "{text}": expected NAME=DTYPE[SIZE,...], for example images=float32[N=2,3,64,96]')
-    if found["dtype"] not in DTYPES:
+    if match["dtype"] not in DTYPES:
         raise InputError(
-            f'--input {found["name"]}: unknown dtype "{found["dtype"]}"; {nearest(found["dtype"], DTYPES)}'
+            f'--input {match["name"]}: unknown dtype "{match["dtype"]}"; {nearest(match["dtype"], DTYPES)}'
         )
     axes = []
-    for place, word in enumerate(filter(None, found["axes"].split(","))):
+    for place, word in enumerate(filter(None, match["axes"].split(","))):
         axis = AXIS.fullmatch(word)
         if axis is None or not int(axis["size"]) or (axis["others"] and not axis["name"]):
-            raise InputError(f'--input {found["name"]}: "{word}" is no SIZE, NAME=SIZE or NAME=SIZE:OTHER')
+            raise InputError(f'--input {match["name"]}: "{word}" is no SIZE, NAME=SIZE or NAME=SIZE:OTHER')
         size = int(axis["size"])
         others = tuple(int(other) for other in axis["others"].split(":") if other)
         usual = () if not axis["name"] else (size + 1,) if place == 0 else (size + (size + 1) // 2,)
         axes.append(Axis(size, axis["name"] or "", others or usual))
-    return Input(found["name"], DTYPES[found["dtype"]], tuple(axes))
+    return Input(match["name"], DTYPES[match["dtype"]], tuple(axes))
 
 
 def parse_inputs(texts: Sequence[str]) -> list[Input]:

@@ -37,10 +37,10 @@ def first_difference(model: onnx.ModelProto, module: nn.Module, feed: Mapping[st
     present = {value.name for value in model.graph.input}
     arrays = {name: tensor.numpy() for name, tensor in feed.items() if name in present}
     try:
-        found = run_file(wider, arrays, list(ends.values())) if ends else []
+        tensors = run_file(wider, arrays, list(ends.values())) if ends else []
     except ExportError:
         return ""
-    for name, array in zip(ends, found, strict=True):
+    for name, array in zip(ends, tensors, strict=True):
         if difference([expected[name]], [array]) > TOLERANCE:
             return name
     return ""

@@ -53,10 +53,10 @@ def _module(path: Path, name: str) -> nn.Module:
         raise InputError(f"{path} cannot be loaded: {first_line(error)}; mend it first") from error
     if not hasattr(code, name):
         raise InputError(f'{path} has no "{name}"; {nearest(name, [key for key in vars(code) if key[0] != "_"])}')
-    made: Any = getattr(code, name)
+    target: Any = getattr(code, name)
     torch.manual_seed(0)  # of weights that are random, so that every process has the same
     try:
-        module = made if isinstance(made, nn.Module) else made()
+        module = target if isinstance(target, nn.Module) else target()
     except Exception as error:
         raise InputError(
             f"{path}:{name} cannot be made without arguments: {first_line(error)}; give a function without parameters "

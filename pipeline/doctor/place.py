@@ -55,10 +55,10 @@ def innermost(stack: Iterable[tuple[str, int]]) -> Place | None:
 
 def place_of_error(error: BaseException) -> Place | None:
     """The innermost line of the model in the tracebacks of an error and of what caused it."""
-    found = None
+    place = None
     cause: BaseException | None = error
     while cause is not None:
         stack = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(cause.__traceback__)]
-        found = innermost(stack) or found
+        place = innermost(stack) or place
         cause = cause.__cause__ or cause.__context__
-    return found
+    return place

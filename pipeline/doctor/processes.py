@@ -15,28 +15,28 @@ Begin = Callable[[str], None]
 
 def attempts(subject: Subject, ways: Sequence[Way], *, seconds: float, begin: Begin = lambda _: None) -> list[Attempt]:
     """One for each way, each within `seconds`. One process makes them all, or what is left where one ended it."""
-    done: list[Attempt] = []
+    results: list[Attempt] = []
     context = multiprocessing.get_context("spawn")  # a fork of a process with torch's threads may hang
-    while len(done) < len(ways):
+    while len(results) < len(ways):
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(subject, ways[len(done) :], theirs), daemon=True)
+        process = context.Process(target=_work, args=(subject, ways[len(results) :], theirs), daemon=True)
         process.start()
         theirs.close()
         try:
-            for way in ways[len(done) :]:
+            for way in ways[len(results) :]:
                 begin(str(way))
                 if not ours.poll(seconds):
-                    done.append(Attempt(way, "exporter", f"no result after {seconds:g} s"))
+                    results.append(Attempt(way, "exporter", f"no result after {seconds:g} s"))
                     break
-                done.append(ours.recv())
+                results.append(ours.recv())
         except EOFError:
             process.join()
-            done.append(Attempt(ways[len(done)], "exporter", f"the process ended with code {process.exitcode}"))
+            results.append(Attempt(ways[len(results)], "exporter", f"the process ended with code {process.exitcode}"))
         finally:
             process.kill()
             process.join()
             ours.close()
-    return done
+    return results
 
 
 def _work(subject: Subject, ways: Sequence[Way], results: Connection) -> None:

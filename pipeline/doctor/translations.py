@@ -16,19 +16,19 @@ def symbolic_rewriter(operator: str, way: Way) -> str:
     return next((name for name in names if name.partition(".")[0] == operator), "")
 
 
-def proposed_rewriter(operator: str, attempt: Attempt, made: Sequence[Attempt]) -> str:
+def proposed_rewriter(operator: str, attempt: Attempt, attempts: Sequence[Attempt]) -> str:
     """The one that may mend an attempt's refusal of an operator.
 
     "" where the attempt had it, and where the attempt with rewriters was refused because of the same operator.
     """
     if attempt.way.rewriters or not operator:
         return ""
-    other = with_rewriters(attempt, made)
+    other = with_rewriters(attempt, attempts)
     refused = other is not None and operator.partition("::")[2].lstrip("_") in other.error
     return "" if refused else symbolic_rewriter(operator, attempt.way)
 
 
-def with_rewriters(attempt: Attempt, made: Sequence[Attempt]) -> Attempt | None:
+def with_rewriters(attempt: Attempt, attempts: Sequence[Attempt]) -> Attempt | None:
     """That of the same exporter and opset with rewriters, where there is one."""
     wanted = Way(attempt.way.exporter, True, attempt.way.opset)
-    return next((one for one in made if one.way == wanted), None)
+    return next((one for one in attempts if one.way == wanted), None)

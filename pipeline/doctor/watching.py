@@ -46,8 +46,8 @@ def watch(module: nn.Module, feed: Mapping[str, Tensor]) -> Watched:
     """Run the module once. What it raises is raised."""
     watched = Watched()
     with torch.no_grad(), _Functions(watched), _Operators(watched):
-        given = module(*(tensor.clone() for tensor in feed.values()))
-    watched.numbers_given = sum(isinstance(leaf, int | float) for leaf in tree_leaves(given))
+        outputs = module(*(tensor.clone() for tensor in feed.values()))
+    watched.numbers_given = sum(isinstance(leaf, int | float) for leaf in tree_leaves(outputs))
     return watched
 
 

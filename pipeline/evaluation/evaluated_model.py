@@ -32,17 +32,17 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
     def test_step(self, data: Sequence[dict[str, Any]]) -> list[Result]:
         """The results, in the order of the items. Raises InputError that names the image's file."""
         kind = self.image_model.task.result_type
-        found = [self.store.get(item["number"], item["state"], kind) for item in data]
-        left = [item for item, result in zip(data, found, strict=True) if result is None]
-        done = {item["number"] for item in data} - {item["number"] for item in left}
-        self.reused |= done & self.earlier
+        known = [self.store.get(item["number"], item["state"], kind) for item in data]
+        left = [item for item, result in zip(data, known, strict=True) if result is None]
+        stored = {item["number"] for item in data} - {item["number"] for item in left}
+        self.reused |= stored & self.earlier
         begin = time.perf_counter()
         results = self._run(left)
         seconds = (time.perf_counter() - begin) / max(1, len(left))
         for item, result in zip(left, results, strict=True):
             self.store.put(item["number"], item["state"], seconds, result)
         fresh = iter(results)
-        return [next(fresh) if result is None else result for result in found]
+        return [next(fresh) if result is None else result for result in known]
 
     def _run(self, items: Sequence[dict[str, Any]]) -> list[Result]:
         try:

@@ -57,15 +57,15 @@ def calibration(
     are given, and for one that cannot be read or does not fit.
     """
     target = job.target
-    found = _given(job, pictures, count) if pictures else _of_config(job, count)
+    entries = _given(job, pictures, count) if pictures else _of_config(job, count)
     size, batch = (target.height.opt, target.width.opt), target.batch.min
-    made: list[Arrays] = []
-    for start in range(0, len(found), batch):
-        chosen = [found[(start + offset) % len(found)] for offset in range(batch)]  # the last batch is filled up
-        given = stacked([image for image, _ in chosen], size, job.preprocess, image_sizes=target.image_sizes)
+    batches: list[Arrays] = []
+    for start in range(0, len(entries), batch):
+        chosen = [entries[(start + offset) % len(entries)] for offset in range(batch)]  # the last batch is filled up
+        stack = stacked([image for image, _ in chosen], size, job.preprocess, image_sizes=target.image_sizes)
         numbers = {**(defaults or {}), **chosen[0][1]}
-        made.append({**given.arrays, **{name: np.array([value], np.int64) for name, value in numbers.items()}})
-    return Calibration(made, len(found))
+        batches.append({**stack.arrays, **{name: np.array([value], np.int64) for name, value in numbers.items()}})
+    return Calibration(batches, len(entries))
 
 
 def check_calibration(job: Job, count: int) -> None:
@@ -102,15 +102,15 @@ def _of_config(job: Job, count: int) -> Found:
 
 def _given(job: Job, places: Sequence[str | Path], count: int) -> Found:
     preprocess = Preprocess.from_dict(job.preprocess)
-    found: Found = []
+    entries: Found = []
     for path in _files(places):
-        if len(found) == count:
+        if len(entries) == count:
             break
         image = read_image(path)
         if fault := misfit(image, preprocess, job.target):
             raise InputError(f"calibration image {path}: {fault}; leave it out, or give wider --dynamic bounds")
-        found.append((image, {}))
-    return found
+        entries.append((image, {}))
+    return entries
 
 
 def _files(places: Sequence[str | Path]) -> Iterator[Path]:

@@ -78,37 +78,37 @@ def sensitivity(
     def ratio(*kept: str) -> float:
         stays = replace(options, keep_fp32=(*options.keep_fp32, *kept), half_io=False)
         try:
-            made, _ = make(model, stays, feeds)
+            converted, _ = make(model, stays, feeds)
         except NothingToCastError:
             if not kept:
                 raise
             return math.inf  # there is no noise
-        return decibels(expected, _joined(_runs(made, ends, fed, held)))
+        return decibels(expected, _joined(_runs(converted, ends, fed, held)))
 
-    def told(done: int) -> None:
+    def count(done: int) -> None:
         if progress is not None:
             progress("measure", done, total)
 
-    told(0)
+    count(0)
     whole = ratio()
-    told(1)
+    count(1)
     rows = []
     for number, (module, layers) in enumerate(groups.items()):
         others = [name for name in groups if name != module]
         rows.append(Harm(module, layers, ratio(*others), ratio(module)))
-        told(3 + 2 * number)
+        count(3 + 2 * number)
     return whole, sorted(rows, key=lambda row: row.only)
 
 
 def modules(model: onnx.ModelProto, depth: int) -> dict[str, int]:
     """The modules that have layers, cut off after `depth` names -> how many layers, in the order of the graph."""
-    found: dict[str, int] = {}
+    layers: dict[str, int] = {}
     for node in model.graph.node:
         path = module_path(node)
         if node.op_type in LAYERS and path:
             module = ".".join(path.split(".")[:depth])
-            found[module] = found.get(module, 0) + 1
-    return found
+            layers[module] = layers.get(module, 0) + 1
+    return layers
 
 
 def _own_names(model: onnx.ModelProto, depth: int) -> None:
@@ -130,26 +130,26 @@ def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
 def last_tensors(model: onnx.ModelProto) -> list[str]:
     """What layers give that no other layer reads before something is chosen by the numbers."""
     read: set[str] = set()
-    found = []
+    tensors = []
     for node in reversed(model.graph.node):
         if node.op_type in CHOOSES:
             continue
         if node.op_type in LAYERS:
             if read.isdisjoint(node.output):
-                found.append(node.output[0])
+                tensors.append(node.output[0])
             read.add(node.input[0])
         elif not read.isdisjoint(node.output):
             read.update(node.input)
-    return list(reversed(found))
+    return list(reversed(tensors))
 
 
-def decibels(expected: Sequence[NDArray[Any]], found: Sequence[NDArray[Any]]) -> float:
+def decibels(expected: Sequence[NDArray[Any]], actual: Sequence[NDArray[Any]]) -> float:
     """-10 log10 of the mean over tensors of noise power over signal power; infinite where there is no noise.
 
     The mean is that of powers: one tensor without noise, a head that stays in fp32, does not hide the others'.
     """
     powers = []
-    for want, got in zip(expected, found, strict=True):
+    for want, got in zip(expected, actual, strict=True):
         noise = float(np.mean((want - got) ** 2))
         powers.append(noise / max(float(np.mean(want**2)), 1e-30))
     noise = float(np.mean(powers))
@@ -178,14 +178,14 @@ def _needed(
     """All tensors that `ends` are computed of, back to what operators of these kinds give, or to `stops`; and what
     those operators give of them.
     """
-    needed, found = set(ends), list[str]()
+    needed, tensors = set(ends), list[str]()
     for node in reversed(model.graph.node):
-        given = [name for name in node.output if name in needed]
+        outputs = [name for name in node.output if name in needed]
         if node.op_type in kinds:
-            found += given
-        elif not set(stops).issuperset(given):
+            tensors += outputs
+        elif not set(stops).issuperset(outputs):
             needed.update(reads(node))
-    return needed, found
+    return needed, tensors
 
 
 def _joined(runs: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[np.float64]]:

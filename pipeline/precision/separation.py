@@ -40,9 +40,9 @@ def check_files(job: Job, files: Iterable[Path]) -> None:
         if gate_split:
             make_gate_split(job.config)
         dataset = build_dataset(data_section(job.config, gate_split=gate_split), job.task)
-        if found := shared(files, (picture.path for picture in dataset.pictures)):
+        if pair := shared(files, (picture.path for picture in dataset.pictures)):
             raise InputError(
-                f"calibration image {found[0]} is {found[1]} of the config's {name}, which judges; give pictures of "
+                f"calibration image {pair[0]} is {pair[1]} of the config's {name}, which judges; give pictures of "
                 "the training set"
             )
 

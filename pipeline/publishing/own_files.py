@@ -42,11 +42,11 @@ def remove_own(folder: Path) -> bool:
     Gives whether the folder is gone. The manifest goes last: until then it says what belongs to the deployment. Raises
     OSError where the folder cannot be read, or a file of it not be removed.
     """
-    own = [entry for entry in _entries(folder) if entry.own]
-    for entry in sorted(own, key=lambda entry: entry.name == PurePath(MANIFEST_FILE)):
+    entries = [entry for entry in _entries(folder) if entry.own]
+    for entry in sorted(entries, key=lambda entry: entry.name == PurePath(MANIFEST_FILE)):
         if not entry.is_folder:
             (folder / entry.name).unlink(missing_ok=True)
-    for entry in reversed(own):
+    for entry in reversed(entries):
         if entry.is_folder:
             _remove_empty(folder / entry.name)
     return _remove_empty(folder)
@@ -61,14 +61,14 @@ def _entries(folder: Path) -> Iterator[Entry]:
         for path in sorted(waiting.pop().iterdir()):
             name = path.relative_to(folder)
             if path.is_dir() and not path.is_symlink():
-                own = name in folders
-                if own:
+                is_own = name in folders
+                if is_own:
                     waiting.append(path)
-                yield Entry(name, is_folder=True, own=own)
+                yield Entry(name, is_folder=True, own=is_own)
             else:
                 is_preview = name.parent == PurePath(PREVIEWS) and PREVIEW.fullmatch(name.name) is not None
-                own = name in files or is_preview or SYSTEMS.fullmatch(name.name) is not None
-                yield Entry(name, is_folder=False, own=own)
+                is_own = name in files or is_preview or SYSTEMS.fullmatch(name.name) is not None
+                yield Entry(name, is_folder=False, own=is_own)
 
 
 def _listed(manifest: Path) -> list[str]:

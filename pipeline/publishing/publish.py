@@ -51,12 +51,12 @@ def publication(place: Path, kept: Kept = warn_of_kept) -> Iterator[Path]:
     """
     place = Path(os.path.realpath(place))
     staged = _staged(place)
-    made: list[Path] = []
+    parents: list[Path] = []
     with Interrupts() as interrupts:  # held until the lock is there, and again from the exchange on
         try:
             with ExitStack() as held:
                 with _as_input_error(place):
-                    _lock(place, held, made)
+                    _lock(place, held, parents)
                 try:
                     interrupts.release()
                     with _as_input_error(place):
@@ -74,7 +74,7 @@ def publication(place: Path, kept: Kept = warn_of_kept) -> Iterator[Path]:
                     interrupts.held = True
                     recover(place, kept)
         except BaseException:
-            _remove_empty(made)
+            _remove_empty(parents)
             raise
 
 
@@ -124,10 +124,10 @@ def _aside(place: Path) -> Path:
     return place.parent / f".{place.name}.zooport-old"
 
 
-def _lock(place: Path, held: ExitStack, made: list[Path]) -> None:
-    """Make the parents and take the lock; ``made`` lists the parents that were made here, outermost first."""
+def _lock(place: Path, held: ExitStack, parents: list[Path]) -> None:
+    """Make the parents and take the lock; ``parents`` lists the parents that were made here, outermost first."""
     for attempts_left in reversed(range(PARENT_ATTEMPTS)):
-        _make_parents(place.parent, made)
+        _make_parents(place.parent, parents)
         try:
             held.enter_context(locked(place))
         except FileNotFoundError:  # another run that failed has just removed the parent, which it had made
@@ -137,7 +137,7 @@ def _lock(place: Path, held: ExitStack, made: list[Path]) -> None:
             return
 
 
-def _make_parents(parent: Path, made: list[Path]) -> None:
+def _make_parents(parent: Path, new_folders: list[Path]) -> None:
     for folder in (*reversed(parent.parents), parent):
         try:
             folder.mkdir()
@@ -147,12 +147,12 @@ def _make_parents(parent: Path, made: list[Path]) -> None:
             if folder.is_dir():  # a read-only file system answers so for a folder that exists, too
                 continue
             raise
-        if folder not in made:
-            made.append(folder)
+        if folder not in new_folders:
+            new_folders.append(folder)
 
 
-def _remove_empty(made: list[Path]) -> None:
-    for folder in reversed(made):
+def _remove_empty(folders: list[Path]) -> None:
+    for folder in reversed(folders):
         try:
             folder.rmdir()
         except OSError:
@@ -220,8 +220,8 @@ def _naming_files(staged: Path) -> Iterator[None]:
         raise
 
 
-def _named(found: re.Match[str]) -> str:
-    return f"{found[1]} of the deployment" if found[1] else "the deployment"
+def _named(match: re.Match[str]) -> str:
+    return f"{match[1]} of the deployment" if match[1] else "the deployment"
 
 
 @contextmanager

@@ -40,13 +40,13 @@ def model_names(configs: Sequence[str]) -> dict[str, str]:
     """Each config's file name without its ending, with as many of its folders before it as it takes to be unique."""
     parts = {config: Path(config).resolve().with_suffix("").parts for config in configs}
     names = {}
-    for config, own in parts.items():
+    for config, config_parts in parts.items():
         needed = next(
             count
-            for count in range(1, len(own) + 1)
-            if sum(other[-count:] == own[-count:] for other in parts.values()) == 1
+            for count in range(1, len(config_parts) + 1)
+            if sum(other[-count:] == config_parts[-count:] for other in parts.values()) == 1
         )
-        names[config] = Path(*own[-needed:]).as_posix().lstrip("/")
+        names[config] = Path(*config_parts[-needed:]).as_posix().lstrip("/")
     return names
 
 
@@ -77,32 +77,32 @@ def read_exclusions(section: Any, cells: Sequence[Cell], faults: list[str]) -> l
     if not isinstance(section, list):
         faults.append(f'"exclude": expected a list of {{model:, exporter:, reason:}}, got {section!r}')
         return []
-    found = []
+    exclusions = []
     for number, entry in enumerate(section):
         where = f"exclude[{number}]"
         if not isinstance(entry, dict):
             faults.append(f'"{where}": expected {{model:, exporter:, reason:}}, got {entry!r}')
         elif exclusion := _read(entry, where, cells, faults):
-            found.append(exclusion)
-    return found
+            exclusions.append(exclusion)
+    return exclusions
 
 
 def _read(entry: dict[Any, Any], where: str, cells: Sequence[Cell], faults: list[str]) -> Exclusion | None:
     before = len(faults)
     fields = Fields(entry, KEYS, faults, f"{where}.")
-    given = {key: fields.word(key) for key in KEYS}
-    reason = given.pop("reason")
+    values = {key: fields.word(key) for key in KEYS}
+    reason = values.pop("reason")
     if entry.get("reason") is None:
         fields.fault("reason", "is missing: say why, the table shows it")
     for key, known in KNOWN.items():
-        value = given[key]
+        value = values[key]
         if value is not None and value not in known:
             fields.fault(key, f'unknown "{value}"; {nearest(value, known)}')
-    if not any(given.values()):
+    if not any(values.values()):
         faults.append(f'"{where}": names no cells; give one or more of {", ".join(KEYS[:-1])}')
     if reason is None or len(faults) > before:
         return None
-    exclusion = Exclusion(" ".join(reason.split()), **given)
+    exclusion = Exclusion(" ".join(reason.split()), **values)
     if not cells or any(map(exclusion.covers, cells)):  # no cells: the fault lies elsewhere in the file
         return exclusion
     hint = f"; {nearest(exclusion.model, sorted({cell.model for cell in cells}))}" if exclusion.model else ""

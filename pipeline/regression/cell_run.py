@@ -82,18 +82,18 @@ class CellRun:
         deployment = deployed.data.get("deployment")
         if not isinstance(deployment, str):
             return self._result(State.FAULT, "deploy.py ended with 0 and did not say where the deployment lies")
-        found: dict[str, Any] = {"deployment": self._relative(deployment), "bytes": _bytes(deployment)}
+        outcome: dict[str, Any] = {"deployment": self._relative(deployment), "bytes": _bytes(deployment)}
         command = self.commands.evaluate(self.cell, deployment, self.folder, self._json(EVALUATE))
         evaluated = self._step(EVALUATE, command, deadline)
-        found["measured"], verdict = _measured(evaluated.data)
+        outcome["measured"], verdict = _measured(evaluated.data)
         if evaluated.code != 0:
-            return self._failed(evaluated, **found)
+            return self._failed(evaluated, **outcome)
         if verdict == "passed":
-            return self._result(State.PASSED, "", **found)
+            return self._result(State.PASSED, "", **outcome)
         if verdict == "not judged":
             reason = f"{self.cell.config} has no evaluator, so that no metric could be compared"
-            return self._result(State.NOT_JUDGED, reason, **found)
-        return self._result(State.FAULT, "evaluate.py ended with 0 and did not say that a metric passed", **found)
+            return self._result(State.NOT_JUDGED, reason, **outcome)
+        return self._result(State.FAULT, "evaluate.py ended with 0 and did not say that a metric passed", **outcome)
 
     @property
     def folder(self) -> Path:
@@ -115,17 +115,17 @@ class CellRun:
         self.steps.append(step)
         return step
 
-    def _failed(self, step: _Step, **found: Any) -> Result:
+    def _failed(self, step: _Step, **outcome: Any) -> Result:
         if step.code is None:
             words = f"{step.name}.py had not ended {self.timeout_seconds:g} s after the cell began, and was killed"
-            return self._result(State.TIMED_OUT, words, **found)
+            return self._result(State.TIMED_OUT, words, **outcome)
         reason = reason_of(step.name, step.code, step.data, step.log)
-        return self._result(state_of(step.name, step.code), reason, **found)
+        return self._result(state_of(step.name, step.code), reason, **outcome)
 
-    def _result(self, state: State, reason: str, **found: Any) -> Result:
+    def _result(self, state: State, reason: str, **outcome: Any) -> Result:
         seconds: dict[str, Any] = {f"{step.name}_seconds": round(step.seconds, 1) for step in self.steps}
         logs = tuple(self._relative(step.log) for step in self.steps)
-        return Result(state=state, reason=reason, logs=logs, made_from=self.made_from, **seconds, **found)
+        return Result(state=state, reason=reason, logs=logs, made_from=self.made_from, **seconds, **outcome)
 
     def _relative(self, path: str | Path) -> str:
         return Path(os.path.relpath(path, self.work_dir)).as_posix()

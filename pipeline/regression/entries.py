@@ -45,10 +45,12 @@ def entry_of(cell: Cell, result: Result) -> Entry:
     )
 
 
-def entry_rows(found: Regression) -> list[tuple[str, list[Entry]]]:
+def entry_rows(regression: Regression) -> list[tuple[str, list[Entry]]]:
     """For each model its name and its entries, in the order of the matrix's columns."""
-    entries = {(cell.model, cell.column): entry_of(cell, result) for cell, result in found.cells}
-    return [(model, [entries[model, column] for column in found.matrix.columns]) for model in found.matrix.models]
+    entries = {(cell.model, cell.column): entry_of(cell, result) for cell, result in regression.cells}
+    return [
+        (model, [entries[model, column] for column in regression.matrix.columns]) for model in regression.matrix.models
+    ]
 
 
 def format_column(column: tuple[str, str, str]) -> str:

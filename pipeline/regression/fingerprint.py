@@ -68,7 +68,7 @@ DEVELOPERS = "dev"  # an extra that no figure depends on
 
 def installed_versions() -> dict[str, str]:
     """Of Python, zooport and what it requires with all extras but the developers'; without what is not installed."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     try:
         required = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
     except PackageNotFoundError:
@@ -76,7 +76,7 @@ def installed_versions() -> dict[str, str]:
     names = [entry.name for entry in required if not (entry.marker and f'"{DEVELOPERS}"' in str(entry.marker))]
     for name in dict.fromkeys((DISTRIBUTION, *names)):
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -56,7 +56,11 @@ def load_matrix(path: str | Path) -> Matrix:
     """Read and check a matrix file. Raises InputError with all faults in one message."""
     file = Path(path)
     if not file.is_file():
-        known = [str(found) for folder in {file.parent, Path("configs/regression")} for found in folder.glob("*.yaml")]
+        known = [
+            str(matrix_file)
+            for folder in {file.parent, Path("configs/regression")}
+            for matrix_file in folder.glob("*.yaml")
+        ]
         raise InputError(f"matrix {path}: no such file" + (f"; {nearest(str(path), sorted(known))}" if known else ""))
     section = read_yaml(file)
     if not isinstance(section, dict):
@@ -93,11 +97,11 @@ def _configs(fields: Fields) -> list[str]:
     if "models" not in fields.section:
         fields.fault("models", "is missing: list paths of configs, or patterns such as configs/**/*.py")
         return []
-    found: dict[Path, str] = {}
+    paths: dict[Path, str] = {}
     for entry in fields.words("models"):
         for path in _matching(entry, fields):
-            found.setdefault(Path(path).resolve(), path)
-    return list(found.values())
+            paths.setdefault(Path(path).resolve(), path)
+    return list(paths.values())
 
 
 def _matching(entry: str, fields: Fields) -> list[str]:

@@ -18,13 +18,13 @@ EXPLANATION = (
 )
 
 
-def write_reports(found: Regression) -> None:
+def write_reports(regression: Regression) -> None:
     """Write both into the matrix's work folder."""
-    write_whole(found.work_dir / MARKDOWN, markdown(found), make_folders=True)
-    write_whole(found.work_dir / REPORT, html(found), make_folders=True)
+    write_whole(regression.work_dir / MARKDOWN, markdown(regression), make_folders=True)
+    write_whole(regression.work_dir / REPORT, html(regression), make_folders=True)
 
 
-def html(found: Regression) -> str:
+def html(regression: Regression) -> str:
     """One self-contained page."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -34,40 +34,40 @@ def html(found: Regression) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template(TEMPLATE).render(
-        found=found,
+        regression=regression,
         kind="bad"
-        if any(result.state.kind == "bad" for _, result in found.cells)
+        if any(result.state.kind == "bad" for _, result in regression.cells)
         else "open"
-        if found.failed
+        if regression.failed
         else "good",
-        explanation=EXPLANATION.format(images=format_images(found.matrix)),
-        columns=[format_column(column) for column in found.matrix.columns],
-        rows=entry_rows(found),
-        not_green=_not_green(found),
+        explanation=EXPLANATION.format(images=format_images(regression.matrix)),
+        columns=[format_column(column) for column in regression.matrix.columns],
+        rows=entry_rows(regression),
+        not_green=_not_green(regression),
     )
 
 
-def markdown(found: Regression) -> str:
+def markdown(regression: Regression) -> str:
     """A page for a code host or a terminal."""
-    columns = [format_column(column) for column in found.matrix.columns]
-    lines = [f"# Regression: {_plain(found.matrix.name)}", "", f"**{found.summary}.**", ""]
-    lines += [EXPLANATION.format(images=format_images(found.matrix)), ""]
+    columns = [format_column(column) for column in regression.matrix.columns]
+    lines = [f"# Regression: {_plain(regression.matrix.name)}", "", f"**{regression.summary}.**", ""]
+    lines += [EXPLANATION.format(images=format_images(regression.matrix)), ""]
     lines += [_row(["model", *columns]), _row(["---"] * (len(columns) + 1))]
-    lines += [_row([_plain(model), *map(_cell, entries)]) for model, entries in entry_rows(found)]
-    if not_green := _not_green(found):
+    lines += [_row([_plain(model), *map(_cell, entries)]) for model, entries in entry_rows(regression)]
+    if not_green := _not_green(regression):
         lines += ["", "## Not green", ""]
         lines += [
             f"- **{_plain(entry.title)}: {entry.verdict}.** {_plain(entry.reason)} {_links(entry)}".rstrip()
             for entry in not_green
         ]
-    lines += ["", "## Where", "", f"{_plain(found.machine)}", ""]
+    lines += ["", "## Where", "", f"{_plain(regression.machine)}", ""]
     lines += [_row(["package", "version"]), _row(["---"] * 2)]
-    lines += [_row([_plain(name), _plain(version)]) for name, version in found.versions.items()]
+    lines += [_row([_plain(name), _plain(version)]) for name, version in regression.versions.items()]
     return "\n".join(lines) + "\n"
 
 
-def _not_green(found: Regression) -> list[Entry]:
-    return [entry_of(cell, result) for cell, result in found.not_green]
+def _not_green(regression: Regression) -> list[Entry]:
+    return [entry_of(cell, result) for cell, result in regression.not_green]
 
 
 def _row(words: list[str]) -> str:

@@ -50,8 +50,8 @@ def run_matrix(
         with writable(work_dir):
             work_dir.mkdir(parents=True, exist_ok=True)
             held.enter_context(locked(work_dir))
-            found_versions = installed_versions()
-            sources = fingerprints(matrix, commands.tools, found_versions)
+            versions = installed_versions()
+            sources = fingerprints(matrix, commands.tools, versions)
             earlier = _earlier(matrix, work_dir) if resume or rerun_failed else {}
             results = {
                 cell: result
@@ -59,11 +59,11 @@ def run_matrix(
                 if result.made_from == sources[cell] and (result.state is State.PASSED or not rerun_failed)
             }
             changed = _changed(earlier, sources)
-            found = Regression(matrix, work_dir, results, len(results), changed, found_versions, machine())
+            regression = Regression(matrix, work_dir, results, len(results), changed, versions, machine())
             waiting = [cell for cell in matrix.cells if cell.excluded is None and cell.id not in results]
             for cell in waiting:
                 result_file(work_dir, cell.id).unlink(missing_ok=True)
-            write_reports(found)
+            write_reports(regression)
         stop = Event()
         runs = [CellRun(cell, commands, work_dir, matrix.timeout_seconds, sources[cell.id], stop) for cell in waiting]
 
@@ -75,18 +75,18 @@ def run_matrix(
                 for run, result in ended:
                     result.write(work_dir, run.cell.id)
                     results[run.cell.id] = result
-                    write_reports(found)
+                    write_reports(regression)
                     tell(run.cell, result)
         except KeyboardInterrupt as error:
             error.add_note(f"{len(results)} of {len(matrix.cells)} cells have a result, and --resume keeps it")
             raise
-    return found
+    return regression
 
 
 def _earlier(matrix: Matrix, work_dir: Path) -> dict[str, Result]:
     """What other runs have left, by the cells' ids."""
-    found = {cell.id: Result.read(work_dir, cell.id) for cell in matrix.cells if cell.excluded is None}
-    return {cell: result for cell, result in found.items() if result is not None}
+    results = {cell.id: Result.read(work_dir, cell.id) for cell in matrix.cells if cell.excluded is None}
+    return {cell: result for cell, result in results.items() if result is not None}
 
 
 def _changed(earlier: Mapping[str, Result], sources: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:

@@ -55,8 +55,8 @@ def graph_facts(file: Path | OpenedFile) -> GraphFacts:
         except DecodeError as error:
             raise InputError(f"{opened.path}: not an ONNX model, or a damaged one ({error}); {COPY_AGAIN}") from error
     defined = {(function.domain, function.name) for function in model.functions}
-    found = Counter((node.domain, node.op_type) for node in _all_nodes(model))
-    ranked = sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))
+    counts = Counter((node.domain, node.op_type) for node in _all_nodes(model))
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return GraphFacts(
         {_name(*key): count for key, count in ranked},
         {entry.domain or "ai.onnx": entry.version for entry in model.opset_import},

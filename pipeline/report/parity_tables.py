@@ -41,8 +41,8 @@ def evidence(record: ParityRecord) -> str:
     for kind, what in (("graph", "sets of input tensors"), ("pipeline", "pictures")):
         summary = record.summary(kind)
         number = f"{sum(case.kind == kind for case in record.cases)} {what}"
-        found = f" ({summary.matched} matched, {len(summary.borderline)} borderline)"
-        counts.append(number + found * (record.metric is None))
+        outcome = f" ({summary.matched} matched, {len(summary.borderline)} borderline)"
+        counts.append(number + outcome * (record.metric is None))
     recorded = "" if record.metric is None else "; their differences are recorded, and the metric decides"
     return f"Compared with the unpatched PyTorch model: {' and '.join(counts)}{recorded}."
 

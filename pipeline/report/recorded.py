@@ -41,8 +41,8 @@ class Recorded:
     @property
     def metric(self) -> Mapping[str, Any] | None:
         """What decided below fp32, of the deployment itself; None for fp32, and where nothing was measured."""
-        found = self.parity.get("metric")
-        return found[0] if isinstance(found, list) else None
+        figures = self.parity.get("metric")
+        return figures[0] if isinstance(figures, list) else None
 
     def preview(self, name: str) -> OpenedFile:
         """One of the pictures."""
@@ -76,14 +76,14 @@ def find_recorded(folder: str | Path) -> tuple[list[Recorded], list[str]]:
     root = Path(folder)
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; give the one that tools/deploy.py got as --work-dir")
-    found, faults = [], []
+    deployments, faults = [], []
     for path in sorted(root.rglob(MANIFEST_FILE)):
         if any(part.startswith(".") for part in path.relative_to(root).parts):
             continue
         try:
-            found.append(read_recorded(path.parent))
+            deployments.append(read_recorded(path.parent))
         except InputError as error:
             faults.append(str(error))
-    if not found and not faults:
+    if not deployments and not faults:
         raise InputError(f"{root}: no deployment in it or below it; make one with tools/deploy.py")
-    return sorted(found, key=lambda one: (one.manifest.task, one.manifest.name, str(one.folder))), faults
+    return sorted(deployments, key=lambda one: (one.manifest.task, one.manifest.name, str(one.folder))), faults

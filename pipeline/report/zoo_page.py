@@ -22,13 +22,13 @@ def write_zoo(folder: str | Path, out: Path) -> tuple[Sequence[Mapping[str, Any]
 
     Raises InputError where there is no deployment under the folder.
     """
-    found, faults = find_recorded(folder)
-    rows = [_row(one, Path(folder)) for one in found]
+    deployments, faults = find_recorded(folder)
+    rows = [_row(one, Path(folder)) for one in deployments]
     page = render(
         TEMPLATE,
         plots=False,
         folder=str(folder),
-        rows=[row | {"link": _link(found_one, out)} for row, found_one in zip(rows, found, strict=True)],
+        rows=[row | {"link": _link(found_one, out)} for row, found_one in zip(rows, deployments, strict=True)],
         counts=_counts(rows),
         faults=faults,
     )

@@ -41,13 +41,13 @@ def problems(cards: Sequence[Card], root: Path = Path(), folder: Path = MEASURED
 
     Raises InputError as `pages` does.
     """
-    found = [card.problem for card in cards if card.problem]
+    faults = [card.problem for card in cards if card.problem]
     known = {measured_file(card.config, folder) for card in cards}
-    found += [f"{file} is of no config; remove it" for file in sorted(set(folder.glob("*.json")) - known)]
+    faults += [f"{file} is of no config; remove it" for file in sorted(set(folder.glob("*.json")) - known)]
     for page, text in pages(cards, root).items():
         if page.read_text(encoding="utf-8") != text:
-            found.append(f"{page} is not what the cards say; run {UPDATE}")
-    return found
+            faults.append(f"{page} is not what the cards say; run {UPDATE}")
+    return faults
 
 
 def link(path: str | Path, page: Path) -> str:

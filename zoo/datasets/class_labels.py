@@ -12,21 +12,21 @@ def labels_by_category(classes: Sequence[ClassInfo]) -> dict[int, int]:
 
     Raises InputError where two classes share one: the truth could not say which is meant.
     """
-    found: dict[int, int] = {}
+    labels: dict[int, int] = {}
     for label, info in enumerate(classes):
         if info.category_id is not None:
-            _check_new("category_id", info.category_id, label, found.get(info.category_id))
-            found[info.category_id] = label
-    return found
+            _check_new("category_id", info.category_id, label, labels.get(info.category_id))
+            labels[info.category_id] = label
+    return labels
 
 
 def labels_by_name(classes: Sequence[ClassInfo]) -> dict[str, int]:
     """Name -> the model's id (the index in `classes`). Raises InputError where two classes share one."""
-    found: dict[str, int] = {}
+    labels: dict[str, int] = {}
     for label, info in enumerate(classes):
-        _check_new("name", info.name, label, found.get(info.name))
-        found[info.name] = label
-    return found
+        _check_new("name", info.name, label, labels.get(info.name))
+        labels[info.name] = label
+    return labels
 
 
 def _check_new(field: Literal["category_id", "name"], value: object, label: int, before: int | None) -> None:

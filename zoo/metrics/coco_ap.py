@@ -69,11 +69,11 @@ class CocoAP(Metric):
         """One image. Raises InputError where item or result lack a field."""
         labels = np.asarray(self.field(item, "labels"), np.int64).tolist()
         crowds = np.asarray(item.get("iscrowd", [0] * len(labels)), np.int64).tolist()
-        found = {name: np.asarray(self.field(result, name)).tolist() for name in ("labels", "scores")}
+        fields = {name: np.asarray(self.field(result, name)).tolist() for name in ("labels", "scores")}
         return CocoImage(
             int(self.field(item, "image_id")),
             {"category_id": labels, "iscrowd": crowds} | self.truth_shapes(item),
-            {"category_id": found["labels"], "score": found["scores"]} | self.found_shapes(item, result),
+            {"category_id": fields["labels"], "score": fields["scores"]} | self.found_shapes(item, result),
         )
 
     def figures(self, entries: Sequence[CocoImage]) -> dict[str, float]:
@@ -110,9 +110,9 @@ class CocoAP(Metric):
         """COCOeval of a shape, ready to run, on images numbered by their ids' order: one that is there twice is two."""
         ordered = [entries[place] for place in _by_image_id(entries)]
         truth = _annotations([image.truth for image in ordered])
-        found = _annotations([image.found for image in ordered])
-        labels = sorted({record["category_id"] for record in (*truth, *found)})
-        return COCOeval(_coco(len(ordered), labels, truth), _coco(len(ordered), labels, found), shape)
+        results = _annotations([image.found for image in ordered])
+        labels = sorted({record["category_id"] for record in (*truth, *results)})
+        return COCOeval(_coco(len(ordered), labels, truth), _coco(len(ordered), labels, results), shape)
 
 
 def boxes_of(record: Any, size: tuple[int, int] | None = None) -> Columns:

@@ -40,25 +40,25 @@ class MeanIoU(Metric):
     def entry(self, item: Mapping[str, Any], result: Any) -> NDArray[np.int64]:
         """Pixels int64 [3, C] of each class: right ones, found ones, true ones. Raises InputError."""
         truth = np.asarray(self.field(item, "label_map"))
-        found = np.asarray(self.field(result, "label_map"))
-        if truth.shape != found.shape:
-            raise InputError(f"label map of a result: got {found.shape}, expected the image's {truth.shape}")
+        labels = np.asarray(self.field(result, "label_map"))
+        if truth.shape != labels.shape:
+            raise InputError(f"label map of a result: got {labels.shape}, expected the image's {truth.shape}")
         counted = truth != self.ignore_label
-        truth, found = truth[counted], found[counted]
-        for name, values in (("truth", truth), ("result", found)):
+        truth, labels = truth[counted], labels[counted]
+        for name, values in (("truth", truth), ("result", labels)):
             if values.size and not 0 <= values.min() <= values.max() < self.num_classes:
                 raise InputError(
                     f"label map of the {name}: got labels {values.min()} to {values.max()}, "
                     f"expected 0 to {self.num_classes - 1}; check num_classes and ignore_label of the evaluator"
                 )
-        pixels = truth[truth == found], found, truth
+        pixels = truth[truth == labels], labels, truth
         return np.stack([np.bincount(values, minlength=self.num_classes) for values in pixels]).astype(np.int64)
 
     def figures(self, entries: Sequence[NDArray[np.int64]]) -> dict[str, float]:
         """{"mIoU": points, "mAcc": points, "aAcc": points}; NaN where no pixel counts."""
-        right, found, true = np.sum([np.zeros((3, self.num_classes), np.int64), *entries], axis=0)
+        right, predicted, true = np.sum([np.zeros((3, self.num_classes), np.int64), *entries], axis=0)
         return {
-            "mIoU": 100 * float(_mean_share(right, found + true - right)),
+            "mIoU": 100 * float(_mean_share(right, predicted + true - right)),
             "mAcc": 100 * float(_mean_share(right, true)),
             "aAcc": 100 * float(_mean_share(right.sum(keepdims=True), true.sum(keepdims=True))),
         }
@@ -68,8 +68,8 @@ class MeanIoU(Metric):
         pixels = np.reshape(per_image, (len(per_image), 3 * self.num_classes))
         # Whole numbers below 2^53 are exact as floats, whose product is many times as fast.
         totals = counts.astype(np.float64) @ pixels.astype(np.float64)
-        right, found, true = totals.reshape(len(counts), 3, self.num_classes).swapaxes(0, 1)
-        return 100 * _mean_share(right, found + true - right)
+        right, predicted, true = totals.reshape(len(counts), 3, self.num_classes).swapaxes(0, 1)
+        return 100 * _mean_share(right, predicted + true - right)
 
 
 def _mean_share(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:

@@ -103,8 +103,8 @@ def interpolated(levels: Floats) -> Rule:
         wanted += wanted / total[:, None] < levels
         behind = np.arange(draws)[:, None]
         step = total.max() + 2
-        found = np.searchsorted((right + behind * step).ravel(), (wanted.astype(np.int64) + behind * step).ravel())
-        reached = found.reshape(wanted.shape) - behind * hits
+        places = np.searchsorted((right + behind * step).ravel(), (wanted.astype(np.int64) + behind * step).ravel())
+        reached = places.reshape(wanted.shape) - behind * hits
         return np.asarray(np.pad(precision, ((0, 0), (0, 1)))[behind, reached].mean(axis=1))
 
     return rule

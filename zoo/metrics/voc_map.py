@@ -88,9 +88,9 @@ class VOCmAP(Metric):
         return 100 * mean_average_precision(rankings, counts, self.rule)
 
 
-def _overlaps(found: Any, truth: Any) -> NDArray[np.float64]:
+def _overlaps(predicted: Any, truth: Any) -> NDArray[np.float64]:
     """The IoU of boxes [d, 4] and [n, 4], x1 y1 x2 y2 as edges: [d, n]; 0 for boxes without area."""
-    rows = np.asarray(found, np.float64).reshape(-1, 1, 4)
+    rows = np.asarray(predicted, np.float64).reshape(-1, 1, 4)
     columns = np.asarray(truth, np.float64).reshape(1, -1, 4)
     sides = np.minimum(rows[..., 2:], columns[..., 2:]) - np.maximum(rows[..., :2], columns[..., :2])
     shared = np.maximum(sides, 0).prod(axis=2)

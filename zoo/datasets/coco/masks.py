@@ -35,8 +35,8 @@ def run_lengths(segmentation: Any, size: tuple[int, int]) -> dict[str, Any]:
     from pycocotools import mask as coco_mask
 
     packed = coco_mask.frPyObjects(segmentation, *size)
-    found: dict[str, Any] = coco_mask.merge(packed) if isinstance(packed, list) else packed
-    return found
+    lengths: dict[str, Any] = coco_mask.merge(packed) if isinstance(packed, list) else packed
+    return lengths
 
 
 def _is_polygon(value: object) -> bool:

@@ -18,13 +18,13 @@ def replace_split(split: str, folder: Path, count: int, progress: Progress | Non
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=_prefix(folder), dir=folder.parent) as temporary:
-        made = Path(temporary) / "made"
-        for index in write_split(split, made, count):
+        staged = Path(temporary) / "made"
+        for index in write_split(split, staged, count):
             if progress is not None:
                 progress(f"{split} split", index + 1, count)
         if folder.exists():
             folder.rename(Path(temporary) / "earlier")
-        made.rename(folder)
+        staged.rename(folder)
 
 
 def unfinished(folder: Path) -> Iterator[Path]:

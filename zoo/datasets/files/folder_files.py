@@ -10,9 +10,9 @@ def files_by_name(folder: Path, pattern: str, ending: str, faults: Faults) -> di
     if not folder.is_dir():
         faults.missing(folder, "folder")
         return {}
-    found = {
+    files = {
         path.relative_to(folder).as_posix().removesuffix(ending): path for path in sorted(folder.glob(pattern + ending))
     }
-    if not found:
+    if not files:
         faults.add(folder, f"no files {pattern}{ending}")
-    return found
+    return files

@@ -36,17 +36,17 @@ class JsonLines:
         if start in self._children:
             return self._children[start]
         decoder = JSONDecoder()
-        found = self._children[start] = {}
+        children = self._children[start] = {}
         is_object = self._text[start] == "{"
         position = self._skip(start + 1)
         while self._text[position] not in "}]":
-            key: Key = len(found)
+            key: Key = len(children)
             if is_object:
                 key, position = decoder.raw_decode(self._text, position)
                 position = self._skip(self._skip(position) + 1)  # past the colon
-            found[key] = position
+            children[key] = position
             _, position = decoder.raw_decode(self._text, position)
             position = self._skip(position)
             if self._text[position] == ",":
                 position = self._skip(position + 1)
-        return found
+        return children

@@ -15,10 +15,10 @@ def write_picture(path: Path, pixels: NDArray[np.uint8], options: Sequence[int])
     Raises OSError, which cv2.imwrite does not: it answers False for a full disk as for a missing folder.
     """
     try:
-        done, code = cv2.imencode(path.suffix, pixels, options)
+        is_encoded, code = cv2.imencode(path.suffix, pixels, options)
     except cv2.error:
-        done = False
-    if not done:
+        is_encoded = False
+    if not is_encoded:
         height, width = pixels.shape[:2]
         raise OSError(errno.EINVAL, f'OpenCV cannot encode {width}x{height} pixels as "{path.suffix}"', str(path))
     path.write_bytes(code.tobytes())

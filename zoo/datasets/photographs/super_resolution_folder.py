@@ -55,20 +55,20 @@ class SuperResolutionFolder(EvaluationDataset):
         if not self.root.is_dir():
             faults.missing(self.root, "folder")
             return []
-        found = [
+        entries = [
             (path, header.size)
             for path in sorted(self.root.iterdir())
             if path.suffix.lower() in SUFFIXES and (header := check_header(path, faults)) is not None
         ]
         least = MIN_SIDE * max(self.scales)
-        for path, (height, width) in found:
+        for path, (height, width) in entries:
             if min(height, width) < least:
                 faults.add(path, f"got {width}x{height} pixels, expected {least} or more, {MIN_SIDE} when made small")
-        if not found:
+        if not entries:
             faults.add(self.root, f"no images, expected one or more of {', '.join(SUFFIXES)}")
         return [
             Picture(path, number, size)
-            for number, (path, size) in enumerate(entry for _ in self.scales for entry in found)
+            for number, (path, size) in enumerate(entry for _ in self.scales for entry in entries)
         ]
 
     def _truth(self, index: int) -> dict[str, Any]:

@@ -23,12 +23,12 @@ def read_split(path: Path, faults: Faults) -> list[SplitEntry]:
     except (OSError, UnicodeDecodeError) as error:
         faults.add(path, f"cannot be read ({error})")
         return []
-    found: dict[str, SplitEntry] = {}
+    entries: dict[str, SplitEntry] = {}
     for number, line in enumerate(lines, 1):
         for name in line.split()[:1]:
-            if name in found:
-                faults.add(path, f'image "{name}" is listed twice, first in line {found[name].line}', number)
-            found.setdefault(name, SplitEntry(name, number))
-    if not found and not len(faults):
+            if name in entries:
+                faults.add(path, f'image "{name}" is listed twice, first in line {entries[name].line}', number)
+            entries.setdefault(name, SplitEntry(name, number))
+    if not entries and not len(faults):
         faults.add(path, "no images, expected the name of one in each line")
-    return list(found.values())
+    return list(entries.values())
