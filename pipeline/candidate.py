@@ -9,7 +9,7 @@ from mmengine.config import Config
 from pipeline.base.steps import BeginStep
 from pipeline.deploying import make_deployment
 from pipeline.evaluation.arguments import REFERENCE_BACKEND
-from pipeline.evaluation.feeding import Feeding
+from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.result_store import as_file_name
 from pipeline.export.manifest import config_sha256
 from pipeline.job.deploy_target import deploy_target, target_preprocess
@@ -33,9 +33,9 @@ class Candidate:
     manifest: Manifest
 
     @property
-    def feeding(self) -> Feeding:
+    def input_policy(self) -> InputPolicy:
         """How the deployment is fed."""
-        return Feeding(self.manifest.preprocess, image_sizes=_takes_sizes(self.manifest))
+        return InputPolicy(self.manifest.preprocess, image_sizes=_takes_sizes(self.manifest))
 
 
 def deployed(

@@ -15,12 +15,12 @@ from pipeline.base.steps import BeginStep
 from pipeline.candidate import Candidate, candidates, deployed
 from pipeline.evaluation.arguments import REFERENCE_BACKEND, check_arguments
 from pipeline.evaluation.bootstrap import PairedBootstrap
-from pipeline.evaluation.feeding import Feeding
-from pipeline.evaluation.leg import Judged
+from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from pipeline.evaluation.processes import by_the_first, is_first, processes, threads_each
 from pipeline.evaluation.records import MISSED, NOT_JUDGED, PASSED, Evaluation, Row
 from pipeline.evaluation.reference import reference_model
+from pipeline.evaluation.run_dataset import Judged
 from pipeline.evaluation.session import Session
 from pipeline.export.manifest import config_sha256, versions, weights_sha256
 from pipeline.job.deploy_target import deploy_target, target_preprocess
@@ -131,16 +131,16 @@ def _rows(session: Session, model: nn.Module, weights: str, found: Sequence[Cand
     """The reference for each size of the input that occurs, the config's first, each with its deployments behind it."""
     config = session.plan.config
     target = config_target(config)
-    own = Feeding(Preprocess.from_dict(target_preprocess(config, target)), target.image_sizes)
+    own = InputPolicy(Preprocess.from_dict(target_preprocess(config, target)), target.image_sizes)
     metric = session.plan.metric()
-    feedings = dict.fromkeys(candidate.feeding for candidate in found) or {own: None}
-    for feeding in sorted(feedings, key=lambda feeding: feeding != own):
-        name = REFERENCE_BACKEND if feeding == own else f"{REFERENCE_BACKEND}, {feeding.words}"
-        reference = _reference(session, name, model, weights, feeding)
+    policies = dict.fromkeys(candidate.input_policy for candidate in found) or {own: None}
+    for input_policy in sorted(policies, key=lambda input_policy: input_policy != own):
+        name = REFERENCE_BACKEND if input_policy == own else f"{REFERENCE_BACKEND}, {input_policy.words}"
+        reference = _reference(session, name, model, weights, input_policy)
         yield Row(name, REFERENCE_BACKEND, "fp32", None, reference.figures, reference.seconds, reference.resumed)
         bootstrap = None
         for candidate in found:
-            if candidate.feeding != feeding:
+            if candidate.input_policy != input_policy:
                 continue
             judged = _candidate(session, candidate)
             if metric is not None and is_first():
@@ -149,18 +149,18 @@ def _rows(session: Session, model: nn.Module, weights: str, found: Sequence[Cand
             yield _compared(session, metric, judged, reference, candidate, bootstrap)
 
 
-def _reference(session: Session, name: str, model: nn.Module, weights: str, feeding: Feeding) -> Judged:
+def _reference(session: Session, name: str, model: nn.Module, weights: str, input_policy: InputPolicy) -> Judged:
     plan = session.plan
     made_from = {
         "weights": weights,
         "config": config_sha256(plan.config),
-        "preprocess": feeding.rule.to_dict(),
-        "image_sizes": feeding.image_sizes,
+        "preprocess": input_policy.rule.to_dict(),
+        "image_sizes": input_policy.image_sizes,
         "device": session.device,
         "versions": versions(),
     }
     with reference_model(
-        plan.config, plan.task, model, feeding, batch_size=session.batch_size, device=session.device
+        plan.config, plan.task, model, input_policy, batch_size=session.batch_size, device=session.device
     ) as image_model:
         return session.judged(name, image_model, made_from)
 

@@ -12,12 +12,12 @@ import torch
 from torch.jit._trace import TracerWarning
 
 from pipeline.doctor.difference import TOLERANCE, difference, eager_outputs
+from pipeline.doctor.examined_model import ExaminedModel
+from pipeline.doctor.export_variant import ExportVariant, export
 from pipeline.doctor.first_difference import first_difference
-from pipeline.doctor.loaded import Loaded
-from pipeline.doctor.place import Place, is_model_source, place_of_error
-from pipeline.doctor.running import run_file
-from pipeline.doctor.watching import watch
-from pipeline.doctor.way import Way, export
+from pipeline.doctor.run_graph import run_graph
+from pipeline.doctor.source_location import SourceLocation, is_model_source, location_of_error
+from pipeline.doctor.tracer_warnings import watch
 from rewriters.checks.local_paths import check_local_paths
 from rewriters.checks.reachability import check_reachability
 from rewriters.onnx_graph.custom_nodes import custom_nodes
@@ -54,11 +54,11 @@ class Attempt:
     `leak`: what of this machine is in the file.
     """
 
-    way: Way
+    way: ExportVariant
     stage: Stage = ""
     error: str = ""
-    place: Place | None = None
-    warned: tuple[tuple[Place, str], ...] = ()
+    place: SourceLocation | None = None
+    warned: tuple[tuple[SourceLocation, str], ...] = ()
     runs: tuple[Ran, ...] = ()
     module: str = ""
     fired: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Attempt:
         return not self.error and all(run.good for run in self.runs)
 
 
-def attempt(subject: Loaded, way: Way) -> Attempt:
+def attempt(subject: ExaminedModel, way: ExportVariant) -> Attempt:
     """Export a copy and try it. What the exporter, ONNX Runtime or a rewriter raises is in the result."""
     with warnings.catch_warnings(record=True) as caught, torch.no_grad():
         warnings.simplefilter("always")
@@ -79,7 +79,7 @@ def attempt(subject: Loaded, way: Way) -> Attempt:
             subject = replace(subject, module=twin(subject.module, own_tensors=True))
             model, fired = export(twin(subject.module, own_tensors=True), subject, way)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is what the user wants to know
-            return Attempt(way, "exporter", _words(error), place_of_error(error), _warned(caught))
+            return Attempt(way, "exporter", _words(error), location_of_error(error), _warned(caught))
     content = model.SerializeToString()
     nodes = Counter(node.op_type for graph in every_graph(model.graph) for node in graph.node)
     result = Attempt(way, warned=_warned(caught), fired=tuple(fired), nodes=dict(nodes), leak=_leak(content))
@@ -88,7 +88,7 @@ def attempt(subject: Loaded, way: Way) -> Attempt:
     except ExportError as error:
         return replace(result, stage="graph", error=str(error))
     try:
-        run_file(model, _feed(model, subject.trials[0].feed))
+        run_graph(model, _feed(model, subject.trials[0].feed))
     except ExportError as error:
         stage: Stage = "reference" if custom_nodes(model) else "onnxruntime"
         return replace(result, stage=stage, error=_first_line(error))
@@ -100,7 +100,7 @@ def attempt(subject: Loaded, way: Way) -> Attempt:
     return result
 
 
-def _check(model: onnx.ModelProto, subject: Loaded, way: Way) -> None:
+def _check(model: onnx.ModelProto, subject: ExaminedModel, way: ExportVariant) -> None:
     """Raises ExportError for another opset, an axis that was to vary, an unread input, or a constant output."""
     opset = opset_of(model)
     if opset != way.opset:
@@ -115,7 +115,7 @@ def _check(model: onnx.ModelProto, subject: Loaded, way: Way) -> None:
                 )
 
 
-def _run(model: onnx.ModelProto, subject: Loaded, number: int) -> Ran | None:
+def _run(model: onnx.ModelProto, subject: ExaminedModel, number: int) -> Ran | None:
     """None where the trial says nothing of the export: the model does not take it, or it has equal scores."""
     trial = subject.trials[number]
     try:
@@ -123,7 +123,7 @@ def _run(model: onnx.ModelProto, subject: Loaded, number: int) -> Ran | None:
     except Exception:  # noqa: BLE001  # a size that the model refuses says nothing of the export
         return None
     try:
-        outputs = run_file(model, _feed(model, trial.feed))
+        outputs = run_graph(model, _feed(model, trial.feed))
     except ExportError as error:
         return Ran(trial.label, trial.by, refused=_first_line(error))
     ran = Ran(trial.label, trial.by, difference(expected, outputs))
@@ -145,10 +145,10 @@ def _leak(content: bytes) -> str:
     return ""
 
 
-def _warned(caught: Sequence[warnings.WarningMessage]) -> tuple[tuple[Place, str], ...]:
+def _warned(caught: Sequence[warnings.WarningMessage]) -> tuple[tuple[SourceLocation, str], ...]:
     """Of the tracer, about lines of the model."""
     messages = [
-        (Place(one.filename, one.lineno), re.split(r"\.\s", str(one.message))[0])
+        (SourceLocation(one.filename, one.lineno), re.split(r"\.\s", str(one.message))[0])
         for one in caught
         if issubclass(one.category, TracerWarning) and is_model_source(one.filename)
     ]

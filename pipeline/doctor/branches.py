@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pipeline.doctor.place import Place, is_model_source
+from pipeline.doctor.source_location import SourceLocation, is_model_source
 
 Lines = Counter[tuple[str, int]]
 LOOPS = ast.For | ast.While
@@ -53,7 +53,7 @@ def count_lines(module: nn.Module, feed: Mapping[str, Tensor]) -> Lines:
     return lines
 
 
-def parted(one: Lines, two: Lines) -> list[tuple[Place, str]]:
+def parted(one: Lines, two: Lines) -> list[tuple[SourceLocation, str]]:
     """Statements that went another way in two runs, the outermost of each function, and their kind: branch or loop."""
     branches = []
     for file in sorted({file for file, _ in [*one, *two]}):
@@ -64,7 +64,7 @@ def parted(one: Lines, two: Lines) -> list[tuple[Place, str]]:
         counts = tuple({line: n for (name, line), n in lines.items() if name == file} for lines in (one, two))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                branches += [(Place(file, at.lineno), kind) for at, kind in _of_function(node, *counts)]
+                branches += [(SourceLocation(file, at.lineno), kind) for at, kind in _of_function(node, *counts)]
     return branches
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import torch
 from mmengine.config import Config
 
+from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.example import Trial
-from pipeline.doctor.loaded import Loaded
 from pipeline.images.parity_images import parity_images
 from pipeline.parity.graph_inputs import stacked
 from rewriters.export_onnx import INPUT_AXES
@@ -18,7 +18,7 @@ from zoo.target import Target
 from zoo.tasks import build_task
 
 
-def load_config_subject(path: str) -> Loaded:
+def load_config_subject(path: str) -> ExaminedModel:
     """Raises InputError for a faulty config, and for weights that are not there."""
     config = load_config(path)
     target = config_target(config)
@@ -35,7 +35,7 @@ def load_config_subject(path: str) -> Loaded:
         for entry in export.get("rewriters", ())
         if not isinstance(entry, str)
     }
-    return Loaded(module.eval(), rounds, axes, target, options)
+    return ExaminedModel(module.eval(), rounds, axes, target, options)
 
 
 def _trials(config: Config, target: Target) -> Iterator[Trial]:

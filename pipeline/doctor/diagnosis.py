@@ -5,18 +5,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.doctor.attempt import Attempt
 from pipeline.doctor.causes import Cause, by_sight, by_warning, by_words
-from pipeline.doctor.exercised import Exercised
-from pipeline.doctor.place import Place
+from pipeline.doctor.coverage import Coverage
 from pipeline.doctor.report import Finding, Report, in_words
+from pipeline.doctor.source_location import SourceLocation
+from pipeline.doctor.tracer_warnings import TracerWarnings
 from pipeline.doctor.translations import proposed_rewriter, symbolic_rewriter, with_rewriters
-from pipeline.doctor.watching import Watched
 
 SCATTERS = 4  # fewer cost little
 NUMBER = by_sight("to-python")
 OPERATOR = re.compile(r"(aten|torchvision|prims|zooport)(?:::|\.)_?(\w+)|(?:operator|implementation for) (\w+)")
 
 
-def diagnose(attempts: Sequence[Attempt], watched: Watched, sights: Iterable[Finding], tested: Exercised) -> Report:
+def diagnose(
+    attempts: Sequence[Attempt], watched: TracerWarnings, sights: Iterable[Finding], tested: Coverage
+) -> Report:
     """The report of attempts and of what eager PyTorch showed."""
     sights = list(sights)
     findings = [
@@ -25,7 +27,7 @@ def diagnose(attempts: Sequence[Attempt], watched: Watched, sights: Iterable[Fin
     ]
     frozen = {finding.place for finding in findings if finding.cause.silent and finding.cause is not NUMBER}
     warned = {finding.place for finding in findings if finding.ways and finding.cause.warned}
-    merged: dict[tuple[str, Place | None, str], Finding] = {}
+    merged: dict[tuple[str, SourceLocation | None, str], Finding] = {}
     for finding in findings:
         if not finding.ways and finding.place in (frozen if finding.cause is NUMBER else warned):
             continue  # what is known of that line is more exact
@@ -35,7 +37,7 @@ def diagnose(attempts: Sequence[Attempt], watched: Watched, sights: Iterable[Fin
 
 
 def _of_attempt(
-    attempt: Attempt, attempts: Sequence[Attempt], watched: Watched, sights: Sequence[Finding], tested: Exercised
+    attempt: Attempt, attempts: Sequence[Attempt], watched: TracerWarnings, sights: Sequence[Finding], tested: Coverage
 ) -> Iterator[Finding]:
     way = attempt.way
     if attempt.error:
@@ -61,7 +63,9 @@ def _of_attempt(
         yield Finding(by_sight("leak"), None, (way,), attempt.leak)
 
 
-def _of_numbers(attempt: Attempt, attempts: Sequence[Attempt], watched: Watched, sights: Sequence[Finding]) -> Finding:
+def _of_numbers(
+    attempt: Attempt, attempts: Sequence[Attempt], watched: TracerWarnings, sights: Sequence[Finding]
+) -> Finding:
     """For a file that runs, and gives other numbers: on its own example, or on other inputs alone."""
     why = "; ".join(in_words(run) for run in attempt.runs if not run.good)
     if attempt.module:
@@ -80,7 +84,7 @@ def _of_numbers(attempt: Attempt, attempts: Sequence[Attempt], watched: Watched,
     return Finding(by_sight("numbers"), None, ways, why)
 
 
-def _operator(words: str, watched: Watched) -> tuple[str, Place | None]:
+def _operator(words: str, watched: TracerWarnings) -> tuple[str, SourceLocation | None]:
     """The operator that an error names, as the model ran it, and where from."""
     for match in OPERATOR.finditer(words):
         wanted = (match[2] or match[3]).lstrip("_").lower()
@@ -90,20 +94,20 @@ def _operator(words: str, watched: Watched) -> tuple[str, Place | None]:
     return "", None
 
 
-def _sighted(cause: Cause, sights: Sequence[Finding]) -> Place | None:
+def _sighted(cause: Cause, sights: Sequence[Finding]) -> SourceLocation | None:
     """For a path that depends on the input, and an error that names no line: the first that eager PyTorch showed."""
     if not (cause.silent or cause.name.startswith("data-dependent")):
         return None
     return next((sight.place for sight in sights if sight.cause.silent), None)
 
 
-def _early_return(attempt: Attempt) -> Place | None:
+def _early_return(attempt: Attempt) -> SourceLocation | None:
     """Where the graph lacks an input: the last branch that the exporter warned of is where the trace ended."""
     branches = [place for place, words in attempt.warned if "boolean" in words]
     return branches[-1] if branches and attempt.stage == "graph" else None
 
 
-def _suspect(attempt: Attempt, sights: Sequence[Finding]) -> tuple[Cause, Place | None]:
+def _suspect(attempt: Attempt, sights: Sequence[Finding]) -> tuple[Cause, SourceLocation | None]:
     """What may be to blame for other numbers: a line that parts, else one that the exporter warned of."""
     for sight in sights:
         if sight.cause in (by_sight("branch"), by_sight("loop")):

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from pipeline.doctor.branches import count_lines, parted
 from pipeline.doctor.causes import by_sight
+from pipeline.doctor.coverage import Coverage, exercised
 from pipeline.doctor.diagnosis import diagnose
-from pipeline.doctor.exercised import Exercised, exercised
-from pipeline.doctor.loaded import Loaded
+from pipeline.doctor.examined_model import ExaminedModel
+from pipeline.doctor.export_variant import ExportVariant
 from pipeline.doctor.module_subject import first_line
 from pipeline.doctor.processes import Begin, attempts
 from pipeline.doctor.report import Finding, Report
 from pipeline.doctor.subject import Subject
-from pipeline.doctor.watching import Watched, watch
-from pipeline.doctor.way import Way
+from pipeline.doctor.tracer_warnings import TracerWarnings, watch
 from zoo.errors import InputError
 from zoo.target import EXPORTERS
 
@@ -36,11 +36,11 @@ def examine(
     loaded = subject.load()
     watched, sights, tested = observe(loaded)
     opset = opset or loaded.target.opset
-    ways = [Way(exporter, rewriters, opset) for rewriters in (False, True) for exporter in exporters]
+    ways = [ExportVariant(exporter, rewriters, opset) for rewriters in (False, True) for exporter in exporters]
     return diagnose(attempts(subject, ways, seconds=seconds, begin=begin), watched, sights, tested)
 
 
-def observe(loaded: Loaded) -> tuple[Watched, list[Finding], Exercised]:
+def observe(loaded: ExaminedModel) -> tuple[TracerWarnings, list[Finding], Coverage]:
     """What eager PyTorch shows, and which decisions the trials put to the test.
 
     Raises InputError where the model does not run on its example.

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.doctor.difference import TOLERANCE, difference
-from pipeline.doctor.running import run_file
+from pipeline.doctor.run_graph import run_graph
 from rewriters.graph_rewriters.module_ends import module_ends
 from zoo.errors import ExportError
 
@@ -37,7 +37,7 @@ def first_difference(model: onnx.ModelProto, module: nn.Module, feed: Mapping[st
     present = {value.name for value in model.graph.input}
     arrays = {name: tensor.numpy() for name, tensor in feed.items() if name in present}
     try:
-        tensors = run_file(wider, arrays, list(ends.values())) if ends else []
+        tensors = run_graph(wider, arrays, list(ends.values())) if ends else []
     except ExportError:
         return ""
     for name, array in zip(ends, tensors, strict=True):

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.example import Input, parse_inputs, trials
-from pipeline.doctor.loaded import Loaded
 from zoo.errors import InputError, nearest
 from zoo.target import AxisRange, Target
 
@@ -18,7 +18,7 @@ IMAGE_AXES = {0: "batch", 2: "height", 3: "width"}
 LARGEST = 2**14  # elements of a named axis, whose bounds nobody stated
 
 
-def load_module_subject(path: Path, name: str, texts: Sequence[str]) -> Loaded:
+def load_module_subject(path: Path, name: str, texts: Sequence[str]) -> ExaminedModel:
     """`name` of the file: a module, or what makes one without arguments; `texts`: its inputs, see parse_input.
 
     Raises InputError where there is no such thing, or an input cannot be made.
@@ -29,7 +29,7 @@ def load_module_subject(path: Path, name: str, texts: Sequence[str]) -> Loaded:
         rounds = list(trials(inputs))
     except RuntimeError as error:
         raise InputError(f"--input {' '.join(texts)}: {first_line(error)}; give smaller sizes") from error
-    return Loaded(_module(path, name).eval(), rounds, axes, _target(inputs))
+    return ExaminedModel(_module(path, name).eval(), rounds, axes, _target(inputs))
 
 
 def first_line(error: BaseException) -> str:

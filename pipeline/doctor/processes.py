@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 
 from pipeline.doctor.attempt import Attempt, attempt
+from pipeline.doctor.export_variant import ExportVariant
 from pipeline.doctor.subject import Subject
-from pipeline.doctor.way import Way
 
 Begin = Callable[[str], None]
 
 
-def attempts(subject: Subject, ways: Sequence[Way], *, seconds: float, begin: Begin = lambda _: None) -> list[Attempt]:
+def attempts(
+    subject: Subject, ways: Sequence[ExportVariant], *, seconds: float, begin: Begin = lambda _: None
+) -> list[Attempt]:
     """One for each way, each within `seconds`. One process makes them all, or what is left where one ended it."""
     results: list[Attempt] = []
     context = multiprocessing.get_context("spawn")  # a fork of a process with torch's threads may hang
@@ -39,7 +41,7 @@ def attempts(subject: Subject, ways: Sequence[Way], *, seconds: float, begin: Be
     return results
 
 
-def _work(subject: Subject, ways: Sequence[Way], results: Connection) -> None:
+def _work(subject: Subject, ways: Sequence[ExportVariant], results: Connection) -> None:
     """In the other process. What the exporters print goes nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):

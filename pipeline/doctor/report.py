@@ -6,8 +6,8 @@ from typing import Any
 
 from pipeline.doctor.attempt import Attempt, Ran, Stage
 from pipeline.doctor.causes import Cause
-from pipeline.doctor.place import Place
-from pipeline.doctor.way import Way
+from pipeline.doctor.export_variant import ExportVariant
+from pipeline.doctor.source_location import SourceLocation
 
 GOOD, WRONG, REFUSED = 0, 3, 5
 """Exit codes: some way is right; files run, and none is right; there is no file that runs."""
@@ -29,8 +29,8 @@ class Finding:
     """
 
     cause: Cause
-    place: Place | None
-    ways: tuple[Way, ...]
+    place: SourceLocation | None
+    ways: tuple[ExportVariant, ...]
     why: str
     operator: str = ""
     rewriter: str = ""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.doctor.config_subject import load_config_subject
-from pipeline.doctor.loaded import Loaded
+from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.module_subject import load_module_subject
 from zoo.errors import InputError
 
@@ -16,7 +16,7 @@ class Subject:
     text: str
     inputs: tuple[str, ...] = ()
 
-    def load(self) -> Loaded:
+    def load(self) -> ExaminedModel:
         """Raises InputError where there is no such thing, or the inputs do not say how to call it."""
         path, colon, name = self.text.rpartition(":")
         if not self.text or (colon and not (path and name)):

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from pipeline.doctor.attempt import Attempt
-from pipeline.doctor.way import Way, target_of
+from pipeline.doctor.export_variant import ExportVariant, target_of
 from rewriters.symbolic import symbolic_for
 from zoo.target import AxisRange, Target
 
 ANY_SIZE = Target(height=AxisRange.fixed(1), width=AxisRange.fixed(1))  # rewriters are not chosen by it
 
 
-def symbolic_rewriter(operator: str, way: Way) -> str:
+def symbolic_rewriter(operator: str, way: ExportVariant) -> str:
     """The name of the one for an operator, as torch names it without the overload; "" where there is none."""
     names = [rewriter.name for rewriter in symbolic_for(target_of(way, ANY_SIZE))]
     return next((name for name in names if name.partition(".")[0] == operator), "")
@@ -30,5 +30,5 @@ def proposed_rewriter(operator: str, attempt: Attempt, attempts: Sequence[Attemp
 
 def with_rewriters(attempt: Attempt, attempts: Sequence[Attempt]) -> Attempt | None:
     """That of the same exporter and opset with rewriters, where there is one."""
-    wanted = Way(attempt.way.exporter, True, attempt.way.opset)
+    wanted = ExportVariant(attempt.way.exporter, True, attempt.way.opset)
     return next((one for one in attempts if one.way == wanted), None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mmengine.config import Config
 
-from pipeline.evaluation.numbered import Numbered
+from pipeline.evaluation.indexed_dataset import IndexedDataset
 from pipeline.job.deploy_target import target_preprocess
 from pipeline.job.image_sizes import check_image_sizes
 from pipeline.parity.gates import merged_gates
@@ -30,7 +30,7 @@ class Plan:
 
     config: Config
     task: Task
-    dataset: Numbered
+    dataset: IndexedDataset
     section: Mapping[str, Any]
     place: Path
 
@@ -47,7 +47,7 @@ def plan_evaluation(config: Config, work_dir: str | Path, *, limit: int | None, 
     if target.image_sizes:
         check_image_sizes(task, Preprocess.from_dict(target_preprocess(config, target)))
     section = data_section(config, gate_split=gate_split)
-    dataset = Numbered(build_dataset(section, task), limit)
+    dataset = IndexedDataset(build_dataset(section, task), limit)
     if not len(dataset):
         raise InputError(f"data set {section['type']} of {config.filename}: no images; correct its paths")
     _check_sizes(dataset)
@@ -57,7 +57,7 @@ def plan_evaluation(config: Config, work_dir: str | Path, *, limit: int | None, 
     return plan
 
 
-def _check_sizes(dataset: Numbered) -> None:
+def _check_sizes(dataset: IndexedDataset) -> None:
     """Raises InputError with all images that no model takes; known from the files' headers, before one is read."""
     faults = Faults(type(dataset.dataset).__name__)
     for picture in dataset.dataset.pictures[: len(dataset)]:

@@ -6,7 +6,7 @@ from torch import nn
 from backends.image_model import ImageModel
 from backends.pytorch import PyTorchRunner
 from pipeline.evaluation.arguments import REFERENCE_BACKEND
-from pipeline.evaluation.feeding import Feeding
+from pipeline.evaluation.input_policy import InputPolicy
 from zoo.contract import contract_module
 from zoo.input_specs import input_specs
 from zoo.target import AxisRange
@@ -14,17 +14,17 @@ from zoo.tasks import Task
 
 
 def reference_model(
-    config: Config, task: Task, model: nn.Module, feeding: Feeding, *, batch_size: int, device: str
+    config: Config, task: Task, model: nn.Module, input_policy: InputPolicy, *, batch_size: int, device: str
 ) -> ImageModel:
     """The model in eager PyTorch, no rewriter near it, at most ``batch_size`` images at once."""
     forward = dict(config.get("export", {}).get("forward", {}))
     contract = contract_module(model.to(device), task, "final", forward)
     runner = PyTorchRunner(
         contract,
-        (*input_specs(image_sizes=feeding.image_sizes), *contract.settings),
+        (*input_specs(image_sizes=input_policy.image_sizes), *contract.settings),
         task.outputs("final"),
         {"batch": AxisRange(1, 1, batch_size)},
         defaults=contract.defaults,
         device=device,
     )
-    return ImageModel(REFERENCE_BACKEND, task, feeding.rule, runner)
+    return ImageModel(REFERENCE_BACKEND, task, input_policy.rule, runner)

@@ -10,10 +10,10 @@ from mmengine.hooks import Hook
 from backends.image_model import ImageModel
 from pipeline.base.steps import BeginStep
 from pipeline.evaluation.hooks import DrawingHook, ProgressHook
-from pipeline.evaluation.leg import Judged, judge
 from pipeline.evaluation.plan import Plan
 from pipeline.evaluation.processes import by_the_first, is_first
 from pipeline.evaluation.result_store import ResultStore, as_file_name
+from pipeline.evaluation.run_dataset import Judged, judge
 from zoo.errors import InputError
 from zoo.progress import Progress
 

@@ -12,7 +12,7 @@ from torch import nn
 from backends.image_model import ImageModel
 from pipeline.base.steps import BeginStep
 from pipeline.evaluation.arguments import REFERENCE_BACKEND
-from pipeline.evaluation.feeding import Feeding
+from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.session import Session
@@ -99,7 +99,7 @@ def metric_judge(
     gate_split = "gate_dataset" in job.config
     if gate_split:
         make_gate_split(job.config, count)
-    feeding = Feeding(Preprocess.from_dict(job.preprocess), image_sizes=job.target.image_sizes)
+    input_policy = InputPolicy(Preprocess.from_dict(job.preprocess), image_sizes=job.target.image_sizes)
     with TemporaryDirectory(prefix="zooport-metric-") as folder:
         plan = replace(plan_evaluation(job.config, folder, limit=limit, gate_split=gate_split), place=Path(folder))
         metric = plan.metric()
@@ -119,6 +119,6 @@ def metric_judge(
         def value(candidate: ImageModel, name: str = "the deployment") -> float:
             return float(session.judged(name, candidate, {}).figures[metric.main_key])
 
-        with reference_model(job.config, job.task, model, feeding, batch_size=1, device="cpu") as reference:
+        with reference_model(job.config, job.task, model, input_policy, batch_size=1, device="cpu") as reference:
             expected = value(reference, REFERENCE_BACKEND)
         yield JudgingMetric(metric.main_key, metric.unit, len(plan.dataset)), expected, value

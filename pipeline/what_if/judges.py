@@ -7,7 +7,7 @@ from math import isfinite
 from pathlib import Path
 
 from backends.image_model import ImageModel
-from pipeline.evaluation.feeding import Feeding
+from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.plan import data_section, make_gate_split
 from pipeline.evaluation.reference import reference_model
 from pipeline.images.named_image import NamedImage, read_image
@@ -72,9 +72,9 @@ def open_judge(
             yield Judge(metric.main_key, metric.unit, metric.images, reference, tolerance or gate, value)
         return
     assert tolerance is not None  # check_judge
-    feeding = Feeding(Preprocess.from_dict(job.preprocess), image_sizes=job.target.image_sizes)
+    input_policy = InputPolicy(Preprocess.from_dict(job.preprocess), image_sizes=job.target.image_sizes)
     images = [image.pixels for image in (_files(job, given) if given else _of_data(job, limit))]
-    with reference_model(job.config, job.task, model, feeding, batch_size=1, device="cpu") as eager:
+    with reference_model(job.config, job.task, model, input_policy, batch_size=1, device="cpu") as eager:
         expected = eager(images)
     proof = proof_of(job.task)
     yield Judge(

@@ -9,8 +9,8 @@ import pytest
 from pipeline.doctor.attempt import attempt
 from pipeline.doctor.diagnosis import diagnose
 from pipeline.doctor.examining import observe
+from pipeline.doctor.export_variant import ExportVariant
 from pipeline.doctor.subject import Subject
-from pipeline.doctor.way import Way
 from rewriters.symbolic import SYMBOLIC_REWRITERS
 from rewriters.symbolic.kernels import KERNELS
 from tests.tools.conftest import in_this_process, tool
@@ -96,7 +96,7 @@ def test_a_config_is_tried_on_its_own_pictures_plain_and_with_rewriters(voc: Tin
     assert loaded.axes == {"images": {0: "batch"}}
     assert not loaded.trials[0].feed["images"].equal(loaded.trials[1].feed["images"])
     watched, sights, tested = observe(loaded)
-    ways = [Way("torchscript", rewriters, loaded.target.opset) for rewriters in (False, True)]
+    ways = [ExportVariant("torchscript", rewriters, loaded.target.opset) for rewriters in (False, True)]
     report = diagnose([attempt(loaded, way) for way in ways], watched, sights, tested)
     assert [one.good for one in report.attempts] == [True, True]
     assert [len(one.runs) for one in report.attempts] == [3, 3]

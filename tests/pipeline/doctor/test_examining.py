@@ -13,9 +13,9 @@ from pipeline.doctor.diagnosis import diagnose
 from pipeline.doctor.difference import difference
 from pipeline.doctor.examining import observe
 from pipeline.doctor.example import CONTENTS
+from pipeline.doctor.export_variant import ExportVariant
 from pipeline.doctor.report import Finding, Report, verdict
 from pipeline.doctor.subject import Subject
-from pipeline.doctor.way import Way
 from zoo.errors import InputError
 
 MODELS = Path(__file__).with_name("failing_models.py")
@@ -72,7 +72,7 @@ DYNAMO = [
 
 
 @functools.cache
-def examined(name: str, *ways: Way, text: str = INPUT) -> Report:
+def examined(name: str, *ways: ExportVariant, text: str = INPUT) -> Report:
     """In this process."""
     subject = Subject(f"{MODELS}:{name}", (text,))
     watched, sights, tested = observe(subject.load())
@@ -87,7 +87,7 @@ def finding(report: Report, cause: str) -> Finding:
 
 @pytest.mark.parametrize(("name", "cause", "code", "cure", "exit_codes"), TORCHSCRIPT)
 def test_torchscript(name: str, cause: str, code: str, cure: str, exit_codes: tuple[int, ...]) -> None:
-    ways = [Way("torchscript", rewriters, 20) for rewriters in (False, True)[: len(exit_codes)]]
+    ways = [ExportVariant("torchscript", rewriters, 20) for rewriters in (False, True)[: len(exit_codes)]]
     report = examined(name, *ways)
     assert tuple(Report((one,), ()).exit_code for one in report.attempts) == exit_codes, report.attempts
     if not cause:
@@ -105,7 +105,7 @@ def test_torchscript(name: str, cause: str, code: str, cure: str, exit_codes: tu
 @pytest.mark.parametrize(("name", "cause", "code", "opset"), DYNAMO)
 def test_dynamo(name: str, cause: str, code: str, opset: int) -> None:
     text = "x=float32[N=2,3,H=2000,W=8]" if name == "BatchedNms" else INPUT  # few boxes are exported
-    report = examined(name, Way("dynamo", rewriters=False, opset=opset), text=text)
+    report = examined(name, ExportVariant("dynamo", rewriters=False, opset=opset), text=text)
     assert report.exit_code
     place = finding(report, cause).place
     assert code == "" or (place is not None and code in place.code)
@@ -129,14 +129,14 @@ def test_how_far_two_outputs_are(one: list[float], two: list[float], expected: f
 
 @pytest.mark.slow
 def test_dynamo_leaves_paths_of_this_machine_and_our_export_does_not() -> None:
-    report = examined("Good", *(Way("dynamo", rewriters, 20) for rewriters in (False, True)))
+    report = examined("Good", *(ExportVariant("dynamo", rewriters, 20) for rewriters in (False, True)))
     assert report.exit_code == 0
     assert [str(way) for way in finding(report, "local-paths").ways] == ["dynamo"]
 
 
 def test_parts_that_are_scattered_are_slow_and_right() -> None:
     text = "x=float32[2,3,H=16,W=24]"
-    report = examined("Levels", Way("torchscript", rewriters=False, opset=20), text=text)
+    report = examined("Levels", ExportVariant("torchscript", rewriters=False, opset=20), text=text)
     found = finding(report, "scattered-parts")
     assert found.cause.slow
     assert found.place is not None
@@ -146,13 +146,13 @@ def test_parts_that_are_scattered_are_slow_and_right() -> None:
 
 
 def test_a_grid_of_volumes_needs_opset_20() -> None:
-    report = examined("Grid5D", *(Way("torchscript", rewriters=False, opset=opset) for opset in (17, 20)))
+    report = examined("Grid5D", *(ExportVariant("torchscript", rewriters=False, opset=opset) for opset in (17, 20)))
     assert "20" in finding(report, "grid-sample-5d").cause.cure
     assert report.attempts[1].good
 
 
 def test_a_rewriter_that_refuses_is_not_proposed() -> None:
-    report = examined("DeformConv", *(Way("torchscript", rewriters, 17) for rewriters in (False, True)))
+    report = examined("DeformConv", *(ExportVariant("torchscript", rewriters, 17) for rewriters in (False, True)))
     assert all(one.error for one in report.attempts)
     assert not [one.rewriter for one in report.findings if one.rewriter]
     assert "give --opset 20" in finding(report, "opset-too-low").cure
@@ -161,7 +161,7 @@ def test_a_rewriter_that_refuses_is_not_proposed() -> None:
 def test_a_rewriter_that_was_on_is_not_the_cure_of_wrong_numbers() -> None:
     loaded = Subject(f"{MODELS}:LongRoll", (INPUT,)).load()
     watched, sights, tested = observe(loaded)
-    way = Way("torchscript", rewriters=True, opset=20)
+    way = ExportVariant("torchscript", rewriters=True, opset=20)
     wrong = Attempt(way, runs=(Ran("noise", "", 1.0),), fired=("aten::roll",))
     assert finding(diagnose([wrong], watched, sights, tested), "other-numbers").rewriter == ""
     plain = replace(wrong, way=replace(way, rewriters=False), fired=())
@@ -171,13 +171,15 @@ def test_a_rewriter_that_was_on_is_not_the_cure_of_wrong_numbers() -> None:
 
 
 def test_the_first_module_that_differs_is_named() -> None:
-    report = examined("Deep", Way("torchscript", rewriters=False, opset=17))
+    report = examined("Deep", ExportVariant("torchscript", rewriters=False, opset=17))
     assert report.attempts[0].module == "middle"
     assert "the first module that differs: middle" in finding(report, "baked-number").why
 
 
 def test_sizes_without_a_name_are_not_tried() -> None:
-    report = examined("SizeBranch", Way("torchscript", rewriters=False, opset=17), text="x=float32[2,3,16,24]")
+    report = examined(
+        "SizeBranch", ExportVariant("torchscript", rewriters=False, opset=17), text="x=float32[2,3,16,24]"
+    )
     assert report.exit_code == 0
     assert [run.label for run in report.attempts[0].runs] == list(CONTENTS)
     assert not [finding for finding in report.findings if report.undecided(finding)]
@@ -192,7 +194,7 @@ def test_sizes_without_a_name_are_not_tried() -> None:
     ],
 )
 def test_a_branch_that_no_trial_takes_is_undecided_and_not_harmless(name: str, text: str, code: str) -> None:
-    report = examined(name, Way("torchscript", rewriters=False, opset=17), text=text)
+    report = examined(name, ExportVariant("torchscript", rewriters=False, opset=17), text=text)
     found = finding(report, "frozen-branch")
     assert report.undecided(found)
     assert found.place is not None
@@ -202,13 +204,13 @@ def test_a_branch_that_no_trial_takes_is_undecided_and_not_harmless(name: str, t
 
 
 def test_equal_scores_of_a_trial_say_nothing_of_the_export() -> None:
-    report = examined("TiesAtZero", Way("torchscript", rewriters=False, opset=17), text="x=float32[1,70]")
+    report = examined("TiesAtZero", ExportVariant("torchscript", rewriters=False, opset=17), text="x=float32[1,70]")
     assert report.exit_code == 0
 
 
 @pytest.mark.parametrize("text", ["n=int64[]", "n=int64[1]"])
 def test_whole_numbers_without_axes_are_tried_with_others(text: str) -> None:
-    report = examined("Turns", Way("torchscript", rewriters=False, opset=17), text=text)
+    report = examined("Turns", ExportVariant("torchscript", rewriters=False, opset=17), text=text)
     assert report.exit_code == 3
     assert report.harmful(finding(report, "frozen-loop"))
 
@@ -248,7 +250,7 @@ def test_a_file_with_a_dataclass_and_an_import_in_forward(tmp_path: Path, monkey
     )
     loaded = Subject(f"{path}:Net", ("x=float32[2]",)).load()
     observe(loaded)
-    assert attempt(loaded, Way("torchscript", rewriters=False, opset=17)).good
+    assert attempt(loaded, ExportVariant("torchscript", rewriters=False, opset=17)).good
 
 
 WRONG = [
@@ -277,6 +279,6 @@ def test_a_mistake_is_one_line(subject: str, text: str, words: str) -> None:
 @pytest.mark.slow
 def test_dynamo_does_not_freeze_a_batch_of_one() -> None:
     """With torch 2.15; export_onnx asks for two all the same."""
-    report = examined("Good", Way("dynamo", rewriters=False, opset=20), text="x=float32[N=1,3,H=16,W=24]")
+    report = examined("Good", ExportVariant("dynamo", rewriters=False, opset=20), text="x=float32[N=1,3,H=16,W=24]")
     assert report.exit_code == 0
     assert "N=2" in [run.label for run in report.attempts[0].runs]

@@ -10,7 +10,7 @@ import onnx
 import torch
 from torch import nn
 
-from pipeline.doctor.loaded import Loaded
+from pipeline.doctor.examined_model import ExaminedModel
 from rewriters.exporters import by_dynamo, by_torchscript
 from rewriters.graph_passes.expand_operators import expand_operators, translated
 from rewriters.graph_passes.strip_traces import strip_traces
@@ -22,7 +22,7 @@ from zoo.target import DYNAMO_MIN_OPSET, Target
 
 
 @dataclass(frozen=True)
-class Way:
+class ExportVariant:
     """How a model is exported."""
 
     exporter: str
@@ -33,13 +33,13 @@ class Way:
         return f"{self.exporter}{', with rewriters' if self.rewriters else ''}"
 
 
-def target_of(way: Way, target: Target) -> Target:
+def target_of(way: ExportVariant, target: Target) -> Target:
     """A target as a way of export has it; dynamo writes no lower opset than its own."""
     opset = max(way.opset, DYNAMO_MIN_OPSET) if way.exporter == "dynamo" else way.opset
     return target.with_(exporter=way.exporter, opset=opset)
 
 
-def export(module: nn.Module, subject: Loaded, way: Way) -> tuple[onnx.ModelProto, Mapping[str, int]]:
+def export(module: nn.Module, subject: ExaminedModel, way: ExportVariant) -> tuple[onnx.ModelProto, Mapping[str, int]]:
     """The graph, its nodes marked with their modules, and how often each rewriter acted. What torch raises is raised.
 
     `module`: a copy of the subject's, for the exporters change it.
@@ -58,14 +58,16 @@ def export(module: nn.Module, subject: Loaded, way: Way) -> tuple[onnx.ModelProt
 
 
 def _torchscript(
-    module: nn.Module, subject: Loaded, way: Way, operators: Mapping[str, Operator] | None
+    module: nn.Module, subject: ExaminedModel, way: ExportVariant, operators: Mapping[str, Operator] | None
 ) -> onnx.ModelProto:
     feed = subject.trials[0].feed
     axes = {name: dict(subject.axes.get(name, {})) for name in feed}
     return by_torchscript(module, feed, opset=way.opset, axes=axes, operators=operators)
 
 
-def _dynamo(module: nn.Module, subject: Loaded, way: Way, operators: Mapping[str, Operator] | None) -> onnx.ModelProto:
+def _dynamo(
+    module: nn.Module, subject: ExaminedModel, way: ExportVariant, operators: Mapping[str, Operator] | None
+) -> onnx.ModelProto:
     feed = subject.trials[0].feed
     dims: dict[str, Any] = {}
     for name in (name for axes in subject.axes.values() for name in axes.values()):

@@ -8,7 +8,7 @@ from torch.utils.data import Dataset
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 
 
-class Numbered(Dataset[dict[str, Any]]):
+class IndexedDataset(Dataset[dict[str, Any]]):
     """The first ``limit`` items (None: all) with two more keys: "number", the place in the data set, and "state".
 
     "state" changes where the image's file does: its path, size and time of change. ``metainfo``: mmengine looks for it.

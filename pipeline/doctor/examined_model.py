@@ -11,7 +11,7 @@ from zoo.target import Target
 
 
 @dataclass(frozen=True)
-class Loaded:
+class ExaminedModel:
     """A module in eval mode, the inputs to try it with (the example first), and the axes that vary: {input: {0: "N"}}.
 
     `target`: for the rewriters; its opset is that of a config, or the default. `options`: of rewriters, by their names.

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from pipeline.doctor.place import Place, innermost
+from pipeline.doctor.source_location import SourceLocation, innermost
 
 TO_PYTHON = ("__bool__", "__int__", "__float__", "__index__", "item", "tolist", "numpy", "__array__")
 ASSIGNMENT = "__setitem__"
@@ -25,7 +25,7 @@ SELECTING = ("torchvision::nms",)
 
 
 @dataclass
-class Watched:
+class TracerWarnings:
     """Places, each with how often: of tensors that became Python values, of assignments to a part of a tensor, of ties.
 
     `operators`: where each is called from, as torch names them without the overload, "aten::sort"; `values`: what the
@@ -33,18 +33,18 @@ class Watched:
     `numbers_given`: how many Python numbers are among the outputs.
     """
 
-    conversions: dict[Place, int] = field(default_factory=lambda: defaultdict(int))
-    assignments: dict[Place, int] = field(default_factory=lambda: defaultdict(int))
-    ties: dict[Place, int] = field(default_factory=lambda: defaultdict(int))
-    operators: dict[str, list[Place]] = field(default_factory=lambda: defaultdict(list))
-    values: dict[Place, list[str]] = field(default_factory=lambda: defaultdict(list))
+    conversions: dict[SourceLocation, int] = field(default_factory=lambda: defaultdict(int))
+    assignments: dict[SourceLocation, int] = field(default_factory=lambda: defaultdict(int))
+    ties: dict[SourceLocation, int] = field(default_factory=lambda: defaultdict(int))
+    operators: dict[str, list[SourceLocation]] = field(default_factory=lambda: defaultdict(list))
+    values: dict[SourceLocation, list[str]] = field(default_factory=lambda: defaultdict(list))
     sized_by_numbers: bool = False
     numbers_given: int = 0
 
 
-def watch(module: nn.Module, feed: Mapping[str, Tensor]) -> Watched:
+def watch(module: nn.Module, feed: Mapping[str, Tensor]) -> TracerWarnings:
     """Run the module once. What it raises is raised."""
-    watched = Watched()
+    watched = TracerWarnings()
     with torch.no_grad(), _Functions(watched), _Operators(watched):
         outputs = module(*(tensor.clone() for tensor in feed.values()))
     watched.numbers_given = sum(isinstance(leaf, int | float) for leaf in tree_leaves(outputs))
@@ -54,7 +54,7 @@ def watch(module: nn.Module, feed: Mapping[str, Tensor]) -> Watched:
 class _Functions(TorchFunctionMode):
     """Sees torch's functions and methods as the model calls them."""
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: TracerWarnings) -> None:
         super().__init__()
         self.watched = watched
 
@@ -77,7 +77,7 @@ class _Functions(TorchFunctionMode):
 class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own
     """Sees the operators that the functions become."""
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: TracerWarnings) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.watched = watched
 
@@ -103,7 +103,7 @@ def _tied(scores: Tensor, chosen: Tensor, axis: int) -> bool:
     return bool((chosen.diff(dim=axis) == 0).any() or left_out.any())
 
 
-def _caller() -> Place | None:
+def _caller() -> SourceLocation | None:
     """The innermost line of the model's source on this thread's stack."""
     stack = []
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # torch calls a mode without a frame to start from

@@ -6,7 +6,7 @@ from zoo.preprocess import Preprocess
 
 
 @dataclass(frozen=True)
-class Feeding:
+class InputPolicy:
     """The preprocessing, and whether the model is told where the images end in their tensors."""
 
     rule: Preprocess

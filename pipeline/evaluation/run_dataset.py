@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 
 from backends.image_model import ImageModel
 from pipeline.evaluation.evaluated_model import EvaluatedModel
-from pipeline.evaluation.numbered import Numbered
+from pipeline.evaluation.indexed_dataset import IndexedDataset
 from pipeline.evaluation.result_store import ResultStore
 from zoo.metrics.metric import Metric
 
@@ -47,7 +47,7 @@ class TestRunner(Runner):  # type: ignore[misc]  # mmengine is untyped
 
 def judge(
     model: ImageModel,
-    dataset: Numbered,
+    dataset: IndexedDataset,
     metric: Metric | None,
     store_file: Path,
     earlier: frozenset[int],

@@ -22,7 +22,7 @@ OWN = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLocation:
     """A file and a line of it, from 1."""
 
     file: str
@@ -47,13 +47,13 @@ def is_model_source(file: str) -> bool:
     return file.startswith(INSTALLED) or not file.startswith(f"{STANDARD}/")
 
 
-def innermost(stack: Iterable[tuple[str, int]]) -> Place | None:
+def innermost(stack: Iterable[tuple[str, int]]) -> SourceLocation | None:
     """The last line of a stack of (file, line), the innermost last, that is a model's source."""
-    places = [Place(file, line) for file, line in stack if is_model_source(file)]
+    places = [SourceLocation(file, line) for file, line in stack if is_model_source(file)]
     return places[-1] if places else None
 
 
-def place_of_error(error: BaseException) -> Place | None:
+def location_of_error(error: BaseException) -> SourceLocation | None:
     """The innermost line of the model in the tracebacks of an error and of what caused it."""
     place = None
     cause: BaseException | None = error

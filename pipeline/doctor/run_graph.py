@@ -11,7 +11,9 @@ from rewriters.onnx_graph.onnxruntime_outputs import run_once
 from rewriters.symbolic.kernels import run_with_kernels
 
 
-def run_file(model: onnx.ModelProto, feed: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None) -> list[Any]:
+def run_graph(
+    model: onnx.ModelProto, feed: Mapping[str, NDArray[Any]], names: Sequence[str] | None = None
+) -> list[Any]:
     """The outputs of those names, or all. Raises ExportError with the reason, or for an operator without a kernel."""
     if custom_nodes(model):
         return run_with_kernels(model, feed, names)
