@@ -35,7 +35,7 @@ from pipeline.job.deploy_target import target_preprocess
 from pipeline.job.job import plan_job
 from zoo import build_model
 from zoo.config import load_config
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.input_kinds.image.reference_input import reference_input
 from zoo.tasks import Task
 from zoo.tasks.detection import Detection

@@ -21,12 +21,12 @@ from pipeline.export.reference_run import ReferenceRun
 from pipeline.images.named_image import read_image
 from pipeline.job.deploy_target import deploy_target
 from pipeline.job.job import Job
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.missed import ParityMissedError
 from pipeline.proof.fallback_runtime import open_deployment
 from zoo.config import load_config
 from zoo.datasets import build_dataset
 from zoo.errors import ZooportError
+from zoo.families import family_of
 from zoo.manifest import ONNX_FILE
 from zoo.tasks import Result
 from zoo.tasks.detection import DetectionResult
@@ -159,7 +159,11 @@ class Trial:
     def _beyond(self, one: Result, two: Result) -> bool:
         gates = self._kept["job"].gates["graph"]
         if isinstance(one, DetectionResult) and isinstance(two, DetectionResult):
-            return bool(compare_detections(one, two, gates, decision_rule(self._kept["model"])).failures)
+            return bool(
+                compare_detections(
+                    one, two, gates, family_of(self._kept["model"]).decision_rule(self._kept["model"])
+                ).failures
+            )
         if isinstance(one, SuperResolutionResult) and isinstance(two, SuperResolutionResult):
             return bool(np.abs(one.image.astype(int) - two.image).max(initial=0) > LEVELS)
         return not _identical(one, two)

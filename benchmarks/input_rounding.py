@@ -25,13 +25,13 @@ from torch import nn
 
 from pipeline.images.named_image import NamedImage, read_image
 from pipeline.job.job import plan_job
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.pipeline_parity import end_to_end
 from pipeline.parity.reference_result import reference_result
 from tests.pipeline.parity.chance_segmentors import CLASSES, chance_segmentor
 from zoo import build_model, preprocess
 from zoo.comparison import Findings
+from zoo.families import family_of
 from zoo.input_kinds.image.reference_input import reference_input
 from zoo.tasks import Task, build_task
 from zoo.tasks.detection.proof.detection_proof import EXPLAINED
@@ -146,7 +146,9 @@ def _judged(
         preprocess.cv2.resize = RESIZE  # type: ignore[attr-defined]
     if not reference.rounded:
         return None
-    return end_to_end(task, reference, reference.production.result, gates, decision_rule(model), explain=True)
+    return end_to_end(
+        task, reference, reference.production.result, gates, family_of(model).decision_rule(model), explain=True
+    )
 
 
 def _row(name: str, rule: str, found: list[Findings]) -> str:

@@ -16,13 +16,12 @@ from measured import keep
 from torch import Tensor, nn
 
 from pipeline.export.output_specs import output_specs
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import graph_references
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx
-from zoo.contract import contract_module
+from zoo.families import contract_module, family_of
 from zoo.target import AxisRange, Target
 from zoo.tasks import Task
 
@@ -103,7 +102,7 @@ def exported_and_compared(
             reference.outputs,
             outputs,
             merged_gates()["graph"],
-            decision_rule(model),
+            family_of(model).decision_rule(model),
             reference.logits,
         )
         if findings.failures:

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from backends import load
 from pipeline.images.named_image import NamedImage, read_image
 from pipeline.job.job import Job, plan_job
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.reference_result import reference_result
 from zoo import build_model
 from zoo.comparison import Figure, Findings
+from zoo.families import family_of
 from zoo.tasks.detection import DetectionResult
 from zoo.tasks.detection.proof import DetectionProof
 from zoo.tasks.detection.proof.detection_proof import EXPLAINED
@@ -95,7 +95,7 @@ def main() -> int:
 def _compare(job: Job, path: str, pictures: Sequence[NamedImage]) -> tuple[list[Findings], NDArray[np.float64]]:
     """The findings for each picture, and the error of each pair of detections: [n, 2], of its box and its score."""
     model = build_model(path)
-    rule, proof = decision_rule(model), proof_of(job.task)
+    rule, proof = family_of(model).decision_rule(model), proof_of(job.task)
     found, pairs = [], [np.empty((0, 2))]
     with load(job.place) as deployment:
         for picture in pictures:

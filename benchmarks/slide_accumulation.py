@@ -26,7 +26,7 @@ from sessions import open_session, plain_export, session_run
 
 from rewriters import export_onnx
 from zoo import Target
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.models.segmentation import EncoderDecoder
 from zoo.target import AxisRange
 from zoo.tasks import build_task

@@ -39,10 +39,10 @@ from sessions import open_session, plain_export, session_run
 from backends.onnxruntime import OnnxRuntimeRunner
 from backends.onnxruntime.session import open_session as backend_session
 from backends.slide_runner import SlideRunner
-from pipeline.export.host_windows import IN_GRAPH, export_window
+from pipeline.export.host_windows import export_window, sliding_of
 from rewriters import export_onnx
 from zoo import Target
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.models.segmentation import EncoderDecoder
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
@@ -148,7 +148,7 @@ def _ours(model: EncoderDecoder, form: str, level: str, size: int, path: Path) -
         path,
         example={"images": torch.rand(1, 3, size, size)},
         output_specs=[specs[level]],
-        required_rewriters=[{"name": IN_GRAPH, "accumulate": accumulate}],
+        required_rewriters=[{"name": sliding_of(model).rewriter, "accumulate": accumulate}],
     )
     return path.read_bytes()
 

@@ -19,7 +19,7 @@ from rewriters import export_onnx
 from rewriters.graph_rewriters import rewrite_graph
 from zoo.build import build_model
 from zoo.config import config_target, load_config
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.target import AxisRange, Target
 from zoo.tasks import Task, build_task
 

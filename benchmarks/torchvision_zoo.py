@@ -44,7 +44,7 @@ from pipeline.export.output_specs import output_specs
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import graph_references
 from rewriters import export_onnx
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.target import AxisRange, Target
 
 SIZES = {"320": (256, 320), "800": (608, 800)}

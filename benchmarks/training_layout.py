@@ -28,11 +28,9 @@ from torch import Tensor, nn
 from pipeline.training.optimization import optimization
 from pipeline.training.recipe import Recipe
 from pipeline.training.trainable import Trainable
-from pipeline.training.trainable_restorer import TrainableRestorer
 from pipeline.training.training_data import training_data
 from zoo.build import build_model
 from zoo.config import load_config
-from zoo.models.restoration import SRCNN
 
 Records = dict[str, dict[str, list[float] | int]]
 """By recipe and layout the seconds of the steps, or the exit status of a side that ended."""
@@ -68,7 +66,7 @@ class Step(nn.Module):
         model = build_model(config, weights=False)
         self.batch = next(iter(training_data(config, recipe, model)))
         self.batch["images"] = self.batch["images"].contiguous(memory_format=layout)
-        wrapped = TrainableRestorer(model) if isinstance(model, SRCNN) else Trainable(model)
+        wrapped = Trainable(model)
         self.trainable = wrapped.to(memory_format=layout).train()
         for name, module in self.trainable.named_modules():
             if name.endswith(HEATMAPS):  # torchvision's loss takes a view of them

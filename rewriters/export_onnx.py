@@ -10,14 +10,12 @@ import onnx
 import torch
 from torch import Tensor, nn
 
-import rewriters.restoration
-import rewriters.segmentation
 import rewriters.torch_functions
-import rewriters.torchvision_detection
-import rewriters.yolov5  # noqa: F401  # the five declare the rewriters
+import rewriters.torchvision_detection  # noqa: F401  # the rewriters of both libraries; a family names its own
 from rewriters.checks import check_graph, check_other_sizes
 from rewriters.export_record import ExportRecord, Fired, peak_memory
 from rewriters.exporters import by_dynamo, by_torchscript
+from rewriters.family_rewriters import import_rewriters
 from rewriters.graph_passes import finish
 from rewriters.graph_passes.expand_operators import translated
 from rewriters.onnx_graph.module_paths import traced_names
@@ -66,6 +64,7 @@ def export_onnx(
     see `rewriters.checks`. Raises InputError for a wrong call, ExportError where the model cannot be exported rightly.
     """
     _check_call(module, target, example)
+    import_rewriters(module)
     names = [entry if isinstance(entry, str) else entry["name"] for entry in required_rewriters]
     options = {
         entry["name"]: {key: value for key, value in entry.items() if key != "name"}

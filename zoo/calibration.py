@@ -7,7 +7,7 @@ R-CNN R50 turns noise of 1e-6 in its input into 4e-4 to 2e-2 in its scores (at a
 PyTorch does not even equal itself without oneDNN.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -15,32 +15,8 @@ from torch import Tensor, nn
 from torchvision.models.resnet import BasicBlock, Bottleneck
 
 from zoo.errors import InputError
+from zoo.families import family_of
 
-# Layers that decide, by the beginning of their name, and the mean and standard deviation of what they give; in the
-# order in which they depend on one another. `head` is a dense detector's, and of FCOS' boxes the ReLU comes after.
-SPREAD: Mapping[str, Mapping[str, tuple[float, float]]] = {
-    "GeneralizedRCNN": {
-        "rpn.head.cls_logits": (0.0, 2.0),
-        "rpn.head.bbox_pred": (0.0, 0.3),
-        "roi_heads.box_predictor.cls_score": (0.0, 2.0),
-        "roi_heads.box_predictor.bbox_pred": (0.0, 1.0),
-        "roi_heads.mask_predictor.mask_fcn_logits": (0.0, 2.0),
-        "roi_heads.keypoint_predictor.kps_score_lowres": (0.0, 3.0),
-    },
-    "RetinaNet": {
-        "head.classification_head.cls_logits": (-5.0, 1.5),
-        "head.regression_head.bbox_reg": (0.0, 0.3),
-    },
-    "FCOS": {
-        "head.classification_head.cls_logits": (-3.0, 1.5),
-        "head.regression_head.bbox_reg": (2.0, 1.0),
-        "head.regression_head.bbox_ctrness": (0.0, 1.0),
-    },
-    "SSD": {
-        "head.classification_head": (0.0, 2.0),
-        "head.regression_head": (0.0, 1.0),
-    },
-}
 RESIDUAL = 0.25  # weight of the last batch norm of a residual branch
 PASSES = 10  # over the pictures, for the running statistics
 
@@ -50,8 +26,8 @@ def calibrate(model: Any, images: Sequence[Tensor]) -> None:
 
     The model is in eval mode afterwards. Raises InputError for another kind of model.
     """
-    kinds = [kind.__name__ for kind in type(model).__mro__ if kind.__name__ in SPREAD]
-    if not kinds:
+    spread = family_of(model).spread
+    if not spread:
         raise InputError(f"model {type(model).__name__}: expected one of torchvision's detectors to calibrate")
     with torch.no_grad():
         for block in model.modules():
@@ -60,7 +36,7 @@ def calibrate(model: Any, images: Sequence[Tensor]) -> None:
                 last.weight.mul_(RESIDUAL)
         _learn_statistics(model, images)
         model.eval()
-        for start, (mean, std) in SPREAD[kinds[0]].items():
+        for start, (mean, std) in spread.items():
             if layers := _deciding(model, start):
                 _spread(layers, mean, std, lambda: model(list(images)))
 

@@ -116,7 +116,7 @@ def _unwrapped(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Te
 
 
 def _times_before_all(prefix: str, names: Iterable[str]) -> int:
-    """How many times the prefix stands at the beginning of every name; YOLOv5's own names begin with one "model."."""
+    """How many times the prefix stands at the beginning of every name; those of some models begin with one."""
     repeated = re.compile(f"(?:{re.escape(prefix)})*")
     return min((repeated.match(name).end() // len(prefix) for name in names), default=0)  # type: ignore[union-attr]
 

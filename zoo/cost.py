@@ -11,9 +11,9 @@ from mmengine.config import Config
 from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.build import build_model
-from zoo.contract import contract_module
 from zoo.datasets.building import build_dataset
 from zoo.errors import InputError
+from zoo.families import contract_module
 from zoo.preprocess import CHANNELS, Preprocess
 from zoo.tasks import build_task
 

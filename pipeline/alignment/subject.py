@@ -23,7 +23,6 @@ from pipeline.graphs.deployed_graph import deployed_graph
 from pipeline.job.deploy_target import deploy_target
 from pipeline.job.image_sizes import checked_divisor
 from pipeline.job.job import Job, plan_job
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs, stacked
 from pipeline.parity.graph_parity import graph_references
 from pipeline.parity.reference_result import reference_result
@@ -32,6 +31,7 @@ from zoo.comparison.decision_rule import DecisionRule
 from zoo.config import load_config
 from zoo.contract import Contract
 from zoo.errors import InputError
+from zoo.families import family_of
 from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_folder import OpenedFolder, read_whole
@@ -108,7 +108,7 @@ def subject_of(job: Job, built: nn.Module, model: onnx.ModelProto, windows: Wind
     module = _module(job, built, windows)
     cases = tuple(_cases(job, module, windows))
     outputs = None if windows is not None else tuple(spec.name for spec in module.outputs(job.task, job.target.level))
-    return Subject(job, module, model, cases, _extra(model, cases), decision_rule(built), outputs)
+    return Subject(job, module, model, cases, _extra(model, cases), family_of(built).decision_rule(built), outputs)
 
 
 def _module(job: Job, built: nn.Module, windows: Windows | None) -> Contract:
@@ -152,7 +152,9 @@ def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.Model
         for image in job.images
     ]
     with tempfile.TemporaryDirectory(prefix="zooport-align-") as folder:
-        export_step(job, built, ReferenceRun(references, results, decision_rule(built)), Path(folder), windows)
+        export_step(
+            job, built, ReferenceRun(references, results, family_of(built).decision_rule(built)), Path(folder), windows
+        )
         return onnx.load(Path(folder, ONNX_FILE))
 
 

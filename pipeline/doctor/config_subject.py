@@ -12,7 +12,7 @@ from pipeline.parity.graph_inputs import stacked
 from rewriters.export_onnx import INPUT_AXES
 from zoo.build import build_model
 from zoo.config import config_target, load_config
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.preprocess import Preprocess
 from zoo.target import Target
 from zoo.tasks import build_task

@@ -12,6 +12,7 @@ from torch import nn
 
 from pipeline.doctor.examined_model import ExaminedModel
 from rewriters.exporters import by_dynamo, by_torchscript
+from rewriters.family_rewriters import import_rewriters
 from rewriters.graph_passes.expand_operators import expand_operators, translated
 from rewriters.graph_passes.strip_traces import strip_traces
 from rewriters.onnx_graph.module_paths import module_paths, traced_names
@@ -45,6 +46,7 @@ def export(module: nn.Module, subject: ExaminedModel, way: ExportVariant) -> tup
     `module`: a copy of the subject's, for the exporters change it.
     """
     target = target_of(way, subject.target)
+    import_rewriters(module)
     write = _torchscript if way.exporter == "torchscript" else _dynamo
     with ExitStack() as stack:
         session = stack.enter_context(rewriting(target, options=subject.options)) if way.rewriters else None

@@ -7,7 +7,7 @@ from backends.image_model import ImageModel
 from backends.pytorch import PyTorchRunner
 from pipeline.evaluation.arguments import REFERENCE_BACKEND
 from pipeline.evaluation.input_policy import InputPolicy
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.input_specs import input_specs
 from zoo.target import AxisRange
 from zoo.tasks import Task

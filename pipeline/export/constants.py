@@ -16,8 +16,9 @@ from pipeline.parity.constants.readings import graph_nodes, read_constants
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import GraphReference, eager_runner
 from pipeline.parity.records import ComparedConstant
-from zoo.contract.constants import Attributes, Case, Constant, Read, graph_constants
+from zoo.contract.constants import Attributes, Case, Constant, Read
 from zoo.contract.module_outputs import module_outputs
+from zoo.families import family_of
 from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE
 from zoo.windows import Windows
@@ -43,7 +44,7 @@ def constants_at_sizes(
     by_size = {given.shape[2:]: given for given in reversed(inputs)}
     compared: dict[tuple[str, str, str], ComparedConstant] = {}
     for given in by_size.values():
-        constants = list(graph_constants(model, _case(job, model, given)))
+        constants = list(family_of(model).constants(model, _case(job, model, given)))
         if not constants:
             continue
         half = job.target.precision == "fp16"

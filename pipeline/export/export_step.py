@@ -21,10 +21,9 @@ from pipeline.parity.graph_inputs import stacked
 from pipeline.parity.graph_parity import graph_references
 from pipeline.precision.calibration import Calibration, calibration
 from rewriters import ExportRecord, export_onnx
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE
-from zoo.models.segmentation import EncoderDecoder
 from zoo.windows import Windows
 
 EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch
@@ -59,7 +58,6 @@ def export_step(
     example = _example(job, reference)
     example |= {name: torch.tensor([value]) for name, value in contract.defaults.items()}
     if windows is not None:
-        assert isinstance(model, EncoderDecoder)  # whose windows these are
         images = example[IMAGES.name]
         record = export_window(
             model,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from numpy.typing import NDArray
@@ -16,14 +16,11 @@ from pipeline.precision.calibration import Calibration
 from rewriters import ExportRecord, export_onnx
 from zoo.contract import Contract
 from zoo.errors import InputError
+from zoo.families import Sliding, family_of
 from zoo.input_specs import IMAGES
-from zoo.models.segmentation import EncoderDecoder
 from zoo.target import AXES, AxisRange, Target
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import WINDOW_BATCH, Windows
-
-IN_GRAPH = "zoo.EncoderDecoder.slide_inference"  # the rewriter of the other form
-
 
 Feeds = Sequence[dict[str, NDArray[Any]]]
 
@@ -31,9 +28,13 @@ Feeds = Sequence[dict[str, NDArray[Any]]]
 class WindowModel(Contract):
     """images float32 [N, 3, h, w], windows -> their logits [N, C, h, w]."""
 
+    def __init__(self, model: nn.Module, forward: Mapping[str, Any]) -> None:
+        super().__init__(model, forward)
+        self.logits = sliding_of(model).logits
+
     def forward(self, images: Tensor) -> tuple[Tensor]:
         """One pass over each window."""
-        return (cast("EncoderDecoder", self.model).encode_decode(images),)
+        return (self.logits(images),)
 
 
 def host_windows(model: nn.Module, target: Target) -> Windows | None:
@@ -44,7 +45,8 @@ def host_windows(model: nn.Module, target: Target) -> Windows | None:
     """
     if target.slide == "graph" and target.window_batch is None:
         return None
-    if not (isinstance(model, EncoderDecoder) and model.slides):
+    sliding = family_of(model).sliding(model)
+    if sliding is None:
         asked = "slide host" if target.slide == "host" else f"window_batch {target.window_batch}"
         raise InputError(
             f"{asked}: {type(model).__name__} has no sliding windows here; leave it out, or give an EncoderDecoder "
@@ -59,7 +61,7 @@ def host_windows(model: nn.Module, target: Target) -> Windows | None:
         return None
     if target.level == "raw":
         raise InputError("slide host with output level raw: the head runs once for each window; use decoded or final")
-    windows = model.windows
+    windows = sliding.windows
     for axis, crop in zip(("height", "width"), windows.crop_size, strict=True):
         sizes: AxisRange = getattr(target, axis)
         if sizes.dynamic and sizes.min < crop:
@@ -73,8 +75,15 @@ def host_windows(model: nn.Module, target: Target) -> Windows | None:
     return replace(windows, crop_size=(limits[0], limits[1]), stride=(strides[0], strides[1]), batch=batch)
 
 
+def sliding_of(model: nn.Module) -> Sliding:
+    """The slide inference of a model that host_windows has found to have one."""
+    sliding = family_of(model).sliding(model)
+    assert sliding is not None
+    return sliding
+
+
 def export_window(
-    model: EncoderDecoder,
+    model: nn.Module,
     target: Target,
     windows: Windows,
     path: Path,
@@ -90,9 +99,10 @@ def export_window(
 
     Raises as export_onnx does. The rewriter of slide inference in the graph is not required here.
     """
+    sliding = sliding_of(model)
     height, width = windows.crop_size
     batch = AxisRange(1, min(2, windows.batch), windows.batch)
-    spec = TensorSpec(LOGITS, "float32", ("batch" if batch.dynamic else 1, model.num_classes, height, width))
+    spec = TensorSpec(LOGITS, "float32", ("batch" if batch.dynamic else 1, sliding.num_classes, height, width))
     window = target.with_(
         batch=batch, height=AxisRange.fixed(height), width=AxisRange.fixed(width), level="decoded", slide="graph"
     )
@@ -104,7 +114,9 @@ def export_window(
         example={IMAGES.name: corners},
         output_specs=[spec],
         required_rewriters=[
-            entry for entry in required_rewriters if (entry if isinstance(entry, str) else entry["name"]) != IN_GRAPH
+            entry
+            for entry in required_rewriters
+            if (entry if isinstance(entry, str) else entry["name"]) != sliding.rewriter
         ],
         metadata=metadata,
         other_sizes=False,  # the comparison of the deployment covers them

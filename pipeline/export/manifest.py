@@ -17,6 +17,7 @@ from pipeline.job.job import Job
 from pipeline.job.plugin_level import plugin_level
 from rewriters import ExportRecord
 from rewriters.precision.report import DTYPES
+from zoo.families import family_of
 from zoo.manifest import ENGINE_FILE, ONNX_FILE, RECORD_FILE, Manifest, file_record
 from zoo.preprocess import Preprocess
 from zoo.processor import processor
@@ -78,7 +79,7 @@ def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) ->
         arguments = {"batch": target.batch.max, "dynamic": bool(target.dynamic_axes), "nms": False}
         metadata |= {
             "task": "detect",
-            "stride": str(getattr(model, "size_divisor", 1)),
+            "stride": str(family_of(model).size_divisor(model)),
             "batch": str(target.batch.max),
             "channels": "3",
             "args": repr(arguments),

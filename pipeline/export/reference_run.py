@@ -9,18 +9,17 @@ from dataclasses import dataclass, replace
 from torch import Tensor, nn
 
 from pipeline.export.scales import at_other_scales
-from pipeline.export.thresholds import OTHERS, default_thresholds, model_thresholds, with_thresholds
+from pipeline.export.thresholds import OTHERS, default_thresholds, with_thresholds
 from pipeline.job.image_sizes import checked_divisor
 from pipeline.job.job import Job
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs
 from pipeline.parity.graph_parity import GraphReference, graph_references
 from pipeline.parity.records import Exercised
 from pipeline.parity.reference_result import ReferenceResult, reference_result
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.contract.coverage import Usage, watched
+from zoo.contract.coverage import Usage
 from zoo.errors import InputError
-from zoo.models.detection.yolov5 import YOLOv5
+from zoo.families import family_of
 from zoo.tasks.proof import proof_of
 
 
@@ -50,7 +49,7 @@ def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
 def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thresholds: bool = False) -> ReferenceRun:
     """The model on these cases and on the job's images. ``other_thresholds``: the first case at some as well."""
     usage = Usage()
-    with watched(model, usage):
+    with family_of(model).coverage(model, usage):
         graph = _references(job, model, inputs)
         if other_thresholds:
             graph += _at_other_thresholds(job, model, inputs[0])
@@ -64,7 +63,7 @@ def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thr
         Exercised(what, part, count, sought=(what, part) not in usage.unsought)
         for (what, part), count in usage.counts.items()
     )
-    return ReferenceRun(graph, results, decision_rule(model), exercised)
+    return ReferenceRun(graph, results, family_of(model).decision_rule(model), exercised)
 
 
 def _references(job: Job, model: nn.Module, inputs: list[GraphInput]) -> list[GraphReference]:
@@ -78,11 +77,11 @@ def _at_other_thresholds(job: Job, model: nn.Module, given: GraphInput) -> Itera
     """One case at other thresholds than the model's own, where they are inputs of the graph."""
     if not default_thresholds(model, job.target):
         return
-    assert isinstance(model, YOLOv5)  # which alone has them
+    family = family_of(model)
     for score, iou in OTHERS:
-        with model_thresholds(model, score, iou):
+        with family.at_thresholds(model, score, iou):
             (reference,) = _references(job, model, [given])
-            yield replace(reference, given=with_thresholds(given, score, iou), rule=decision_rule(model))
+            yield replace(reference, given=with_thresholds(given, score, iou), rule=family.decision_rule(model))
 
 
 @contextmanager

@@ -7,8 +7,8 @@ import numpy as np
 from torch import nn
 
 from pipeline.parity.graph_inputs import GraphInput
+from zoo.families import family_of
 from zoo.input_specs import SCALE
-from zoo.models.restoration import AnyScaleSRCNN
 from zoo.target import AxisRange
 
 
@@ -17,16 +17,18 @@ def at_other_scales(model: nn.Module, inputs: Sequence[GraphInput]) -> Iterator[
 
     None for a model whose scale is no input.
     """
-    if not isinstance(model, AnyScaleSRCNN):
+    scales = family_of(model).scales(model)
+    if scales is None or not scales.is_input:
         return
-    for scale in model.scales:
-        if scale != model.scale:
+    for scale in scales.values:
+        if scale != scales.default:
             for given in (inputs[0], inputs[-1]):
                 yield replace(given, arrays={**given.arrays, SCALE.name: np.array([scale], np.int64)})
 
 
 def shape_values(model: nn.Module) -> Mapping[str, AxisRange]:
     """The values of inputs that decide the graph's shapes: those between the model's smallest scale and its largest."""
-    if not isinstance(model, AnyScaleSRCNN):
+    scales = family_of(model).scales(model)
+    if scales is None or not scales.is_input:
         return {}
-    return {SCALE.name: AxisRange(min(model.scales), model.scale, max(model.scales))}
+    return {SCALE.name: AxisRange(min(scales.values), scales.default, max(scales.values))}

@@ -3,6 +3,7 @@
 from torch import nn
 
 from zoo.errors import InputError
+from zoo.families import family_of
 from zoo.preprocess import Preprocess
 from zoo.target import Target
 from zoo.tasks import Task
@@ -26,7 +27,7 @@ def check_image_sizes(task: Task, rule: Preprocess) -> None:
 
 def checked_divisor(model: nn.Module, target: Target) -> int:
     """What divides every height and width that the model takes. InputError where the target has another size."""
-    divisor = int(getattr(model, "size_divisor", 1))
+    divisor = family_of(model).size_divisor(model)
     for axis in ("height", "width"):
         bounds = getattr(target, axis)
         for size in (bounds.min, bounds.opt, bounds.max):

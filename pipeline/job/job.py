@@ -18,8 +18,9 @@ from pipeline.job.target_check import check_target
 from pipeline.parity.gates import merged_gates
 from rewriters.graph_rewriters import check_steps
 from zoo.config import config_target, load_config
-from zoo.contract import Contract, contract_module
+from zoo.contract import Contract
 from zoo.errors import InputError
+from zoo.families import contract_module
 from zoo.preprocess import Preprocess
 from zoo.printable import printable
 from zoo.target import Target

@@ -17,7 +17,7 @@ from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.levels import compare_outputs
 from pipeline.parity.records import Case
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.input_specs import input_specs
 from zoo.tasks import Task
 from zoo.tasks.proof import proof_of

@@ -7,20 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriters.plugins.greedy_nms import class_nms, greedy_nms
-from rewriters.plugins.yolo_layer import OUTPUTS
 from zoo.comparison.decision_rule import DecisionRule
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 def final_detections(outputs: Arrays, rule: DecisionRule) -> Arrays:
-    """The outputs of YoloLayer_TRT -> num_dets, boxes, scores, labels as at level final; other outputs as they are.
+    """The candidates of a plugin node -> num_dets, boxes, scores, labels as at level final; other outputs as they are.
 
     What whoever runs the plugin does next: the score's threshold, the best candidates, NMS, the best detections.
     """
-    if set(outputs) != set(OUTPUTS):
+    if set(outputs) != set(rule.candidate_outputs):
         return outputs
-    num, boxes, scores, classes = (outputs[name] for name in OUTPUTS)
+    num, boxes, scores, classes = (outputs[name] for name in rule.candidate_outputs)
     assert rule.score is not None
     assert rule.nms_iou is not None
     assert rule.slots is not None

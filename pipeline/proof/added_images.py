@@ -12,7 +12,8 @@ from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import GraphInput, stacked
 from pipeline.parity.graph_parity import eager_runner
 from pipeline.parity.records import Exercised
-from zoo.contract.coverage import Usage, watched
+from zoo.contract.coverage import Usage
+from zoo.families import family_of
 from zoo.preprocess import Preprocess
 
 MOST = 3  # each costs a case of both comparisons
@@ -56,7 +57,7 @@ def _counts(job: Job, model: nn.Module, case: GraphInput) -> Mapping[tuple[str, 
     runner = eager_runner(
         model, job.task, target.level, job.forward, image_sizes=target.image_sizes, layout=target.layout
     )
-    with watched(model, usage):
+    with family_of(model).coverage(model, usage):
         runner.run(case.arrays)
     return usage.counts
 

@@ -15,12 +15,10 @@ from pipeline.training.optimization import optimization, schedule
 from pipeline.training.recipe import Recipe
 from pipeline.training.starting_model import backbone_sha256, starting_model
 from pipeline.training.trainable import Trainable
-from pipeline.training.trainable_restorer import TrainableRestorer
 from pipeline.training.training_data import training_data
 from pipeline.training.training_run import RUN_KEY
 from zoo.build import build_model
 from zoo.cards import TrainingRun
-from zoo.models.restoration import SRCNN
 from zoo.recipe_data import check_recipe_data
 
 CHECKPOINTS_KEPT = 3
@@ -76,7 +74,7 @@ def build_runner(
     optimizing = optimization(recipe, amp=record.before.amp)
     model = starting_model(config, path, recipe) if resume is None else build_model(config, weights=False)
     return Runner(
-        model=TrainableRestorer(model) if isinstance(model, SRCNN) else Trainable(model),
+        model=Trainable(model),
         work_dir=str(work_dir),
         train_dataloader=training_data(config, recipe, model),
         train_cfg={"type": "IterBasedTrainLoop", "max_iters": recipe.iterations},

@@ -13,8 +13,8 @@ from pipeline.training.recipe import Recipe
 from zoo.build import build_model
 from zoo.checkpoint import load_state, read_state
 from zoo.errors import InputError
+from zoo.families import family_of
 from zoo.models.deformable_convolution import OFFSETS
-from zoo.models.detection.yolov5 import YOLOv5
 from zoo.models.resnet import ResNet18
 
 BACKBONES = ("backbone.body", "backbone")  # a detector's, inside its feature pyramid, and a segmentor's
@@ -51,8 +51,9 @@ def backbone_sha256(path: Path, recipe: Recipe) -> str | None:
 
 def backbone_of(model: nn.Module) -> nn.Module:
     """The part of a model that others share. Raises InputError where it has none."""
-    if isinstance(model, YOLOv5):
-        return model.backbone
+    backbone = family_of(model).backbone(model)
+    if backbone is not None:
+        return backbone
     modules = dict(model.named_modules())
     for name in BACKBONES:
         if isinstance(found := modules.get(name), ResNet18):

@@ -1,57 +1,41 @@
 """The zoo's models as mmengine trains them; the models themselves are not edited."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from mmengine.model import BaseModel
 from torch import Tensor, nn
-from torchvision.models.detection import FCOS, RetinaNet
-from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
-from torchvision.models.detection.ssd import SSD
 
-from zoo.models.detection.yolov5 import YOLOv5
-
-DETECTORS = (GeneralizedRCNN, RetinaNet, FCOS, SSD, YOLOv5)
-# What gives features, scores, box offsets, masks and heatmaps; a detector has some of them. The last is YOLOv5's head.
-DETECTOR_PARTS = (
-    *("backbone", "head", "rpn.head"),
-    *(f"roi_heads.{name}_predictor" for name in ("box", "mask", "keypoint")),
-    "model.24",
-)
+from zoo.families import family_of
 
 
 class Trainable(BaseModel):  # type: ignore[misc]  # mmengine is untyped
-    """Wraps a model so that a batch of `zoo.datasets.digits.training.collate` gives its dictionary of losses."""
+    """Wraps a model so that a batch of its data's `collate` gives its dictionary of losses."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
+        self.family = family_of(model)
 
-    def forward(
-        self, images: Tensor, label_maps: Tensor, targets: list[dict[str, Tensor]], mode: str = "loss"
-    ) -> dict[str, Tensor]:
-        """Images float32 [N, 3, H, W], label_maps int64 [N, H, W], targets N x torchvision's -> scalar losses."""
+    def forward(self, mode: str = "loss", **batch: Any) -> dict[str, Tensor]:
+        """A batch as its data's `collate` makes it, by name -> scalar losses, see zoo.families.Family.losses."""
         if mode != "loss":
             raise ValueError(f'mode "{mode}": a Trainable only gives losses; use the wrapped model for the rest')
-        losses: Any
-        if isinstance(self.model, DETECTORS):
-            with boxes_in_float32(self.model):
-                losses = self.model(list(images), targets)
-        else:
-            losses = self.model(images, label_maps, mode="loss")
+        with in_float32(self.model, self.family.float32_parts):
+            losses = self.family.losses(self.model, batch)
         return {name if "loss" in name else f"loss_{name}": loss for name, loss in losses.items()}  # mmengine's mark
 
 
 @contextmanager
-def boxes_in_float32(model: nn.Module) -> Iterator[None]:
-    """Lets detectors compute boxes in float32, whatever the layers compute in.
+def in_float32(model: nn.Module, names: Iterable[str]) -> Iterator[None]:
+    """Lets what follows these modules compute in float32, whatever the layers compute in.
 
-    Anchors, proposals and even the true boxes take the dtype of features and offsets; in bfloat16, which autocast makes
-    of those on a CPU, a coordinate above 256 is only known to 2 pixels.
+    Of a detector its boxes: anchors, proposals and even the true boxes take the dtype of features and offsets; in
+    bfloat16, which autocast makes of those on a CPU, a coordinate above 256 is only known to 2 pixels.
     """
     parts = dict(model.named_modules())
-    hooks = [parts[name].register_forward_hook(_to_float32) for name in DETECTOR_PARTS if name in parts]
+    hooks = [parts[name].register_forward_hook(_to_float32) for name in names if name in parts]
     try:
         yield
     finally:

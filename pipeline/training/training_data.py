@@ -12,7 +12,7 @@ from zoo.datasets.digits.training import collate
 from zoo.datasets.photographs.training import PhotographTraining
 from zoo.datasets.photographs.training import collate as collate_photographs
 from zoo.errors import InputError
-from zoo.models.restoration import SRCNN, AnyScaleSRCNN
+from zoo.families import family_of
 from zoo.tasks import build_task
 
 TASK_DETAILS = {"InstanceSegmentation": ("masks",), "KeypointDetection": ("keypoints",)}  # beside boxes and labels
@@ -22,14 +22,15 @@ PREFETCHED = 8
 def training_data(config: Config, recipe: Recipe, model: nn.Module) -> Any:
     """A DataLoader of all batches of a training, in order; one worker makes them while the cores train."""
     length = recipe.iterations * recipe.batch_size
-    if isinstance(model, SRCNN) != (recipe.num_scenes is None):
+    scales = family_of(model).scales(model)
+    if (scales is not None) != (recipe.num_scenes is None):
         raise InputError(
             f"train: got num_scenes {recipe.num_scenes} for a {type(model).__name__}; super-resolution learns from "
             "crops of photographs (num_scenes=None), every other task from scenes of digits"
         )
-    if isinstance(model, SRCNN):
-        scales = model.scales if isinstance(model, AnyScaleSRCNN) else (model.scale,)
-        crops = PhotographTraining(length, recipe.batch_size, recipe.crop, scales, zoom=recipe.scale, seed=recipe.seed)
+    if scales is not None:
+        values = scales.values
+        crops = PhotographTraining(length, recipe.batch_size, recipe.crop, values, zoom=recipe.scale, seed=recipe.seed)
         return DataLoader(
             crops, recipe.batch_size, num_workers=1, collate_fn=collate_photographs, prefetch_factor=PREFETCHED
         )

@@ -155,7 +155,8 @@ def rewrites(
 def chosen_for(target: Target) -> list[Rewriter]:
     """The rewriters in force for a target: of several for one attribute, the strictly most specific one.
 
-    Raises ExportError where two admit the target and neither is narrower than the other.
+    In the order of their packages' names, which does not depend on what was imported first. Raises ExportError where
+    two admit the target and neither is narrower than the other.
     """
     chosen: dict[tuple[int, str], Rewriter] = {}
     for rewriter in REWRITERS:
@@ -170,7 +171,7 @@ def chosen_for(target: Target) -> list[Rewriter]:
                 f"rewriter {rewriter.name}: two are for this target ({rival.limits} and {rewriter.limits}) and neither "
                 "is more specific; limit one of them further"
             )
-    return list(chosen.values())
+    return sorted(chosen.values(), key=lambda one: one.replacement.__module__.rpartition(".")[0])
 
 
 def _is_installed(library: str) -> bool:

@@ -11,7 +11,7 @@ import torch
 from zoo import build_model, list_models
 from zoo.cards.fingerprint import is_address
 from zoo.config import config_target, load_config
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.tasks import build_task
 
 ROOT = Path(__file__).parents[2]

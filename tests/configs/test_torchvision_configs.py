@@ -20,9 +20,10 @@ from zoo import build_model, list_models
 from zoo.cards import read_card
 from zoo.checkpoint import TORCHVISION_SCHEME
 from zoo.config import config_target, load_config
-from zoo.contract import Contract, contract_module
+from zoo.contract import Contract
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
+from zoo.families import contract_module
 from zoo.metrics import build_metric
 from zoo.metrics.coco_keypoint_ap import SIGMAS
 from zoo.models.segmentation.torchvision_architecture import MEAN, STD

@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from tests.rewriters.small_models import CLASSES, calibrate
-from zoo.contract import Contract, contract_module
+from zoo.contract import Contract
+from zoo.families import contract_module
 from zoo.registry import MODELS
 from zoo.tasks import build_task
 

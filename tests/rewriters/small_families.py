@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
@@ -25,6 +24,7 @@ from tests.rewriters.small_models import (
 )
 from tests.small_tasks import small_task
 from zoo.contract import Contract
+from zoo.families import family_of
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
 
@@ -85,7 +85,9 @@ def same_findings(
     want = dict(zip(names, [tensor.numpy() for tensor in expected], strict=True))
     got = dict(zip(names, found, strict=True))
     gates = merged_gates({"graph": gates_of_graph})["graph"]
-    findings = compare_outputs(small_task(task_of(family)), "final", want, got, gates, decision_rule(model))
+    findings = compare_outputs(
+        small_task(task_of(family)), "final", want, got, gates, family_of(model).decision_rule(model)
+    )
     assert not findings.failures
     assert len(findings.borderline) <= max(1, 0.02 * want["num_dets"].sum())
     return int(want["num_dets"].sum())

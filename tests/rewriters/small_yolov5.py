@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.contract import Contract, contract_module
+from zoo.contract import Contract
+from zoo.families import contract_module
 from zoo.models.detection.yolov5 import YOLOv5
 from zoo.tasks import build_task
 

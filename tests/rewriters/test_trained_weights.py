@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from rewriters import rewriting
+from rewriters.family_rewriters import import_rewriters
 from zoo import build_model
 from zoo.config import config_target, load_config
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.preprocess import Preprocess
 from zoo.tasks import build_task
 
@@ -27,6 +28,7 @@ def test_rewritten_equals_unpatched(name: str) -> None:
     level = "final" if name.startswith("detection") else "decoded"
     forward = dict(config.export.get("forward", {}))
     module = contract_module(build_model(config), build_task(config.task), level, forward)
+    import_rewriters(module)
     with torch.no_grad():
         expected = module(images)
         with rewriting(target, eager=True) as session:

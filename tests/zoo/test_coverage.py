@@ -6,13 +6,14 @@ import torch
 from tests.rewriters.small_families import pictures, small
 from tests.rewriters.small_models import CLASSES, small_segmentor
 from tests.rewriters.small_yolov5 import scenes, small_yolov5
-from zoo.contract.coverage import Usage, watched
+from zoo.contract.coverage import Usage
+from zoo.families import family_of
 
 
 def counted(model: torch.nn.Module, images: torch.Tensor) -> Usage:
     usage = Usage()
     before = {name: dict(module.__dict__) for name, module in model.named_modules()}
-    with watched(model, usage), torch.inference_mode():
+    with family_of(model).coverage(model, usage), torch.inference_mode():
         model(images)
     assert {name: dict(module.__dict__) for name, module in model.named_modules()} == before
     return usage
@@ -24,7 +25,7 @@ def test_what_thresholds_remove_and_leave_is_what_the_model_finds(family: str) -
     with torch.inference_mode():
         found = model(list(images))
     usage = Usage()
-    with watched(model, usage), torch.inference_mode():
+    with family_of(model).coverage(model, usage), torch.inference_mode():
         model(list(images))
     counts = usage.counts
     assert counts["images", "with detections"] + counts["images", "without detections"] == 2
@@ -41,7 +42,7 @@ def test_what_thresholds_remove_and_leave_is_what_the_model_finds(family: str) -
 def test_levels_of_boxes_and_anchors_of_a_two_stage_detector() -> None:
     model = small("faster_rcnn")
     usage = Usage()
-    with watched(model, usage), torch.inference_mode():
+    with family_of(model).coverage(model, usage), torch.inference_mode():
         proposals: list[int] = []
         hook = model.rpn.register_forward_hook(lambda _m, _a, output: proposals.extend(map(len, output[0])))
         model(list(pictures(2)))

@@ -4,11 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.parity.decision_rule import decision_rule
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.contract import contract_module
 from zoo.errors import InputError
+from zoo.families import contract_module, family_of
 from zoo.registry import MODELS
 from zoo.tasks import Task, build_task
 
@@ -45,11 +44,11 @@ def test_the_names_of_the_levels() -> None:
 @pytest.mark.parametrize("family", ["retina_net", "fcos", "ssd"])
 def test_the_rule_has_the_models_own_thresholds(family: str) -> None:
     model = small_detector(family, score_thresh=0.25, nms_thresh=0.4, detections_per_img=33)
-    assert decision_rule(model) == DecisionRule(0.25, 0.4, 33)
+    assert family_of(model).decision_rule(model) == DecisionRule(0.25, 0.4, 33)
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(InputError, match="model Conv2d: expected a torchvision R-CNN or RetinaNet, FCOS, SSD, YOLOv5"):
+    with pytest.raises(InputError, match="model Conv2d: detections_per_img is None; give a detector of no family this"):
         contract_module(nn.Conv2d(1, 1, 1), task(), "final", {})
     with pytest.raises(InputError, match="model RetinaNet: expected a torchvision R-CNN for task instance-seg"):
         contract_module(small_detector("retina_net"), task("InstanceSegmentation"), "final", {})

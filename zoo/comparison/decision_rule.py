@@ -9,7 +9,8 @@ class DecisionRule:
 
     ``score``: detections at or below it are dropped. ``nms_iou``: overlap above which the lower score of a class is
     dropped, whatever its class where ``class_agnostic``. ``candidates``: how many meet in NMS at most. ``slots``: how
-    many detections are kept at most (K).
+    many detections are kept at most (K). ``candidate_outputs``: the outputs of a plugin node that gives candidates:
+    their number, boxes, scores and classes.
     """
 
     score: float | None = None
@@ -17,3 +18,4 @@ class DecisionRule:
     slots: int | None = None
     candidates: int | None = None
     class_agnostic: bool = False
+    candidate_outputs: tuple[str, ...] = ()

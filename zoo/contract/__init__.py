@@ -2,10 +2,9 @@
 
 The modules here run unpatched (they are the reference of every comparison) and inside an export alike. torchvision's
 detectors take and give one entry for each image; the export's rewriters let the whole padded batch travel as a single
-entry with a leading batch axis, and `batched` takes both.
+entry with a leading batch axis, and `batched` takes both. Which contract a model has, its family says: zoo.families.
 """
 
-from zoo.contract.building import contract_module
 from zoo.contract.contract import Contract
 
-__all__ = ["Contract", "contract_module"]
+__all__ = ["Contract"]

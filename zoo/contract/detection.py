@@ -1,6 +1,6 @@
-"""Detections of every family, at level final."""
+"""Detections at level final."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor, nn
@@ -22,8 +22,12 @@ class DetectionFinal(Contract):
 
     def __init__(self, model: nn.Module, forward: Mapping[str, Any]) -> None:
         super().__init__(model, forward)
-        decider: Any = getattr(model, "roi_heads", model)  # two-stage detectors decide there, dense ones themselves
-        self.num_slots: int = decider.detections_per_img
+        self.num_slots: int = self.most(model)
+
+    def most(self, model: Any) -> int:
+        """How many detections the model gives for an image at most."""
+        most: int = model.detections_per_img
+        return most
 
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
         return self.tensors(self.detections(images, image_sizes))
@@ -31,12 +35,16 @@ class DetectionFinal(Contract):
     def detections(self, images: Tensor, image_sizes: Tensor | None) -> list[dict[str, Tensor]]:
         """The model's own dictionaries, one for each image."""
         given = images if image_sizes is None else valid_regions(images, image_sizes)
-        found: list[dict[str, Tensor]] = self.model(given, **self.forward_options)
-        return found
+        detections: list[dict[str, Tensor]] = self.model(given, **self.forward_options)
+        return detections
 
     def tensors(self, detections: list[dict[str, Tensor]]) -> tuple[Tensor, ...]:
         """The contract's tensors from torchvision's dictionaries."""
-        boxes = batched([entry["boxes"] for entry in detections], self.num_slots, rank=3)
-        scores = batched([entry["scores"] for entry in detections], self.num_slots, rank=2)
-        labels = batched([entry["labels"] for entry in detections], self.num_slots, rank=2, fill=EMPTY_LABEL)
+        boxes = self.slots([entry["boxes"] for entry in detections], rank=3)
+        scores = self.slots([entry["scores"] for entry in detections], rank=2)
+        labels = self.slots([entry["labels"] for entry in detections], rank=2, fill=EMPTY_LABEL)
         return (labels != EMPTY_LABEL).sum(dim=1), boxes, scores, labels
+
+    def slots(self, entries: Sequence[Tensor], *, rank: int, fill: float = 0.0) -> Tensor:
+        """Entries [n, ...] of single images, or one padded batch [N, n, ...] of `rank` axes -> [N, K, ...]."""
+        return batched(entries, self.num_slots, rank=rank, fill=fill)

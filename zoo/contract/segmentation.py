@@ -1,4 +1,6 @@
-"""Segmentors at every level: in the manner of mmseg (EncoderDecoder), and torchvision's FCN, DeepLabV3 and LRASPP."""
+"""Segmentors at every level: modules that give logits, or torchvision's {"out": logits}."""
+
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -51,3 +53,10 @@ class SegmentationRaw(Contract):
         if not heads:
             raise InputError(f"level raw: {type(self.model).__name__} has no {' or '.join(HEADS)}; use level decoded")
         return heads[0]
+
+
+SEGMENTATION: Mapping[tuple[str, str], type[Contract]] = {
+    ("semantic-segmentation", "final"): SegmentationFinal,
+    ("semantic-segmentation", "decoded"): SegmentationDecoded,
+    ("semantic-segmentation", "raw"): SegmentationRaw,
+}

@@ -32,10 +32,10 @@ def register_task(task: type[Task]) -> type[Task]:
 
 
 def known_tasks() -> Mapping[str, type[Task]]:
-    """All tasks by name. Imports those of this package and the installed ones, once."""
+    """All tasks, in the order of their names. Imports those of this package and the installed ones, once."""
     _load_shipped()
     _load_installed()
-    return _TASKS
+    return dict(sorted(_TASKS.items()))
 
 
 def find_task(name: str) -> type[Task] | None:

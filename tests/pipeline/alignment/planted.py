@@ -20,7 +20,8 @@ from rewriters.onnx_graph.module_paths import module_path
 from rewriters.patching import rewriter as registry
 from tests.rewriters.small_families import contract_of, pictures, small, specs_of
 from tests.rewriters.small_models import contract, export, fixed_target, small_segmentor
-from zoo.contract import Contract, contract_module
+from zoo.contract import Contract
+from zoo.families import contract_module
 from zoo.models.restoration import SRCNN
 from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
@@ -145,12 +146,12 @@ def set_eps(module: str, eps: float = 1e-2) -> Spoil:
 @contextmanager
 def wrong_rewriter(target: Any, attribute: str, replacement: Callable[..., Any]) -> Iterator[None]:
     """One more function rewriter, which is wrong."""
-    saved = list(registry.REWRITERS)
     registry.rewrites(target, attribute, reason="planted", written_for="this test")(replacement)
+    planted = registry.REWRITERS[-1]
     try:
         yield
     finally:
-        registry.REWRITERS[:] = saved
+        registry.REWRITERS.remove(planted)
 
 
 def rows_swapped(model: onnx.ModelProto, tensor: str) -> None:

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from backends.pytorch import PyTorchRunner
 from pipeline.images.named_image import NamedImage
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.graph_inputs import graph_inputs
 from pipeline.parity.graph_parity import graph_parity, graph_references
@@ -17,6 +16,7 @@ from pipeline.parity.reference_result import reference_result
 from tests.rewriters.small_families import contract_of, small
 from tests.rewriters.small_models import fixed_target
 from tests.small_tasks import small_task
+from zoo.families import family_of
 from zoo.input_specs import input_specs
 from zoo.tasks import build_task
 
@@ -58,7 +58,9 @@ def test_the_graph_comparison_shows_what_an_engine_does_with_the_sizes(change: A
     references = graph_references(model, TASK, "final", {}, given, image_sizes=True)
     runner = PyTorchRunner(Changed(contract, change), input_specs(image_sizes=True), TASK.outputs("final"))
     gates = merged_gates()["graph"]
-    cases = list(graph_parity(runner, references, small_task("detection"), "final", gates, decision_rule(model)))
+    cases = list(
+        graph_parity(runner, references, small_task("detection"), "final", gates, family_of(model).decision_rule(model))
+    )
     assert any(case.findings.failures for case in cases) is not good
     if good:
         assert sum(case.findings.matched for case in cases) > 0

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
 from pipeline.images.named_image import NamedImage
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.records import Case, ParityRecord
 from pipeline.parity.reference_result import reference_result
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
+from zoo.families import family_of
 from zoo.preprocess import Geometry, Preprocess
 from zoo.tasks import build_task
 from zoo.tasks.detection import DetectionResult
@@ -178,8 +179,9 @@ def test_it_is_a_failure_where_the_input_is_wrong() -> None:
 
 
 def test_decision_rules_are_read_from_the_model() -> None:
-    two_stage, one_stage = nn.Module(), nn.Module()
-    two_stage.roi_heads = one_stage
+    one_stage = nn.Module()
     one_stage.score_thresh, one_stage.nms_thresh, one_stage.detections_per_img = 0.05, 0.5, 100
-    assert decision_rule(two_stage) == decision_rule(one_stage) == DecisionRule(0.05, 0.5, 100)
-    assert decision_rule(nn.Module()) == DecisionRule()
+    two_stage = GeneralizedRCNN(nn.Module(), nn.Module(), one_stage, nn.Module())
+    for model in (two_stage, one_stage):
+        assert family_of(model).decision_rule(model) == DecisionRule(0.05, 0.5, 100)
+    assert family_of(nn.Module()).decision_rule(nn.Module()) == DecisionRule()

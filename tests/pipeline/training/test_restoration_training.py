@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pipeline.training import Recipe
-from pipeline.training.trainable_restorer import TrainableRestorer
+from pipeline.training.trainable import Trainable
 from pipeline.training.training_data import training_data
 from zoo.build import build_model
 from zoo.config import load_config
@@ -27,7 +27,7 @@ def test_batches_of_each_scale_lower_the_loss(name: str, sides: list[int]) -> No
     assert recipe.size == recipe.crop == (32, 32)
     torch.manual_seed(0)
     model = build_model(config, weights=False)
-    trainable = TrainableRestorer(model)
+    trainable = Trainable(model)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
     batches = list(training_data(config, recipe, model))
     assert [batch["targets"].shape[-1] for batch in batches] == sides
@@ -46,13 +46,13 @@ def test_the_loss_is_of_what_the_network_sees(channels: str, blind: bool) -> Non
     images = torch.rand(1, 3, 16, 16)
     targets = model(images).detach()
     colour = torch.tensor([128.553, -65.481, 0.0]).reshape(1, 3, 1, 1) / 255
-    loss = TrainableRestorer(model)(images, targets + colour)["loss"]
+    loss = Trainable(model)(images=images, targets=targets + colour)["loss"]
     assert (loss.item() < 1e-12) == blind
 
 
 def test_only_losses_are_given() -> None:
-    with pytest.raises(ValueError, match='mode "tensor": a TrainableRestorer only gives losses'):
-        TrainableRestorer(SRCNN())(torch.zeros(1, 3, 8, 8), torch.zeros(1, 3, 24, 24), mode="tensor")
+    with pytest.raises(ValueError, match='mode "tensor": a Trainable only gives losses'):
+        Trainable(SRCNN())(images=torch.zeros(1, 3, 8, 8), targets=torch.zeros(1, 3, 24, 24), mode="tensor")
 
 
 def test_each_task_learns_from_its_own_pictures() -> None:

@@ -46,24 +46,24 @@ def dtypes(detector: nn.Module, call: Any, amp: bool) -> dict[str, torch.dtype]:
 @pytest.mark.parametrize("amp", [False, True])
 def test_boxes_are_float32(detector: nn.Module, amp: bool) -> None:
     images = torch.rand(1, 3, 256, 320)
-    found = dtypes(detector, lambda: Trainable(detector)(images, torch.zeros(1), TARGETS), amp)
+    found = dtypes(detector, lambda: Trainable(detector)(images=images, targets=TARGETS), amp)
     assert found == {"convolution": torch.bfloat16 if amp else torch.float32, "proposals": torch.float32}
 
 
 def test_torchvision_alone_rounds_them(detector: nn.Module) -> None:
-    """Once this fails, boxes_in_float32 is not needed any more."""
+    """Once this fails, in_float32 is not needed any more."""
     images = torch.rand(1, 3, 256, 320)
     assert dtypes(detector, lambda: detector(list(images), TARGETS), True)["proposals"] == torch.bfloat16
 
 
 def test_nothing_stays_on_the_model(detector: nn.Module) -> None:
-    Trainable(detector)(torch.rand(1, 3, 256, 320), torch.zeros(1), TARGETS)
+    Trainable(detector)(images=torch.rand(1, 3, 256, 320), targets=TARGETS)
     assert not any(module._forward_hooks for module in detector.modules())
 
 
 def test_without_autocast_the_losses_are_the_models_own(detector: nn.Module) -> None:
     images, found = torch.rand(1, 3, 256, 320), []
-    for call in (lambda: Trainable(detector)(images, torch.zeros(1), TARGETS), lambda: detector(list(images), TARGETS)):
+    for call in (lambda: Trainable(detector)(images=images, targets=TARGETS), lambda: detector(list(images), TARGETS)):
         torch.manual_seed(0)
         found.append({name: float(loss.detach()) for name, loss in call().items()})
     assert found[0] == pytest.approx(found[1], rel=1e-4)
@@ -80,7 +80,7 @@ def test_every_detector_gives_losses_that_mmengine_sums_up(name: str, amp: bool)
     targets = [{**TARGETS[0], "masks": mask, "keypoints": corners}]
     trainable = Trainable(model)
     with torch.autocast("cpu", torch.bfloat16, enabled=amp):
-        losses = trainable(torch.rand(2, 3, 256, 320), torch.zeros(2), targets * 2)
+        losses = trainable(images=torch.rand(2, 3, 256, 320), targets=targets * 2)
     assert all("loss" in key for key in losses)
     total, _ = trainable.parse_losses(losses)
     total.backward()

@@ -15,7 +15,7 @@ from tests.rewriters.graph_rewriters.graphs import run
 from tests.rewriters.small_models import detection_specs, fixed_target
 from zoo import build_model
 from zoo.config import load_config
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
 from zoo.tasks import build_task

@@ -24,7 +24,7 @@ def small_net(_: Path) -> onnx.ModelProto:
 def segmentor(path: Path) -> onnx.ModelProto:
     """Named by the family, without the whole contract: an FCN of torchvision's classes."""
     from tests.rewriters.small_segmentors import calibrated, small_fcn
-    from zoo.contract import contract_module
+    from zoo.families import contract_module
     from zoo.tasks import build_task
 
     task = build_task(

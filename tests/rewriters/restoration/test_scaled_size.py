@@ -13,7 +13,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from rewriters import export_onnx
 from tests.exporters import DYNAMO_LATER
-from zoo.contract import contract_module
+from zoo.families import contract_module
 from zoo.models.restoration import AnyScaleSRCNN
 from zoo.target import AxisRange, Target
 from zoo.tasks.super_resolution import SuperResolution

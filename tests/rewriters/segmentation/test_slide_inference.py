@@ -21,8 +21,8 @@ from rewriters.segmentation.segments import segments
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.encoder_decoders import small_encoder_decoder
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
-from zoo.contract import contract_module
 from zoo.errors import ExportError
+from zoo.families import contract_module
 from zoo.models.segmentation import EncoderDecoder
 from zoo.models.segmentation.resize import resize
 from zoo.target import AxisRange

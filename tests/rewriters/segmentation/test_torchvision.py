@@ -13,8 +13,9 @@ from pipeline.parity.gates import GRAPH
 from tests.rewriters.small_models import export, fixed_target, run
 from tests.rewriters.small_segmentors import CLASSES, SMALL, calibrated, pictures, small_torchvision_segmentor
 from zoo import Target
-from zoo.contract import Contract, contract_module
+from zoo.contract import Contract
 from zoo.errors import InputError
+from zoo.families import contract_module
 from zoo.registry import MODELS
 from zoo.target import AxisRange
 from zoo.tasks import build_task

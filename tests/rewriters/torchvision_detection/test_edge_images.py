@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from tests.rewriters.small_dense_models import SMALL, dense_contract, small_detector
@@ -28,6 +27,7 @@ from tests.rewriters.small_models import (
 )
 from tests.small_tasks import small_task
 from zoo.contract import Contract
+from zoo.families import family_of
 from zoo.tasks.detection.proof.slots import slot_problems
 
 HEIGHT, WIDTH = 64, 96
@@ -63,7 +63,7 @@ class Family:
     def check(self, images: Tensor) -> dict[str, np.ndarray]:
         """The outputs, which are equal as sets."""
         expected, found = self.both(images)
-        gates, rule = merged_gates()["graph"], decision_rule(self.model)
+        gates, rule = merged_gates()["graph"], family_of(self.model).decision_rule(self.model)
         findings = compare_outputs(small_task(self.task), "final", expected, found, gates, rule)
         assert not findings.failures
         return found
@@ -126,7 +126,7 @@ def test_a_picture_of_nan_has_no_detections_and_proves_nothing(family: Family) -
     for side in (expected, found):
         assert side["num_dets"].tolist() == [0]
         assert not slot_problems(side)
-    gates, rule = merged_gates()["graph"], decision_rule(family.model)
+    gates, rule = merged_gates()["graph"], family_of(family.model).decision_rule(family.model)
     assert compare_outputs(
         small_task(family.task), "final", expected, found, gates, rule
     ).blank  # which no deployment passes with

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from tests.rewriters.small_dense_models import dense_contract
 from tests.rewriters.small_models import CLASSES, detection_specs, export, fixed_target, run
 from tests.small_tasks import small_task
 from zoo.calibration import calibrate
+from zoo.families import family_of
 from zoo.registry import MODELS
 
 pytestmark = pytest.mark.slow
@@ -61,7 +61,12 @@ def test_onnxruntime_equals_unpatched(architecture: str, exporter: str, tmp_path
         assert expected["num_dets"].min() >= 5
         found: dict[str, np.ndarray] = dict(zip(names, run(tmp_path / "m.onnx", images), strict=True))
         findings = compare_outputs(
-            small_task("detection"), "final", expected, found, merged_gates()["graph"], decision_rule(model)
+            small_task("detection"),
+            "final",
+            expected,
+            found,
+            merged_gates()["graph"],
+            family_of(model).decision_rule(model),
         )
         assert not findings.failures
         assert len(findings.borderline) <= 0.02 * expected["num_dets"].sum()

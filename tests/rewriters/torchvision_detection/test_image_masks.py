@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torchvision.models.detection import MaskRCNN
 
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import GRAPH
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx, rewriting
@@ -30,6 +29,7 @@ from tests.rewriters.small_models import (
 )
 from tests.small_tasks import small_task
 from zoo.contract import Contract
+from zoo.families import family_of
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
 
@@ -59,7 +59,12 @@ def same(found: Any, expected: tuple[Tensor, ...]) -> np.ndarray:
         dict(zip(NAMES, map(np.asarray, side), strict=True)) for side in (found, [each.numpy() for each in expected])
     )
     findings = compare_outputs(
-        small_task("instance-segmentation"), "final", want, got, GRAPH, decision_rule(seen_model())
+        small_task("instance-segmentation"),
+        "final",
+        want,
+        got,
+        GRAPH,
+        family_of(seen_model()).decision_rule(seen_model()),
     )
     assert not findings.failures
     assert len(findings.borderline) <= max(1, 0.02 * want["num_dets"].sum())

@@ -17,8 +17,8 @@ from tests.rewriters.small_models import (
     small_faster_rcnn,
     small_keypoint_rcnn,
 )
-from zoo.contract import contract_module
 from zoo.errors import InputError
+from zoo.families import contract_module
 from zoo.target import AxisRange
 from zoo.tasks.keypoint_detection import KeypointDetection
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from pipeline.parity.decision_rule import decision_rule
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from rewriters import rewriting
+from rewriters.family_rewriters import import_rewriters
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
@@ -22,6 +22,7 @@ from tests.rewriters.small_yolov5 import CLASSES, SIZE, SLOTS, contract, scenes,
 from tests.small_tasks import small_task
 from zoo.contract import Contract
 from zoo.errors import ExportError
+from zoo.families import family_of
 from zoo.models.detection.yolov5 import YOLOv5
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
@@ -48,6 +49,7 @@ def test_padded_equals_unpatched(height: int, width: int, count: int, agnostic: 
     module = contract(small_yolov5(class_agnostic=agnostic))
     images = scenes(count, height, width, seed)
     expected = outputs(module, images)
+    import_rewriters(module)
     with rewriting(DYNAMIC if dynamic else fixed_target(height, width), eager=True) as session:
         padded = outputs(module, images)
     assert session.hits[REWRITER] == 1
@@ -125,7 +127,9 @@ def same(
     names = [spec.name for spec in SPECS[level]]
     want, got = (dict(zip(names, [tensor.numpy() for tensor in side], strict=True)) for side in (expected, found))
     every = merged_gates({})["graph"] | gates
-    findings = compare_outputs(small_task("detection"), level, want, got, every, decision_rule(module.model))
+    findings = compare_outputs(
+        small_task("detection"), level, want, got, every, family_of(module.model).decision_rule(module.model)
+    )
     assert not findings.failures
     assert len(findings.borderline) <= borderline
 

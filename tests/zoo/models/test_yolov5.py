@@ -7,8 +7,8 @@ import torch
 from torchvision.ops import box_iou
 
 from tests.rewriters.small_yolov5 import SIZE, contract, small_yolov5
-from zoo.contract import contract_module
 from zoo.errors import InputError
+from zoo.families import contract_module
 from zoo.models.detection.yolov5 import YOLOv5
 from zoo.tasks import build_task
 

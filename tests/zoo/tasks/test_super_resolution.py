@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from zoo.contract import contract_module
 from zoo.errors import InputError
+from zoo.families import contract_module
 from zoo.input_specs import SCALE
 from zoo.metrics import build_metric
 from zoo.models.restoration import SRCNN, AnyScaleSRCNN

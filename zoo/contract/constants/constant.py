@@ -1,8 +1,7 @@
-"""What a constant of a graph is, and the registry of the functions that declare them."""
+"""What a constant of a graph is."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -60,12 +59,6 @@ class Case:
     fixed: bool
     shape: tuple[int, ...]
     outputs: Callable[[Mapping[str, nn.Module]], dict[str, Any]]
-
-
-@singledispatch
-def graph_constants(model: nn.Module, case: Case) -> Iterator[Constant]:  # noqa: ARG001 - the families use them
-    """Those of the model that a graph of the case's level holds. None for a family that declares none."""
-    yield from ()
 
 
 def constant(name: str, module: str, value: Any, *operators: str, count: int = 1) -> Constant:

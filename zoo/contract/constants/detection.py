@@ -64,6 +64,13 @@ def suppression(name: str, module: str, threshold: float) -> Constant:
     return Constant(name, module, (read,))
 
 
+def decisions(model: Any, counts: list[int]) -> Iterator[Constant]:
+    """The thresholds of a detector that decides in its own forward; `counts`: what its TopK nodes keep."""
+    yield from kept("candidates of a level, and detections of an image", "", counts)
+    yield constant("score threshold", "", model.score_thresh, "Greater")
+    yield suppression("NMS threshold", "", model.nms_thresh)
+
+
 def roi_align(module: str, pooler: Any) -> Iterator[Constant]:
     """Of torchvision's MultiScaleRoIAlign that has seen an image: RoIAlign of each level, and the rule of levels."""
     height, width = pooler.output_size

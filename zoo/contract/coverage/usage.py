@@ -1,8 +1,7 @@
-"""The counters, the registry of what counts, and how a method of a model is listened to."""
+"""The counters, and how a method of a model is listened to."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import singledispatch
+from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
@@ -28,12 +27,6 @@ class Usage:
     def unused(self) -> tuple[tuple[str, str], ...]:
         """What and part of each counter at 0."""
         return tuple(key for key, count in self.counts.items() if count == 0)
-
-
-@singledispatch
-def watched(model: nn.Module, usage: Usage) -> AbstractContextManager[None]:  # noqa: ARG001 - the families use them
-    """Count into `usage` what the unpatched model decides while the context lasts. Nothing for an unknown family."""
-    return nullcontext()
 
 
 @contextmanager

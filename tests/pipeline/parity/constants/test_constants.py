@@ -18,8 +18,9 @@ from tests.pipeline.parity.constants.faults import Fault, attribute, numbers, re
 from tests.rewriters.small_models import detection_specs, export, fixed_target
 from tests.rewriters.small_yolov5 import SLOTS, contract, small_yolov5
 from zoo.contract import Contract
-from zoo.contract.constants import Case, graph_constants
+from zoo.contract.constants import Case
 from zoo.contract.module_outputs import module_outputs
+from zoo.families import family_of
 
 HEIGHT, WIDTH = 64, 96
 POOL = "roi_heads.box_roi_pool"
@@ -37,7 +38,7 @@ def case_of(module: Contract, images: np.ndarray) -> Case:
 def compared(family: str, graph: onnx.ModelProto, *, half: bool = False) -> list[ComparedConstant]:
     images = np.random.default_rng(0).random((1, 3, HEIGHT, WIDTH), np.float32)
     module = contract(yolov5()) if family == "yolov5" else contract_for(family, model_of(family))
-    constants = list(graph_constants(module.model, case_of(module, images)))
+    constants = list(family_of(module.model).constants(module.model, case_of(module, images)))
     return constants_of_graph(graph, constants, {"images": images}, half=half)
 
 

@@ -44,7 +44,7 @@ class DetectionProof(TaskProof):
         self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: ReferenceInput
     ) -> tuple[Result, None]:
         """By the model's own post-processing."""
-        return detections_in_image(model([image], **forward)[0], placed), None
+        return detections_in_image(model(image[None], **forward)[0], placed), None
 
     def compare_outputs(
         self,

@@ -1,25 +1,27 @@
-"""The masks of an R-CNN before they are pasted to the image."""
+"""The masks of a detector before they are pasted to the image."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any
 
 from torch import Tensor, nn
-from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
 
 @contextmanager
 def head_masks(model: nn.Module) -> Iterator[list[Tensor]]:
-    """Gathers masks as the RoI heads give them: probabilities [n, 28, 28] for each image, or [N, K, 28, 28] padded.
+    """Gathers masks as the model's heads give them: probabilities [n, h, w] for each image, or [N, K, h, w] padded.
 
-    torchvision pastes them to the image afterwards, and keeps only that.
+    torchvision pastes those of its `roi_heads` to the image afterwards, and keeps only that; another model gives masks
+    in cells of the box itself.
     """
-    seen: list[Tensor] = []
-    heads = cast("GeneralizedRCNN", model).roi_heads
-    hook = heads.register_forward_hook(
-        lambda _module, _args, output: seen.extend(entry["masks"].squeeze(-3) for entry in output[0])
-    )
+    masks: list[Tensor] = []
+
+    def gather(_module: nn.Module, _args: object, output: Any) -> None:
+        dictionaries = output[0] if isinstance(output, tuple) else output  # RoI heads give their losses as well
+        masks.extend(entry["masks"].squeeze(-3) for entry in dictionaries)
+
+    hook = getattr(model, "roi_heads", model).register_forward_hook(gather)
     try:
-        yield seen
+        yield masks
     finally:
         hook.remove()

@@ -7,7 +7,7 @@ from typing import Any
 
 from torchvision.models.detection import FasterRCNN
 
-from zoo.models.detection.rcnn_arguments import rcnn_arguments
+from zoo.models.detection.rcnn.rcnn_arguments import rcnn_arguments
 from zoo.registry import MODELS
 
 

@@ -9,7 +9,7 @@ from zoo.contract.contract import Contract
 from zoo.contract.detection import DetectionFinal
 from zoo.contract.module_outputs import module_outputs
 from zoo.errors import InputError
-from zoo.models.detection.yolov5 import YOLOv5
+from zoo.models.detection.yolov5.yolov5 import YOLOv5
 from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
 

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from torchvision.models.detection import FCOS, RetinaNet
 from torchvision.models.detection._utils import BoxCoder
 
-from zoo.contract.constants.constant import Case, Constant, constant, graph_constants, normalization
-from zoo.contract.constants.detection import anchor_boxes, box_coder, image_bounds, kept, suppression
+from zoo.contract.constants.constant import Case, Constant, normalization
+from zoo.contract.constants.detection import anchor_boxes, box_coder, decisions, image_bounds
 
 
 def seen_parts(parts: Any, case: Case) -> dict[str, Any]:
@@ -22,10 +21,8 @@ def seen_parts(parts: Any, case: Case) -> dict[str, Any]:
     )
 
 
-@graph_constants.register(RetinaNet)
-@graph_constants.register(FCOS)
-def _(model: RetinaNet | FCOS, case: Case) -> Iterator[Constant]:
-    parts: Any = model
+def dense_constants(parts: Any, case: Case) -> Iterator[Constant]:
+    """Those of a RetinaNet or an FCOS, given as its `parts`."""
     seen = seen_parts(parts, case)
     yield from normalization("transform", parts.transform.image_mean, parts.transform.image_std)
     if case.level == "raw":
@@ -45,10 +42,3 @@ def _(model: RetinaNet | FCOS, case: Case) -> Iterator[Constant]:
         limit = parts.topk_candidates
         pairs = [min(limit, count * classes) if case.fixed else limit for count in counts]
         yield from decisions(parts, [*pairs, parts.detections_per_img])
-
-
-def decisions(model: Any, counts: list[int]) -> Iterator[Constant]:
-    """The thresholds of a detector that decides in its own forward; `counts`: what its TopK nodes keep."""
-    yield from kept("candidates of a level, and detections of an image", "", counts)
-    yield constant("score threshold", "", model.score_thresh, "Greater")
-    yield suppression("NMS threshold", "", model.nms_thresh)

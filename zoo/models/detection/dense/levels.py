@@ -1,12 +1,9 @@
 """What torchvision's dense detectors (RetinaNet, FCOS, SSD) give before their thresholds, top-k and NMS."""
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 import torch
-from torch import Tensor, nn
-from torchvision.models.detection import FCOS, RetinaNet
-from torchvision.models.detection.ssd import SSD
+from torch import Tensor
 
 from zoo.contract.contract import Contract
 from zoo.contract.given_frame import in_given_frame, size_tensor
@@ -15,19 +12,14 @@ from zoo.contract.valid_regions import valid_regions
 from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
 
-DENSE_DETECTORS = (RetinaNet, FCOS, SSD)
-
 
 class DenseRaw(Contract):
-    """-> cls_logits float32 [N, M, C], bbox_regression float32 [N, M, 4], FCOS also bbox_ctrness float32 [N, M, 1].
+    """-> cls_logits float32 [N, M, C], bbox_regression float32 [N, M, 4].
 
     M anchors of all levels, in torchvision's order; bbox_regression in the code of the model's own box coder.
     """
 
-    def __init__(self, model: nn.Module, forward: Mapping[str, Any]) -> None:
-        super().__init__(model, forward)
-        names = ("cls_logits", "bbox_regression")
-        self.raw_names = (*names, "bbox_ctrness") if isinstance(model, FCOS) else names
+    raw_names: tuple[str, ...] = ("cls_logits", "bbox_regression")
 
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
         head, _, _ = self.raw(images, image_sizes)
@@ -58,18 +50,39 @@ class DenseDecoded(DenseRaw):
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
         head, anchors, sizes = self.raw(images, image_sizes)
         codes = head["bbox_regression"]
-        coder = cast("Any", self.model).box_coder
-        decode = coder.decode if isinstance(self.model, FCOS) else coder.decode_single
-        boxes = decode(codes.reshape(-1, 4), anchors.expand_as(codes).reshape(-1, 4)).reshape(codes.shape)
+        boxes = self.decode(codes.reshape(-1, 4), anchors.expand_as(codes).reshape(-1, 4)).reshape(codes.shape)
         given = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes
-        return in_given_frame(boxes, sizes, given), _scores(self.model, head)
+        return in_given_frame(boxes, sizes, given), self.scores(head)
+
+    def decode(self, codes: Tensor, anchors: Tensor) -> Tensor:
+        """Codes and anchors [B, 4] -> boxes [B, 4] in pixels of the resized images."""
+        boxes: Tensor = cast("Any", self.model).box_coder.decode_single(codes, anchors)
+        return boxes
+
+    def scores(self, head: dict[str, Tensor]) -> Tensor:
+        """What the head gives -> [N, M, C]."""
+        return head["cls_logits"].sigmoid()
 
 
-def _scores(model: nn.Module, head: dict[str, Tensor]) -> Tensor:
-    """[N, M, C], each family's own; SSD's first column is the background's."""
-    logits = head["cls_logits"]
-    if isinstance(model, SSD):
-        return logits.softmax(dim=-1)
-    if isinstance(model, FCOS):
-        return torch.sqrt(logits.sigmoid() * head["bbox_ctrness"].sigmoid())
-    return logits.sigmoid()
+class FCOSRaw(DenseRaw):
+    """-> the outputs of DenseRaw, and bbox_ctrness float32 [N, M, 1]."""
+
+    raw_names = (*DenseRaw.raw_names, "bbox_ctrness")
+
+
+class FCOSDecoded(DenseDecoded):
+    """As DenseDecoded; the score is the geometric mean of the class's and that of being near the centre."""
+
+    def decode(self, codes: Tensor, anchors: Tensor) -> Tensor:
+        boxes: Tensor = cast("Any", self.model).box_coder.decode(codes, anchors)
+        return boxes
+
+    def scores(self, head: dict[str, Tensor]) -> Tensor:
+        return torch.sqrt(head["cls_logits"].sigmoid() * head["bbox_ctrness"].sigmoid())
+
+
+class SSDDecoded(DenseDecoded):
+    """As DenseDecoded; the first column of the scores is the background's."""
+
+    def scores(self, head: dict[str, Tensor]) -> Tensor:
+        return head["cls_logits"].softmax(dim=-1)

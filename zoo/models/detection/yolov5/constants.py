@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from zoo.contract.constants.constant import Case, Constant, as_array, constant, graph_constants
-from zoo.contract.constants.dense import decisions
-from zoo.models.detection.yolov5 import YOLOv5
+from zoo.contract.constants.constant import Case, Constant, as_array, constant
+from zoo.contract.constants.detection import decisions
 from zoo.models.detection.yolov5.detect import STRIDES
+from zoo.models.detection.yolov5.yolov5 import YOLOv5
 
 
-@graph_constants.register(YOLOv5)
-def _(model: YOLOv5, case: Case) -> Iterator[Constant]:
+def yolov5_constants(model: YOLOv5, case: Case) -> Iterator[Constant]:
+    """Cells, strides, anchors and thresholds."""
     if case.level not in ("decoded", "final"):
         return
     height, width = case.shape[-2:]

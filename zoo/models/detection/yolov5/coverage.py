@@ -7,14 +7,15 @@ import torch
 from torch import Tensor
 
 from zoo.contract.coverage.decisions import count_images, count_removed
-from zoo.contract.coverage.usage import Usage, listened, watched
-from zoo.models.detection.yolov5 import YOLOv5
+from zoo.contract.coverage.usage import Usage, listened
 from zoo.models.detection.yolov5.detect import STRIDES
+from zoo.models.detection.yolov5.yolov5 import YOLOv5
 
 
-@watched.register(YOLOv5)
 @contextmanager
-def _(model: YOLOv5, usage: Usage) -> Iterator[None]:
+def yolov5_coverage(model: YOLOv5, usage: Usage) -> Iterator[None]:
+    """Count into `usage` what levels and thresholds decide while the context lasts."""
+
     def note(result: list[dict[str, Tensor]], boxes: Tensor, scores: Tensor) -> None:
         count_images(usage, [len(found["scores"]) for found in result])
         shares = torch.tensor([1 / stride**2 for stride in STRIDES], dtype=torch.float64)

@@ -6,16 +6,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torchvision.models.detection.ssd import SSD
 from torchvision.ops import clip_boxes_to_image
 
 from zoo.contract.coverage.decisions import count_images, count_removed
-from zoo.contract.coverage.usage import Usage, listened, watched
+from zoo.contract.coverage.usage import Usage, listened
 
 
-@watched.register(SSD)
 @contextmanager
-def _(model: SSD, usage: Usage) -> Iterator[None]:
+def ssd_coverage(model: Any, usage: Usage) -> Iterator[None]:
+    """Count into `usage` what an SSD decides while the context lasts."""
+
     def note(result: list[dict[str, Tensor]], outputs: dict[str, Tensor], anchors: list[Tensor], sizes: Any) -> None:
         count_images(usage, [len(found["scores"]) for found in result])
         for image, size in enumerate(sizes):

@@ -8,7 +8,7 @@ from typing import Any
 from torchvision.models.detection import KeypointRCNN
 from torchvision.models.detection.keypoint_rcnn import KeypointRCNNHeads, KeypointRCNNPredictor
 
-from zoo.models.detection.rcnn_arguments import rcnn_arguments
+from zoo.models.detection.rcnn.rcnn_arguments import rcnn_arguments
 from zoo.registry import MODELS
 
 

@@ -3,16 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from torchvision.models.detection.ssd import SSD
-
-from zoo.contract.constants.constant import Case, Constant, graph_constants, normalization
-from zoo.contract.constants.dense import decisions, seen_parts
-from zoo.contract.constants.detection import anchor_boxes, box_coder, image_bounds
+from zoo.contract.constants.constant import Case, Constant, normalization
+from zoo.contract.constants.detection import anchor_boxes, box_coder, decisions, image_bounds
+from zoo.models.detection.dense.constants import seen_parts
 
 
-@graph_constants.register(SSD)
-def _(model: SSD, case: Case) -> Iterator[Constant]:
-    parts: Any = model
+def ssd_constants(parts: Any, case: Case) -> Iterator[Constant]:
+    """Those of an SSD, given as its `parts`."""
     seen = seen_parts(parts, case)
     yield from normalization("transform", parts.transform.image_mean, parts.transform.image_std)
     if case.level == "raw":

@@ -6,17 +6,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 from torchvision.ops import clip_boxes_to_image
 
-from zoo.contract.constants.two_stage import MIN_BOX_SIZE, POOLERS
 from zoo.contract.coverage.decisions import count_images, count_removed
-from zoo.contract.coverage.usage import Usage, listened, watched
+from zoo.contract.coverage.usage import Usage, listened
+from zoo.models.detection.rcnn.constants import MIN_BOX_SIZE, POOLERS
 
 
-@watched.register(GeneralizedRCNN)
 @contextmanager
-def _(model: GeneralizedRCNN, usage: Usage) -> Iterator[None]:
+def rcnn_coverage(model: Any, usage: Usage) -> Iterator[None]:
+    """Count into `usage` what proposals, detections and poolers of an R-CNN decide while the context lasts."""
     rpn, heads = model.rpn, model.roi_heads
 
     def proposals(_result: Any, boxes: Tensor, objectness: Tensor, sizes: Sequence[Any], counts: Sequence[int]) -> None:

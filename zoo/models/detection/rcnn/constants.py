@@ -3,18 +3,15 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
-
-from zoo.contract.constants.constant import Case, Constant, constant, graph_constants, normalization
+from zoo.contract.constants.constant import Case, Constant, constant, normalization
 from zoo.contract.constants.detection import anchor_boxes, box_coder, image_bounds, kept, roi_align, suppression
 
 MIN_BOX_SIZE = 1e-2  # pixels; torchvision's own constant in RoIHeads.postprocess_detections
 POOLERS = ("box_roi_pool", "mask_roi_pool", "keypoint_roi_pool")
 
 
-@graph_constants.register(GeneralizedRCNN)
-def _(model: GeneralizedRCNN, case: Case) -> Iterator[Constant]:
-    parts: Any = model
+def rcnn_constants(parts: Any, case: Case) -> Iterator[Constant]:
+    """Those of an R-CNN, given as its `parts`."""
     seen = case.outputs(
         {"transform": parts.transform, "anchors": parts.rpn.anchor_generator, "objectness": parts.rpn.head}
     )

@@ -6,17 +6,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torchvision.models.detection import FCOS, RetinaNet
 from torchvision.ops import clip_boxes_to_image
 
 from zoo.contract.coverage.decisions import count_images, count_removed
-from zoo.contract.coverage.usage import Usage, listened, watched
+from zoo.contract.coverage.usage import Usage, listened
 
 
-@watched.register(RetinaNet)
-@watched.register(FCOS)
 @contextmanager
-def _(model: Any, usage: Usage) -> Iterator[None]:
+def dense_coverage(model: Any, usage: Usage) -> Iterator[None]:
+    """Count into `usage` what a RetinaNet or an FCOS decides while the context lasts."""
+
     def note(result: list[dict[str, Tensor]], outputs: Any, anchors: Any, sizes: Any) -> None:
         count_images(usage, [len(found["scores"]) for found in result])
         for image, size in enumerate(sizes):

@@ -8,7 +8,7 @@ from typing import Any
 from torchvision.models.detection import MaskRCNN
 from torchvision.models.detection.mask_rcnn import MaskRCNNHeads, MaskRCNNPredictor
 
-from zoo.models.detection.rcnn_arguments import rcnn_arguments
+from zoo.models.detection.rcnn.rcnn_arguments import rcnn_arguments
 from zoo.registry import MODELS
 
 

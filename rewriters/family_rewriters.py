@@ -1,0 +1,25 @@
+"""The function rewriters of the families of models, imported when one of their models is exported."""
+
+from importlib import import_module
+
+from torch import nn
+
+from zoo.errors import ExportError
+from zoo.families import family_of
+
+
+def import_rewriters(module: nn.Module) -> None:
+    """Import what the families of a module and of its parts name as their rewriters.
+
+    Raises ExportError for a package that cannot be imported.
+    """
+    for family in dict.fromkeys(family_of(part) for part in module.modules()):
+        if family.rewriters is None:
+            continue
+        try:
+            import_module(family.rewriters)
+        except ImportError as error:
+            raise ExportError(
+                f'family {type(family).__name__}: its rewriters "{family.rewriters}" cannot be imported: {error}; '
+                "install the package, or correct the name in the family"
+            ) from error

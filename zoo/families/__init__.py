@@ -1,0 +1,29 @@
+"""Families of models: what the export, the comparison and the training ask of a model, registered beside it.
+
+A family registers itself for its models' classes, in the zoo and outside of it alike:
+
+    @register(MyDetector)
+    class MyFamily(Family):
+        rewriters = "my_package.my_rewriters"
+
+`family_of(model)` is the one way to ask; nothing outside of a family's own folders knows it by name. Needs torch.
+"""
+
+from zoo.families.contracts import contract_module, who_has
+from zoo.families.detector import DetectorFamily
+from zoo.families.family import Contracts, Family, PluginNode, Scales, Sliding
+from zoo.families.registry import families, family_of, register
+
+__all__ = [
+    "Contracts",
+    "DetectorFamily",
+    "Family",
+    "PluginNode",
+    "Scales",
+    "Sliding",
+    "contract_module",
+    "families",
+    "family_of",
+    "register",
+    "who_has",
+]

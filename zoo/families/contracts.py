@@ -1,0 +1,42 @@
+"""The contract of a model, a task and a level."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import nn
+
+from zoo.contract import Contract
+from zoo.errors import InputError
+from zoo.families.family import Family
+from zoo.families.registry import families, family_of
+from zoo.tasks import Task
+
+
+def contract_module(
+    model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], layout: str = "zooport"
+) -> Contract:
+    """The model with the outputs of `level`, in eval mode. `forward`: keyword arguments of the model's forward.
+
+    At level "plugin" these are the final ones: what the plugin's candidates must come to. Raises InputError where the
+    model's family has no such contract, or none in this layout.
+    """
+    family, kind = family_of(model), type(model).__name__
+    if layout != "zooport":
+        if layout not in family.layouts:
+            raise InputError(f"layout {layout}: {kind} has none; {who_has(lambda one: layout in one.layouts)}")
+        return family.layouts[layout](model, forward)
+    if level == "plugin" and not family.plugins:
+        raise InputError(f"level plugin: {kind} has none; {who_has(lambda one: bool(one.plugins))}")
+    contract = family.contract_type(task, level)
+    if contract is not None:
+        return contract(model, forward)
+    if family.contract_type(task, "final") is not None:
+        raise InputError(f"level {level}: {task.name} has none; use level final")
+    names = [one.name for one in families() if one.contract_type(task, "final") is not None]
+    raise InputError(f"model {kind}: expected {', '.join(names)} for task {task.name}")
+
+
+def who_has(wanted: Callable[[Family], bool]) -> str:
+    """The families that have something, for a message: "A has", "A, B have"."""
+    names = [family.name for family in families() if wanted(family)]
+    return f"{', '.join(names) or 'no family'} {'have' if len(names) > 1 else 'has'}"

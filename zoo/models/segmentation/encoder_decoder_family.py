@@ -1,0 +1,43 @@
+"""The family of segmentors in the manner of mmseg."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, ClassVar, cast
+
+from torch import nn
+
+from zoo.contract.constants import Case, Constant
+from zoo.contract.constants.constant import normalization
+from zoo.contract.coverage import Usage
+from zoo.contract.segmentation import SEGMENTATION
+from zoo.families import Contracts, Family, Sliding, register
+from zoo.models.segmentation.coverage import class_coverage, window_coverage
+from zoo.models.segmentation.encoder_decoder import EncoderDecoder
+
+
+@register(EncoderDecoder)
+class EncoderDecoderFamily(Family):
+    """Whole inference, or over sliding windows."""
+
+    name: ClassVar[str] = "EncoderDecoder"
+    contracts: ClassVar[Contracts] = SEGMENTATION
+    rewriters: ClassVar[str | None] = "rewriters.segmentation"
+
+    def sliding(self, model: nn.Module) -> Sliding | None:
+        """By the model's test_cfg."""
+        segmentor = cast("EncoderDecoder", model)
+        if not segmentor.slides:
+            return None
+        name = "zoo.EncoderDecoder.slide_inference"
+        return Sliding(segmentor.windows, segmentor.num_classes, segmentor.encode_decode, rewriter=name)
+
+    def constants(self, model: Any, case: Case) -> Iterator[Constant]:  # noqa: ARG002 - the same for every case
+        """The normalisation of the images."""
+        return normalization("", model.mean, model.std)
+
+    @contextmanager
+    def coverage(self, model: nn.Module, usage: Usage) -> Iterator[None]:
+        """The classes that occur, and windows."""
+        windows = nullcontext() if self.sliding(model) is None else window_coverage(model, usage)
+        with class_coverage(model, usage), windows:
+            yield
