@@ -21,7 +21,7 @@ from pipeline.export.reference_run import ReferenceRun
 from pipeline.images.named_image import read_image
 from pipeline.job.deploy_target import deploy_target
 from pipeline.job.job import Job
-from pipeline.parity.missed import ParityMissedError
+from pipeline.parity.errors import ParityMissedError
 from pipeline.proof.fallback_runtime import open_deployment
 from zoo.config import load_config
 from zoo.datasets import build_dataset

@@ -35,9 +35,9 @@ from pipeline.export.manifest import manifest
 from pipeline.export.preflight_step import preflight_step
 from pipeline.export.reference_run import ReferenceRun, run_reference
 from pipeline.job.job import Job, plan_job
+from pipeline.parity.errors import ParityMissedError
 from pipeline.parity.graph_parity import graph_parity
 from pipeline.parity.manifest_parity import manifest_failures
-from pipeline.parity.missed import ParityMissedError
 from pipeline.parity.pipeline_parity import pipeline_cases
 from pipeline.parity.records import ComparedConstant, ParityRecord, dump_json, recorded
 from pipeline.precision.calibration import check_calibration

@@ -2,19 +2,19 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pipeline.base.steps import BeginStep
 from zoo.printable import printable
+from zoo.progress import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH = 120  # of what is printed into a file or a pipe
 PAUSE = 5.0  # seconds between two lines about the same work
-Step = Callable[[str], None]
-Count = Callable[[str, int, int], None]
 
 
 def open_console() -> "Console":
@@ -40,9 +40,10 @@ def write_line(text: str) -> None:
 
 
 @contextmanager
-def show_steps(console: "Console", names: Sequence[str]) -> Iterator[Step]:
+def show_steps(console: "Console", names: Sequence[str]) -> Iterator[BeginStep]:
     """A function to call with each of the steps as it begins, and meanwhile with how far it is."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     start = time.monotonic()
     if not console.is_terminal:
@@ -66,7 +67,7 @@ def show_steps(console: "Console", names: Sequence[str]) -> Iterator[Step]:
         TextColumn("{task.completed}/{task.total} {task.description}", markup=False),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         row = bar.add_task("", total=len(names))
         current = ""
 
@@ -82,12 +83,13 @@ def show_steps(console: "Console", names: Sequence[str]) -> Iterator[Step]:
 
 
 @contextmanager
-def show_counts(console: "Console", unit: str = "images") -> Iterator[tuple[Step, Count]]:
+def show_counts(console: "Console", unit: str = "images") -> Iterator[tuple[BeginStep, Progress]]:
     """Functions to call with a step as it begins, and with (what, done, all) of a unit of work as it is done.
 
     A terminal shows the time that is left; elsewhere a line comes every few seconds.
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
     if not console.is_terminal:
         lines = _Lines(console, unit)
@@ -100,7 +102,7 @@ def show_counts(console: "Console", unit: str = "images") -> Iterator[tuple[Step
         MofNCompleteColumn(),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         row = bar.add_task("", total=None)
         described = ""
 

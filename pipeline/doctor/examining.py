@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pipeline.base.steps import BeginStep
 from pipeline.doctor.branches import count_lines, parted
 from pipeline.doctor.causes import by_sight
 from pipeline.doctor.coverage import Coverage, exercised
@@ -9,7 +10,7 @@ from pipeline.doctor.diagnosis import diagnose
 from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.export_variant import ExportVariant
 from pipeline.doctor.module_subject import first_line
-from pipeline.doctor.processes import Begin, attempts
+from pipeline.doctor.processes import attempts
 from pipeline.doctor.report import Finding, Report
 from pipeline.doctor.subject import Subject
 from pipeline.doctor.tracer_warnings import TracerWarnings, watch
@@ -25,7 +26,7 @@ def examine(
     exporters: Sequence[str] = EXPORTERS,
     opset: int | None = None,
     seconds: float = 300,
-    begin: Begin = lambda _: None,
+    begin: BeginStep = lambda _: None,
 ) -> Report:
     """Every exporter, first without our rewriters and then with them. `seconds` bounds each, `begin` hears of it.
 

@@ -3,18 +3,17 @@
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
+from pipeline.base.steps import BeginStep
 from pipeline.doctor.attempt import Attempt, attempt
 from pipeline.doctor.export_variant import ExportVariant
 from pipeline.doctor.subject import Subject
 
-Begin = Callable[[str], None]
-
 
 def attempts(
-    subject: Subject, ways: Sequence[ExportVariant], *, seconds: float, begin: Begin = lambda _: None
+    subject: Subject, ways: Sequence[ExportVariant], *, seconds: float, begin: BeginStep = lambda _: None
 ) -> list[Attempt]:
     """One for each way, each within `seconds`. One process makes them all, or what is left where one ended it."""
     results: list[Attempt] = []

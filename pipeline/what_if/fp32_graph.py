@@ -1,6 +1,6 @@
 """A config's graph in fp32, proved, and the tensors of calibration pictures: what trials of precisions begin with."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +12,11 @@ from mmengine.config import Config
 from numpy.typing import NDArray
 from torch import nn
 
+from pipeline.base.steps import BeginStep
 from pipeline.deploying import make_deployment
 from pipeline.export.host_windows import in_windows
 from pipeline.job.job import Job, plan_job
-from pipeline.parity.missed import ParityMissedError
+from pipeline.parity.errors import ParityMissedError
 from pipeline.precision.calibration import check_calibration, feeds
 from zoo.build import build_model
 from zoo.errors import GateError
@@ -48,7 +49,7 @@ def fp32_graph(
     checkpoint: str | Path | None = None,
     calibration: Sequence[str | Path] = (),
     count: int | None = None,
-    step: Callable[[str], None],
+    step: BeginStep,
 ) -> Iterator[Fp32Graph]:
     """Deploy in fp32 into a folder that is gone afterwards. `count`: calibration pictures, None: the config's number.
 

@@ -19,6 +19,7 @@ from rewriters.precision.report import computing_nodes
 from rewriters.precision.rounded import rounded
 from zoo.errors import ExportError
 from zoo.manifest import ONNX_FILE
+from zoo.progress import Progress
 
 RANKED_ON = 8  # calibration pictures; the ranking is a first guess, and the judge decides
 
@@ -62,7 +63,7 @@ class Trials:
             self.tell(self.done[chosen])
         return self.done[chosen]
 
-    def search(self, depth: int, told: Callable[[str, int, int], None]) -> Kept:
+    def search(self, depth: int, progress: Progress) -> Kept:
         """Few modules that must stay in fp32, see `search`; the ranking is that of `sensitivity`.
 
         Raises ExportError where not even all of them are enough.
@@ -71,7 +72,7 @@ class Trials:
             return ()
         options = replace(self.graph.options, keep_fp32=())
         few = self.graph.feeds[:RANKED_ON]
-        _, rows = sensitivity(self.graph.graph, self.make, options, few, depth=depth, progress=told)
+        _, rows = sensitivity(self.graph.graph, self.make, options, few, depth=depth, progress=progress)
         names = dict.fromkeys(row.module.removesuffix(ITSELF).rstrip(".") for row in rows)
         found = search([name for name in names if name], lambda kept: self.try_out(kept).good)
         if found is None:

@@ -15,7 +15,7 @@ from backends import load
 from backends.image_model import ImageModel
 from pipeline import deploying
 from pipeline.export import export_step
-from pipeline.parity.meaning import BATCH, BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
+from pipeline.parity.errors import BATCH, BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
 from tests.tools.tiny import PICTURES, Run, Tiny
 from zoo import preprocess
 from zoo.preprocess import Geometry, Preprocess

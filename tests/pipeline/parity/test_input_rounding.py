@@ -13,9 +13,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from pipeline.images.named_image import NamedImage, read_image
+from pipeline.parity.errors import BEYOND_ROUNDING, CONSTANT, ENGINE, GRAPH, PREPROCESSING, meaning
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.input_rounding import GREY_LEVELS, rounded_inputs
-from pipeline.parity.meaning import BEYOND_ROUNDING, CONSTANT, ENGINE, GRAPH, PREPROCESSING, meaning
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.records import Case, ComparedConstant, ParityRecord
 from pipeline.parity.reference_result import reference_result

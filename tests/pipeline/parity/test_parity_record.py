@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from pipeline.parity.errors import ParityMissedError
 from pipeline.parity.gates import GRAPH, METRIC, merged_gates
-from pipeline.parity.missed import ParityMissedError
 from pipeline.parity.records import Case, MetricFigure, ParityRecord, dump_json, recorded
 from zoo.comparison import Borderline, Figure, Findings, merge_figures
 from zoo.errors import InputError

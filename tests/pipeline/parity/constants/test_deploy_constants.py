@@ -11,7 +11,7 @@ import pytest
 import pipeline
 from pipeline import deploying
 from pipeline.job.deploy_target import deploy_target
-from pipeline.parity.missed import ParityMissedError
+from pipeline.parity.errors import ParityMissedError
 from tests.pipeline.parity.constants.faults import Fault, attribute, read, stored
 from zoo.config import load_config
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.tasks.detection.proof.boxes import box_iou
 from zoo.tasks.detection.proof.matching import pair_detections
-from zoo.tasks.detection.proof.overlap import box_iou
 from zoo.tasks.detection.result import DetectionResult
 
 POINTS = 100.0

@@ -15,7 +15,7 @@ import numpy as np
 
 from zoo.comparison import Borderline
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.tasks.detection.proof.overlap import box_iou
+from zoo.tasks.detection.proof.boxes import box_iou, format_detection
 from zoo.tasks.detection.result import DetectionResult
 
 
@@ -42,9 +42,9 @@ def explain(
     while _spread(sides, reasons, gates, rule):
         pass
     listed = tuple(
-        Borderline(f"{side.owner}: {_words(side.detections, index)}", found[index])
-        for side, found in zip(sides, reasons, strict=True)
-        for index in sorted(found)
+        Borderline(f"{side.owner}: {_precise(side.detections, index)}", reason_of[index])
+        for side, reason_of in zip(sides, reasons, strict=True)
+        for index in sorted(reason_of)
     )
     left = tuple([i for i in side.indices if i not in found] for side, found in zip(sides, reasons, strict=True))
     return listed, (left[0], left[1])
@@ -98,6 +98,5 @@ def _spread(
     return found
 
 
-def _words(side: DetectionResult, index: int) -> str:
-    box = ", ".join(f"{value:.2f}" for value in side.boxes[index])
-    return f"label {side.labels[index]}, score {side.scores[index]:.6f}, box [{box}]"
+def _precise(detections: DetectionResult, index: int) -> str:
+    return format_detection(detections, index, score_digits=6, box_digits=2)

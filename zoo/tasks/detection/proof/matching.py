@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from zoo.comparison import Borderline, Figure, Findings, figure
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.tasks.detection.proof.borderline import Unpaired, explain
-from zoo.tasks.detection.proof.overlap import box_iou
+from zoo.tasks.detection.proof.boxes import box_iou, format_detection
 from zoo.tasks.detection.result import DetectionResult
 
 SAME_OBJECT_IOU = 0.5  # a pair below it is two objects, not one with an error
@@ -115,12 +115,6 @@ def pair_detections(
     return [(int(r), int(c)) for r, c in zip(rows, columns, strict=True) if possible[r, c]]
 
 
-def describe(side: DetectionResult, index: int) -> str:
-    """Words for one detection."""
-    box = ", ".join(f"{value:.1f}" for value in side.boxes[index])
-    return f"label {side.labels[index]}, score {side.scores[index]:.4f}, box [{box}]"
-
-
 def _within(reference: DetectionResult, candidate: DetectionResult, r: int, c: int, gates: Mapping[str, float]) -> bool:
     box_error = np.abs(reference.boxes[r] - candidate.boxes[c]).max()
     score_error = np.abs(reference.scores[r] - candidate.scores[c])
@@ -146,7 +140,7 @@ def _failures(
         missing, extra = [i for i in missing if i != r], [i for i in extra if i != c]
         box_error = float(np.abs(reference.boxes[r] - candidate.boxes[c]).max())
         score_error = float(abs(reference.scores[r] - candidate.scores[c]))
-        failures.append(f"{describe(reference, r)} is {box_error:.3g} px and {score_error:.3g} of score away")
-    failures += [f"the backend misses {describe(reference, r)}" for r in missing]
-    failures += [f"PyTorch does not have {describe(candidate, c)}" for c in extra]
+        failures.append(f"{format_detection(reference, r)} is {box_error:.3g} px and {score_error:.3g} of score away")
+    failures += [f"the backend misses {format_detection(reference, r)}" for r in missing]
+    failures += [f"PyTorch does not have {format_detection(candidate, c)}" for c in extra]
     return failures

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.comparison import Borderline, Figure
-from zoo.tasks.detection.proof.matching import Details, describe
+from zoo.tasks.detection.proof.boxes import format_detection
+from zoo.tasks.detection.proof.matching import Details
 from zoo.tasks.instance_segmentation.mask_pasting import paste_masks, pasted_corners
 from zoo.tasks.instance_segmentation.result import InstanceSegmentationResult
 
@@ -48,7 +49,7 @@ def compare_image_masks(
         ours, theirs = masks.reference[row], masks.candidate[column]
         count, found = _parts(ours, theirs)
         wrong = found[0] > gates["image_masks"] or found[1] > gates["image_masks_of_object"]
-        what = f"the image mask of {describe(reference, row)} differs in {count} of {height * width} pixels"
+        what = f"the image mask of {format_detection(reference, row)} differs in {count} of {height * width} pixels"
         if wrong and _is_on_a_whole_pixel(reference, row, candidate, column, theirs, gates):
             borderline.append(Borderline(what, "a corner of its enlarged box lies on a whole pixel"))
             continue

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from zoo.comparison import figure
-from zoo.tasks.detection.proof.matching import Details, describe
+from zoo.tasks.detection.proof.boxes import format_detection
+from zoo.tasks.detection.proof.matching import Details
 from zoo.tasks.instance_segmentation.result import InstanceSegmentationResult
 
 
@@ -24,7 +25,7 @@ def compare_masks(
     ours, theirs = reference.masks[rows], candidate.masks[columns]
     errors = np.abs(ours - theirs).max(axis=(1, 2), initial=0.0)
     wrong = tuple(
-        f"the mask of {describe(reference, row)} is {error:.3g} away"
+        f"the mask of {format_detection(reference, row)} is {error:.3g} away"
         for row, error in zip(rows.tolist(), errors.tolist(), strict=True)
         if error > gates["masks"]
     )

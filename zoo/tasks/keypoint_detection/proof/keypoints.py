@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from zoo.comparison import Borderline, figure, value_range
-from zoo.tasks.detection.proof.matching import Details, describe
+from zoo.tasks.detection.proof.boxes import format_detection
+from zoo.tasks.detection.proof.matching import Details
 from zoo.tasks.keypoint_detection.result import KeypointResult
 
 
@@ -36,7 +37,7 @@ def compare_keypoints(
     wrong = ~same_value | ((far > gates["keypoints"]) & ~moved)
     steady = ~(moved | wrong)
     points = range(far.shape[1])
-    names = [[f"keypoint {point} of {describe(reference, row)}" for point in points] for row in rows.tolist()]
+    names = [[f"keypoint {point} of {format_detection(reference, row)}" for point in points] for row in rows.tolist()]
     borderline = tuple(
         Borderline(f"{names[pair][point]} is {far[pair, point]:.3g} px away", "the heatmap has the same value there")
         for pair, point in np.argwhere(moved).tolist()

@@ -1,8 +1,9 @@
-"""What a missed comparison means, in half a line: where to look."""
+"""The error of a missed gate, with what the miss means: where to look."""
 
 from collections.abc import Mapping
 
 from pipeline.parity.records import END_TO_END, INPUT, MEAN_INPUT, SAME_INPUT, TOGETHER, WAY_BACK, ParityRecord
+from zoo.errors import GateError
 
 GRAPH = "the exported graph computes something else than the PyTorch model does with the same tensors"
 PREPROCESSING = (
@@ -37,3 +38,17 @@ def meaning(record: ParityRecord) -> str | None:
         for failure in case.findings.failures:
             return GRAPH if case.kind == "graph" else PIPELINE.get(failure.split(":")[0])
     return MANIFEST if record.manifest else None
+
+
+class ParityMissedError(GateError):
+    """Parity failed and nothing was published; ``record`` says how, ``data`` the same for --json."""
+
+    def __init__(self, record: ParityRecord) -> None:
+        more = f" (and {n} more)" if (n := len(record.failures) - 1) else ""
+        means = f": {reason}" if (reason := meaning(record)) else ""
+        super().__init__(
+            f"{record.failures[0]}{more}{means}; nothing was published. tools/align.py names the first module that "
+            "differs; --allow-parity-failure publishes it all the same, and the manifest says so"
+        )
+        self.record = record
+        self.data = {"deployment": None, "parity": record.to_dict()}

@@ -1,9 +1,11 @@
-"""Intersection over union of boxes."""
+"""Intersection over union of boxes, and one detection as text."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from zoo.tasks.detection.result import DetectionResult
 
 
 def box_iou(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
@@ -19,3 +21,9 @@ def box_iou(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
 def _area(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
     area: NDArray[np.float64] = (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
     return area
+
+
+def format_detection(detections: DetectionResult, index: int, *, score_digits: int = 4, box_digits: int = 1) -> str:
+    """Label, score and box of one detection."""
+    box = ", ".join(f"{value:.{box_digits}f}" for value in detections.boxes[index])
+    return f"label {detections.labels[index]}, score {detections.scores[index]:.{score_digits}f}, box [{box}]"
