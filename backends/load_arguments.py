@@ -28,7 +28,13 @@ def check_threads(threads: object) -> None:
 
 
 def check_options(
-    provider: object, threads: object, progress: object, engine: object, cuda_graph: object, check: object
+    provider: object,
+    threads: object,
+    progress: object,
+    engine: object,
+    cuda_graph: object,
+    check: object,
+    cache: object,
 ) -> None:
     """Raises InputError for an option of `load` that is of the wrong type or out of its bounds; names come later."""
     number = provider.partition(":")[2] if isinstance(provider, str) else ""
@@ -39,6 +45,8 @@ def check_options(
         raise InputError(f"load: progress is {_words(progress)}, expected a function of (windows done, windows)")
     if engine is not None and not isinstance(engine, EngineOptions):
         raise InputError(f"load: engine is {_words(engine)}, expected zoo.engine_options.EngineOptions(...)")
+    if cache is not None and not isinstance(cache, str | os.PathLike):
+        raise InputError(f"load: cache is {_words(cache)}, expected a folder's path, or None")
     for name, value in (("cuda_graph", cuda_graph), ("check", check)):
         if not isinstance(value, bool):
             raise InputError(f"load: {name} is {_words(value)}, expected True or False")

@@ -1,23 +1,26 @@
 """From a deployment's folder to a model that runs."""
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from backends.availability import require
+from backends.backend import LoadOptions
 from backends.deployment import Deployment
+from backends.file_tensors import with_windows
 from backends.load_arguments import check_options, check_path
-from backends.opening import held_model, open_onnxruntime, open_tensorrt, with_windows
+from backends.registry import get_backend
 from backends.runner import Runner
 from backends.self_test.proof import lacking, warn_once
 from backends.slide_runner import Progress
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
-from zoo.manifest import ENGINE_FILE, ONNX_FILE, RECORD_FILE, SELF_TEST_FILE, Manifest
+from zoo.manifest import ONNX_FILE, SELF_TEST_FILE, Manifest
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
 from zoo.printable import printable
-from zoo.target import ENGINE_BACKENDS
+from zoo.target import DEFAULT_BACKEND
 
 
 def load(
@@ -29,6 +32,7 @@ def load(
     engine: EngineOptions | None = None,
     cuda_graph: bool = False,
     check: bool = False,
+    cache: str | os.PathLike[str] | None = None,
 ) -> Deployment:
     """Load the deployment in the folder `path`, as tools/deploy.py wrote it.
 
@@ -38,7 +42,8 @@ def load(
     replace what the manifest says; without either, the CPU and all CPUs that this process may use, or the first GPU for
     an engine, which has no use for threads. `progress` is called with (windows done, windows of the image) where the
     deployment cuts images into windows. `engine`: how ONNX Runtime's providers tensorrt and tensorrt-rtx build; what
-    they build is kept in zooport's cache folder. `cuda_graph`: of an engine, see TensorRTRunner.
+    they build is kept in `cache`. `cuda_graph`: of an engine, see TensorRTRunner. `cache`: a folder for what the
+    backend compiles while it loads, so that the next load is quick; None: see docs/backends.md.
     `check`: also run the self-test that the deployment carries, see Deployment.check. An int8 deployment that was
     proved with instruction sets or a version that this machine lacks is logged as a warning, once. Raises InputError
     where the folder or a file of it is missing, changed or of an unknown schema version, the backend unknown, the
@@ -47,8 +52,9 @@ def load(
     """
     if not isinstance(path, OpenedFolder):
         check_path(path)
-    check_options(provider, threads, progress, engine, cuda_graph, check)
-    return read_whole(path, lambda folder: _named(folder, provider, threads, progress, engine, cuda_graph, check))
+    check_options(provider, threads, progress, engine, cuda_graph, check, cache)
+    options = LoadOptions(provider, threads, engine, cuda_graph, None if cache is None else Path(cache).absolute())
+    return read_whole(path, lambda folder: _named(folder, options, progress, check))
 
 
 def _named(folder: OpenedFolder, *options: Any) -> Deployment:
@@ -60,43 +66,20 @@ def _named(folder: OpenedFolder, *options: Any) -> Deployment:
         raise InputError(where + printable(str(error))) from error
 
 
-def _load(
-    folder: OpenedFolder,
-    provider: str | None,
-    threads: int | None,
-    progress: Progress | None,
-    engine: EngineOptions | None,
-    cuda_graph: bool,
-    check: bool,
-) -> Deployment:
+def _load(folder: OpenedFolder, options: LoadOptions, progress: Progress | None, check: bool) -> Deployment:
     manifest = Manifest.read(folder)
-    if manifest.backend == "pytorch":
-        raise InputError(f"{folder.path}: backend pytorch runs modules, not folders; deploy with --backend onnxruntime")
     if manifest.output_level == "plugin":
         raise InputError(
             f"{folder.path}: output level plugin holds nodes that TensorRT's plugins run, and no backend here has "
             f"them; give {ONNX_FILE} to TensorRT with the plugin, or deploy another --output-level"
         )
+    backend = get_backend(manifest.backend)
+    backend.check_load(manifest, options)
     require(manifest.backend)
-    has_engine = manifest.backend in ENGINE_BACKENDS
-    if has_engine and engine is not None:
-        raise InputError(
-            f"{folder.path}: its engine is built already; leave engine out, or deploy it again with --engine"
-        )
-    if cuda_graph and not has_engine:
-        raise InputError(
-            f"{folder.path}: cuda_graph with backend {manifest.backend}, which has no engine; leave it out"
-        )
-    for name in (ONNX_FILE, ENGINE_FILE, RECORD_FILE) if has_engine else (ONNX_FILE,):
+    for name in (ONNX_FILE, *backend.files):
         if name not in manifest.files:
             raise InputError(f"{folder.path / MANIFEST_FILE}: files: no {name}, which backend {manifest.backend} loads")
-
-    def open_runner() -> Runner:
-        if has_engine:
-            return open_tensorrt(folder, manifest, provider, cuda_graph)
-        return open_onnxruntime(held_model(folder, manifest), manifest, provider, threads, engine)
-
-    runner = _verified(folder, manifest, open_runner)
+    runner = _verified(folder, manifest, lambda: backend.open(folder, manifest, options))
     deployment = Deployment(manifest, with_windows(runner, manifest, progress), self_test=_self_test(folder, manifest))
     return _proved(deployment, check=check)
 
@@ -115,24 +98,20 @@ def _proved(deployment: Deployment, *, check: bool) -> Deployment:
 
 
 def load_graph(path: Folder, note: str, onnx_path: Path | None = None, threads: int | None = None) -> Deployment:
-    """The ONNX file of a deployment in ONNX Runtime on the CPU, whichever backend the deployment is for.
+    """The ONNX file of a deployment in the default backend on the CPU, whichever backend the deployment is for.
 
-    For proofs: where an engine cannot run, the very same graph still can. What is for an engine runs in floats, rounded
-    where the graph rounds: its int8 has weights of 8 bits, with which ONNX Runtime's kernels saturate on some CPUs.
+    For proofs: where a backend cannot run, the very same graph still can. What is for another backend runs in floats,
+    rounded where the graph rounds: its int8 may have weights of 8 bits, with which kernels saturate on some CPUs.
     `note`: the deployment's, which says so.
     `onnx_path`: another form of the file; `threads`: as of `load`. Raises as `load` does.
     """
 
     def loaded(folder: OpenedFolder) -> Deployment:
         manifest = Manifest.read(folder)
-        in_floats = manifest.backend in ENGINE_BACKENDS
-
-        def open_runner() -> Runner:
-            model = onnx_path or held_model(folder, manifest)
-            return open_onnxruntime(model, manifest, "cpu", threads, in_floats=in_floats)
-
-        runner = with_windows(_verified(folder, manifest, open_runner), manifest)
-        return Deployment(manifest, runner, note, _self_test(folder, manifest))
+        options = LoadOptions("cpu", threads, onnx_path=onnx_path, in_floats=manifest.backend != DEFAULT_BACKEND)
+        backend = get_backend(DEFAULT_BACKEND)
+        runner = _verified(folder, manifest, lambda: backend.open(folder, manifest, options))
+        return Deployment(manifest, with_windows(runner, manifest), note, _self_test(folder, manifest))
 
     return read_whole(path, loaded)
 

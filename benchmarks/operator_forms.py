@@ -25,7 +25,8 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 import rewriters  # noqa: F401  # registers the operators
 from rewriters.export_record import peak_memory
 from rewriters.ops.graph_builder import BOOL, FLOAT, GraphBuilder
-from rewriters.ops.operator import ONNXRUNTIME, OPERATORS, TENSORRT
+from rewriters.ops.operator import OPERATORS
+from zoo.dialect import RUNTIME, STANDARD, OperatorForm
 
 RANDOM = np.random.default_rng(0)
 STRIDES = (4, 8, 16, 32)
@@ -66,7 +67,12 @@ def cases() -> Iterator[tuple[str, str, list[Any], dict[str, Any]]]:
     yield "20 boxes, 17 points", "HeatmapKeypoints", [RANDOM.random((20, 17, 56, 56), np.float32), boxes(20)], {}
 
 
-def session_of(form: str, operator: str, feed: Mapping[str, Any], given: Mapping[str, Any]) -> ort.InferenceSession:
+FORMS: tuple[OperatorForm, ...] = (RUNTIME, STANDARD)
+
+
+def session_of(
+    form: OperatorForm, operator: str, feed: Mapping[str, Any], given: Mapping[str, Any]
+) -> ort.InferenceSession:
     """One operator in one form, on one thread."""
     builder = GraphBuilder("result")
     result = OPERATORS[operator].translations[form](builder, *feed, **given)
@@ -102,9 +108,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for name, operator, tensors, given in cases():
         feed = {f"x{index}": tensor for index, tensor in enumerate(tensors)}
-        runs = {
-            form: partial(session_of(form, operator, feed, given).run, None, feed) for form in (ONNXRUNTIME, TENSORRT)
-        }
+        runs = {form: partial(session_of(form, operator, feed, given).run, None, feed) for form in FORMS}
         memory = [f"{memory_of(run):.0f}" for run in runs.values()]
         seconds: dict[str, list[float]] = {form: [] for form in runs}
         for _ in range(rounds):
@@ -112,7 +116,7 @@ def main() -> None:
                 start = time.process_time()
                 run()
                 seconds[form].append(time.process_time() - start)
-        ratio = statistics.median(b / a for a, b in zip(seconds[ONNXRUNTIME], seconds[TENSORRT], strict=True))
+        ratio = statistics.median(b / a for a, b in zip(seconds[RUNTIME], seconds[STANDARD], strict=True))
         times = [f"{1000 * statistics.median(seconds[form]):.1f}" for form in runs]
         print("|", " | ".join([operator, name, *times, f"{ratio:.1f}", *memory]), "|", flush=True)
 

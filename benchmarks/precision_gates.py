@@ -24,8 +24,8 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 from matrix import all_passed, run_cells
 from measured import machine, sources, state_of, write_page
 
+from backends.refused import NothingComputedError
 from pipeline.deploying import make_deployment
-from pipeline.export.dtype_counts import NothingComputedError
 from pipeline.job.deploy_target import deploy_target
 from zoo.config import load_config
 from zoo.processor import processor

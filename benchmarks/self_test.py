@@ -110,7 +110,8 @@ def figures(folder: Path, setting: str) -> list[dict[str, Any]]:
 
 def made(name: str, form: str, folder: Path) -> bool:
     """Export, bring to the form, describe, and add the self-test. False where nothing of it is computed in int8."""
-    from pipeline.export.dtype_counts import NothingComputedError, computed_dtypes
+    from backends.refused import NothingComputedError
+    from pipeline.export.dtype_counts import computed_dtypes
     from pipeline.export.export_step import export_step
     from pipeline.export.manifest import manifest
     from pipeline.export.reference_run import run_reference
@@ -133,7 +134,9 @@ def made(name: str, form: str, folder: Path) -> bool:
     case = self_test_case(job, model, reference)
     assert case is not None  # of level final
     folder.mkdir(parents=True, exist_ok=True)
-    with patch("rewriters.precision.converter.weight_bits", lambda _backend: bits):
+    from zoo.dialect import Dialect
+
+    with patch("rewriters.precision.converter.dialect_of", lambda _backend: Dialect(weight_bits=bits)):
         export = export_step(job, model, reference, folder)
     try:
         computed = computed_dtypes(job.target, folder, None, dict(reference.graph[0].given.arrays))

@@ -36,7 +36,7 @@ from matplotlib.ticker import NullFormatter
 from measured import growth, interleaved, machine, ratio, write_page
 from sessions import open_session, plain_export, session_run
 
-from backends.onnxruntime import OnnxRuntimeRunner
+from backends.onnxruntime.runner import OnnxRuntimeRunner
 from backends.onnxruntime.session import open_session as backend_session
 from backends.slide_runner import SlideRunner
 from pipeline.export.host_windows import export_window, sliding_of

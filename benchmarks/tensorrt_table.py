@@ -107,7 +107,7 @@ def _built(name: str, precision: str, form: str, level: str) -> dict[str, Any]:
             scales = {spec.name: AxisRange(2, 3, 4) for spec in inputs if spec.name == "scale"}
             built = build_engine(given, plan, BACKEND, options, inputs, axes, scales, precision=precision)
         except EngineRefusedError as error:
-            raise explain(error, model) from error
+            raise explain(error, model, target) from error
         size = plan.stat().st_size
     return {"verdict": "passed", "level": level, "build_seconds": built.seconds, "bytes": size}
 

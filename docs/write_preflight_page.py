@@ -9,7 +9,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent))
 
-from pipeline.preflight import ROWS
+from pipeline.preflight import all_rows
 
 PAGE = DOCS / "preflight.md"
 INTRO = """# The preflight
@@ -19,14 +19,14 @@ build. *refuse*: exit code 5 with the cure; *warn*: told, and built; *rewrite*: 
 first. "measured" means the tests in tests/pipeline/preflight; what was seen on GPUs was seen by others, in the threads
 named.
 
-Made by `docs/write_preflight_page.py` from `pipeline/preflight/table.py`; do not edit.
+Made by `docs/write_preflight_page.py` from the backends' rows (`backends/*/preflight`); do not edit.
 """
 
 
 def page() -> str:
     """The whole page."""
     lines = ["| row | backend: versions | what | done | cure | source |", "|---" * 6 + "|"]
-    for row in ROWS:
+    for row in all_rows():
         versions = "; ".join(f"{backend}: {seen}" for backend, seen in row.versions.items())
         done = f"{row.action} ({row.rewriter})" if row.rewriter else row.action
         lines.append(f"| {row.name} | {versions} | {row.why} | {done} | {row.cure} | {row.source} |")

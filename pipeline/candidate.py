@@ -6,9 +6,9 @@ from pathlib import Path
 
 from mmengine.config import Config
 
+from backends.registry import get_backend
 from pipeline.base.steps import BeginStep
 from pipeline.deploying import make_deployment
-from pipeline.evaluation.arguments import REFERENCE_BACKEND
 from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.result_store import as_file_name
 from pipeline.export.manifest import config_sha256
@@ -19,7 +19,7 @@ from zoo.errors import InputError
 from zoo.input_specs import IMAGE_SIZES, SCORE_THRESHOLD
 from zoo.manifest import Manifest
 from zoo.preprocess import Preprocess
-from zoo.target import ENGINE_BACKENDS, AxisRange, Target
+from zoo.target import REFERENCE_BACKEND, AxisRange, Target
 from zoo.tasks import build_task
 from zoo.windows import WINDOW_BATCH
 
@@ -68,7 +68,7 @@ def _is_current(config: Config, target: Target, weights: str, place: Path) -> bo
     asked = (
         *(target.backend, target.precision, target.exporter, target.opset),
         *(target.image_sizes, target.thresholds, host),
-        target.engine.to_dict() if target.backend in ENGINE_BACKENDS else {},
+        target.engine.to_dict() if get_backend(target.backend).engine_options else {},
         None if target.precision == "fp32" else target.precision_options.to_dict(),
     )
     made = (

@@ -10,7 +10,8 @@ from mmengine.config import Config
 from torch import nn
 
 from backends import Deployment
-from backends.tensorrt.build import Built
+from backends.backend import Built
+from backends.registry import get_backend
 from pipeline.base.steps import (
     BUILD,
     CHECK,
@@ -57,7 +58,7 @@ from pipeline.self_test.writing import with_self_test
 from rewriters import ExportRecord
 from zoo.build import build_model
 from zoo.preprocess import Preprocess
-from zoo.target import ENGINE_BACKENDS, Target
+from zoo.target import Target
 from zoo.tasks import Result
 from zoo.tasks.proof import Compared, proof_of
 from zoo.tasks.scatter import Histogram, Scatter
@@ -72,8 +73,9 @@ class Deployed:
     """What a deploy left: the loaded ``deployment``, the ``place`` where it lies, and what was measured.
 
     ``deployment.note``: what runs it where its own backend cannot.
-    ``findings``: what is known of this graph on the target's backend. ``engine``: what TensorRT built and how long that
-    took, None elsewhere. ``kept``: folders of files that somebody put into the old deployment's folder meanwhile.
+    ``findings``: what is known of this graph on the target's backend. ``engine``: what the backend built and how long
+    that took, None where it builds nothing. ``kept``: folders of files that somebody put into the old
+    deployment's folder meanwhile.
     """
 
     deployment: Deployment
@@ -97,7 +99,7 @@ def deploy(
 ) -> Deployment:
     """Export a model, build it for the target's backend, prove it, publish it; the loaded deployment.
 
-    Where no engine can run, what is given runs in ONNX Runtime instead, and its ``note`` says so.
+    Where the backend cannot run here, what is given runs in the default one instead, and its ``note`` says so.
     ``target``: None for the config's own. ``images``: files to compare and draw; fewer than two contents are filled
     up from the config's data set. ``calibration``: pictures, or folders of them, that ranges of fp16 and int8 are
     measured on, in place of the config's. Raises InputError, ExportError, BackendUnavailableError, and
@@ -149,11 +151,11 @@ def make_deployment(
             progress(EXPORT)
             export = export_step(job, model, reference, folder, windows, progress)
             export, findings = preflight_step(job.target, folder, export)
-            if job.target.backend in ENGINE_BACKENDS:
+            if get_backend(job.target.backend).files:
                 progress(ENGINE)
             engine = engine_step(job.target, folder, model, export.precision, windows)
             arrays = job.contract(model).default_arrays() | dict(reference.graph[0].given.arrays)
-            computed = computed_dtypes(job.target, folder, engine and engine.record, arrays)
+            computed = computed_dtypes(job.target, folder, engine, arrays)
             described = manifest(job, model, export, folder, windows, computed)
             described.write(folder)
             constants = compared_constants(job, model, reference.graph, folder, windows)

@@ -11,9 +11,10 @@ from mmengine.config import Config
 from torch import nn
 
 from backends import load
+from pipeline.base.device import reference_device
 from pipeline.base.steps import BeginStep
 from pipeline.candidate import Candidate, candidates, deployed
-from pipeline.evaluation.arguments import REFERENCE_BACKEND, check_arguments
+from pipeline.evaluation.arguments import check_arguments, check_backends
 from pipeline.evaluation.bootstrap import PairedBootstrap
 from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
@@ -33,8 +34,9 @@ from zoo.errors import InputError
 from zoo.metrics import Metric
 from zoo.preprocess import Preprocess
 from zoo.progress import Progress
+from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
 
-DEFAULT_BACKENDS = (REFERENCE_BACKEND, "onnxruntime")
+DEFAULT_BACKENDS = (REFERENCE_BACKEND, DEFAULT_BACKEND)
 
 
 def evaluate(
@@ -58,10 +60,11 @@ def evaluate(
     """The metric of the unpatched model and of each deployment, on the config's data set.
 
     ``backends``: those whose deployment lies, or is first made, under ``work_dir``; with neither these nor
-    ``deployments``, PyTorch and ONNX Runtime. The unpatched model is always run: it is what the others are held
+    ``deployments``, PyTorch and the default backend. The unpatched model is always run: it is what the others are held
     against. ``limit``: the first images alone. ``resume``: take up the results of an earlier run. ``gate_split``: the
     config's ``gate_dataset``. ``launcher``: "pytorch" under torchrun; the first process then has the whole outcome.
-    ``device``: where all of them run; None for the CPU, and for what each deployment's manifest says.
+    ``device``: where all of them run, PyTorch on the CPU where it has no such device; None for the CPU, and for what
+    each deployment's manifest says.
     ``progress`` is told (name, images done, images in all), ``steps`` what else begins: those of a deploy, the metric.
     Raises InputError (all faults of the data set together, before the first image) and what a deploy raises.
     """
@@ -73,15 +76,15 @@ def evaluate(
         checkpoint=checkpoint,
         precision=precision,
         launcher=launcher,
-        device=device,
         limit=limit,
         batch_size=batch_size,
     )
     if not isinstance(config, Config):
         config = load_config(config)
+    check_backends(backends, device)
     with ExitStack() as held:
-        requested_device, device = device, held.enter_context(processes(launcher, device or "cpu"))
-        provider = None if requested_device is None else device
+        requested_device, device = device, held.enter_context(processes(launcher, reference_device(device or "cpu")))
+        provider = requested_device if device == "cpu" else device
         if precision not in (None, "fp32") and "gate_dataset" in config:
             gate_split = True  # lower precision is judged on more images
         if gate_split:

@@ -10,7 +10,7 @@ import pytest
 SURFACE = {
     "zoo": {"Target", "build_model", "list_models"},
     "rewriters": {"ExportRecord", "export_onnx", "rewrites", "rewriting"},
-    "backends": {"Deployment", "Runner", "available", "load"},
+    "backends": {"Backend", "Deployment", "Runner", "available", "load", "register"},
     "pipeline": {"align", "deploy", "evaluate"},
 }
 PACKAGES = [

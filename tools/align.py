@@ -41,7 +41,7 @@ def parser() -> Parser:
     flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
     flags.add_argument("--deployment", metavar="DIR", help="the graph of this folder; default: export it now")
     flags.add_argument("--onnx", metavar="FILE", help="this graph, exported of the config at the same options")
-    flags.add_argument("--backend", metavar="B", help="onnxruntime (default), tensorrt or tensorrt-rtx")
+    flags.add_backend()
     flags.add_argument("--exporter", metavar="E", help="dynamo or torchscript; default: the config's")
     flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's")
     flags.add_argument("--precision", metavar="P", help="fp32 (default), fp16 or int8")

@@ -22,7 +22,9 @@ def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="check_deployment.py", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("folder", nargs="+", metavar="FOLDER", help="folders that tools/deploy.py wrote")
-    flags.add_argument("--provider", metavar="P", help="cpu, cuda:N, tensorrt ...; default: as deployed")
+    flags.add_argument(
+        "--provider", metavar="P", help="cpu, cuda:N or another that the runtime has; default: as deployed"
+    )
     flags.add_argument("--threads", type=int, metavar="N", help="of the session; default: as deployed")
     flags.add_shared()
     return flags

@@ -17,8 +17,10 @@ from tempfile import TemporaryFile
 from types import FrameType
 from typing import Any, NoReturn
 
+from backends.registry import backends
 from zoo.errors import InputError, ZooportError, nearest
 from zoo.printable import printable
+from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
 
 OUR_FAULT = 1
 USER_ERROR = 2
@@ -66,6 +68,11 @@ class Parser(argparse.ArgumentParser):
         """The flags that every tool has; called last, so that help lists them last."""
         self.add_argument("-v", "--verbose", action="store_true", help="show log, library warnings and tracebacks")
         self.add_argument("--json", type=Path, metavar="FILE", help="write what is printed to FILE as data")
+
+    def add_backend(self) -> None:
+        """The flag --backend, with the names of those there are."""
+        others = ", ".join(name for name in backends() if name not in (DEFAULT_BACKEND, REFERENCE_BACKEND))
+        self.add_argument("--backend", metavar="B", help=f"{DEFAULT_BACKEND} (default), or another: {others}")
 
     def add_calibration_image(self) -> None:
         """The flag of those that make fp16 or int8."""

@@ -12,7 +12,6 @@ from terminal import open_console, show_steps
 from pipeline.base.steps import BeginStep, deploy_steps
 from pipeline.job.paths_check import check_present
 from pipeline.job.target_flags import parse_dynamic, parse_engine
-from zoo.byte_sizes import format_size
 from zoo.errors import GateError
 from zoo.target import Target, check_choices
 
@@ -42,7 +41,7 @@ def parser() -> Parser:
     flags = Parser(prog="deploy.py", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
     flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
-    flags.add_argument("--backend", metavar="B", help="onnxruntime (default), tensorrt or tensorrt-rtx")
+    flags.add_backend()
     flags.add_argument("--precision", metavar="P", help="fp32 (default), fp16 or int8; below fp32 the metric decides")
     flags.add_argument(
         "--keep-fp32",
@@ -94,7 +93,7 @@ def parser() -> Parser:
     )
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
     flags.add_argument("--open", action="store_true", help="open the report in a browser")
-    flags.add_argument("--device", metavar="D", help="cpu (default) or cuda:N, where the backend runs")
+    flags.add_argument("--device", metavar="D", help="cpu (default), cuda:N, or another of the backend's")
     flags.add_argument("--allow-parity-failure", action="store_true", help="publish even so; the manifest says so")
     flags.add_shared()
     return flags
@@ -104,9 +103,9 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Deploy, print, and give the same as data."""
     console = open_console()
     try:
-        steps = deploy_steps(options.backend or "onnxruntime", options.precision or "fp32")
-        with show_steps(console, (LOAD, *steps)) as begin:
-            deployed = deploy(options, begin)
+        config, target = plan(options)
+        with show_steps(console, (LOAD, *deploy_steps(target.backend, target.precision))) as begin:
+            deployed = deploy(options, config, target, begin)
     except GateError as error:
         if record := getattr(error, "record", None):
             print_parity(console, record)
@@ -123,9 +122,8 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     return content
 
 
-def deploy(options: argparse.Namespace, begin: BeginStep) -> "Deployed":
+def deploy(options: argparse.Namespace, config: "Config", target: Target, begin: BeginStep) -> "Deployed":
     """The work. torch takes seconds to load, so its import waits until the arguments are known to be good."""
-    config, target = plan(options)
     begin(LOAD)
     from pipeline.deploying import make_deployment
 
@@ -144,7 +142,6 @@ def deploy(options: argparse.Namespace, begin: BeginStep) -> "Deployed":
 def plan(options: argparse.Namespace) -> tuple["Config", Target]:
     """The config and what it is deployed for; without torch. Raises InputError and BackendUnavailableError."""
     check_choices(
-        backend=options.backend,
         precision=options.precision,
         exporter=options.exporter,
         level=options.output_level,
@@ -225,10 +222,7 @@ def print_build(console: "Console", deployed: "Deployed") -> None:
             highlight=False,
         )
     if deployed.engine is not None:
-        engine, seconds = deployed.engine
-        size = format_size(engine.bytes, 1)
-        summary = f"{engine.backend} {engine.library_version}, {size}, built in {seconds:.1f} s"
-        console.print(f"engine: {summary}", highlight=False)
+        console.print(f"engine: {deployed.engine.summary}, built in {deployed.engine.seconds:.1f} s", highlight=False)
 
 
 def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:
@@ -247,7 +241,7 @@ def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:
         "parity": deployed.record.to_dict(),
         "preflight": [finding.to_dict() for finding in deployed.findings],
         "precision": dict(deployed.deployment.manifest.precision),
-        "engine": None if engine is None else {**engine.record.to_dict(), "seconds": engine.seconds},
+        "engine": None if engine is None else {**engine.record, "seconds": engine.seconds},
     }
 
 

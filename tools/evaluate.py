@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from command_line import Parser, run_tool
 from terminal import open_console, show_counts
 
-from pipeline.evaluation.arguments import check_arguments
+from pipeline.evaluation.arguments import check_arguments, check_backends
 from zoo.errors import GateError
+from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +40,8 @@ def parser() -> Parser:
         action="extend",
         default=[],
         metavar="B",
-        help="pytorch (always run: the reference), onnxruntime; deployed first where it is not yet. Default: both",
+        help=f"{REFERENCE_BACKEND} (always run: the reference), {DEFAULT_BACKEND} or another; deployed first where it "
+        "is not yet. Default: both",
     )
     flags.add_argument(
         "--deployment", nargs="+", action="extend", default=[], metavar="DIR", help="what tools/deploy.py wrote"
@@ -71,7 +73,6 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         checkpoint=options.checkpoint,
         precision=options.precision,
         launcher=options.launcher,
-        device=options.device,
         limit=options.limit,
         batch_size=options.batch_size,
     )
@@ -79,6 +80,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         from zoo.config import load_config
 
         config = load_config(options.config)
+        check_backends(options.backend, options.device)
         step(LOAD)
         from pipeline import evaluate
 

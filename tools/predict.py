@@ -43,7 +43,7 @@ def parser() -> Parser:
         metavar="NAME=NUMBER",
         help="of inputs with defaults: scale=2, score_threshold=0.5",
     )
-    flags.add_argument("--device", metavar="D", help="cpu or cuda:N; default: as deployed")
+    flags.add_argument("--device", metavar="D", help="cpu, cuda:N ...; default: as deployed")
     flags.add_shared()
     return flags
 

@@ -20,8 +20,6 @@ from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 
 ONNX_FILE = "model.onnx"
-ENGINE_FILE = "model.engine"
-RECORD_FILE = f"{ENGINE_FILE}.json"
 SELF_TEST_FILE = "self_test.npz"
 MANIFEST_BYTES = 2**24  # many times what a manifest of 20 000 classes has
 SHOWN_ERRORS = 4

@@ -1,5 +1,6 @@
 """What a model is deployed for: backend, precision, exporter, opset, input shapes, level, device (torch-free)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
@@ -8,8 +9,9 @@ from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, nearest
 from zoo.precision_options import PrecisionOptions
 
-BACKENDS = ("pytorch", "onnxruntime", "tensorrt", "tensorrt-rtx")
-ENGINE_BACKENDS = ("tensorrt", "tensorrt-rtx")  # those that run an engine of TensorRT
+DEFAULT_BACKEND = "onnxruntime"  # where none is named; it also stands in, for proofs, for one that cannot run here
+REFERENCE_BACKEND = "pytorch"  # the unpatched model, which all others are compared with
+BACKEND_NAME = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
 PRECISIONS = ("fp32", "fp16", "int8")
 EXPORTERS = ("dynamo", "torchscript")
 LEVELS = ("final", "decoded", "raw", "plugin")
@@ -17,7 +19,6 @@ LAYOUTS = ("zooport", "ultralytics")
 AXES = ("batch", "height", "width")
 SLIDES = ("graph", "host")
 CHOICES: Mapping[str, tuple[str, ...]] = {  # the fields of a target that have one of some names
-    "backend": BACKENDS,
     "precision": PRECISIONS,
     "exporter": EXPORTERS,
     "level": LEVELS,
@@ -106,7 +107,7 @@ class Target:
     height: AxisRange
     width: AxisRange
     batch: AxisRange = AxisRange(1, 2, DEFAULT_MAX_BATCH)
-    backend: str = "onnxruntime"
+    backend: str = DEFAULT_BACKEND
     precision: str = "fp32"
     exporter: str = "dynamo"
     opset: int = 20
@@ -123,6 +124,8 @@ class Target:
     def __post_init__(self) -> None:
         for name in CHOICES:
             _check_choice(name, getattr(self, name))
+        if not isinstance(self.backend, str) or not BACKEND_NAME.fullmatch(self.backend):
+            raise InputError(f"backend {self.backend!r}: expected a name of lower-case letters, digits and . _ -")
         self._check_options()
         if isinstance(self.opset, bool) or not isinstance(self.opset, int) or self.opset not in OPSETS:
             raise InputError(f"opset {self.opset!r}: expected {OPSETS.start} to {OPSETS.stop - 1}")

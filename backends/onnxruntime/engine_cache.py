@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+from pathlib import Path
 
 import onnxruntime
 
@@ -14,17 +15,18 @@ from zoo.opened_file import OpenedFile
 logger = logging.getLogger(__name__)
 
 
-def engine_cache(model: OpenedFile, engine: EngineOptions) -> str | None:
+def engine_cache(model: OpenedFile, engine: EngineOptions, base: Path | None = None) -> str | None:
     """A folder for the ONNX file as it is now and these options; None, with a warning, where there can be none.
 
-    $XDG_CACHE_HOME/zooport/onnxruntime-<version>/<file's sha256>-<options>. In it ONNX Runtime tells versions of
-    TensorRT, GPUs and shapes apart, but not options, and not files that differ in their weights alone (TRTGenerateId in
-    its tensorrt_execution_provider_utils.h hashes names and versions). Raises InputError where the file cannot be read.
+    <base>/onnxruntime-<version>/<file's sha256>-<options>; the base is $XDG_CACHE_HOME/zooport where it is None. In it
+    ONNX Runtime tells versions of TensorRT, GPUs and shapes apart, but not options, and not files that differ in their
+    weights alone (TRTGenerateId in its tensorrt_execution_provider_utils.h hashes names and versions). Raises
+    InputError where the file cannot be read.
     """
     sha256 = model.sha256()
     options = hashlib.sha256(json.dumps(engine.to_dict(), sort_keys=True).encode()).hexdigest()
     try:
-        folder = cache_folder() / f"onnxruntime-{onnxruntime.__version__}" / f"{sha256[:32]}-{options[:16]}"
+        folder = (base or cache_folder()) / f"onnxruntime-{onnxruntime.__version__}" / f"{sha256[:32]}-{options[:16]}"
         folder.mkdir(parents=True, exist_ok=True)
     except (InputError, OSError) as error:
         logger.warning("no engine is kept, and each load builds it: %s", error)

@@ -7,11 +7,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Self
 
 import onnxruntime
 
-from backends.onnxruntime.external_data import external_files, listed_name
+from backends.external_data import external_files, listed_name
+from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_file import OpenedFile
+from zoo.opened_folder import OpenedFolder
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,11 @@ class HeldModel:
 
     file: OpenedFile
     listed: Mapping[str, OpenedFile] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folder: OpenedFolder, manifest: Manifest) -> Self:
+        """The deployment's ONNX file, and the files that it may read weights from."""
+        return cls(folder.file(ONNX_FILE), {name: folder.file(name) for name in manifest.files})
 
     @property
     def path(self) -> Path:

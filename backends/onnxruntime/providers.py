@@ -4,7 +4,7 @@ from typing import Any
 
 import onnxruntime
 
-from backends.tensorrt.profiles import Profile
+from backends.profiles import Profile
 from zoo.byte_sizes import MEBIBYTE
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError, nearest

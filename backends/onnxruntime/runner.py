@@ -8,8 +8,8 @@ import onnxruntime
 
 from backends.onnxruntime.held_model import HeldModel
 from backends.onnxruntime.session import open_session
+from backends.profiles import profiles
 from backends.runner import Array, Runner
-from backends.tensorrt.profiles import profiles
 from zoo.engine_options import EngineOptions
 from zoo.errors import ExportError, InputError
 from zoo.target import AxisRange

@@ -11,19 +11,13 @@ from onnxruntime.capi.onnxruntime_pybind11_state import InvalidProtobuf
 from backends.load_arguments import check_threads
 from backends.onnxruntime.held_model import HeldModel
 from backends.onnxruntime.providers import BUILDERS, provider_options, short_name
-from backends.tensorrt.profiles import Profile
+from backends.profiles import Profile
+from backends.threads import default_threads
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 
 FATAL = 4
 NO_GRAPH = ("No graph was found", "does not have a graph")  # of an empty file, by version of ONNX Runtime
-
-
-def default_threads() -> int:
-    """The number of CPUs that this process may use: more threads than that can halve the speed."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def open_session(

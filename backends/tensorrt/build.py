@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from backends.gpu import seeing_only
+from backends.profiles import profiles
 from backends.tensorrt.bounded_process import Ended, Limit, run_bounded
 from backends.tensorrt.build_request import BuildRequest
 from backends.tensorrt.cuda import device_number
 from backends.tensorrt.engine_record import EngineRecord, record_path
-from backends.tensorrt.gpu import seeing_only
 from backends.tensorrt.option_check import check_options
-from backends.tensorrt.profiles import profiles
 from backends.tensorrt.refused import EngineRefusedError
 from backends.tensorrt.scratch import scratch_folder
 from zoo.engine_options import EngineOptions

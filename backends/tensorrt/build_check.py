@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from backends.gpu import Gpu, gpu
+from backends.profiles import check_batch
 from backends.tensorrt.cuda import device_number
-from backends.tensorrt.gpu import Gpu, gpu
 from backends.tensorrt.library import library
 from backends.tensorrt.option_check import check_options
-from backends.tensorrt.profiles import check_batch
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.target import AxisRange

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from backends.tensorrt.profiles import Profile
+from backends.profiles import Profile
 from zoo.engine_options import EngineOptions
 
 

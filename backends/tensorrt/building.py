@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from backends.gpu import gpu
 from backends.tensorrt.build_check import check_machine
 from backends.tensorrt.build_request import BuildRequest
 from backends.tensorrt.build_timings import keep_timings, use_timings
 from backends.tensorrt.builder_config import add_profiles, configure
-from backends.tensorrt.gpu import gpu
 from backends.tensorrt.layers import layer_counts
 from backends.tensorrt.library import library
 from backends.tensorrt.network import new_network, node_named_in, parse

@@ -5,11 +5,11 @@ from contextlib import suppress
 
 import numpy as np
 
+from backends.profiles import Shape
 from backends.tensorrt.buffer import Buffer
 from backends.tensorrt.cuda import Cuda
 from backends.tensorrt.dlpack import Memory
 from backends.tensorrt.execution import Execution, Loaded
-from backends.tensorrt.profiles import Shape
 
 
 class Captured:

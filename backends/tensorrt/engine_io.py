@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.tensorrt.profiles import Shape, ShapeRange
+from backends.profiles import Shape, ShapeRange
 from zoo.errors import InputError
 from zoo.tensor_spec import TensorSpec
 

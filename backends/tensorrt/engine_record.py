@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from backends.profiles import Profile
 from backends.tensorrt.library import version_numbers
-from backends.tensorrt.profiles import Profile
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, ZooportError
 from zoo.files.json_object import json_object

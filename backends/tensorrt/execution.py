@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
+from backends.profiles import Shape
 from backends.tensorrt.buffer import Buffer
 from backends.tensorrt.dlpack import Memory
 from backends.tensorrt.engine_io import EngineIO
 from backends.tensorrt.output_allocator import output_allocator
-from backends.tensorrt.profiles import Shape
 from zoo.errors import ExportError
 
 

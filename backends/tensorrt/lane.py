@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backends.profiles import Shape
 from backends.tensorrt import dlpack
 from backends.tensorrt.buffer import Buffer
 from backends.tensorrt.captured import Captured
@@ -15,7 +16,6 @@ from backends.tensorrt.cuda import Cuda
 from backends.tensorrt.device_array import DeviceArray
 from backends.tensorrt.dlpack import Memory
 from backends.tensorrt.execution import Execution, Loaded
-from backends.tensorrt.profiles import Shape
 from zoo.errors import ExportError
 
 MOST_GRAPHS = 4

@@ -4,7 +4,7 @@ import importlib
 import re
 from types import ModuleType
 
-from backends.availability import NEEDS
+from backends.registry import get_backend
 from zoo.errors import BackendUnavailableError
 
 OLDEST = {"tensorrt": (10, 12), "tensorrt-rtx": (1, 4)}
@@ -15,7 +15,7 @@ def library(backend: str) -> ModuleType:
 
     Raises BackendUnavailableError where it is not installed, cannot be imported, or is too old.
     """
-    name, remedy = NEEDS[backend]
+    name, remedy = get_backend(backend).library, get_backend(backend).install
     unavailable = f"backend {backend} is not available:"
     try:
         module = importlib.import_module(name)

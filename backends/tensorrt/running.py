@@ -2,9 +2,9 @@
 
 import importlib.util
 
-from backends.availability import available
+from backends.gpu import gpu
+from backends.registry import get_backend
 from backends.tensorrt.cuda import INSTALL, bindings, device_number
-from backends.tensorrt.gpu import gpu
 from zoo.errors import ZooportError
 
 RTX_CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "12.0", "12.1")  # tensorrt_rtx.ComputeCapability of 1.7
@@ -16,7 +16,7 @@ def can_run(backend: str, device: str = "cuda:0") -> str | None:
     Looks from what is cheap to what is not, and imports nothing of NVIDIA's before it is known to be there. TensorRT
     itself is never loaded: without a GPU its Runtime ends the process.
     """
-    lack = available()[backend]
+    lack = get_backend(backend).lack()
     if lack is not None:
         return lack
     if not _has_cuda_python():

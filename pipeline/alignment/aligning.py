@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from pipeline.alignment.bisecting import bisect
 from pipeline.alignment.comparing import Comparison
 from pipeline.alignment.eager_run import EagerRun
-from pipeline.alignment.engines import FUSING, piece_opener
+from pipeline.alignment.engines import fuses, piece_opener, whole_opener
 from pipeline.alignment.records import Alignment, Pair
 from pipeline.alignment.subject import Subject, load_subject
 from pipeline.base.steps import BeginStep, unseen
 from pipeline.export.constants import constants_at_sizes
-from pipeline.graphs.graph_runs import onnxruntime_opener, opened, run_with
+from pipeline.graphs.graph_runs import opened, run_with
 from pipeline.parity.levels import compare_outputs
 from pipeline.parity.records import ComparedConstant
 from rewriters.precision.rounded import rounded
@@ -79,7 +79,7 @@ def align_subject(
     progress: Progress = lambda _what, _done, _all: None,
 ) -> Alignment:
     """As `align`, of what was loaded before. `images`: only so many of its cases."""
-    pieces = subject.target.backend in FUSING if by_pieces is None else by_pieces
+    pieces = fuses(subject.target) if by_pieces is None else by_pieces
     opener = piece_opener(subject.target) if pieces else None
     constants = tuple(_constants(subject))
     if subject.target.precision == "fp16" and not pieces:
@@ -93,7 +93,7 @@ def align_subject(
 
         comparison = Comparison(subject.module, subject.model, case.arrays, subject.extra, threshold, memory)
         run = comparison.compare(count_pieces)
-        with opened(subject.model, opener or onnxruntime_opener) as runner:  # all of it at once, as it is deployed
+        with opened(subject.model, opener or whole_opener(subject.target)) as runner:  # at once, as it is deployed
             outputs = _outputs(subject, run, run_with(runner, {**case.arrays, **subject.extra}))
         alignments.append(
             Alignment(

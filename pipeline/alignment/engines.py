@@ -1,49 +1,48 @@
-"""Engines of pieces of a graph, for the backends that fuse."""
+"""What runs pieces of a graph, for the backends that make kernels of several operators."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 
+from backends.registry import get_backend
 from backends.runner import Runner
-from pipeline.graphs.graph_runs import Opener, onnxruntime_opener
+from pipeline.graphs.graph_runs import Opener, default_opener
 from rewriters.export_onnx import tensor_spec
 from zoo.errors import BackendUnavailableError
-from zoo.target import AxisRange, Target
+from zoo.target import DEFAULT_BACKEND, Target
 
-FUSING = ("tensorrt", "tensorrt-rtx")
+
+def fuses(target: Target) -> bool:
+    """Whether the target's backend makes kernels of several operators, so that tensors between them are not seen."""
+    return get_backend(target.backend).fuses
 
 
 def piece_opener(target: Target) -> Opener:
-    """What runs a piece as the target's backend does. BackendUnavailableError where no engine of it can run here."""
-    if target.backend not in FUSING:
-        return onnxruntime_opener
-    from backends.tensorrt.running import can_run
-
-    device = target.device if target.device != "cpu" else "cuda:0"
-    reason = can_run(target.backend, device)
+    """What runs a piece as the target's backend does. BackendUnavailableError where that cannot run here."""
+    backend = get_backend(target.backend)
+    if not backend.fuses:
+        return default_opener
+    reason = backend.can_run(target.device)
     if reason is not None:
         raise BackendUnavailableError(
             f"backend {target.backend}: no engine can run here, so its layers cannot be compared: {reason}; align "
-            "the same graph with --backend onnxruntime"
+            f"the same graph with --backend {DEFAULT_BACKEND}"
         )
-    return _engine_opener(target, device)
+    return _own_opener(target)
 
 
-def _engine_opener(target: Target, device: str) -> Callable[[Path], Runner]:
-    from backends.tensorrt.build import build_engine
-    from backends.tensorrt.runner import TensorRTRunner
+def whole_opener(target: Target) -> Opener:
+    """What runs the whole graph where its pieces are not run: the target's backend, if it does not fuse."""
+    return default_opener if fuses(target) else _own_opener(target)
 
-    def open_engine(path: Path) -> Runner:
+
+def _own_opener(target: Target) -> Opener:
+    def open_piece(path: Path) -> Runner:
         model = onnx.load(path)
         constants = {tensor.name for tensor in model.graph.initializer}
         inputs = [tensor_spec(value) for value in model.graph.input if value.name not in constants]
         outputs = [tensor_spec(value) for value in model.graph.output]
         axes = {axis: getattr(target, axis) for axis in target.dynamic_axes}
-        named = {side for spec in inputs for side in spec.shape if isinstance(side, str)}
-        axes |= {name: AxisRange(1, 1, 1) for name in named - axes.keys()}
-        plan = path.with_suffix(".engine")
-        build_engine(path, plan, target.backend, target.engine, inputs, axes, precision=target.precision, device=device)
-        return TensorRTRunner(plan, inputs, outputs, axes, backend=target.backend, device=device)
+        return get_backend(target.backend).open_graph(path, inputs, outputs, axes, target)
 
-    return open_engine
+    return open_piece

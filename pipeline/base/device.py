@@ -1,20 +1,22 @@
 """The device that something runs on, checked before the long work."""
 
-import re
-
+from backends.registry import get_backend
 from zoo.errors import BackendUnavailableError, InputError
-from zoo.target import Target
+from zoo.target import REFERENCE_BACKEND
 
 
-def check_device(device: str) -> None:
-    """Raises InputError for what is no device."""
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
-        raise InputError(f'device "{device}": expected cpu, cuda or cuda:N, for example cuda:0')
+def reference_device(device: str) -> str:
+    """Where PyTorch runs beside a backend on `device`: there, or on the CPU where PyTorch has no such device."""
+    try:
+        get_backend(REFERENCE_BACKEND).check_device(device)
+    except InputError:
+        return "cpu"
+    return device
 
 
 def check_torch_device(device: str) -> None:
     """Raises BackendUnavailableError where PyTorch cannot run there, InputError for what is no device."""
-    check_device(device)
+    get_backend(REFERENCE_BACKEND).check_device(device)
     if device == "cpu":
         return
     import torch
@@ -22,8 +24,3 @@ def check_torch_device(device: str) -> None:
     count = torch.cuda.device_count()
     if int(device.partition(":")[2] or 0) >= count:
         raise BackendUnavailableError(f"device {device}: PyTorch finds {count} CUDA devices here; give --device cpu")
-
-
-def engine_device(target: Target) -> str:
-    """Where an engine is built, and runs: the target's CUDA device, or the first."""
-    return "cuda:0" if target.device == "cpu" else target.device

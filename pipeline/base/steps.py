@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from zoo.target import ENGINE_BACKENDS
+from backends.registry import get_backend
 
 CHECK = "check the input"
 BUILD = "build the PyTorch model"
@@ -22,7 +22,7 @@ BeginStep = Callable[[str], None]
 
 def deploy_steps(backend: str, precision: str) -> tuple[str, ...]:
     """Those of a deploy for this backend and precision, in order."""
-    lower, engine = precision != "fp32", backend in ENGINE_BACKENDS
+    lower, engine = precision != "fp32", bool(get_backend(backend).files)
     return (
         *(CHECK, BUILD, REFERENCE, EXPORT),
         *((PRECISION,) if lower else ()),

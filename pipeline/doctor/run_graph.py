@@ -7,7 +7,7 @@ import onnx
 from numpy.typing import NDArray
 
 from rewriters.onnx_graph.custom_nodes import custom_nodes
-from rewriters.onnx_graph.onnxruntime_outputs import run_once
+from rewriters.onnx_graph.graph_outputs import run_once
 from rewriters.symbolic.kernels import run_with_kernels
 
 

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.base.device import check_device
+from backends.registry import get_backend
 from pipeline.job.paths_check import check_present
 from zoo.errors import InputError
-from zoo.target import check_choices
+from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND, check_choices
 
-REFERENCE_BACKEND = "pytorch"
 LAUNCHERS = ("none", "pytorch")
 
 
@@ -19,22 +18,31 @@ def check_arguments(
     checkpoint: str | Path | None,
     precision: str | None,
     launcher: str,
-    device: str | None,
     limit: int | None,
     batch_size: int,
 ) -> None:
     """As `evaluate` takes them. Raises InputError."""
-    for backend in backends:
-        check_choices(backend=backend)
     check_choices(precision=precision)
     if precision is not None and not set(backends) - {REFERENCE_BACKEND}:
-        raise InputError(f"--precision {precision}: no backend to deploy for; give --backend onnxruntime, too")
+        raise InputError(f"--precision {precision}: no backend to deploy for; give --backend {DEFAULT_BACKEND}, too")
     if launcher not in LAUNCHERS:
         raise InputError(f'--launcher "{launcher}": expected one of {", ".join(LAUNCHERS)}')
-    check_device(device or "cpu")
     if batch_size < 1:
         raise InputError(f"--batch-size {batch_size}: expected 1 or more")
     if limit is not None and limit < 1:
         raise InputError(f"--limit {limit}: expected 1 or more images")
     check_present("--deployment", deployments, "folder")
     check_present("checkpoint", [checkpoint])
+
+
+def check_backends(backends: Sequence[str], device: str | None) -> None:
+    """Whether there are such backends, and each has the device. Raises InputError.
+
+    Known when the config has been read, whose `custom_imports` may bring backends.
+    """
+    for name in backends or (REFERENCE_BACKEND, DEFAULT_BACKEND):
+        backend = get_backend(name)
+        if device is not None and name != REFERENCE_BACKEND:
+            backend.check_device(device)
+    if device is not None and set(backends) == {REFERENCE_BACKEND}:
+        get_backend(REFERENCE_BACKEND).check_device(device)

@@ -4,12 +4,11 @@ from mmengine.config import Config
 from torch import nn
 
 from backends.image_model import ImageModel
-from backends.pytorch import PyTorchRunner
-from pipeline.evaluation.arguments import REFERENCE_BACKEND
+from backends.pytorch.runner import PyTorchRunner
 from pipeline.evaluation.input_policy import InputPolicy
 from zoo.families import contract_module
 from zoo.input_specs import input_specs
-from zoo.target import AxisRange
+from zoo.target import REFERENCE_BACKEND, AxisRange
 from zoo.tasks import Task
 
 

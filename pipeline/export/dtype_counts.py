@@ -7,43 +7,25 @@ from typing import Any
 import onnx
 from numpy.typing import NDArray
 
-from backends.onnxruntime.computed import computed
-from backends.tensorrt.engine_record import EngineRecord
+from backends.backend import Built
+from backends.registry import get_backend
 from rewriters.export_onnx import tensor_spec
 from rewriters.precision.report import DTYPES
-from zoo.errors import ExportError
 from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.target import Target
 
 
-class NothingComputedError(ExportError):
-    """int8 was asked for, and ONNX Runtime computes nothing in it. The graph itself may be good."""
-
-
 def computed_dtypes(
-    target: Target, folder: Path, engine: EngineRecord | None, arrays: Mapping[str, NDArray[Any]]
+    target: Target, folder: Path, built: Built | None, arrays: Mapping[str, NDArray[Any]]
 ) -> Mapping[str, int] | None:
-    """Kernels of ONNX Runtime, or layers of the engine, by dtype; None for fp32 on ONNX Runtime.
+    """Kernels or layers of the backend, by dtype; None where it does not count them.
 
     `arrays`: the deployment's inputs by name, for one run. Raises NothingComputedError where int8 was asked for and
-    ONNX Runtime computes nothing in it. Its CPU provider has few fp16 kernels and computes in fp32 between casts: that
-    is recorded, and no error.
+    the backend computes nothing in it.
     """
-    if engine is not None:
-        return engine.layers
-    if target.precision == "fp32":
-        return None
     path = folder / ONNX_FILE
-    counts = computed(path, _fitting(path, arrays), target.device)
-    if target.precision == "int8" and not counts.get("int8"):
-        stays = ", ".join(f"{count} layers in {dtype}" for dtype, count in counts.items())
-        raise NothingComputedError(
-            f"{path}: precision int8 was asked for, and ONNX Runtime computes nothing in int8 ({stays}): it joins no "
-            "layer with the pairs around it, as where an activation reads each number twice (SiLU); deploy it with "
-            "--precision fp32, or in int8 for TensorRT"
-        )
-    return counts
+    return get_backend(target.backend).computed(path, _fitting(path, arrays), target, built)
 
 
 def computed_as_stored(manifest: Manifest) -> bool:

@@ -1,21 +1,20 @@
-"""The engine of a deployment: what TensorRT refuses is told before and after, what it computes in is read back."""
+"""What a backend builds of the graph: what it refuses is explained, what it computes in is read back."""
 
 from pathlib import Path
 
 import onnx
 from torch import nn
 
-from backends.tensorrt.build import Built, build_engine
-from backends.tensorrt.engine_record import EngineRecord
-from backends.tensorrt.refused import EngineRefusedError
-from pipeline.base.device import engine_device
+from backends.backend import BuildRequest, Built
+from backends.refused import GraphRefusedError
+from backends.registry import get_backend
 from pipeline.export.scales import shape_values
 from pipeline.preflight import explain
 from rewriters.export_onnx import tensor_spec
 from rewriters.precision.report import DTYPES, PrecisionReport
 from zoo.errors import ExportError
-from zoo.manifest import ENGINE_FILE, ONNX_FILE
-from zoo.target import ENGINE_BACKENDS, AxisRange, Target
+from zoo.manifest import ONNX_FILE
+from zoo.target import AxisRange, Target
 from zoo.windows import Windows
 
 
@@ -26,13 +25,14 @@ def engine_step(
     precision: PrecisionReport | None = None,
     windows: Windows | None = None,
 ) -> Built | None:
-    """Build the engine of the folder's ONNX file, and write it and its record beside it; None for other backends.
+    """What the backend builds of the folder's ONNX file, written beside it; None where it builds nothing.
 
     `model` says which scales it has; `precision`: what the file was brought to, None for fp32; `windows`: where the
-    file is the model of one. Raises ExportError where TensorRT refuses the graph, or would not compute in the target's
-    precision, and as build_engine does.
+    file is the model of one. Raises ExportError where the backend refuses the graph, or would not compute in the
+    target's precision, and what the build raises.
     """
-    if target.backend not in ENGINE_BACKENDS:
+    backend = get_backend(target.backend)
+    if not backend.files:
         return None
     path = folder / ONNX_FILE
     graph = onnx.load(path)
@@ -41,30 +41,20 @@ def engine_step(
     if windows is not None:
         axes = {"batch": AxisRange(1, min(2, windows.batch), windows.batch)}
     try:
-        built = build_engine(
-            path,
-            folder / ENGINE_FILE,
-            target.backend,
-            target.engine,
-            inputs,
-            axes,
-            shape_values(model),
-            precision=target.precision,
-            device=engine_device(target),
-        )
-    except EngineRefusedError as error:
+        built = backend.build(BuildRequest(path, target, inputs, axes, shape_values(model)))
+    except GraphRefusedError as error:
         raise explain(error, graph, target) from error
-    if precision is not None:
-        check_computed(precision, built.record)
+    if precision is not None and built is not None:
+        check_computed(precision, built)
     return built
 
 
-def check_computed(report: PrecisionReport, record: EngineRecord) -> None:
+def check_computed(report: PrecisionReport, built: Built) -> None:
     """Raise ExportError unless the engine computes as many layers in the report's precision as the file has in it."""
     dtype = DTYPES[report.precision]
-    stored, computed = report.nodes.get(dtype, 0), record.layers.get(dtype, 0)
+    stored, computed = report.nodes.get(dtype, 0), built.layers.get(dtype, 0)
     if computed < max(1, stored):
         raise ExportError(
             f"precision {report.precision}: {stored} layers of {ONNX_FILE} are in {dtype}, and the engine computes "
-            f"{computed} in it ({dict(record.layers)}); see what keeps them in fp32: export.precision in the config"
+            f"{computed} in it ({dict(built.layers)}); see what keeps them in fp32: export.precision in the config"
         )

@@ -11,27 +11,30 @@ import torch
 from mmengine.config import Config
 from torch import nn
 
-from pipeline.base.device import engine_device
+from backends.registry import get_backend
 from pipeline.export.thresholds import default_thresholds
 from pipeline.job.job import Job
 from pipeline.job.plugin_level import plugin_level
 from rewriters import ExportRecord
 from rewriters.precision.report import DTYPES
 from zoo.families import family_of
-from zoo.manifest import ENGINE_FILE, ONNX_FILE, RECORD_FILE, Manifest, file_record
+from zoo.manifest import ONNX_FILE, Manifest, file_record
 from zoo.preprocess import Preprocess
 from zoo.processor import processor
-from zoo.target import ENGINE_BACKENDS, Target
+from zoo.target import DEFAULT_BACKEND, Target
 from zoo.windows import Windows
 
-PACKAGES = ("zooport", "torch", "torchvision", "onnx", "onnxscript", "onnxruntime", "numpy", "opencv-python")
-ENGINE_PACKAGES = {"tensorrt": ("tensorrt", "cuda-bindings"), "tensorrt-rtx": ("tensorrt_rtx", "cuda-bindings")}
+EXPORTERS_PACKAGES = ("zooport", "torch", "torchvision", "onnx", "onnxscript", "numpy", "opencv-python")
+RUNNING_PACKAGES = ("numpy", "opencv-python")
 
 
-def versions(backend: str = "onnxruntime") -> dict[str, str]:
-    """Of all packages that a deployment's bytes or numbers depend on; without those that are not installed."""
+def versions(backend: str = DEFAULT_BACKEND) -> dict[str, str]:
+    """Of all packages that a deployment's bytes or numbers depend on; without those that are not installed.
+
+    Those of the default backend are always among them: it checks exports, and quantises.
+    """
     found = {}
-    for package in (*PACKAGES, *ENGINE_PACKAGES.get(backend, ())):
+    for package in dict.fromkeys((*EXPORTERS_PACKAGES, *_runtime_packages(backend))):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
@@ -42,11 +45,16 @@ def versions(backend: str = "onnxruntime") -> dict[str, str]:
 def proved_on(backend: str) -> dict[str, Any]:
     """This machine, and the versions of what runs the deployment on it."""
     installed = versions(backend)
-    runtime = ("onnxruntime", *ENGINE_PACKAGES.get(backend, ()), "numpy", "opencv-python")
+    runtime = (*_runtime_packages(backend), *RUNNING_PACKAGES)
     return {
         **processor().to_dict(),
         "versions": {package: installed[package] for package in runtime if package in installed},
     }
+
+
+def _runtime_packages(backend: str) -> tuple[str, ...]:
+    """Of the backend, and of the default one, which stands in for it."""
+    return tuple(dict.fromkeys((*get_backend(DEFAULT_BACKEND).distributions, *get_backend(backend).distributions)))
 
 
 def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) -> dict[str, str]:
@@ -126,8 +134,7 @@ def manifest(
     ``computed``: how many kernels or layers compute in which dtype; None where that was not counted, as for fp32.
     """
     target = job.target
-    engine = target.backend in ENGINE_BACKENDS
-    files = (ONNX_FILE, ENGINE_FILE, RECORD_FILE) if engine else (ONNX_FILE,)
+    backend = get_backend(target.backend)
     return Manifest(
         name=job.name,
         task=job.task.name,
@@ -142,12 +149,12 @@ def manifest(
         output_level=output_level(job, model),
         backend=target.backend,
         precision=_precision(target, export, computed),
-        engine=target.engine.to_dict() if engine else {},
-        provider=engine_device(target) if engine else target.device,
+        engine=target.engine.to_dict() if backend.engine_options else {},
+        provider=backend.device(target.device),
         exporter=export.exporter,
         opset=export.opset,
         versions=versions(target.backend),
-        files={name: file_record(folder / name) for name in files},
+        files={name: file_record(folder / name) for name in (ONNX_FILE, *backend.files)},
         rewriters=tuple({"name": f.name, "reason": f.reason, "hits": f.hits} for f in export.rewriters),
         gates=job.gates,
         checkpoint={"sha256": weights_sha256(model)},

@@ -4,7 +4,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx.external_data_helper import load_external_data_for_model
 
-from backends.onnxruntime.external_data import external_files
+from backends.external_data import external_files
 from zoo.errors import InputError
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_file import COPY_AGAIN

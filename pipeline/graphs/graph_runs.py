@@ -10,21 +10,21 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from backends.onnxruntime.session import default_threads
+from backends.registry import get_backend
 from backends.runner import Runner
+from backends.threads import default_threads
 from rewriters.onnx_graph.cut import cut
-from rewriters.onnx_graph.onnxruntime_outputs import run_once
+from rewriters.onnx_graph.graph_outputs import run_once
+from zoo.target import DEFAULT_BACKEND
 
 Array = NDArray[Any]
 Opener = Callable[[Path], Runner]
 """A file -> what runs it; the file is gone when the runner is closed."""
 
 
-def onnxruntime_opener(path: Path) -> Runner:
-    """As a deployment runs, on the CPU."""
-    from backends.onnxruntime import OnnxRuntimeRunner
-
-    return OnnxRuntimeRunner(path)
+def default_opener(path: Path) -> Runner:
+    """The default backend, as a deployment of it runs on the CPU."""
+    return get_backend(DEFAULT_BACKEND).open_graph(path)
 
 
 @contextmanager

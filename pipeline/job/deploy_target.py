@@ -6,6 +6,7 @@ from typing import Any
 
 from mmengine.config import Config
 
+from backends.registry import get_backend
 from zoo.config import config_target
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
@@ -44,7 +45,9 @@ def deploy_target(
     if chosen := {name: value for name, value in (precision_options or {}).items() if value is not None}:
         asked["precision_options"] = PrecisionOptions.from_dict({**asdict(target.precision_options), **chosen})
         _check_used(target.precision, chosen)
-    return target.with_(**axes, **asked)
+    target = target.with_(**axes, **asked)
+    get_backend(target.backend)
+    return target
 
 
 def _check_used(precision: str, options: Mapping[str, Any]) -> None:

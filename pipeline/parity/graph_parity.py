@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 from torch import nn
 
-from backends.pytorch import PyTorchRunner
+from backends.pytorch.runner import PyTorchRunner
 from backends.runner import Runner
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.levels import compare_outputs

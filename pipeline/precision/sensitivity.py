@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rewriters.graph_passes.fold_constants import fold_constants
 from rewriters.onnx_graph.cut import cut
+from rewriters.onnx_graph.graph_outputs import run_all
 from rewriters.onnx_graph.module_paths import MODULE, module_path
-from rewriters.onnx_graph.onnxruntime_outputs import run_all
 from rewriters.onnx_graph.reads import reads
 from rewriters.precision.layers import LAYERS
 from rewriters.precision.nothing_to_cast import NothingToCastError

@@ -3,7 +3,6 @@
 from pipeline.preflight.check import preflight, refuse, steps
 from pipeline.preflight.explain import explain
 from pipeline.preflight.finding import Finding, FoundNode
-from pipeline.preflight.row import Row
-from pipeline.preflight.table import ROWS
+from pipeline.preflight.table import all_rows
 
-__all__ = ["ROWS", "Finding", "FoundNode", "Row", "explain", "preflight", "refuse", "steps"]
+__all__ = ["Finding", "FoundNode", "all_rows", "explain", "preflight", "refuse", "steps"]

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import onnx
 
+from backends.preflight import Row
+from backends.registry import get_backend
 from pipeline.preflight.finding import Finding, FoundNode
-from pipeline.preflight.row import Row
 from pipeline.preflight.site import sites
-from pipeline.preflight.table import ROWS
 from zoo.errors import ExportError
 from zoo.target import Target
 
@@ -17,7 +17,7 @@ def preflight(model: onnx.ModelProto, target: Target) -> tuple[Finding, ...]:
 
     Subgraphs are searched as well. One finding for each row of the table, with all its nodes.
     """
-    rows = [row for row in ROWS if target.backend in row.versions]
+    rows = get_backend(target.backend).preflight_rows()
     found: dict[str, tuple[Row, list[FoundNode]]] = {}
     for site in sites(model, target) if rows else ():
         for row in rows:

@@ -1,13 +1,12 @@
 """A parser's or builder's error, brought back to the PyTorch module and to what helps."""
 
-from typing import Protocol
-
 import onnx
 
+from backends.preflight import Row
+from backends.refused import GraphRefusedError
+from backends.registry import get_backend
 from pipeline.preflight.finding import FoundNode
-from pipeline.preflight.row import Row
 from pipeline.preflight.site import sites
-from pipeline.preflight.table import ROWS
 from rewriters.onnx_graph.scopes import every_graph
 from zoo.errors import ExportError
 from zoo.target import Target
@@ -19,30 +18,22 @@ GENERAL = (
 )
 
 
-class Refused(Protocol):
-    """What is read of backends.tensorrt.refused.EngineRefusedError: the first refused node, as far as it is known."""
-
-    node: str | None
-    operator: str | None
-    reason: str
-
-
-def explain(error: Refused, model: onnx.ModelProto, target: Target | None = None) -> ExportError:
+def explain(error: GraphRefusedError, model: onnx.ModelProto, target: Target) -> ExportError:
     """The refusal in one line: the node, its PyTorch module, the reason, and what helps: a row's cure, or an option.
 
-    `model`: the graph that was refused. With `target` the rows are held against the node, else against its operator.
+    `model`: the graph that was refused. The rows are those of the target's backend.
     """
     node = _node(error, model)
     reason = " ".join(error.reason.split())
     if node is None:
         where = f'{error.operator or "node"} "{error.node}"' if error.node else "the graph"
-        return ExportError(f"TensorRT refuses {where}: {reason}")
+        return ExportError(f"{error.title} refuses {where}: {reason}")
     row = _row(node, model, target)
     help_ = GENERAL if row is None else f"{row.cure} ({row.source})"
-    return ExportError(f"TensorRT refuses {FoundNode.of(node)}: {reason}; {help_}")
+    return ExportError(f"{error.title} refuses {FoundNode.of(node)}: {reason}; {help_}")
 
 
-def _node(error: Refused, model: onnx.ModelProto) -> onnx.NodeProto | None:
+def _node(error: GraphRefusedError, model: onnx.ModelProto) -> onnx.NodeProto | None:
     """By its name; else the one whose name, the longest, stands in the reason, for layers are named after nodes."""
     nodes: list[onnx.NodeProto] = [node for graph in every_graph(model.graph) for node in graph.node]
     named = [node for node in nodes if error.node and error.node in (node.name, *node.output)]
@@ -56,9 +47,8 @@ def _node(error: Refused, model: onnx.ModelProto) -> onnx.NodeProto | None:
     return same[0] if len(same) == 1 else None
 
 
-def _row(node: onnx.NodeProto, model: onnx.ModelProto, target: Target | None) -> Row | None:
-    """The first that hits the node; without a target the first for its operator."""
-    if target is None:
-        return next((row for row in ROWS if node.op_type in row.operators and "onnxruntime" not in row.versions), None)
+def _row(node: onnx.NodeProto, model: onnx.ModelProto, target: Target) -> Row | None:
+    """The first that hits the node."""
+    rows = get_backend(target.backend).preflight_rows()
     site = next((site for site in sites(model, target) if list(site.node.output) == list(node.output)), None)
-    return None if site is None else next((row for row in ROWS if row.hits(site)), None)
+    return None if site is None else next((row for row in rows if row.hits(site)), None)

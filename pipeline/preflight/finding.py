@@ -5,7 +5,7 @@ from typing import Any
 
 import onnx
 
-from pipeline.preflight.row import Row
+from backends.preflight import Row
 from rewriters.onnx_graph.module_paths import module_path
 
 SHOWN = 3  # nodes in one line

@@ -112,14 +112,14 @@ class Site:
         """The nodes of the same graph that read any of its outputs."""
         return [self.at(node) for name in self.node.output for node in self.scope.readers.get(name, [])]
 
-    def kind(self, name: str) -> int:
-        """The dtype of a value (a TensorProto's); 0 where it is not known."""
+    def kind(self, name: str) -> str:
+        """The dtype of a value by ONNX's name in small letters ("float", "uint8"); "" where it is not known."""
         for scope in self.scope.around() if name else ():
             if name in scope.tensors:
-                return int(scope.tensors[name].data_type)
+                return _kind(scope.tensors[name].data_type)
             if name in scope.types:
-                return int(scope.types[name].tensor_type.elem_type)
-        return 0
+                return _kind(scope.types[name].tensor_type.elem_type)
+        return ""
 
     def shape(self, name: str) -> list[int | None] | None:
         """The sizes of a value, None for one that varies; None where the number of axes is not known."""
@@ -130,6 +130,10 @@ class Site:
             if kind is not None and kind.tensor_type.HasField("shape"):
                 return [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.tensor_type.shape.dim]
         return None
+
+
+def _kind(number: int) -> str:
+    return str(onnx.TensorProto.DataType.Name(number)).lower() if number else ""
 
 
 def sites(model: onnx.ModelProto, target: Target) -> Iterator[Site]:

@@ -8,23 +8,23 @@ import onnx
 
 from backends import Deployment, load
 from backends.loading import load_graph
-from backends.tensorrt.running import can_run
+from backends.registry import get_backend
 from pipeline.graphs.deployed_graph import deployed_graph
 from pipeline.proof.plugin_runner import plugin_deployment
 from rewriters.precision.rounded import rounded
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_folder import Folder, OpenedFolder, read_whole
-from zoo.target import ENGINE_BACKENDS
+from zoo.target import DEFAULT_BACKEND
 
 BY_REFERENCE = (
     "Plugin nodes were run by their reference implementations in numpy, what is before them by ONNX Runtime; no engine "
     "has run this file."
 )
-BY_ONNXRUNTIME = (
-    "No engine has run: {reason}. All figures are of the very same graph, run by ONNX Runtime on the CPU: they say "
+BY_STAND_IN = (
+    "No engine has run: {reason}. All figures are of the very same graph, run by {title} on the CPU: they say "
     "that the graph is the model, and nothing of what the engine computes."
 )
-STAND_IN = "run by ONNX Runtime in the engine's place"
+STAND_IN = "run by {title} in the engine's place"
 IN_FLOATS = " Its int8 was computed in floats, rounded where the graph rounds, so that every CPU gives the same."
 ROUNDED = " Every fp16 result was rounded to fp16, which ONNX Runtime's CPU provider by itself does not do."
 
@@ -38,7 +38,7 @@ class Opened:
 
 
 def open_deployment(folder: Folder, threads: int | None = None) -> Opened:
-    """Plugin nodes are run by their reference, engines that cannot run here by ONNX Runtime, all else by `load`.
+    """Plugin nodes are run by their reference, what cannot run here by the default backend, all else by `load`.
 
     ``threads``: as of `load`; plugin nodes have no use for them.
     """
@@ -49,14 +49,14 @@ def _open(folder: OpenedFolder, threads: int | None) -> Opened:
     manifest = Manifest.read(folder)
     if manifest.output_level == "plugin":
         return Opened(plugin_deployment(folder), BY_REFERENCE)
-    if manifest.backend in ENGINE_BACKENDS:
-        reason = can_run(manifest.backend, manifest.provider or "cuda:0")
-        if reason is not None:
-            note = BY_ONNXRUNTIME.format(reason=reason)
-            if manifest.precision["stored"] == "fp16":
-                return Opened(rounded_deployment(folder, STAND_IN, threads), note + ROUNDED)
-            in_floats = IN_FLOATS if manifest.precision["stored"] == "int8" else ""
-            return Opened(load_graph(folder, STAND_IN, threads=threads), note + in_floats)
+    reason = get_backend(manifest.backend).can_run(manifest.provider or "cpu")
+    if reason is not None:
+        title = get_backend(DEFAULT_BACKEND).title
+        note, stand_in = BY_STAND_IN.format(reason=reason, title=title), STAND_IN.format(title=title)
+        if manifest.precision["stored"] == "fp16":
+            return Opened(rounded_deployment(folder, stand_in, threads), note + ROUNDED)
+        in_floats = IN_FLOATS if manifest.precision["stored"] == "int8" else ""
+        return Opened(load_graph(folder, stand_in, threads=threads), note + in_floats)
     return Opened(load(folder, threads=threads))
 
 

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from backends.registry import get_backend
 from backends.runner import Runner
-from pipeline.base.device import engine_device
 from pipeline.job.job import Job
 from pipeline.parity.graph_parity import eager_runner
 from pipeline.proof.fallback_runtime import open_deployment
 from pipeline.proof.latency_record import Latency
 from zoo.input_specs import IMAGES
-from zoo.target import ENGINE_BACKENDS
 
 Arrays = Mapping[str, NDArray[Any]]
 TURNS = 2  # of each side
@@ -41,7 +40,7 @@ def _in_turns(job: Job, model: nn.Module, runner: Runner, arrays: Arrays) -> lis
     eager = eager_runner(
         model, job.task, target.level, job.forward, image_sizes=target.image_sizes, layout=target.layout
     )
-    device = engine_device(target) if target.backend in ENGINE_BACKENDS else target.device
+    device = get_backend(target.backend).device(target.device)
     runs: dict[str, Callable[[], Any]] = {
         "PyTorch, cpu": lambda: eager.run(arrays),
         f"{target.backend}, {device}": lambda: runner.run_float32(arrays),

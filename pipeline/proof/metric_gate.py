@@ -11,7 +11,6 @@ from torch import nn
 
 from backends.image_model import ImageModel
 from pipeline.base.steps import BeginStep
-from pipeline.evaluation.arguments import REFERENCE_BACKEND
 from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from pipeline.evaluation.reference import reference_model
@@ -22,6 +21,7 @@ from pipeline.parity.records import MetricFigure
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
 from zoo.progress import Progress
+from zoo.target import REFERENCE_BACKEND
 
 
 def check_judgeable(job: Job) -> None:

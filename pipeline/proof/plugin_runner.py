@@ -9,7 +9,7 @@ import onnx
 from numpy.typing import NDArray
 
 from backends import Deployment
-from backends.onnxruntime import OnnxRuntimeRunner
+from backends.registry import get_backend
 from backends.runner import Runner
 from pipeline.graphs.deployed_graph import deployed_graph
 from rewriters.export_onnx import tensor_spec
@@ -17,6 +17,7 @@ from rewriters.graph_rewriters import rewrite_graph
 from rewriters.plugins import plugin_nodes, reference_evaluator
 from zoo.manifest import Manifest
 from zoo.opened_folder import OpenedFolder
+from zoo.target import DEFAULT_BACKEND
 
 Array = NDArray[Any]
 
@@ -36,7 +37,8 @@ class PluginReferenceRunner(Runner):
         specs = [tensor_spec(value) for value in before.graph.output]
         with tempfile.TemporaryDirectory() as folder:
             onnx.save(before, Path(folder) / "before.onnx")
-            self._before = OnnxRuntimeRunner(Path(folder) / "before.onnx", manifest.inputs, specs, manifest.axes)
+            path = Path(folder) / "before.onnx"
+            self._before = get_backend(DEFAULT_BACKEND).open_graph(path, manifest.inputs, specs, manifest.axes)
 
     def _run(self, arrays: Mapping[str, Array]) -> Sequence[Array]:
         found = self._evaluator.run([spec.name for spec in self.outputs], dict(self._before.run(arrays)))

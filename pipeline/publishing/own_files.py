@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from backends.registry import backends
 from zoo.errors import InputError
-from zoo.manifest import ENGINE_FILE, MANIFEST_BYTES, ONNX_FILE, RECORD_FILE, SELF_TEST_FILE
+from zoo.manifest import MANIFEST_BYTES, ONNX_FILE, SELF_TEST_FILE
 from zoo.opened_file import OpenedFile
 from zoo.opened_folder import MANIFEST_FILE
 
 PARITY_FILE = "parity.json"
 REPORT_FILE = "report.html"
 PREVIEWS = "previews"
-KNOWN = (MANIFEST_FILE, ONNX_FILE, ENGINE_FILE, RECORD_FILE, SELF_TEST_FILE, PARITY_FILE, REPORT_FILE)
+KNOWN = (MANIFEST_FILE, ONNX_FILE, SELF_TEST_FILE, PARITY_FILE, REPORT_FILE)
 PREVIEW = re.compile(r"\d{2,}-[A-Za-z0-9_-]+\.png")
 SYSTEMS = re.compile(r"\.DS_Store|\.nfs[0-9a-f]+")  # what macOS keeps of a folder's view, NFS of a file still in use
 
@@ -54,7 +55,8 @@ def remove_own(folder: Path) -> bool:
 
 def _entries(folder: Path) -> Iterator[Entry]:
     """Everything in ``folder``; of folders that are the user's, the folder alone. No link is followed."""
-    files = {PurePath(name) for name in (*KNOWN, *_listed(folder / MANIFEST_FILE))}
+    built = (name for backend in backends().values() for name in backend.files)
+    files = {PurePath(name) for name in (*KNOWN, *built, *_listed(folder / MANIFEST_FILE))}
     folders = {PurePath(PREVIEWS), *(parent for name in files for parent in name.parents)}
     waiting = [folder]
     while waiting:

@@ -6,9 +6,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from backends.registry import backends
 from pipeline.regression.yaml_fields import Fields
 from zoo.errors import nearest
-from zoo.target import BACKENDS, EXPORTERS, PRECISIONS
+from zoo.target import EXPORTERS, PRECISIONS
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def model_names(configs: Sequence[str]) -> dict[str, str]:
 
 
 KEYS = ("model", "backend", "precision", "exporter", "reason")
-KNOWN = {"backend": BACKENDS, "precision": PRECISIONS, "exporter": EXPORTERS}
+LIMITS = ("backend", "precision", "exporter")
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Exclusion:
 
     def covers(self, cell: Cell) -> bool:
         """Whether it is about this cell."""
-        return self._names(cell) and all(getattr(self, key) in (None, getattr(cell, key)) for key in KNOWN)
+        return self._names(cell) and all(getattr(self, key) in (None, getattr(cell, key)) for key in LIMITS)
 
     def _names(self, cell: Cell) -> bool:
         return self.model is None or any(fnmatchcase(name, self.model) for name in (cell.config, cell.model))
@@ -94,7 +95,8 @@ def _read(entry: dict[Any, Any], where: str, cells: Sequence[Cell], faults: list
     reason = values.pop("reason")
     if entry.get("reason") is None:
         fields.fault("reason", "is missing: say why, the table shows it")
-    for key, known in KNOWN.items():
+    names = {"backend": tuple(backends()), "precision": PRECISIONS, "exporter": EXPORTERS}
+    for key, known in names.items():
         value = values[key]
         if value is not None and value not in known:
             fields.fault(key, f'unknown "{value}"; {nearest(value, known)}')

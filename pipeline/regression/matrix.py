@@ -20,14 +20,14 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
+from backends.registry import backends
 from pipeline.regression.cell import Cell, Exclusion, model_names, read_exclusions
 from pipeline.regression.yaml_fields import Fields, read_yaml
 from zoo.errors import InputError, nearest
 from zoo.listing import list_models
-from zoo.target import BACKENDS, EXPORTERS, PRECISIONS
+from zoo.target import DEFAULT_BACKEND, EXPORTERS, PRECISIONS, REFERENCE_BACKEND
 
 KEYS = ("models", "backends", "precisions", "exporters", "limit", "gate_split", "timeout_seconds", "exclude")
-REFERENCE_BACKEND = "pytorch"
 DEFAULT_TIMEOUT = 3600
 
 
@@ -68,8 +68,8 @@ def load_matrix(path: str | Path) -> Matrix:
     faults: list[str] = []
     fields = Fields(section, KEYS, faults)
     configs = _configs(fields)
-    backends = fields.words("backends", ("onnxruntime",), BACKENDS)
-    if REFERENCE_BACKEND in backends:
+    requested = fields.words("backends", (DEFAULT_BACKEND,), tuple(backends()))
+    if REFERENCE_BACKEND in requested:
         fields.fault("backends", f"{REFERENCE_BACKEND} is the reference that every cell is held against; leave it out")
     precisions = fields.words("precisions", ("fp32",), PRECISIONS)
     exporters = fields.words("exporters", EXPORTERS, EXPORTERS)
@@ -77,7 +77,7 @@ def load_matrix(path: str | Path) -> Matrix:
     cells = [
         Cell(config, names[config], *column)
         for config in configs
-        for column in product(backends, precisions, exporters)
+        for column in product(requested, precisions, exporters)
     ]
     excluded = [] if section.get("exclude") is None else read_exclusions(section["exclude"], cells, faults)
     matrix = Matrix(

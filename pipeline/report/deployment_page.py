@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from backends.tensorrt.build import Built
+from backends.backend import Built
 from pipeline.parity.records import ParityRecord
 from pipeline.preflight import Finding
 from pipeline.proof.latency_record import Latency
@@ -99,7 +99,7 @@ def write_report(folder: Path, data: ReportData) -> Path:
         memory=format_size(data.export.peak_memory, 0),
         tensors=tensor_table(manifest),
         precision=precision_table(manifest) if data.export.precision else None,
-        profiles=None if data.engine is None else profile_table(data.engine.record),
+        profiles=None if data.engine is None else profile_table(data.engine),
         files=file_table(manifest),
         versions=Table("Versions", ("package", "version"), list(manifest.versions.items())),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from backends.tensorrt.engine_record import EngineRecord
+from backends.backend import Built
 from pipeline.proof.latency_record import Latency
 from pipeline.proof.module_error_record import ModuleError
 from pipeline.report.formatting import format_error, format_shape
@@ -70,7 +70,7 @@ def precision_table(manifest: Manifest) -> Table | None:
     return Table("What computes in which type", ("", *dtypes), rows, frozenset(range(1, len(dtypes) + 1)))
 
 
-def profile_table(engine: EngineRecord) -> Table:
+def profile_table(engine: Built) -> Table:
     """The shapes of each optimization profile."""
     rows = [
         (str(number), name, *(format_shape(shape) for shape in shapes))

@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pipeline.evaluating import evaluate
-from pipeline.evaluation.arguments import REFERENCE_BACKEND
 from pipeline.evaluation.plan import plan_evaluation
 from pipeline.training.training_run import config_name
 from zoo.cards import Figures
@@ -14,6 +13,7 @@ from zoo.cards.training_record import Datasets
 from zoo.config import load_config
 from zoo.errors import InputError
 from zoo.progress import Progress
+from zoo.target import REFERENCE_BACKEND
 
 DECIMALS = 2
 

@@ -7,8 +7,8 @@ import onnx
 from numpy.typing import NDArray
 
 from rewriters.checks.local_paths import check_local_paths
-from rewriters.checks.onnxruntime_runs import check_onnxruntime_runs
 from rewriters.checks.reachability import check_reachability
+from rewriters.checks.runtime_runs import check_runs
 from rewriters.onnx_graph.custom_nodes import custom_nodes
 from rewriters.plugins import plugin_nodes
 from rewriters.symbolic.kernels import run_with_kernels
@@ -43,4 +43,4 @@ def check_graph(
     if custom_nodes(model):  # ONNX Runtime knows them by a library of theirs alone
         run_with_kernels(model, example)
     else:
-        check_onnxruntime_runs(content, example, output_specs)
+        check_runs(content, example, output_specs)

@@ -18,7 +18,7 @@ from torch.utils import _pytree
 from rewriters.checks.resized_example import SIZED_AXES, at_sizes, second_sizes
 from rewriters.checks.same_outputs import disagreement
 from rewriters.onnx_graph.custom_nodes import custom_nodes
-from rewriters.onnx_graph.onnxruntime_outputs import run_once
+from rewriters.onnx_graph.graph_outputs import run_once
 from rewriters.patching.twin import twin
 from rewriters.plugins import plugin_nodes
 from rewriters.symbolic.kernels import run_with_kernels

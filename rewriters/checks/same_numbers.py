@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rewriters.checks.random_inputs import random_inputs
 from rewriters.onnx_graph.custom_nodes import custom_nodes, in_words
-from rewriters.onnx_graph.onnxruntime_outputs import run_once
+from rewriters.onnx_graph.graph_outputs import run_once
 from zoo.errors import ExportError
 
 ROUNDS = 2  # of different sizes

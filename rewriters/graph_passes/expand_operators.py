@@ -11,15 +11,16 @@ import onnx
 
 from rewriters.onnx_graph.opset import STANDARD, add_domain
 from rewriters.onnx_graph.scopes import every_graph, subgraphs
-from rewriters.ops.operator import DOMAIN, Operator, family, translate
+from rewriters.ops.operator import DOMAIN, Operator, translate
 from rewriters.symbolic.declaration import operators_for, symbolic_for
+from zoo.dialect import OperatorForm, dialect_of
 from zoo.errors import ExportError
 from zoo.target import Target
 
 
 def expand_operators(model: onnx.ModelProto, target: Target) -> None:
     """Replace every node of ours, in place. Raises ExportError where a translation cannot be had."""
-    _expand(model.graph, operators_for(target), family(target))
+    _expand(model.graph, operators_for(target), dialect_of(target.backend).operator_form)
     kept = [opset for opset in model.opset_import if opset.domain != DOMAIN]
     del model.opset_import[:]
     model.opset_import.extend(kept)
@@ -43,11 +44,11 @@ def _nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     return (node for graph in every_graph(model.graph) for node in graph.node)
 
 
-def _expand(graph: onnx.GraphProto, operators: Mapping[str, Operator], target_family: str) -> None:
+def _expand(graph: onnx.GraphProto, operators: Mapping[str, Operator], form: OperatorForm) -> None:
     nodes: list[onnx.NodeProto] = []
     for node in graph.node:
         for inner in subgraphs(node):
-            _expand(inner, operators, target_family)
-        nodes.extend(translate(node, target_family, operators) if node.domain == DOMAIN else [node])
+            _expand(inner, operators, form)
+        nodes.extend(translate(node, form, operators) if node.domain == DOMAIN else [node])
     del graph.node[:]
     graph.node.extend(nodes)

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, TypeProto, numpy_helper
 
-from rewriters.onnx_graph.onnxruntime_outputs import run_once
+from rewriters.onnx_graph.graph_outputs import run_once
 from rewriters.onnx_graph.opset import STANDARD
 from rewriters.onnx_graph.scopes import subgraphs
 from zoo.errors import ExportError

@@ -19,7 +19,8 @@ from torch import Tensor
 
 from rewriters.ops import nms_keep
 from rewriters.ops.graph_builder import GraphBuilder
-from rewriters.ops.operator import ONNXRUNTIME, TENSORRT, Operator, register
+from rewriters.ops.operator import Operator, register
+from zoo.dialect import RUNTIME, STANDARD
 
 EMPTY_SCORE = -1.0
 
@@ -73,6 +74,6 @@ register(
     Operator(
         torch.ops.zooport.class_nms_keep.default,
         _result_type,
-        {ONNXRUNTIME: runtime_form, TENSORRT: standard_form},
+        {RUNTIME: runtime_form, STANDARD: standard_form},
     )
 )

@@ -23,8 +23,9 @@ from torch import Tensor
 from torchvision.models.detection.roi_heads import heatmaps_to_keypoints
 
 from rewriters.ops.graph_builder import FLOAT, GraphBuilder
-from rewriters.ops.operator import ONNXRUNTIME, TENSORRT, Operator, register
+from rewriters.ops.operator import Operator, register
 from rewriters.patching.constants import untraced
+from zoo.dialect import RUNTIME, STANDARD
 
 TILE = 32  # pixels
 MOST_TILES = 2**16  # in a box; what ends the Loop where a box has no end
@@ -236,6 +237,6 @@ register(
     Operator(
         torch.ops.zooport.heatmap_keypoints.default,
         _result_type,
-        {ONNXRUNTIME: runtime_form, TENSORRT: standard_form},
+        {RUNTIME: runtime_form, STANDARD: standard_form},
     )
 )

@@ -10,7 +10,8 @@ import torch
 
 import zoo.ops.mark  # noqa: F401  # registers the operator with torch
 from rewriters.ops.graph_builder import GraphBuilder
-from rewriters.ops.operator import ONNXRUNTIME, TENSORRT, Operator, register
+from rewriters.ops.operator import Operator, register
+from zoo.dialect import RUNTIME, STANDARD
 
 
 def identity(b: GraphBuilder, tensor: str, *, name: str) -> str:
@@ -23,4 +24,4 @@ def _same_type(tensors: Sequence[Any], _values: Mapping[str, Any]) -> Any:
     return tensors[0].type()
 
 
-register(Operator(torch.ops.zooport.mark.default, _same_type, {ONNXRUNTIME: identity, TENSORRT: identity}))
+register(Operator(torch.ops.zooport.mark.default, _same_type, {RUNTIME: identity, STANDARD: identity}))

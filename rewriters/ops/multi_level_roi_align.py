@@ -29,8 +29,10 @@ from torchvision.ops import roi_align
 
 from rewriters.ops.graph_builder import FLOAT, INT64, GraphBuilder
 from rewriters.ops.in_chunks import in_chunks
-from rewriters.ops.operator import ONNXRUNTIME, TENSORRT, Operator, register
+from rewriters.ops.operator import Operator, register
+from zoo.dialect import RUNTIME, STANDARD
 from zoo.errors import ExportError
+from zoo.target import DEFAULT_BACKEND
 
 
 @torch.library.custom_op("zooport::multi_level_roi_align", mutates_args=())
@@ -112,7 +114,7 @@ def standard_form(
         raise ExportError(
             f"RoIAlign with sampling_ratio {sampling_ratio} takes more samples in larger boxes, and TensorRT needs a "
             "fixed number: expected 1 or more; give the model's RoIAlign one (torchvision's detectors use 2) or "
-            "deploy for --backend onnxruntime"
+            f"deploy for --backend {DEFAULT_BACKEND}"
         )
     *features, rois, given_levels = tensors
     height, width = output_size
@@ -205,6 +207,6 @@ register(
     Operator(
         torch.ops.zooport.multi_level_roi_align.default,
         _result_type,
-        {ONNXRUNTIME: runtime_form, TENSORRT: standard_form},
+        {RUNTIME: runtime_form, STANDARD: standard_form},
     )
 )

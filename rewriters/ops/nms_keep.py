@@ -26,7 +26,8 @@ from torch import Tensor
 
 from rewriters.ops.graph_builder import BOOL, FLOAT, GraphBuilder
 from rewriters.ops.in_chunks import in_chunks
-from rewriters.ops.operator import ONNXRUNTIME, TENSORRT, Operator, register
+from rewriters.ops.operator import Operator, register
+from zoo.dialect import RUNTIME, STANDARD
 
 EMPTY_BELOW = -0.5  # empty slots score -1, all others 0 or more
 ALL_BOXES = int(np.iinfo(np.int64).max)
@@ -153,6 +154,6 @@ register(
     Operator(
         torch.ops.zooport.nms_keep.default,
         _result_type,
-        {ONNXRUNTIME: runtime_form, TENSORRT: standard_form},
+        {RUNTIME: runtime_form, STANDARD: standard_form},
     )
 )

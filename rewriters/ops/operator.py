@@ -5,7 +5,7 @@
 Symbolic rewriters do the same with operators of other libraries (see rewriters.symbolic).
 
 So a translation is written once for both exporters, and may hold subgraphs, which neither lets a translation have.
-Which one is chosen depends on the target's backend: see `family`.
+Which one is chosen depends on the dialect of the target's backend: see zoo.dialect.
 """
 
 import json
@@ -24,13 +24,13 @@ from torch.onnx._internal.exporter._registration import ONNXRegistry
 
 from rewriters.ops.graph_builder import GraphBuilder
 from rewriters.ops.symbolic_registry import Symbolic, registered
+from zoo.dialect import OperatorForm
 from zoo.errors import ExportError, ZooportError
-from zoo.target import ENGINE_BACKENDS, OPSETS, Target
+from zoo.target import OPSETS
 
 DOMAIN, ARGUMENTS, RANKS, KINDS, RESULT = "zooport", "arguments", "ranks", "kinds", "result"  # a node's attributes
 UNKNOWN = -1  # a rank that the exporter does not know
 NO_KIND: int = onnx.TensorProto.UNDEFINED  # a dtype that it does not know
-ONNXRUNTIME, TENSORRT = "onnxruntime", "tensorrt"  # the families of translations
 OPERATORS: dict[str, "Operator"] = {}
 
 Translation = Callable[..., str | tuple[str, ...]]
@@ -47,14 +47,14 @@ Case = Callable[..., bool]
 
 @dataclass(frozen=True)
 class Operator:
-    """`overload` is the torch operator; `translations` by family; `when` None: every call is translated.
+    """`overload` is the torch operator; `translations` by operator form; `when` None: every call is translated.
 
     `promotes`: the translation gets the tensors in the dtype of the result, as torch computes it.
     """
 
     overload: Any
     result_type: ResultType | None
-    translations: Mapping[str, Translation]
+    translations: Mapping[OperatorForm, Translation]
     when: Case | None = None
     promotes: bool = False
 
@@ -135,13 +135,8 @@ def register(operator: Operator) -> None:
     OPERATORS[operator.op_type] = operator
 
 
-def family(target: Target) -> str:
-    """The family of translations for a target's backend."""
-    return TENSORRT if target.backend in ENGINE_BACKENDS else ONNXRUNTIME
-
-
 def translate(
-    node: onnx.NodeProto, target_family: str, operators: Mapping[str, Operator] = OPERATORS
+    node: onnx.NodeProto, form: OperatorForm, operators: Mapping[str, Operator] = OPERATORS
 ) -> list[onnx.NodeProto]:
     """The nodes that take the place of a node of ours. Raises ExportError where the translation cannot be had."""
     operator = operators[node.op_type]
@@ -153,7 +148,7 @@ def translate(
     if operator.promotes and result != NO_KIND:
         inputs = [name if dtypes.get(name) == result else builder.Cast(name, to=result) for name in inputs]
         dtypes.update(dict.fromkeys(inputs, result))
-    results = _results(operator, target_family, builder, inputs, constants, len(node.output))
+    results = _results(operator, form, builder, inputs, constants, len(node.output))
     renamed = {ours: name for ours, name in zip(results, node.output, strict=True) if ours and name}
     for added in builder.nodes:
         added.input[:] = [renamed.get(name, name) for name in added.input]
@@ -169,7 +164,7 @@ def _stored(node: onnx.NodeProto, name: str) -> Any:
 
 def _results(
     operator: Operator,
-    target_family: str,
+    form: OperatorForm,
     builder: GraphBuilder,
     inputs: Sequence[str],
     constants: Mapping[str, Any],
@@ -177,7 +172,7 @@ def _results(
 ) -> list[str]:
     """What a translation gives: each name that of a result of its own nodes, and no name twice."""
     try:
-        answer = operator.translations[target_family](builder, *inputs, **constants)
+        answer = operator.translations[form](builder, *inputs, **constants)
     except Exception as error:  # a translation is anybody's code
         reason = str(error) if isinstance(error, ZooportError) else f"{type(error).__name__}: {error}"
         raise ExportError(f"the translation of {operator.name} fails: {reason}") from error

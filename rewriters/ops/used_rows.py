@@ -22,7 +22,8 @@ import torch
 from torch import Tensor
 
 from rewriters.ops.graph_builder import GraphBuilder
-from rewriters.ops.operator import ONNXRUNTIME, TENSORRT, Operator, register
+from rewriters.ops.operator import Operator, register
+from zoo.dialect import RUNTIME, STANDARD
 
 
 @torch.library.custom_op("zooport::used_rows", mutates_args=())
@@ -89,13 +90,13 @@ register(
     Operator(
         torch.ops.zooport.used_rows.default,
         _any_number,
-        {ONNXRUNTIME: used_rows_in_runtime_form, TENSORRT: used_rows_in_standard_form},
+        {RUNTIME: used_rows_in_runtime_form, STANDARD: used_rows_in_standard_form},
     )
 )
 register(
     Operator(
         torch.ops.zooport.to_slots.default,
         _any_number,
-        {ONNXRUNTIME: to_slots_in_runtime_form, TENSORRT: to_slots_in_standard_form},
+        {RUNTIME: to_slots_in_runtime_form, STANDARD: to_slots_in_standard_form},
     )
 )

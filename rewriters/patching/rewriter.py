@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from zoo.dialect import dialect_of
 from zoo.errors import ExportError, nearest
-from zoo.target import BACKENDS, EXPORTERS, Target
+from zoo.target import BACKEND_NAME, EXPORTERS, Target
 
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
 
@@ -19,6 +20,7 @@ class Limits:
     """The targets that a rewriter is for; None means all.
 
     `opset`: (lowest, highest), both included. `library`: a requirement on an installed package, "torchvision>=0.28".
+    `lacks`: an ONNX operator that the target's backend lacks by its dialect (zoo.dialect), such as "DeformConv".
     Raises ExportError for limits that no target can have.
     """
 
@@ -26,11 +28,14 @@ class Limits:
     exporter: str | None = None
     opset: tuple[int, int] | None = None
     library: str | None = None
+    lacks: str | None = None
 
     def __post_init__(self) -> None:
-        for name, value, known in (("backend", self.backend, BACKENDS), ("exporter", self.exporter, EXPORTERS)):
-            if value is not None and value not in known:
-                raise ExportError(f"a rewriter's {name}={value!r}: no target has it; {nearest(str(value), known)}")
+        if self.exporter is not None and self.exporter not in EXPORTERS:
+            known = nearest(str(self.exporter), EXPORTERS)
+            raise ExportError(f"a rewriter's exporter={self.exporter!r}: no target has it; {known}")
+        if self.backend is not None and not BACKEND_NAME.fullmatch(str(self.backend)):
+            raise ExportError(f"a rewriter's backend={self.backend!r}: no target has it; give a backend's name")
         if self.opset is not None and not (
             isinstance(self.opset, tuple) and len(self.opset) == 2 and self.opset[0] <= self.opset[1]  # noqa: PLR2004
         ):
@@ -49,6 +54,7 @@ class Limits:
             self.backend in (None, target.backend)
             and self.exporter in (None, target.exporter)
             and (self.opset is None or self.opset[0] <= target.opset <= self.opset[1])
+            and (self.lacks is None or self.lacks in dialect_of(target.backend).lacks)
             and (self.library is None or _is_installed(self.library))
         )
 
@@ -62,6 +68,7 @@ class Limits:
                     (self.backend, other.backend),
                     (self.exporter, other.exporter),
                     (self.library, other.library),
+                    (self.lacks, other.lacks),
                 )
             )
             and (

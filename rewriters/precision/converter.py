@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rewriters.precision.fp16 import to_fp16
 from rewriters.precision.int8 import to_int8
-from rewriters.precision.pair_sums import weight_bits
 from rewriters.precision.report import PrecisionReport
+from zoo.dialect import dialect_of
 from zoo.precision_options import PrecisionOptions
 
 Feeds = Sequence[Mapping[str, NDArray[Any]]]
@@ -23,5 +23,8 @@ def converter(precision: str, backend: str) -> Converter:
     It takes the model, which stays as it is, the options, and the graph's inputs by name, of one calibration picture
     after the other; it gives the model in that precision, and what came of it. Raises as to_fp16 and to_int8 do.
     """
-    converters: Mapping[str, Converter] = {"fp16": to_fp16, "int8": partial(to_int8, bits=weight_bits(backend))}
+    converters: Mapping[str, Converter] = {
+        "fp16": to_fp16,
+        "int8": partial(to_int8, bits=dialect_of(backend).weight_bits),
+    }
     return converters[precision]

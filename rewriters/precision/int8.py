@@ -54,7 +54,7 @@ def to_int8(
 ) -> tuple[onnx.ModelProto, PrecisionReport]:
     """A graph whose networks compute in int8, with the same inputs and outputs, and what was done. `model` stays.
 
-    `feeds`: the graph's inputs by name, of calibration pictures. `bits` of the weights, 7 or 8, see `weight_bits`: with
+    `feeds`: the graph's inputs by name, of calibration pictures. `bits` of the weights, 7 or 8, see zoo.dialect: with
     7 every CPU computes the same. Every zero point is 0. A tensor that is never negative
     is stored as uint8 with the scale of int8, because ONNX Runtime fuses Relu with that alone: TensorRT reads it as
     int8, and up to the calibrated largest value, 127 steps, both are the same; above it TensorRT saturates at once,

@@ -8,7 +8,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from rewriters.onnx_graph.onnxruntime_outputs import run_all
+from rewriters.onnx_graph.graph_outputs import run_all
 from rewriters.precision.caster import BEYOND, SMALLEST
 
 MARGIN = 4.0

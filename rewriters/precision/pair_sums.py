@@ -15,16 +15,10 @@ from onnx import TensorProto, numpy_helper
 from rewriters.precision.layers import LAYERS
 from rewriters.precision.qdq_forms import DEQUANTIZE
 from zoo.errors import ExportError
-from zoo.target import ENGINE_BACKENDS
 
-EIGHT, SEVEN = 8, 7
+SEVEN = 7
 LARGEST_ACTIVATION = 255  # int8 activations, too: the kernels add 128 to them, and take it off the sum
 LARGEST_SUM = 2**15 - 1
-
-
-def weight_bits(backend: str) -> int:
-    """Of int8 for a backend."""
-    return EIGHT if backend in ENGINE_BACKENDS else SEVEN
 
 
 def check_pair_sums(model: onnx.ModelProto) -> None:

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 import torch
 import torchvision.ops  # noqa: F401  # registers torch.ops.torchvision
 
-from rewriters.ops.operator import ONNXRUNTIME, OPERATORS, TENSORRT, Case, Operator, ResultType, Translation
+from rewriters.ops.operator import OPERATORS, Case, Operator, ResultType, Translation
 from rewriters.patching.rewriter import Limits
+from zoo.dialect import RUNTIME, STANDARD
 from zoo.errors import ExportError, nearest
 from zoo.target import OPSETS, TORCHSCRIPT_MAX_OPSET, Target
 
@@ -48,6 +49,7 @@ def symbolic(
     exporter: str | None = None,
     opset: tuple[int, int] | None = None,
     library: str | None = None,
+    lacks: str | None = None,
     when: Case | None = None,
     result_type: ResultType | None = None,
     promotes: bool = False,
@@ -60,9 +62,9 @@ def symbolic(
 
     It takes a GraphBuilder, the tensors by position (names; "" for an optional one that is not given), and all other
     arguments by their names in torch's schema, as plain Python; it gives the name of the result, or of each. `backend`,
-    `exporter`, `opset` and `library` limit it to some targets (see Limits), and `when(ranks, **values)` to some calls:
-    the others are left to the exporter. `result_type` says which sizes of the result torchscript may rely on (see
-    rewriters.ops.operator); without it none, and what asks for one, as adaptive pooling does, is refused.
+    `exporter`, `opset`, `library` and `lacks` limit it to some targets (see Limits), and `when(ranks, **values)` to
+    some calls: the others are left to the exporter. `result_type` says which sizes of the result torchscript may rely
+    on (see rewriters.ops.operator); without it none, and what asks for one, as adaptive pooling does, is refused.
     `promotes`: the tensors come in the dtype of the result, as torch promotes them; otherwise in their own.
     Raises ExportError for an operator that torch does not know, a function that takes other arguments, limits that no
     target can have, a second declaration with the same limits, and a name that another operator's node has.
@@ -71,8 +73,8 @@ def symbolic(
     def register(translation: Declared) -> Declared:
         overload = find_overload(name)
         check_arity(overload, translation)
-        operator = Operator(overload, result_type, {ONNXRUNTIME: translation, TENSORRT: translation}, when, promotes)
-        rewriter = SymbolicRewriter(operator, reason, written_for, Limits(backend, exporter, opset, library))
+        operator = Operator(overload, result_type, {RUNTIME: translation, STANDARD: translation}, when, promotes)
+        rewriter = SymbolicRewriter(operator, reason, written_for, Limits(backend, exporter, opset, library, lacks))
         if any(other.name == rewriter.name and other.limits == rewriter.limits for other in SYMBOLIC_REWRITERS):
             raise ExportError(f"symbolic {rewriter.name}: declared twice with the same limits; limit one of them")
         for other_operator in (*OPERATORS.values(), *(other.operator for other in SYMBOLIC_REWRITERS)):

@@ -148,9 +148,9 @@ for _exporter, _opsets in (
 ):
     symbolic(
         "torchvision::deform_conv2d",
-        reason="tensorrt-rtx has no DeformConv",
+        reason="the backend has no DeformConv",
         written_for="torch 2.15, torchvision 0.29",
-        backend="tensorrt-rtx",
+        lacks="DeformConv",
         exporter=_exporter,
         opset=_opsets,
         result_type=_result_type,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from rewriters.onnx_graph.onnxruntime_outputs import run_once
+from rewriters.onnx_graph.graph_outputs import run_once
 from rewriters.symbolic.kernels import Kernel, kernels_of
 
 NAMES = {"float32": "float", "float64": "double"}  # as the library calls them

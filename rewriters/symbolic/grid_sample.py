@@ -15,7 +15,7 @@ from rewriters.symbolic.declaration import symbolic
 from rewriters.symbolic.elementwise import like
 from rewriters.symbolic.gathering import between, gathered, near
 from zoo.errors import ExportError
-from zoo.target import ENGINE_BACKENDS
+from zoo.target import OPSETS
 
 LINEAR, NEAREST, CUBIC = range(3)  # torch's numbers
 ZEROS, BORDER, REFLECTION = range(3)
@@ -94,18 +94,19 @@ def _is_volume(ranks: Sequence[int], **_values: Any) -> bool:
     return ranks[0] == VOLUME
 
 
-for _backend in ENGINE_BACKENDS:
+BELOW_VOLUMES, FROM_VOLUMES = (OPSETS.start, 19), (20, OPSETS.stop - 1)
+for _opset in (BELOW_VOLUMES, FROM_VOLUMES):
     symbolic(
         "aten::grid_sampler",
         reason="TensorRT's GridSample gave wrong boxes without an error (NVIDIA/TensorRT#4813)",
         written_for="torch 2.15",
-        backend=_backend,
+        lacks="GridSample",
+        opset=_opset,
     )(grid_sampler)
 symbolic(
     "aten::grid_sampler",
     reason="GridSample takes volumes since opset 20",
     written_for="torch 2.15",
-    backend="onnxruntime",
-    opset=(17, 19),
+    opset=BELOW_VOLUMES,
     when=_is_volume,
 )(grid_sampler)

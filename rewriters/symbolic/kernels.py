@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-from rewriters.onnx_graph.custom_nodes import OF_ONNXRUNTIME, custom_nodes
+from rewriters.onnx_graph.custom_nodes import RUN_DOMAINS, custom_nodes
 from zoo.errors import ExportError, nearest
 
 Function = TypeVar("Function", bound=Callable[..., NDArray[Any]])
@@ -64,7 +64,7 @@ def kernel(
     that is declared.
     """
     domain, _, op_type = name.partition("::")
-    if not op_type.isidentifier() or not re.fullmatch(r"[A-Za-z_][\w.\-]*", domain) or domain in OF_ONNXRUNTIME:
+    if not op_type.isidentifier() or not re.fullmatch(r"[A-Za-z_][\w.\-]*", domain) or domain in RUN_DOMAINS:
         raise ExportError(f'kernel: "{name}" is no operator of a domain of its own; expected "mydomain::OpType"')
 
     def register(function: Function) -> Function:

@@ -18,7 +18,7 @@ from rewriters.patching.fixed_size import has_fixed_size
 from rewriters.patching.rewriter import rewrites
 from rewriters.patching.rewriting import active_target
 from rewriters.torch_functions.antialiasing import FILTERS, antialiased
-from zoo.target import ENGINE_BACKENDS
+from zoo.dialect import STANDARD, dialect_of
 
 
 @rewrites(
@@ -42,7 +42,7 @@ def interpolate_as_torch(
     """As torch.nn.functional.interpolate."""
     target = active_target()
     torchscript = target.exporter == "torchscript"
-    unwritten = torchscript or align_corners or target.backend in ENGINE_BACKENDS
+    unwritten = torchscript or align_corners or dialect_of(target.backend).operator_form == STANDARD
     if antialias and unwritten and mode in FILTERS and input.dim() == 4:  # noqa: PLR2004
         return antialiased(
             input,

@@ -13,8 +13,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from backends import load
+from backends.external_data import external_files
 from backends.onnxruntime import held_model
-from backends.onnxruntime.external_data import external_files
 from pipeline.report.recorded import read_recorded
 from tests.backends.twins import numbers, write_twin
 from zoo import opened_file

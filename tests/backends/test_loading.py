@@ -10,7 +10,7 @@ import pytest
 
 from backends import load
 from backends.onnxruntime import runner as runner_module
-from backends.onnxruntime.session import default_threads
+from backends.threads import default_threads
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.manifest_text import manifest_text

@@ -9,8 +9,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from backends.onnxruntime import OnnxRuntimeRunner
 from backends.onnxruntime.providers import provider_options
+from backends.onnxruntime.runner import OnnxRuntimeRunner
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 from zoo.target import AxisRange

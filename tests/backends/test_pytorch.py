@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from backends.pytorch import PyTorchRunner
+from backends.pytorch.runner import PyTorchRunner
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.tensor_spec import TensorSpec
 

@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import pytest
 
-from backends import loading
+from backends import gpu, loading
 from backends.runner import Runner
-from backends.tensorrt import gpu, runner, running
 from backends.tensorrt import library as library_module
+from backends.tensorrt import runner, running
 from pipeline import evaluating
 from pipeline.candidate import Candidate
 from pipeline.evaluation.session import Session

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from backends.pytorch import PyTorchRunner
+from backends.pytorch.runner import PyTorchRunner
 from backends.runner import Array, Runner
 from backends.slide_runner import LOGITS, SlideRunner
 from pipeline.export.host_windows import WindowModel

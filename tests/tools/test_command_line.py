@@ -72,7 +72,6 @@ def test_help_and_wrong_flags_load_no_library(tool: str) -> None:
             (tool, [CONFIG, flag, wrong], f'unknown {name} "{wrong}"; nearest: "{right}"')
             for tool in ("deploy", "align")
             for flag, name, wrong, right in (
-                ("--backend", "backend", "onxruntime", "onnxruntime"),
                 ("--precision", "precision", "fp61", "fp16"),
                 ("--exporter", "exporter", "dinamo", "dynamo"),
                 ("--output-level", "level", "decodet", "decoded"),
@@ -84,7 +83,6 @@ def test_help_and_wrong_flags_load_no_library(tool: str) -> None:
         ("deploy", [CONFIG, "--engine", "batchs=1"], '--engine batchs=1: unknown option "batchs"; nearest: "batches"'),
         ("deploy", [CONFIG, "--image", "README.dm"], 'image README.dm: no such file; nearest: "README.md"'),
         ("deploy", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
-        ("evaluate", [CONFIG, "--backend", "onxruntime"], 'unknown backend "onxruntime"; nearest: "onnxruntime"'),
         ("evaluate", [CONFIG, "--precision", "fp61"], 'unknown precision "fp61"; nearest: "fp16"'),
         ("evaluate", [CONFIG, "--deployment", "dosc"], '--deployment dosc: no such folder; nearest: "docs"'),
         ("evaluate", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
@@ -101,6 +99,14 @@ def test_a_typo_is_answered_without_torch_and_mmengine(tool: str, arguments: lis
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert done.stderr.startswith(f"error: {message}")
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("tool", ["deploy", "align", "evaluate"])
+def test_a_backends_typo_is_answered_when_the_config_is_read(tool: str) -> None:
+    """Not before: its custom_imports may bring backends. And without torch."""
+    done = run(tool, "torch,torchvision", CONFIG, "--backend", "onxruntime")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith('error: unknown backend "onxruntime"; nearest: "onnxruntime"')
 
 
 @pytest.mark.parametrize("tool", ["deploy", "evaluate", "align", "train", "what_if", "sensitivity"])

@@ -16,12 +16,12 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from backends import availability
+from backends import gpu as gpu_module
+from backends.backend import Backend
+from backends.gpu import Gpu
 from backends.onnxruntime import providers
 from backends.tensorrt import build_check
-from backends.tensorrt.gpu import Gpu
 from pipeline import deploying
-from pipeline.job import target_check
 from tests.tools.tiny import Run, Tiny
 
 Deploy = Callable[[Sequence[str]], Run]
@@ -93,10 +93,10 @@ def test_what_cannot_be_built_here_is_told_before_the_model_is_made(
     def gpu(index: int = 0) -> Gpu | None:
         return gpus[index] if index < len(gpus) else None
 
-    monkeypatch.setattr(availability, "_lack", lambda backend: None)
+    monkeypatch.setattr(Backend, "lack", lambda backend: None)
     monkeypatch.setattr(build_check, "library", lambda backend: library)
     monkeypatch.setattr(build_check, "gpu", gpu)
-    monkeypatch.setattr(target_check, "gpu", gpu)
+    monkeypatch.setattr(gpu_module, "gpu", gpu)
     monkeypatch.setattr(providers, "provider_options", lambda *given: ("", {}))
     monkeypatch.setattr(deploying, "build_model", lambda *given: pytest.fail("the model was made"))
     check_refused(deploy(tiny.with_images(*arguments)), tiny, code, words)

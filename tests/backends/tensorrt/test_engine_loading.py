@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from backends import loading
+from backends import gpu, loading
+from backends.gpu import Gpu
 from backends.runner import Runner
-from backends.tensorrt import engine_record, gpu, runner, running
+from backends.tensorrt import engine_record, runner, running
 from backends.tensorrt import library as library_module
-from backends.tensorrt.gpu import Gpu
 from tests.backends.conftest import PREPROCESS, Recipe, write_deployment
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError

@@ -11,11 +11,11 @@ import pytest
 from onnx import TensorProto, helper
 
 from backends import load
+from backends.gpu import gpu
 from backends.loading import load_graph
-from backends.onnxruntime import OnnxRuntimeRunner
+from backends.onnxruntime.runner import OnnxRuntimeRunner
 from backends.tensorrt.build import build_engine
 from backends.tensorrt.engine_record import EngineRecord
-from backends.tensorrt.gpu import gpu
 from backends.tensorrt.runner import TensorRTRunner
 from backends.tensorrt.running import can_run
 from tests.backends.conftest import Recipe, write_deployment

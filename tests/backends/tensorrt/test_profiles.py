@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from backends.tensorrt.profiles import profiles
+from backends.profiles import profiles
 from zoo.errors import InputError
 from zoo.input_specs import IMAGE_SIZES, IMAGES, SCORE_THRESHOLD
 from zoo.target import AxisRange

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from backends.gpu import Gpu
 from backends.tensorrt import running
-from backends.tensorrt.gpu import Gpu
+from backends.tensorrt.backend import TensorRT
 from backends.tensorrt.running import RTX_CAPABILITIES, can_run
 from tests.backends.tensorrt.fake_cuda import Error, FakeCuda
 
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def here(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
     """A machine with the libraries, a driver and one GPU."""
     fake = FakeCuda()
-    monkeypatch.setattr(running, "available", lambda: {"tensorrt": None, "tensorrt-rtx": None})
+    monkeypatch.setattr(TensorRT, "lack", lambda backend: None)
     monkeypatch.setattr(running, "_has_cuda_python", lambda: True)
     monkeypatch.setattr(running, "bindings", lambda: fake)
     monkeypatch.setattr(running, "gpu", lambda number: Gpu("NVIDIA RTX 4090", "8.9"))
@@ -85,7 +86,7 @@ def test_libraries_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", without)
     assert can_run("tensorrt-rtx") == 'tensorrt_rtx is not installed; pip install "zooport[tensorrt-rtx]"'
     missing = {"cuda.bindings"}
-    monkeypatch.setattr(running, "available", lambda: {"tensorrt-rtx": None})
+    monkeypatch.setattr(TensorRT, "lack", lambda backend: None)
     assert can_run("tensorrt-rtx") == "cuda-python, which engines run with, is not installed; pip install cuda-python"
 
 

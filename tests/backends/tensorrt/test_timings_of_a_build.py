@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from backends.gpu import Gpu
 from backends.tensorrt.build_timings import keep_timings, use_timings
-from backends.tensorrt.gpu import Gpu
 from backends.tensorrt.timing_cache import merge_timings, read_timings, timing_cache_path
 from zoo.engine_options import EngineOptions
 

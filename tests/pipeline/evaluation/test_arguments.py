@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.evaluation.arguments import check_arguments
+from pipeline.evaluation.arguments import check_arguments, check_backends
 from zoo.errors import InputError
 
 GOOD: dict[str, Any] = {
@@ -14,7 +14,6 @@ GOOD: dict[str, Any] = {
     "checkpoint": None,
     "precision": None,
     "launcher": "none",
-    "device": None,
     "limit": None,
     "batch_size": 1,
 }
@@ -23,11 +22,9 @@ GOOD: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"backends": ["onnxruntim"]}, 'unknown backend "onnxruntim"; nearest: "onnxruntime"'),
         ({"precision": "fp12"}, 'unknown precision "fp12"; nearest: "fp'),
         ({"precision": "fp16", "backends": []}, "--precision fp16: no backend to deploy for; give --backend"),
         ({"launcher": "slurm"}, '--launcher "slurm": expected one of none, pytorch'),
-        ({"device": "gpu"}, 'device "gpu": expected cpu, cuda or cuda:N'),
         ({"limit": 0}, "--limit 0: expected 1 or more images"),
         ({"batch_size": 0}, "--batch-size 0: expected 1 or more"),
         ({"deployments": ["no/such/folder"]}, "--deployment no/such/folder: no such folder$"),
@@ -37,6 +34,21 @@ GOOD: dict[str, Any] = {
 def test_faults(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         check_arguments(**{**GOOD, **changes})
+
+
+@pytest.mark.parametrize(
+    ("backends", "device", "message"),
+    [
+        (["onnxruntim"], None, 'unknown backend "onnxruntim"; nearest: "onnxruntime"'),
+        (["pytorch"], "gpu", 'device "gpu": expected cpu, cuda or cuda:N'),
+        (["pytorch", "onnxruntime"], "gpu", 'device "gpu": expected cpu, cuda or cuda:N'),
+        ([], "gpu", 'device "gpu": expected cpu, cuda or cuda:N'),
+    ],
+)
+def test_backends_and_their_devices(backends: list[str], device: str | None, message: str) -> None:
+    check_backends(["pytorch", "onnxruntime"], "cuda:1")
+    with pytest.raises(InputError, match=message):
+        check_backends(backends, device)
 
 
 def test_the_nearest_folder_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from torch import nn
 
-from backends.tensorrt.build import Built
+from backends.backend import Built
+from backends.tensorrt import build
 from backends.tensorrt.engine_record import EngineRecord
 from pipeline.export import engine_step as step
 from rewriters.precision import PrecisionReport
@@ -48,10 +49,10 @@ def test_the_engine_computes_what_the_file_has(
 ) -> None:
     report = PrecisionReport(precision, stored)
     if good:
-        step.check_computed(report, record(layers))
+        step.check_computed(report, Built("", 1.0, layers))
     else:
         with pytest.raises(ExportError, match=rf"precision {precision}: . layers of model.onnx are in .*; see what"):
-            step.check_computed(report, record(layers))
+            step.check_computed(report, Built("", 1.0, layers))
 
 
 @pytest.mark.parametrize(("device", "built_on"), [("cpu", "cuda:0"), ("cuda:1", "cuda:1")])
@@ -60,16 +61,19 @@ def test_it_is_built_for_the_targets_device_and_precision(
 ) -> None:
     asked: dict[str, Any] = {}
 
-    def build_engine(*given: Any, **options: Any) -> Built:
+    def build_engine(*given: Any, **options: Any) -> build.Built:
         asked.update(options)
-        return Built(record({"float16": 1}), 1.0)
+        return build.Built(record({"float16": 1}), 1.0)
 
-    monkeypatch.setattr(step, "build_engine", build_engine)
+    monkeypatch.setattr(build, "build_engine", build_engine)
     convolution(tmp_path / "model.onnx")
     side = AxisRange.fixed(16)
     target = Target(side, side, backend="tensorrt-rtx", precision="fp16", device=device)
     report = PrecisionReport("fp16", {"float16": 1})
-    assert step.engine_step(target, tmp_path, nn.Identity(), report) == Built(record({"float16": 1}), 1.0)
+    built = step.engine_step(target, tmp_path, nn.Identity(), report)
+    assert built is not None
+    assert (built.layers, built.seconds) == ({"float16": 1}, 1.0)
+    assert built.summary == "tensorrt-rtx 1.7, 0.0 MiB"
     assert asked == {"precision": "fp16", "device": built_on}
     with pytest.raises(ExportError, match="2 layers of model.onnx are in float16, and the engine computes 1 in it"):
         step.engine_step(target, tmp_path, nn.Identity(), PrecisionReport("fp16", {"float16": 2}))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from backends.pytorch import PyTorchRunner
+from backends.pytorch.runner import PyTorchRunner
 from pipeline.images.named_image import NamedImage
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.graph_inputs import graph_inputs

@@ -9,8 +9,8 @@ from onnx import helper, numpy_helper
 
 from pipeline.precision import sensitivity
 from pipeline.precision.sensitivity import Feeds, decibels, last_tensors, modules
+from rewriters.onnx_graph.graph_outputs import run_all
 from rewriters.onnx_graph.module_paths import MODULE
-from rewriters.onnx_graph.onnxruntime_outputs import run_all
 from rewriters.precision import NothingToCastError, to_fp16, to_int8
 from rewriters.precision.rounded import rounded
 from tests.rewriters.precision.small_nets import conv_net, pictures

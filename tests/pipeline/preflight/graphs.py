@@ -190,6 +190,18 @@ EXAMPLES: dict[str, Example] = {
             for mode in ("cubic", "linear")
         )
     ),
+    "cubic_volume": Example(
+        *(
+            one(
+                f'Resize <mode = "{mode}"> (x, , s)',
+                "float[N, 3, 4, 6, 8] x",
+                axes="N, c, a, b, d",
+                constants=SCALES_3D,
+            )
+            for mode in ("cubic", "linear")
+        ),
+        backend="onnxruntime",
+    ),
     "resize_integers": Example(resized('mode = "nearest"', inputs=INTEGER, kind="int32"), resized('mode = "nearest"')),
     "zero_point": Example(quantised(3), quantised(0)),
     "unsigned_weights": Example(

@@ -1,12 +1,12 @@
 """What the preflight says: nodes with their modules, subgraphs, one line; and what explains a builder's refusal."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import onnx
 import pytest
 import torch
 
+from backends.tensorrt.refused import EngineRefusedError
 from pipeline.preflight import explain, preflight, refuse, steps
 from rewriters import export_onnx
 from rewriters.graph_rewriters import rewrite_graph
@@ -116,12 +116,15 @@ def test_windows_of_one_image_are_a_batch(exporter: str, tmp_path: Path) -> None
     assert "--slide host --window-batch 1" in finding.row.cure
 
 
+RTX = target_of("tensorrt-rtx")
+
+
 class TestExplain:
-    def error(self, node: str | None, operator: str | None, reason: str) -> SimpleNamespace:
-        return SimpleNamespace(node=node, operator=operator, reason=reason)
+    def error(self, node: str | None, operator: str | None, reason: str) -> EngineRefusedError:
+        return EngineRefusedError(node, operator, reason)
 
     def test_a_parsers_error_names_node_module_and_cure(self) -> None:
-        explained = explain(self.error("NonZero_z", "NonZero", "no\n plugin"), found_twice())
+        explained = explain(self.error("NonZero_z", "NonZero", "no\n plugin"), found_twice(), RTX)
         assert str(explained) == (
             'TensorRT refuses NonZero "NonZero_z" of module rpn.head: no plugin; write the choice with where or topk '
             "of a fixed number (NVIDIA/TensorRT-RTX#36; measured)"
@@ -140,9 +143,9 @@ class TestExplain:
         assert "--output-level" in explained
 
     def test_a_node_that_the_graph_has_not(self) -> None:
-        explained = explain(self.error("gone", "Det", "false"), model(one("Relu (x)")))
+        explained = explain(self.error("gone", "Det", "false"), model(one("Relu (x)")), RTX)
         assert str(explained) == 'TensorRT refuses Det "gone": false'
         assert (
-            str(explain(self.error(None, None, "killed"), model(one("Relu (x)"))))
+            str(explain(self.error(None, None, "killed"), model(one("Relu (x)")), RTX))
             == "TensorRT refuses the graph: killed"
         )

@@ -8,14 +8,15 @@ import onnx
 import onnxruntime as ort
 import pytest
 
-from pipeline.preflight import ROWS, preflight, refuse
-from pipeline.preflight.refused_by_parser import UNKNOWN_OPERATORS
+from backends.registry import backends
+from backends.tensorrt.preflight.refused_by_parser import UNKNOWN_OPERATORS
+from pipeline.preflight import all_rows, preflight, refuse
 from rewriters.graph_rewriters import GRAPH_REWRITERS
 from tests.pipeline.preflight.graphs import EXAMPLES, Example, model, target_of
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from zoo.errors import ExportError
-from zoo.target import BACKENDS
 
+ROWS = all_rows()
 NAMES = [row.name for row in ROWS]
 MEASURED = [row for row in ROWS if "measured" in row.source]
 ON_RTX = [row.name for row in MEASURED if "tensorrt-rtx" in row.versions]
@@ -38,7 +39,7 @@ def test_every_row_has_graphs_a_name_of_its_own_and_a_rewriter_that_exists() -> 
     assert sorted(EXAMPLES) == sorted(NAMES)
     assert len(set(NAMES)) == len(NAMES)
     for row in ROWS:
-        assert set(row.versions) <= set(BACKENDS)
+        assert set(row.versions) <= set(backends())
         assert (row.action == "rewrite") == bool(row.rewriter)
         assert not row.rewriter or row.rewriter in GRAPH_REWRITERS
 
@@ -55,7 +56,7 @@ def test_it_hits_its_graph_and_not_the_one_beside(name: str) -> None:
 def test_another_backend_hears_nothing_of_it(name: str) -> None:
     example = EXAMPLES[name]
     row = next(row for row in ROWS if row.name == name)
-    for backend in BACKENDS:
+    for backend in backends():
         found = {finding.row.name for finding in preflight(hit(example), target_of(backend, **example.target))}
         assert (name in found) == (backend in row.versions)
 
@@ -103,6 +104,6 @@ def test_onnxruntime_refuses_it_still(name: str) -> None:
 
 def test_a_graph_that_is_taken_gives_nothing() -> None:
     graph = beside(EXAMPLES["nonzero"])
-    for backend in ("onnxruntime", "tensorrt", "tensorrt-rtx"):
+    for backend in backends():
         assert preflight(graph, target_of(backend)) == ()
     assert refuse(()) is None

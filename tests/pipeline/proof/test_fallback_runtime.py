@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from backends import load
-from pipeline.proof import fallback_runtime
+from backends.tensorrt import running
 from pipeline.proof.fallback_runtime import open_deployment
 from tests.backends.conftest import PREPROCESS, Recipe, write_deployment
 from zoo.manifest_text import manifest_text
@@ -14,7 +14,7 @@ from zoo.manifest_text import manifest_text
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(fallback_runtime, "can_run", lambda backend, device: "there is no NVIDIA driver")
+    monkeypatch.setattr(running, "can_run", lambda backend, device: "there is no NVIDIA driver")
     return write_deployment(tmp_path / "deployment", Recipe(preprocess=PREPROCESS))
 
 

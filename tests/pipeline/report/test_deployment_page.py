@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from backends.backend import Built
 from pipeline.parity.records import MetricFigure
-from pipeline.preflight import ROWS, Finding, FoundNode
+from pipeline.preflight import Finding, FoundNode, all_rows
 from pipeline.proof.module_error_record import ModuleError
 from pipeline.report.deployment_page import ReportData, write_report
 from tests.pipeline.report.made import LARGE, NASTY, made_data, missed
@@ -143,16 +144,13 @@ def test_what_is_not_standard_is_named(data: ReportData, tmp_path: Path) -> None
 def test_precision_engine_metric_and_preflight(data: ReportData, tmp_path: Path) -> None:
     counts = {"stored": {"float16": 61, "float32": 7}, "computed": {"float16": 59}}
     kept: Any = SimpleNamespace(kept=(("head", "overflows"),), notes=("a note of the casting",))
-    engine: Any = SimpleNamespace(seconds=3.0)
-    engine.record = SimpleNamespace(
-        backend="tensorrt-rtx",
-        library_version="1.4.0",
-        device="a GPU",
-        bytes=2**21,
-        layers={"float16": 59},
-        profiles=({"images": ((1, 3, 64, 96), (2, 3, 64, 96), (4, 3, 64, 96))},),
+    engine = Built(
+        "tensorrt-rtx 1.4.0 on a GPU, 2.0 MiB",
+        3.0,
+        {"float16": 59},
+        ({"images": ((1, 3, 64, 96), (2, 3, 64, 96), (4, 3, 64, 96))},),
     )
-    row = next(row for row in ROWS if row.rewriter)
+    row = next(row for row in all_rows() if row.rewriter)
     finding = Finding(row, (FoundNode("cast", "Cast", "head"),), "tensorrt-rtx")
     metric = MetricFigure("mIoU", "points", 512, 75.0, 74.9, 0.3)
     page = page_of(

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torchvision.ops import deform_conv2d
 
 from rewriters.graph_passes.expand_operators import expand_operators
-from rewriters.onnx_graph.onnxruntime_outputs import run_once
+from rewriters.onnx_graph.graph_outputs import run_once
 from rewriters.precision import to_fp16
 from rewriters.precision.rounded import rounded
 from tests.rewriters.symbolic.operator_calls import target_of, written

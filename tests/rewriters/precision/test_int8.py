@@ -10,8 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
+from rewriters.onnx_graph.graph_outputs import run_once
 from rewriters.onnx_graph.module_paths import module_path
-from rewriters.onnx_graph.onnxruntime_outputs import run_once
 from rewriters.precision import int8, to_int8
 from rewriters.precision.qdq_forms import DEQUANTIZE, QUANTIZE
 from tests.rewriters.precision.small_nets import conv_net, pictures

@@ -4,8 +4,8 @@ import numpy as np
 import onnx
 import pytest
 
+from rewriters.onnx_graph.graph_outputs import run_once
 from rewriters.onnx_graph.module_paths import MODULE
-from rewriters.onnx_graph.onnxruntime_outputs import run_once
 from rewriters.precision import PrecisionReport, to_int8
 from tests.rewriters.graph_rewriters.graphs import model, run
 from zoo.errors import ExportError

@@ -11,6 +11,7 @@ import pytest
 from onnx import numpy_helper
 from onnxruntime.quantization import QDQQuantizer
 
+from backends.registry import backends
 from rewriters.precision import converter, to_int8
 from rewriters.precision.pair_sums import check_pair_sums
 from tests.rewriters.graph_rewriters.graphs import model
@@ -18,7 +19,6 @@ from tests.rewriters.precision.small_nets import conv_net, pictures
 from tests.rewriters.precision.test_forms import NETS, net
 from zoo.errors import ExportError
 from zoo.precision_options import PrecisionOptions
-from zoo.target import BACKENDS, ENGINE_BACKENDS
 
 LEAST, LARGEST = -(2**15), 2**15 - 1
 STEPS = {7: 64, 8: 127}
@@ -89,9 +89,9 @@ def test_no_sum_of_two_products_leaves_16_bits(name: str, tmp_path: Path) -> Non
 def test_engines_keep_eight_bits_which_onnxruntime_is_not_given(name: str) -> None:
     """The largest weight of each channel takes all steps."""
     before, feeds = GRAPHS[name]
-    for backend in BACKENDS:
-        made, _ = converter("int8", backend)(before, PrecisionOptions(), feeds)
-        eight = backend in ENGINE_BACKENDS
+    for name_, backend in backends().items():
+        made, _ = converter("int8", name_)(before, PrecisionOptions(), feeds)
+        eight = backend.engine_options
         stored = [numpy_helper.to_array(tensor) for tensor in made.graph.initializer if len(tensor.dims) > 1]
         assert {int(np.abs(weights.astype(int)).max()) for weights in stored} == {STEPS[8 if eight else 7]}
         if eight:

@@ -75,7 +75,7 @@ def test_twice_with_the_same_limits() -> None:
     ("limits", "said"),
     [
         ({"exporter": "torchscrpt"}, 'no target has it; nearest: "torchscript"'),
-        ({"backend": "tensort"}, 'no target has it; nearest: "tensorrt"'),
+        ({"backend": "Tensor RT"}, "no target has it; give a backend's name"),
         ({"opset": (20, 18)}, "expected .lowest, highest."),
         ({"opset": 18}, "expected .lowest, highest."),
         ({"library": "torch vision"}, "expected a requirement"),

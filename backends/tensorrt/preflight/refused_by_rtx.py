@@ -1,7 +1,6 @@
 """Rows: operators that TensorRT has and tensorrt-rtx has not."""
 
-from pipeline.preflight import patterns
-from pipeline.preflight.row import Row
+from backends.preflight import Row, always, undefined
 
 RTX = {"tensorrt-rtx": "1.7.1"}
 
@@ -10,7 +9,7 @@ REFUSED_BY_RTX = (
         "nms",
         RTX,
         ("NonMaxSuppression",),
-        patterns.always,
+        always,
         "refuse",
         "tensorrt-rtx parses NonMaxSuppression and has no kernel for it",
         "torchvision's detectors and YOLOv5 are exported without it; of another model give --output-level decoded",
@@ -20,7 +19,7 @@ REFUSED_BY_RTX = (
         "nonzero",
         RTX,
         ("NonZero",),
-        patterns.always,
+        always,
         "refuse",
         "tensorrt-rtx has no NonZero, which a boolean index or torch.nonzero becomes",
         "write the choice with where or topk of a fixed number",
@@ -30,7 +29,7 @@ REFUSED_BY_RTX = (
         "roi_align",
         RTX,
         ("RoiAlign",),
-        patterns.always,
+        always,
         "warn",
         "tensorrt-rtx has RoiAlign as a plugin that is found only on a machine with a GPU",
         "torchvision's R-CNNs are exported without it; build on a machine with a GPU",
@@ -40,7 +39,7 @@ REFUSED_BY_RTX = (
         "deform_conv",
         RTX,
         ("DeformConv",),
-        patterns.always,
+        always,
         "refuse",
         "tensorrt-rtx has no DeformConv",
         "export for this backend, which writes deform_conv2d by gathering (rewriter torchvision::deform_conv2d)",
@@ -50,7 +49,7 @@ REFUSED_BY_RTX = (
         "attention",
         RTX,
         ("Attention",),
-        patterns.always,
+        always,
         "refuse",
         "the parser of tensorrt-rtx crashes on Attention, which torch's dynamo exporter writes from opset 23 on",
         "give --opset 20",
@@ -60,7 +59,7 @@ REFUSED_BY_RTX = (
         "plugin",
         RTX,
         (),
-        patterns.undefined,
+        undefined,
         "refuse",
         "tensorrt-rtx comes without plugins",
         "give --output-level final or decoded, or --backend tensorrt",

@@ -1,8 +1,7 @@
 """Rows: what TensorRT's parser or builder refuses, measured with tensorrt_rtx, whose parser is TensorRT 11's."""
 
-from pipeline.preflight import patterns
-from pipeline.preflight.onnxruntime_rows import ORT
-from pipeline.preflight.row import Row
+from backends.preflight import Row, always, attribute_in, cubic_volume
+from backends.tensorrt.preflight import patterns
 
 PARSER = {"tensorrt": "11, by the same parser", "tensorrt-rtx": "1.7.1"}
 UNKNOWN_OPERATORS = (
@@ -50,7 +49,7 @@ REFUSED_BY_PARSER = (
         "antialias",
         PARSER,
         ("Resize",),
-        patterns.attribute_in("antialias", 1),
+        attribute_in("antialias", 1),
         "refuse",
         "Resize with antialiasing is not supported",
         "export for this backend, which writes bilinear and bicubic ones as products (rewriter torch.nn.functional."
@@ -61,7 +60,7 @@ REFUSED_BY_PARSER = (
         "resize_coordinates",
         PARSER,
         ("Resize",),
-        patterns.attribute_in("coordinate_transformation_mode", "half_pixel_symmetric", "tf_crop_and_resize"),
+        attribute_in("coordinate_transformation_mode", "half_pixel_symmetric", "tf_crop_and_resize"),
         "refuse",
         "Resize with these coordinates is not supported",
         "resize by half pixels, aligned corners or asymmetric coordinates",
@@ -71,7 +70,7 @@ REFUSED_BY_PARSER = (
         "resize_aspect",
         PARSER,
         ("Resize",),
-        patterns.attribute_in("keep_aspect_ratio_policy", "not_larger", "not_smaller"),
+        attribute_in("keep_aspect_ratio_policy", "not_larger", "not_smaller"),
         "refuse",
         "Resize that keeps the aspect ratio is not supported",
         "give the sizes that come of it",
@@ -89,9 +88,9 @@ REFUSED_BY_PARSER = (
     ),
     Row(
         "resize_volume",
-        {**PARSER, **ORT},
+        PARSER,
         ("Resize",),
-        patterns.cubic_volume,
+        cubic_volume,
         "refuse",
         "cubic Resize takes two axes",
         "resize linearly, or two axes at a time",
@@ -212,7 +211,7 @@ REFUSED_BY_PARSER = (
         "unknown_operator",
         PARSER,
         UNKNOWN_OPERATORS,
-        patterns.always,
+        always,
         "refuse",
         "the parser does not know the operator",
         "write it with other operators in the model, or add a symbolic rewriter (docs/rewriters.md)",

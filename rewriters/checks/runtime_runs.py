@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriters.onnx_graph.onnxruntime_outputs import run_once
+from rewriters.onnx_graph.graph_outputs import run_once
 from zoo.errors import ExportError
 from zoo.tensor_spec import TensorSpec
 
 
-def check_onnxruntime_runs(
-    content: bytes, example: Mapping[str, NDArray[Any]], output_specs: Sequence[TensorSpec]
-) -> None:
+def check_runs(content: bytes, example: Mapping[str, NDArray[Any]], output_specs: Sequence[TensorSpec]) -> None:
     """Run the example once, without optimisations. Raises ExportError with ONNX Runtime's reason, or for a shape."""
     outputs = run_once(content, example, [spec.name for spec in output_specs])
     for spec, output in zip(output_specs, map(np.asarray, outputs), strict=True):

@@ -3,28 +3,17 @@
 from collections.abc import Callable
 
 import numpy as np
-from onnx import TensorProto
 
-from pipeline.preflight.site import Site
+from backends.preflight import Site
 
 MAX_K = 3840
 MAX_RANK = 8
 MAX_NMS_BOXES = 5000
 PASSED = ("Transpose", "Reshape", "Unsqueeze", "Squeeze", "Mul", "Div", "Gather", "Slice", "Split", "Identity")
 """What stands between the products of an attention and its linear layers."""
-INTEGERS = (TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64)
-UNKNOWN_KINDS = (TensorProto.INT16, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
+INTEGERS = ("uint8", "int32", "int64")
+UNKNOWN_KINDS = ("int16", "uint16", "uint32", "uint64")
 FOR_ANY_STEPS = 32
-
-
-def always(_site: Site) -> bool:
-    """The operator alone."""
-    return True
-
-
-def attribute_in(name: str, *values: object) -> Callable[[Site], bool]:
-    """An attribute has one of the values."""
-    return lambda site: site.attribute(name) in values
 
 
 def has_attribute(name: str) -> Callable[[Site], bool]:
@@ -68,12 +57,12 @@ def shifted(site: Site) -> bool:
 
 def unsigned(site: Site) -> bool:
     """Dequantises unsigned bytes that were not quantised in the graph, as stored weights are."""
-    return site.kind(site.input(0)) == TensorProto.UINT8 and site.constant(0) is not None
+    return site.kind(site.input(0)) == "uint8" and site.constant(0) is not None
 
 
 def inner_bytes(site: Site) -> bool:
     """Makes unsigned bytes that another node reads; as outputs of the graph they are taken."""
-    makes = any(site.kind(name) == TensorProto.UINT8 for name in site.node.output)
+    makes = any(site.kind(name) == "uint8" for name in site.node.output)
     return makes and site.node.op_type != "QuantizeLinear" and bool(site.readers())
 
 
@@ -89,17 +78,7 @@ def of_whole_numbers(site: Site) -> bool:
 
 def of_bools(site: Site) -> bool:
     """Its first input holds bools."""
-    return site.kind(site.input(0)) == TensorProto.BOOL
-
-
-def chooses_bools(site: Site) -> bool:
-    """A Where between bools."""
-    return site.kind(site.input(1)) == TensorProto.BOOL
-
-
-def of_bfloats(site: Site) -> bool:
-    """Computes in bfloat16."""
-    return site.node.op_type != "Cast" and TensorProto.BFLOAT16 in map(site.kind, site.node.input)
+    return site.kind(site.input(0)) == "bool"
 
 
 def of_one_axis(site: Site) -> bool:
@@ -114,21 +93,10 @@ def many_axes(site: Site) -> bool:
     return any(shape is not None and len(shape) > MAX_RANK for shape in shapes)
 
 
-def cubic_volume(site: Site) -> bool:
-    """Cubic resizing of three axes."""
-    shape = site.shape(site.input(0))
-    return bool(site.attribute("mode") == "cubic") and shape is not None and len(shape) > 4  # noqa: PLR2004  # N, C, H, W
-
-
 def sizes_of_some_axes(site: Site) -> bool:
     """A Resize whose sizes are of named axes, of an input that varies."""
     shape = site.shape(site.input(0))
     return bool(site.attribute("axes") and site.input(3)) and (shape is None or None in shape)
-
-
-def nearest_antialias(site: Site) -> bool:
-    """Antialiasing of a resize that takes one element."""
-    return (site.attribute("antialias"), site.attribute("mode", "nearest")) == (1, "nearest")
 
 
 def with_indices(site: Site) -> bool:
@@ -151,17 +119,6 @@ def unequal_branches(site: Site) -> bool:
         if all(kind.HasField("shape") for kind in kinds) and len({len(kind.shape.dim) for kind in kinds}) > 1:
             return True
     return False
-
-
-def undefined(site: Site) -> bool:
-    """An operator that neither ONNX nor the model defines."""
-    return not site.defined
-
-
-def undefined_for_onnxruntime(site: Site) -> bool:
-    """As undefined, but for ONNX Runtime's own operators; level plugin is run by references."""
-    own = site.node.domain in ("ai.onnx.ml", "com.microsoft")
-    return undefined(site) and not own and site.target.level != "plugin"
 
 
 def after_transposed_if(site: Site) -> bool:

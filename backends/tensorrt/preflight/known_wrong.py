@@ -1,7 +1,7 @@
 """Rows: what TensorRT builds without a word, and computes wrongly or slowly. Seen on GPUs, by the threads named."""
 
-from pipeline.preflight import patterns
-from pipeline.preflight.row import Row
+from backends.preflight import Row, always
+from backends.tensorrt.preflight import patterns
 
 BOTH = {"tensorrt": "10 and 11", "tensorrt-rtx": "not tried on 1.7.1"}
 ONE_AT_A_TIME = "--dynamic batch=1:1:1, or for sliding windows --slide host --window-batch 1"
@@ -11,7 +11,7 @@ KNOWN_WRONG = (
         "grid_sample",
         {"tensorrt": "10.13 to 11.1", "tensorrt-rtx": "not tried on 1.7.1"},
         ("GridSample",),
-        patterns.always,
+        always,
         "refuse",
         "GridSample gives other numbers without an error (boxes of D-FINE and RT-DETR off by hundreds of pixels)",
         "export for this backend, which writes grid_sample by gathering (rewriter aten::grid_sampler)",
@@ -81,7 +81,7 @@ KNOWN_WRONG = (
         "nms_slow",
         {"tensorrt": "10"},
         ("NonMaxSuppression",),
-        patterns.always,
+        always,
         "warn",
         "NonMaxSuppression took three quarters of the time of a Faster R-CNN",
         "let the model call torchvision's nms where it has a rewriter, or give --output-level decoded",

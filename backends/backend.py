@@ -1,0 +1,191 @@
+"""A backend: what runs a graph, what that takes, and what is known of it. One object for each; it registers itself."""
+
+import importlib.util
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backends.runner import Array, Runner
+from zoo.dialect import Dialect
+from zoo.engine_options import EngineOptions
+from zoo.errors import BackendUnavailableError, InputError
+from zoo.target import AxisRange, Target
+from zoo.tensor_spec import TensorSpec
+
+if TYPE_CHECKING:
+    from backends.preflight import Row
+    from zoo.manifest import Manifest
+    from zoo.opened_folder import OpenedFolder
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """What `load` was asked for. ``provider``, ``threads``, ``engine``, ``cuda_graph`` and ``cache``: see `load`.
+
+    For proofs alone: ``onnx_path``, another form of the deployment's ONNX file; ``in_floats``: quantised layers are
+    computed in floats, and rounded where the graph rounds.
+    """
+
+    provider: str | None = None
+    threads: int | None = None
+    engine: EngineOptions | None = None
+    cuda_graph: bool = False
+    cache: Path | None = None
+    onnx_path: Path | None = None
+    in_floats: bool = False
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """``onnx_path``: the file to build of. ``inputs`` and ``axes``: its inputs and the bounds of their dynamic axes.
+
+    ``values``: the range of the values of each input that decides shapes, such as a scale.
+    """
+
+    onnx_path: Path
+    target: Target
+    inputs: Sequence[TensorSpec]
+    axes: Mapping[str, AxisRange]
+    values: Mapping[str, AxisRange] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build added to a deployment.
+
+    ``summary``: what built it, and how large it is, in words. ``layers``: numpy's name of a type -> how many layers
+    compute in it. ``profiles``: for each tuning, an input's name -> its smallest, best and largest shape. ``record``:
+    all that is known of it, as JSON types.
+    """
+
+    summary: str
+    seconds: float
+    layers: Mapping[str, int]
+    profiles: Sequence[Mapping[str, tuple[Shape, Shape, Shape]]] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Backend(ABC):
+    """What runs a graph. Subclasses set the attributes and write `open` and `open_graph`; the rest has defaults.
+
+    ``name``: on the command line and in manifests. ``title``: in prose. ``library``: the Python module that it needs;
+    ``install``: the command that brings it. ``distributions``: the packages whose versions its numbers depend on.
+    ``dialect``: what it takes of a graph. ``files``: those that `build` adds beside the ONNX file. ``fuses``: whether
+    it makes kernels of several operators, so that alignment looks for a difference by running pieces of the graph.
+    ``engine_options``: whether its build takes zoo.engine_options. ``load_options``: which of `load`'s it takes.
+    ``devices``: those that it runs on, in words.
+
+    Importing the module of a backend loads no library: what needs one is imported when it is used.
+    """
+
+    name: str
+    title: str
+    library: str
+    install: str
+    distributions: tuple[str, ...] = ()
+    dialect: Dialect = Dialect()
+    files: tuple[str, ...] = ()
+    fuses: bool = False
+    engine_options: bool = False
+    load_options: frozenset[str] = frozenset({"provider", "threads"})
+    devices: str = "cpu"
+
+    @abstractmethod
+    def open(self, folder: "OpenedFolder", manifest: "Manifest", options: LoadOptions) -> Runner:
+        """The runner of a deployment's file: of its whole images, or of its windows, see file_tensors.
+
+        Raises InputError and BackendUnavailableError as `load` does, and ExportError where the file is refused.
+        """
+
+    @abstractmethod
+    def open_graph(
+        self,
+        path: Path,
+        inputs: Sequence[TensorSpec] | None = None,
+        outputs: Sequence[TensorSpec] | None = None,
+        axes: Mapping[str, AxisRange] | None = None,
+        target: Target | None = None,
+    ) -> Runner:
+        """The runner of a bare ONNX file, or of a piece of one. None: as the file says. ``target``: what it is for."""
+
+    def lack(self) -> str | None:
+        """None where its library is here, else the reason and what to install. Imports nothing."""
+        try:
+            present = importlib.util.find_spec(self.library) is not None
+        except (ImportError, ValueError):  # an import hook refuses it, or a stand-in without a spec is loaded
+            present = False
+        return None if present else f"{self.library} is not installed; {self.install}"
+
+    def can_run(self, device: str) -> str | None:
+        """None where a deployment for this device can run here; else the reason. The default backend stands in then."""
+        del device
+        return None
+
+    def device(self, asked: str) -> str:
+        """The device that it builds for and runs on where ``asked`` is asked for."""
+        return asked
+
+    def check_device(self, device: str) -> None:
+        """Raises InputError for what is no device of this backend."""
+        if device != "cpu":
+            raise InputError(f'device "{device}": expected {self.devices}')
+
+    def check_target(self, target: Target, default: Target) -> None:
+        """Whether the target can be built here; found out before the export. ``default``: the config's own target.
+
+        Engine options of a config are for backends that have them, and no fault elsewhere. Raises InputError and
+        BackendUnavailableError.
+        """
+        lack = self.lack()
+        if lack is not None:
+            raise BackendUnavailableError(f"backend {self.name} is not available: {lack}")
+        self.check_device(target.device)
+        if not self.engine_options and target.engine != default.engine:
+            from backends.registry import backends
+
+            takers = " or ".join(name for name, backend in backends().items() if backend.engine_options)
+            raise InputError(
+                f"engine options with backend {self.name}: it builds no engine; leave --engine out, or give --backend "
+                f"{takers}"
+            )
+
+    def build(self, request: BuildRequest) -> Built | None:
+        """Write `files` beside the ONNX file. None: there is nothing to build.
+
+        Raises GraphRefusedError where the graph is refused, and what else a build raises.
+        """
+        del request
+        return None
+
+    def computed(
+        self, path: Path, feeds: Mapping[str, Array], target: Target, built: Built | None
+    ) -> Mapping[str, int] | None:
+        """How many layers compute in which dtype, counted in a run on ``feeds``; None where that is not counted."""
+        del path, feeds, target
+        return None if built is None else built.layers
+
+    def preflight_rows(self) -> "Sequence[Row]":
+        """What is known of graphs before they are built, the special before the general. For pipeline alone."""
+        return ()
+
+    def check_load(self, manifest: "Manifest", options: LoadOptions) -> None:
+        """Raises InputError for an option of `load` that this backend has not."""
+        del manifest
+        for option, asked in (
+            ("engine", options.engine is not None),
+            ("cuda_graph", options.cuda_graph),
+            ("cache", options.cache is not None),
+        ):
+            if asked and option not in self.load_options:
+                raise InputError(f"{option} with backend {self.name}, which {_LACKS[option]}; leave it out")
+
+
+_LACKS = {
+    "engine": "builds no engine when it is loaded",
+    "cuda_graph": "has no engine",
+    "cache": "compiles nothing that could be kept",
+}

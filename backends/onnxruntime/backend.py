@@ -1,0 +1,100 @@
+"""The backend onnxruntime."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backends import gpu
+from backends.backend import Backend, Built, LoadOptions
+from backends.refused import NothingComputedError
+from backends.registry import register
+from backends.runner import Array, Runner
+from zoo.errors import BackendUnavailableError, InputError
+from zoo.target import AxisRange, Target
+from zoo.tensor_spec import TensorSpec
+
+if TYPE_CHECKING:
+    from backends.preflight import Row
+    from zoo.manifest import Manifest
+    from zoo.opened_folder import OpenedFolder
+
+
+class OnnxRuntime(Backend):
+    """ONNX Runtime on the CPU, on CUDA, or with another of its providers."""
+
+    name = "onnxruntime"
+    title = "ONNX Runtime"
+    library = "onnxruntime"
+    install = "pip install onnxruntime"
+    distributions = ("onnxruntime",)
+    load_options = frozenset({"provider", "threads", "engine", "cache"})
+    devices = "cpu, cuda or cuda:N, for example cuda:0"
+
+    def open(self, folder: "OpenedFolder", manifest: "Manifest", options: LoadOptions) -> Runner:
+        """See Backend."""
+        from backends.onnxruntime.opening import open_deployed
+
+        return open_deployed(folder, manifest, options)
+
+    def open_graph(
+        self,
+        path: Path,
+        inputs: Sequence[TensorSpec] | None = None,
+        outputs: Sequence[TensorSpec] | None = None,
+        axes: Mapping[str, AxisRange] | None = None,
+        target: Target | None = None,
+    ) -> Runner:
+        """See Backend. On the CPU, whatever the target's device is."""
+        from backends.onnxruntime.runner import OnnxRuntimeRunner
+
+        del target
+        return OnnxRuntimeRunner(path, inputs, outputs, axes)
+
+    def check_device(self, device: str) -> None:
+        """Raises InputError for what is no device."""
+        if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+            raise InputError(f'device "{device}": expected {self.devices}')
+
+    def check_target(self, target: Target, default: Target) -> None:
+        """See Backend; BackendUnavailableError also where the target's device is not here."""
+        super().check_target(target, default)
+        from backends.onnxruntime.providers import provider_options
+
+        provider_options(target.device)
+        if target.device != "cpu" and gpu.gpu(int(target.device.partition(":")[2] or 0)) is None:
+            raise BackendUnavailableError(
+                f"device {target.device}: this machine has no such GPU; give --device cpu, or cuda:0"
+            )
+
+    def computed(
+        self, path: Path, feeds: Mapping[str, Array], target: Target, built: Built | None
+    ) -> Mapping[str, int] | None:
+        """Its kernels, by dtype; None for fp32.
+
+        Raises NothingComputedError where int8 was asked for and nothing is computed in it. The CPU provider has few
+        fp16 kernels and computes in fp32 between casts: that is recorded, and no error.
+        """
+        from backends.onnxruntime.computed import computed
+
+        del built
+        if target.precision == "fp32":
+            return None
+        counts = computed(path, feeds, target.device)
+        if target.precision == "int8" and not counts.get("int8"):
+            stays = ", ".join(f"{count} layers in {dtype}" for dtype, count in counts.items())
+            raise NothingComputedError(
+                f"{path}: precision int8 was asked for, and ONNX Runtime computes nothing in int8 ({stays}): it joins "
+                "no layer with the pairs around it, as where an activation reads each number twice (SiLU); deploy it "
+                "with --precision fp32, or in int8 for TensorRT"
+            )
+        return counts
+
+    def preflight_rows(self) -> "Sequence[Row]":
+        """What its CPU provider has no kernel for."""
+        from backends.onnxruntime.preflight import ROWS
+
+        return ROWS
+
+
+register(OnnxRuntime())

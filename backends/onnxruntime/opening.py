@@ -1,0 +1,52 @@
+"""From a deployment's files, held open, to a session of ONNX Runtime."""
+
+import json
+
+from backends.backend import LoadOptions
+from backends.file_tensors import file_tensors
+from backends.onnxruntime.engine_cache import engine_cache
+from backends.onnxruntime.held_model import HeldModel
+from backends.onnxruntime.providers import BUILDERS, short_name
+from backends.onnxruntime.runner import OnnxRuntimeRunner
+from zoo.engine_options import EngineOptions
+from zoo.errors import InputError
+from zoo.manifest import Manifest
+from zoo.opened_file import COPY_AGAIN, as_opened
+from zoo.opened_folder import MANIFEST_FILE, OpenedFolder
+
+CLASSES = "zooport.classes"  # a key of the ONNX file's metadata_props
+
+
+def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions) -> OnnxRuntimeRunner:
+    """The runner of the file's tensors. Raises as `load` does."""
+    model = options.onnx_path or HeldModel.of(folder, manifest)
+    provider = options.provider if options.provider is not None else manifest.provider or "cpu"
+    cache = None
+    if short_name(provider).partition(":")[0] in BUILDERS:
+        with as_opened(model.file if isinstance(model, HeldModel) else model) as file:
+            cache = engine_cache(file, options.engine or EngineOptions(), options.cache)
+    runner = OnnxRuntimeRunner(
+        model,
+        *file_tensors(manifest),
+        defaults=manifest.defaults,
+        provider=provider,
+        threads=options.threads if options.threads is not None else manifest.threads,
+        engine=options.engine,
+        cache=cache,
+        in_floats=options.in_floats,
+    )
+    _check_classes(runner, manifest)
+    return runner
+
+
+def _check_classes(runner: OnnxRuntimeRunner, manifest: Manifest) -> None:
+    """The graph says of itself how many classes it has, where zooport exported it."""
+    try:
+        count = len(json.loads(runner.metadata.get(CLASSES, "null")))
+    except (RecursionError, TypeError, ValueError):
+        return
+    if count != len(manifest.classes):
+        raise InputError(
+            f"{runner.path}: its graph has {count} classes, and {MANIFEST_FILE} describes {len(manifest.classes)}; "
+            f"{COPY_AGAIN}"
+        )

@@ -1,0 +1,80 @@
+"""Rows: what ONNX Runtime's CPU provider has no kernel for, measured with 1.31."""
+
+from backends.preflight import Row, Site, cubic_volume, undefined
+
+ORT = {"onnxruntime": "1.31"}
+
+
+def no_operator_of_its_own(site: Site) -> bool:
+    """As undefined, but for ONNX Runtime's own operators; level plugin is run by references."""
+    own = site.node.domain in ("ai.onnx.ml", "com.microsoft")
+    return undefined(site) and not own and site.target.level != "plugin"
+
+
+def nearest_antialias(site: Site) -> bool:
+    """Antialiasing of a resize that takes one element."""
+    return (site.attribute("antialias"), site.attribute("mode", "nearest")) == (1, "nearest")
+
+
+def chooses_bools(site: Site) -> bool:
+    """A Where between bools."""
+    return site.kind(site.input(1)) == "bool"
+
+
+def of_bfloats(site: Site) -> bool:
+    """Computes in bfloat16."""
+    return site.node.op_type != "Cast" and "bfloat16" in map(site.kind, site.node.input)
+
+
+ROWS = (
+    Row(
+        "custom_operator",
+        ORT,
+        (),
+        no_operator_of_its_own,
+        "refuse",
+        "neither ONNX nor ONNX Runtime has the operator",
+        "give --output-level final or decoded; plugin nodes are for TensorRT",
+        "measured",
+    ),
+    Row(
+        "antialias_nearest",
+        ORT,
+        ("Resize",),
+        nearest_antialias,
+        "refuse",
+        "Resize to the nearest element has no antialiasing",
+        "leave antialias out, or resize linearly",
+        "measured",
+    ),
+    Row(
+        "where_bools",
+        ORT,
+        ("Where",),
+        chooses_bools,
+        "refuse",
+        "Where has no kernel for bools",
+        "write it with logical_and and logical_or",
+        "measured",
+    ),
+    Row(
+        "bfloat16",
+        ORT,
+        ("Add", "Sub", "Mul", "Div", "Conv", "Relu", "Softmax"),
+        of_bfloats,
+        "refuse",
+        "the CPU provider has no kernels for bfloat16",
+        "export the model in float32; give --precision fp16 for half of the memory",
+        "measured",
+    ),
+    Row(
+        "cubic_volume",
+        ORT,
+        ("Resize",),
+        cubic_volume,
+        "refuse",
+        "cubic Resize takes two axes",
+        "resize linearly, or two axes at a time",
+        "measured",
+    ),
+)

@@ -1,0 +1,4 @@
+"""What an engine adds to a deployment."""
+
+ENGINE_FILE = "model.engine"
+RECORD_FILE = f"{ENGINE_FILE}.json"

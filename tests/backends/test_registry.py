@@ -1,0 +1,118 @@
+"""Which backends are found, and what becomes of those of others."""
+
+import logging
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backends import registry
+from backends.backend import Backend
+from backends.registry import backends, get_backend, register
+from zoo.dialect import Dialect, dialect_of
+from zoo.errors import InputError
+from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
+
+
+class Another(Backend):
+    name = "another"
+    title = "Another"
+    library = "json"
+    install = "nothing"
+    dialect = Dialect(lacks=frozenset({"GridSample"}))
+
+    def open(self, folder: Any, manifest: Any, options: Any) -> Any:
+        raise NotImplementedError
+
+    def open_graph(
+        self, path: Any, inputs: Any = None, outputs: Any = None, axes: Any = None, target: Any = None
+    ) -> Any:
+        raise NotImplementedError
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is gone after it."""
+    monkeypatch.setattr(registry, "_BACKENDS", dict(backends()))
+
+
+def entry(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    points = [EntryPoint(name, value, registry.GROUP)]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
+
+
+def module(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+def test_each_folder_registers_its_own() -> None:
+    folders = {path.parent.name for path in Path(registry.__file__).parent.glob("*/backend.py")}
+    assert folders == {type(backend).__module__.split(".")[1] for backend in backends().values()}
+    assert {DEFAULT_BACKEND, REFERENCE_BACKEND} <= set(backends())
+    for name, backend in backends().items():
+        assert backend.name == name
+        assert backend.title
+        assert backend.install
+        assert dialect_of(name) is backend.dialect
+
+
+def test_looking_for_them_loads_no_library() -> None:
+    code = (
+        "import sys\nfrom backends.registry import backends\n"
+        "libraries = {backend.library for backend in backends().values()} | {'onnx', 'torch'}\n"
+        "print(sorted(libraries & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_backend_of_others_is_registered_once() -> None:
+    one = register(Another())
+    assert get_backend("another") is one
+    assert dialect_of("another").lacks == {"GridSample"}
+    assert register(Another()).name == "another"  # its module was imported again
+    taken = type("Taken", (Another,), {})
+    with pytest.raises(InputError, match='backend "another" of .*test_registry has registered that name; choose'):
+        register(taken())
+
+
+def test_an_entry_point_is_imported_when_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module(
+        tmp_path,
+        monkeypatch,
+        "entered",
+        "from backends import register\nfrom tests.backends.test_registry import Another\n"
+        "class Entered(Another):\n    name = 'entered'\nregister(Entered())\n",
+    )
+    entry(monkeypatch, "entered", "entered")
+    get_backend(DEFAULT_BACKEND)
+    assert "entered" not in sys.modules
+    assert get_backend("entered").title == "Another"
+    assert "entered" in backends()
+
+
+def test_an_entry_point_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    entry(monkeypatch, "broken", "no_such_module_at_all")
+    with caplog.at_level(logging.WARNING):
+        assert "broken" not in backends()
+    (record,) = caplog.records
+    words = "backend broken: its entry point no_such_module_at_all cannot be imported (ModuleNotFoundError: "
+    assert record.getMessage().startswith(words)
+    with pytest.raises(InputError, match="install what it needs, or uninstall it"):
+        get_backend("broken")
+
+
+def test_an_entry_point_that_registers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry(monkeypatch, "silent", "json")
+    with pytest.raises(InputError, match="registers no backend of that name; call backends.register in that module"):
+        get_backend("silent")
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(InputError, match='unknown backend "onnxruntim"; nearest: "onnxruntime"'):
+        get_backend("onnxruntim")
