@@ -25,7 +25,6 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 import numpy as np
 import torch
 from measured import interleaved, machine, ratio, shipped_configs, write_page
-from mmengine.config import Config
 from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor, nn
 
@@ -34,7 +33,7 @@ from pipeline.export.reference_run import run_reference
 from pipeline.job.deploy_target import target_preprocess
 from pipeline.job.job import plan_job
 from zoo import build_model
-from zoo.config import load_config
+from zoo.config import ModelConfig, load_config
 from zoo.families import contract_module
 from zoo.input_kinds.image.reference_input import reference_input
 from zoo.tasks import Task
@@ -75,8 +74,8 @@ def main() -> int:
     return 0 if all(row["held"] for row in rows) else 3
 
 
-def _rows(config: Config, rounds: int) -> list[dict[str, Any]]:
-    name = Path(config.filename).stem
+def _rows(config: ModelConfig, rounds: int) -> list[dict[str, Any]]:
+    name = config.name
     job = plan_job(config, None, [], ROOT / "work_dirs")
     model = build_model(config)
     reference = run_reference(job, model)

@@ -90,7 +90,7 @@ def row(name: str, kept: tuple[str, ...], rounds: int, *, metric: bool) -> str:
         }
         ratios.append(ratio(interleaved(runs, rounds), "int8", "fp32"))
     layers = f"{fused(content)} of {report.nodes['int8']}"
-    difference = f"{metric_change(job.place, content, str(config.filename)):+.2f}" if metric else "not measured"
+    difference = f"{metric_change(job.place, content, str(config.path)):+.2f}" if metric else "not measured"
     words = ", ".join(f"`{module}`" for module in kept) or "nothing"
     return f"| {Path(name).name} | {words} | {layers} | {ratios[0]:.2f} | {ratios[1]:.2f} | {difference} |"
 

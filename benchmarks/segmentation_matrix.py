@@ -28,7 +28,6 @@ from torchvision_models import pictures
 
 from zoo.build import build_model
 from zoo.config import load_config
-from zoo.tasks import build_task
 from zoo.tasks.semantic_segmentation.proof.model_logits import model_logits
 
 CONFIGS = sorted(path.stem for path in (ROOT / "configs/segmentation").glob("*.py"))
@@ -79,7 +78,7 @@ def _cell(name: str, exporter: str, form: str) -> dict[str, Any]:
     model = build_model(config, weights=shipped)
     if not shipped:
         _calibrate(model, pictures(4, SIZE))
-    task, forward = build_task(config.task), dict(config.export.get("forward", {}))
+    task, forward = config.task, dict(config.export.forward)
     batches = [pictures(batch, SIZE) for batch in BATCHES]
     groups = [[case] for case in batches]
     if form == "dynamic":

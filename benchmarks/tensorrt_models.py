@@ -21,7 +21,7 @@ from zoo.build import build_model
 from zoo.config import config_target, load_config
 from zoo.families import contract_module
 from zoo.target import AxisRange, Target
-from zoo.tasks import Task, build_task
+from zoo.tasks import Task
 
 SIZE = (256, 320)
 BATCHES = {"static": AxisRange.fixed(1), "dynamic batch": AxisRange(1, 2, 4)}
@@ -61,7 +61,7 @@ def _model(name: str) -> tuple[nn.Module, Task, Mapping[str, Any], Target]:
     target = config_target(config)
     if target.height.opt > SIZE[0] and name.endswith("_coco-voc"):
         target = target.with_(height=AxisRange.fixed(SIZE[0]), width=AxisRange.fixed(SIZE[1]))
-    return model, build_task(config.task), dict(config.export.get("forward", {})), target
+    return model, config.task, dict(config.export.forward), target
 
 
 def _export(model: nn.Module, task: Task, forward: Mapping[str, Any], target: Target, path: Path) -> None:

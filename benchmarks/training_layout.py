@@ -51,7 +51,7 @@ status in place of a time.
 def recipes() -> list[Path]:
     """All configs that are trained."""
     found = sorted((ROOT / "configs").rglob("*.py"))
-    return [path for path in found if "_base_" not in path.parts and "iterations" in load_config(path).get("train", {})]
+    return [path for path in found if "_base_" not in path.parts and "iterations" in (load_config(path).train or {})]
 
 
 class Step(nn.Module):
@@ -137,7 +137,7 @@ def row(path: Path, measured: dict[str, list[float] | int]) -> str:
     sides = [value for value in (measured[layout] for layout in LAYOUTS) if not isinstance(value, int)]
     both = len(sides) == len(LAYOUTS)
     ratio = f"{statistics.median(a / b for a, b in zip(*sides, strict=True)):.2f}" if both else ""
-    return f"| {path.stem} | {load_config(path).train['batch_size']} | {' | '.join(cells)} | {ratio} |"
+    return f"| {path.stem} | {(load_config(path).train or {})['batch_size']} | {' | '.join(cells)} | {ratio} |"
 
 
 def made_on() -> str:

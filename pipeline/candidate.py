@@ -4,8 +4,6 @@ import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmengine.config import Config
-
 from backends.registry import get_backend
 from pipeline.base.steps import BeginStep
 from pipeline.deploying import make_deployment
@@ -14,13 +12,12 @@ from pipeline.evaluation.result_store import as_file_name
 from pipeline.export.manifest import config_sha256
 from pipeline.job.deploy_target import deploy_target, target_preprocess
 from pipeline.job.deployment_path import deployment_place
-from zoo.config import config_target
+from zoo.config import ModelConfig, config_target
 from zoo.errors import InputError
 from zoo.input_specs import IMAGE_SIZES, SCORE_THRESHOLD
 from zoo.manifest import Manifest
 from zoo.preprocess import Preprocess
 from zoo.target import REFERENCE_BACKEND, AxisRange, Target
-from zoo.tasks import build_task
 from zoo.windows import WINDOW_BATCH
 
 
@@ -39,7 +36,7 @@ class Candidate:
 
 
 def deployed(
-    config: Config,
+    config: ModelConfig,
     target: Target,
     weights: str,
     checkpoint: str | Path | None,
@@ -50,15 +47,14 @@ def deployed(
 
     ``weights``: the sha256 of the model that the config builds. Raises what a deploy raises.
     """
-    task = build_task(config.task)
     own = config_target(config, target.precision)
-    place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, own)
+    place = deployment_place(work_dir, config.task.name, config.name, target, own)
     if _is_current(config, target, weights, place):
         return place
     return make_deployment(config, target, checkpoint=checkpoint, work_dir=work_dir, progress=progress).place
 
 
-def _is_current(config: Config, target: Target, weights: str, place: Path) -> bool:
+def _is_current(config: ModelConfig, target: Target, weights: str, place: Path) -> bool:
     """Whether there is a deployment at the place, of this model as it is now."""
     try:
         manifest = Manifest.read_verified(place)
@@ -84,7 +80,7 @@ def _is_current(config: Config, target: Target, weights: str, place: Path) -> bo
     return asked == made and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
 
 
-def candidates(config: Config, folders: list[Path], weights: str) -> list[Candidate]:
+def candidates(config: ModelConfig, folders: list[Path], weights: str) -> list[Candidate]:
     """The deployments in the folders, each once. ``weights``: the sha256 of the model that the config builds.
 
     Raises InputError where a folder is no deployment, or the deployment is not one of this config's model: another
@@ -96,7 +92,7 @@ def candidates(config: Config, folders: list[Path], weights: str) -> list[Candid
         manifest = Manifest.read_verified(folder)
         if faults := _faults(manifest, config, weights):
             raise InputError(
-                f"deployment {folder} is not of {config.filename}: {'; '.join(faults)}; deploy this config again, or "
+                f"deployment {folder} is not of {config.path}: {'; '.join(faults)}; deploy this config again, or "
                 "evaluate the deployment with the config and checkpoint that it was made from"
             )
         found.append(Candidate(_free_name(resolved.name, taken), folder, manifest))
@@ -111,9 +107,9 @@ def _free_name(name: str, taken: set[str]) -> str:
     return free
 
 
-def _faults(manifest: Manifest, config: Config, weights: str) -> list[str]:
+def _faults(manifest: Manifest, config: ModelConfig, weights: str) -> list[str]:
     """Why a deployment is not one of this config's model."""
-    task = build_task(config.task)
+    task = config.task
     faults = []
     if manifest.task != task.name:
         return [f"its task is {manifest.task}, expected {task.name}"]
@@ -140,7 +136,7 @@ def _takes_sizes(manifest: Manifest) -> bool:
     return any(spec.name == IMAGE_SIZES.name for spec in manifest.inputs)
 
 
-def _rule(manifest: Manifest, config: Config) -> Preprocess:
+def _rule(manifest: Manifest, config: ModelConfig) -> Preprocess:
     """The config's rule for the sizes that the deployment takes."""
     axes = {}
     for axis, size in zip(("height", "width"), manifest.inputs[0].shape[2:], strict=True):

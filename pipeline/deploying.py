@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mmengine.config import Config
 from torch import nn
 
 from backends import Deployment
@@ -57,6 +56,7 @@ from pipeline.self_test.case import self_test_case
 from pipeline.self_test.writing import with_self_test
 from rewriters import ExportRecord
 from zoo.build import build_model
+from zoo.config import ConfigSource
 from zoo.preprocess import Preprocess
 from zoo.target import Target
 from zoo.tasks import Result
@@ -88,7 +88,7 @@ class Deployed:
 
 
 def deploy(
-    config: str | Path | Config,
+    config: ConfigSource,
     target: Target | None = None,
     images: Sequence[str | Path] = (),
     *,
@@ -117,7 +117,7 @@ def deploy(
 
 
 def make_deployment(
-    config: str | Path | Config,
+    config: ConfigSource,
     target: Target | None = None,
     images: Sequence[str | Path] = (),
     *,

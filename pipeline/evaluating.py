@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from mmengine.config import Config
 from torch import nn
 
 from backends import load
@@ -29,7 +28,7 @@ from pipeline.parity.gates import GATE_OF_UNIT, merged_gates
 from pipeline.publishing.lock import locked
 from pipeline.publishing.writable import writable
 from zoo.build import build_model
-from zoo.config import config_target, load_config
+from zoo.config import ConfigSource, config_target, load_config
 from zoo.errors import InputError
 from zoo.metrics import Metric
 from zoo.preprocess import Preprocess
@@ -40,7 +39,7 @@ DEFAULT_BACKENDS = (REFERENCE_BACKEND, DEFAULT_BACKEND)
 
 
 def evaluate(
-    config: str | Path | Config,
+    config: ConfigSource,
     backends: Sequence[str] = (),
     deployments: Sequence[str | Path] = (),
     *,
@@ -79,13 +78,12 @@ def evaluate(
         limit=limit,
         batch_size=batch_size,
     )
-    if not isinstance(config, Config):
-        config = load_config(config)
+    config = load_config(config)
     check_backends(backends, device)
     with ExitStack() as held:
         requested_device, device = device, held.enter_context(processes(launcher, reference_device(device or "cpu")))
         provider = requested_device if device == "cpu" else device
-        if precision not in (None, "fp32") and "gate_dataset" in config:
+        if precision not in (None, "fp32") and config.gate_dataset is not None:
             gate_split = True  # lower precision is judged on more images
         if gate_split:
             by_the_first(partial(make_gate_split, config, progress))
@@ -115,7 +113,7 @@ def evaluate(
         rows = tuple(_rows(session, model, weights, found))
     metric = plan.metric()
     return Evaluation(
-        config=str(config.filename),
+        config=str(config.path),
         dataset=plan.section["type"],
         images=len(plan.dataset),
         metric=None if metric is None else metric.main_key,
@@ -203,7 +201,7 @@ def _compared(
     )
     if metric is None:
         return row
-    gate = merged_gates(session.plan.config.get("gates"), precision)["metric"][GATE_OF_UNIT[metric.unit]]
+    gate = merged_gates(session.plan.config.gates, precision)["metric"][GATE_OF_UNIT[metric.unit]]
     difference = judged.figures[metric.main_key] - reference.figures[metric.main_key]
     if math.isnan(difference):
         raise InputError(

@@ -24,9 +24,12 @@ def measure_card(path: str | Path, progress: Progress | None = None, steps: Begi
     evaluating raise.
     """
     config = load_config(path)
-    for section, content in (("card", "what=..., paper=..., licence=..."), ("evaluator", "type=...")):
-        if section not in config:
-            raise InputError(f"config {path} has no {section}; add {section}=dict({content})")
+    for key, section, content in (
+        ("card", config.card, "what=..., paper=..., licence=..."),
+        ("evaluator", config.evaluator, "type=..."),
+    ):
+        if section is None:
+            raise InputError(f"config {path} has no {key}; add {key}=dict({content})")
     cost = model_cost(config)
     with TemporaryDirectory() as work_dir:  # an older deployment may be of older code
         evaluation = evaluate(config, work_dir=work_dir, progress=progress, steps=steps)

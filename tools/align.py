@@ -14,10 +14,10 @@ from zoo.errors import GateError, InputError
 from zoo.target import CHOICES, check_choices
 
 if TYPE_CHECKING:
-    from mmengine.config import Config
     from rich.console import Console
 
     from pipeline.alignment.records import Alignment, Pair
+    from zoo.config import ModelConfig
     from zoo.target import Target
 
 EXAMPLES = """examples:
@@ -98,7 +98,7 @@ def align(options: argparse.Namespace, begin: Any, count: Any) -> "Alignment":
     )
 
 
-def plan(options: argparse.Namespace) -> tuple["Config", "Target | None"]:
+def plan(options: argparse.Namespace) -> tuple["ModelConfig", "Target | None"]:
     """The config, and the target of the graph, None for that of a deployment; without torch. Raises InputError."""
     requested = {
         "backend": options.backend,

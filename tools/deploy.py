@@ -16,11 +16,11 @@ from zoo.errors import GateError
 from zoo.target import Target, check_choices
 
 if TYPE_CHECKING:
-    from mmengine.config import Config
     from rich.console import Console
 
     from pipeline.deploying import Deployed
     from pipeline.parity.records import ParityRecord
+    from zoo.config import ModelConfig
 
 EXAMPLES = """examples:
   python tools/deploy.py configs/detection/faster-rcnn_r18-fpn_digits.py --backend onnxruntime
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     return content
 
 
-def deploy(options: argparse.Namespace, config: "Config", target: Target, begin: BeginStep) -> "Deployed":
+def deploy(options: argparse.Namespace, config: "ModelConfig", target: Target, begin: BeginStep) -> "Deployed":
     """The work. torch takes seconds to load, so its import waits until the arguments are known to be good."""
     begin(LOAD)
     from pipeline.deploying import make_deployment
@@ -139,7 +139,7 @@ def deploy(options: argparse.Namespace, config: "Config", target: Target, begin:
     )
 
 
-def plan(options: argparse.Namespace) -> tuple["Config", Target]:
+def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
     """The config and what it is deployed for; without torch. Raises InputError and BackendUnavailableError."""
     check_choices(
         precision=options.precision,

@@ -17,11 +17,11 @@ from terminal import write_line
 from zoo.errors import GateError, InputError
 
 if TYPE_CHECKING:
-    from mmengine.config import Config
     from torch import nn
 
     from pipeline.training import Recipe
     from zoo.cards import Figures, Reproduction, TrainingRecord, TrainingRun
+    from zoo.config import ModelConfig
 
 EXAMPLES = """examples:
   python tools/train.py configs/segmentation/fcn_r18_digits.py --publish
@@ -114,7 +114,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
 
 def finished(
-    config: "Config", recipe: "Recipe", options: argparse.Namespace, published: "TrainingRecord | None"
+    config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace, published: "TrainingRecord | None"
 ) -> tuple["nn.Module", "TrainingRun"]:
     """The model to score, trained or loaded, and its run, which is what it is to be taken for. Raises InputError."""
     from pipeline.training import check_proof, check_recipe, config_name, read_run
@@ -134,15 +134,15 @@ def finished(
     return model, replace(training, remark=options.remark or training.remark)
 
 
-def published_file(config: "Config") -> Path:
+def published_file(config: "ModelConfig") -> Path:
     """Where the config's weights lie. Raises InputError where they are no file of ours to write."""
-    source = config.get("checkpoint")
+    source = config.checkpoint
     if source is None or "://" in source or not source.endswith(".safetensors"):
-        raise InputError(f"config {config.filename}: checkpoint is {source}; expected the path of a .safetensors file")
-    return Path(config.filename).parent.joinpath(source).resolve()
+        raise InputError(f"config {config.path}: checkpoint is {source}; expected the path of a .safetensors file")
+    return config.path.parent.joinpath(source).resolve()
 
 
-def trained(config: "Config", recipe: "Recipe", options: argparse.Namespace) -> tuple["nn.Module", "TrainingRun"]:
+def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace) -> tuple["nn.Module", "TrainingRun"]:
     """Trains, or goes on; draws the curves of what was done. An interruption says how to go on."""
     from pipeline.training import begin_run, last_checkpoint, read_run, resume_run, train, write_curves
 
@@ -213,7 +213,7 @@ def publish(file: Path, record: "TrainingRecord", weights: bytes) -> dict[str, A
     return {"checkpoint": str(file), "card": str(card)}
 
 
-def compare(config: "Config", file: Path, published: "TrainingRecord", again: "Reproduction") -> dict[str, Any]:
+def compare(config: "ModelConfig", file: Path, published: "TrainingRecord", again: "Reproduction") -> dict[str, Any]:
     """Both figures and their difference; kept on the card, also where the gate is missed. Raises GateError."""
     from pipeline.publishing.weights import publish_weights
     from pipeline.training import check_figures
@@ -229,6 +229,7 @@ def compare(config: "Config", file: Path, published: "TrainingRecord", again: "R
     write_line(f"card: {path}")
     content = {"reproduction": again.to_dict(), "card": str(path)}
     try:
+        assert config.evaluator is not None  # scored_on
         metric = build_metric(config.evaluator)
         check_figures(again, next(iter(again.figures)), metric.main_key, metric.unit)
     except GateError as error:

@@ -1,39 +1,35 @@
 """Building the zoo's models from configs. Needs torch and mmengine."""
 
 from pathlib import Path
-from typing import Any
 
-from mmengine.config import Config
+from mmengine.config import ConfigDict
 from torch import nn
 
 import zoo.models  # noqa: F401  # registers the models
 from zoo.checkpoint import load_checkpoint
-from zoo.config import load_config
+from zoo.config import ConfigSource, load_config
 from zoo.errors import InputError, nearest
 from zoo.registry import MODELS
 
 
-def build_model(
-    config: str | Path | Config, checkpoint: str | Path | None = None, *, weights: bool = True
-) -> nn.Module:
+def build_model(config: ConfigSource, checkpoint: str | Path | None = None, *, weights: bool = True) -> nn.Module:
     """The model of a config, in eval mode, with the config's weights or those of `checkpoint`.
 
     Without `weights` it keeps its random initialisation. A checkpoint in a config lies relative to that file.
     Raises InputError for a faulty config, an unknown model type or argument, or a checkpoint that does not fit.
     """
-    if not isinstance(config, Config):
-        config = load_config(config)
-    model = _built(dict(config.model))
+    config = load_config(config)
+    model = _built(ConfigDict(config.model))
     if weights and checkpoint is not None:
         load_checkpoint(model, checkpoint)
     elif weights:
-        if config.get("checkpoint") is None:
-            raise InputError(f"config {config.filename} has no checkpoint; add the key or give --checkpoint FILE")
-        load_checkpoint(model, config.checkpoint, folder=Path(config.filename).parent)
+        if config.checkpoint is None:
+            raise InputError(f"config {config.path} has no checkpoint; add the key or give --checkpoint FILE")
+        load_checkpoint(model, config.checkpoint, folder=config.path.parent)
     return model.eval()
 
 
-def _built(section: dict[str, Any]) -> nn.Module:
+def _built(section: ConfigDict) -> nn.Module:
     kind = section["type"]
     if not _is_known(kind):
         raise InputError(f'unknown model type "{kind}"; {nearest(kind, MODELS.module_dict)}')

@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torchvision.ops  # noqa: F401  # registers torch.ops.torchvision
-from mmengine.config import Config
 from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.build import build_model
+from zoo.config import ModelConfig
 from zoo.datasets.building import build_dataset
 from zoo.errors import InputError
 from zoo.families import contract_module
-from zoo.preprocess import CHANNELS, Preprocess
-from zoo.tasks import build_task
+from zoo.preprocess import CHANNELS
 
 
 class Cost(NamedTuple):
@@ -36,7 +35,7 @@ def _deformable_flops(
 DEFORMABLE = {torch.ops.torchvision.deform_conv2d: _deformable_flops}
 
 
-def model_cost(config: Config) -> Cost:
+def model_cost(config: ModelConfig) -> Cost:
     """Of the unpatched model on the first image of the config's data set, preprocessed as the config says.
 
     torch's FlopCounterMode counts convolutions, matrix products and attention, and nothing else; a deformable
@@ -44,13 +43,12 @@ def model_cost(config: Config) -> Cost:
     on what is seen (the proposals of a two-stage detector), so does the count. Raises InputError where the config has
     no data set, and what building the model and the data set raise.
     """
-    if "dataset" not in config:
-        raise InputError(f"config {config.filename} has no dataset to count on; add dataset=dict(type=...)")
-    task = build_task(config.task)
+    if config.dataset is None:
+        raise InputError(f"config {config.path} has no dataset to count on; add dataset=dict(type=...)")
+    task, preprocess = config.task, config.preprocess
     model = build_model(config)
-    module = contract_module(model, task, "final", dict(config.get("export", {}).get("forward", {})))
+    module = contract_module(model, task, "final", config.export.forward)
     image = build_dataset(config.dataset, task)[0]["image"]
-    preprocess = Preprocess.from_dict(config.preprocess)
     height, width = preprocess.geometry(*image.shape[:2]).tensor_size
     tensor = np.empty((1, CHANNELS, height, width), np.float32)
     preprocess.run(image, tensor[0])

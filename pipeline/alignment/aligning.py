@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmengine.config import Config
 from numpy.typing import NDArray
 
 from pipeline.alignment.bisecting import bisect
@@ -22,6 +21,7 @@ from pipeline.parity.levels import compare_outputs
 from pipeline.parity.records import ComparedConstant
 from rewriters.precision.rounded import rounded
 from zoo.comparison import Findings
+from zoo.config import ConfigSource
 from zoo.errors import ExportError, InputError
 from zoo.progress import Progress
 from zoo.target import Target
@@ -33,7 +33,7 @@ MEMORY = 512 << 20  # bytes of tensors of both sides that are held at once
 
 
 def align(
-    config: str | Path | Config,
+    config: ConfigSource,
     target: Target | None = None,
     images: Sequence[str | Path] = (),
     *,

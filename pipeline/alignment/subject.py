@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
-from mmengine.config import Config
 from numpy.typing import NDArray
 from torch import nn
 
@@ -28,7 +27,7 @@ from pipeline.parity.graph_parity import graph_references
 from pipeline.parity.reference_result import reference_result
 from zoo.build import build_model
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.config import load_config
+from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import family_of
@@ -64,7 +63,7 @@ class Subject:
 
 
 def load_subject(
-    config: str | Path | Config,
+    config: ConfigSource,
     target: Target | None,
     images: Sequence[str | Path],
     *,
@@ -77,8 +76,7 @@ def load_subject(
     progress(CHECK)
     if deployment is not None and onnx_file is not None:
         raise InputError("a deployment and an ONNX file: give one of them")
-    if not isinstance(config, Config):
-        config = load_config(config)
+    config = load_config(config)
     model = None if onnx_file is None else _read(Path(onnx_file))
     if deployment is not None:
         if target is not None:
@@ -158,12 +156,12 @@ def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.Model
         return onnx.load(Path(folder, ONNX_FILE))
 
 
-def _of_deployment(config: Config, folder: OpenedFolder) -> tuple[Target, onnx.ModelProto]:
+def _of_deployment(config: ModelConfig, folder: OpenedFolder) -> tuple[Target, onnx.ModelProto]:
     """The target and the graph of a deployment. Its files must be what they were."""
     manifest = Manifest.read_verified(folder)
-    if manifest.name != Path(config.filename).stem:
+    if manifest.name != config.name:
         raise InputError(
-            f"{folder.path}: a deployment of {manifest.name}, and the config is {Path(config.filename).stem}; give the "
+            f"{folder.path}: a deployment of {manifest.name}, and the config is {config.name}; give the "
             "config that it was made of"
         )
     shape = next(spec.shape for spec in manifest.inputs if spec.name == IMAGES.name)

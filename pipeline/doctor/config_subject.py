@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import torch
-from mmengine.config import Config
 
 from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.example import Trial
@@ -11,20 +10,17 @@ from pipeline.images.parity_images import parity_images
 from pipeline.parity.graph_inputs import stacked
 from rewriters.export_onnx import INPUT_AXES
 from zoo.build import build_model
-from zoo.config import config_target, load_config
+from zoo.config import ModelConfig, config_target, load_config
 from zoo.families import contract_module
-from zoo.preprocess import Preprocess
 from zoo.target import Target
-from zoo.tasks import build_task
 
 
 def load_config_subject(path: str) -> ExaminedModel:
     """Raises InputError for a faulty config, and for weights that are not there."""
     config = load_config(path)
     target = config_target(config)
-    export = config.get("export", {})
-    task = build_task(config.task)
-    module = contract_module(build_model(config), task, target.level, export.get("forward", {}), target.layout)
+    export = config.export
+    module = contract_module(build_model(config), config.task, target.level, export.forward, target.layout)
     rounds = list(_trials(config, target))
     axes = {
         name: {place: axis for place, axis in INPUT_AXES[name].items() if axis in target.dynamic_axes}
@@ -32,19 +28,19 @@ def load_config_subject(path: str) -> ExaminedModel:
     }
     options = {
         entry["name"]: {key: value for key, value in entry.items() if key != "name"}
-        for entry in export.get("rewriters", ())
+        for entry in export.rewriters
         if not isinstance(entry, str)
     }
     return ExaminedModel(module.eval(), rounds, axes, target, options)
 
 
-def _trials(config: Config, target: Target) -> Iterator[Trial]:
+def _trials(config: ModelConfig, target: Target) -> Iterator[Trial]:
     """The first pictures, the others, one more in the batch, and another size where height or width varies."""
-    images = parity_images(config, [], Preprocess.from_dict(config.preprocess), target)
+    images = parity_images(config, [], config.preprocess, target)
 
     def trial(label: str, by: str, batch: int, size: tuple[int, int], first: int = 0) -> Trial:
         chosen = [images[(first + place) % len(images)] for place in range(batch)]
-        arrays = stacked(chosen, size, dict(config.preprocess), image_sizes=target.image_sizes).arrays
+        arrays = stacked(chosen, size, config.preprocess.to_dict(), image_sizes=target.image_sizes).arrays
         return Trial(label, by, {name: torch.from_numpy(array) for name, array in arrays.items()})
 
     batch = max(2, target.batch.min) if target.batch.dynamic else target.batch.opt

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmengine.config import Config
-
 from pipeline.evaluation.indexed_dataset import IndexedDataset
 from pipeline.job.deploy_target import target_preprocess
 from pipeline.job.image_sizes import check_image_sizes
 from pipeline.parity.gates import merged_gates
-from zoo.config import config_target
+from zoo.config import ModelConfig, config_target
 from zoo.datasets.building import build_dataset
 from zoo.datasets.digits.cache import ensure_split
 from zoo.datasets.files.faults import Faults
@@ -19,7 +17,7 @@ from zoo.errors import InputError
 from zoo.metrics import Metric, build_metric
 from zoo.preprocess import MIN_SIDE, Preprocess
 from zoo.progress import Progress
-from zoo.tasks import Task, build_task
+from zoo.tasks import Task
 
 FOLDER = "evaluation"
 
@@ -28,7 +26,7 @@ FOLDER = "evaluation"
 class Plan:
     """``dataset``: the images to run, with their truth. ``place``: where results are kept while an evaluation runs."""
 
-    config: Config
+    config: ModelConfig
     task: Task
     dataset: IndexedDataset
     section: Mapping[str, Any]
@@ -36,22 +34,21 @@ class Plan:
 
     def metric(self) -> Metric | None:
         """A new metric, None where the config has no evaluator. Raises InputError, see build_metric."""
-        section = self.config.get("evaluator")
-        return None if section is None else build_metric(section.to_dict())
+        section = self.config.evaluator
+        return None if section is None else build_metric(section)
 
 
-def plan_evaluation(config: Config, work_dir: str | Path, *, limit: int | None, gate_split: bool) -> Plan:
+def plan_evaluation(config: ModelConfig, work_dir: str | Path, *, limit: int | None, gate_split: bool) -> Plan:
     """Check the data set and the evaluator. Raises InputError with all that is wrong in the data."""
-    task = build_task(config.task)
-    target = config_target(config)
+    task, target = config.task, config_target(config)
     if target.image_sizes:
         check_image_sizes(task, Preprocess.from_dict(target_preprocess(config, target)))
     section = data_section(config, gate_split=gate_split)
     dataset = IndexedDataset(build_dataset(section, task), limit)
     if not len(dataset):
-        raise InputError(f"data set {section['type']} of {config.filename}: no images; correct its paths")
+        raise InputError(f"data set {section['type']} of {config.path}: no images; correct its paths")
     _check_sizes(dataset)
-    place = Path(work_dir) / task.name / Path(config.filename).stem / FOLDER
+    place = Path(work_dir) / task.name / config.name / FOLDER
     plan = Plan(config, task, dataset, section, place)
     _check_truth(plan)
     return plan
@@ -69,31 +66,29 @@ def _check_sizes(dataset: IndexedDataset) -> None:
 
 def _check_truth(plan: Plan) -> None:
     """Whether the first item has what the metric asks for; the gates are read, too."""
-    merged_gates(plan.config.get("gates"), own=plan.task.gates)
-    metric = plan.metric()
-    if metric is None:
+    merged_gates(plan.config.gates, own=plan.task.gates)
+    metric, section = plan.metric(), plan.config.evaluator
+    if metric is None or section is None:
         return
     missing = ", ".join(key for key in metric.truth if key not in plan.dataset[0])
     if missing:
         raise InputError(
-            f"config {plan.config.filename}: evaluator {plan.config.evaluator['type']} needs {missing}, which "
+            f"config {plan.config.path}: evaluator {section['type']} needs {missing}, which "
             f"dataset {plan.section['type']} does not have; give this task's evaluator, and a data set with its truth"
         )
 
 
-def make_gate_split(config: Config, progress: Progress | None = None) -> None:
+def make_gate_split(config: ModelConfig, progress: Progress | None = None) -> None:
     """Make the gate split where the config asks for a split of the digits that is made on this machine, once."""
     section = data_section(config, gate_split=True)
     if section["type"].startswith("Digits") and "root" not in section:
         ensure_split(section["split"], progress)
 
 
-def data_section(config: Config, *, gate_split: bool) -> Mapping[str, Any]:
+def data_section(config: ModelConfig, *, gate_split: bool) -> Mapping[str, Any]:
     """The config's section of the data set to run on."""
     key = "gate_dataset" if gate_split else "dataset"
-    if key not in config:
-        raise InputError(
-            f'config {config.filename}: no "{key}" to evaluate on; add {key}=dict(type="CocoDetection", ...)'
-        )
-    section: Mapping[str, Any] = config[key].to_dict()
+    section = config.gate_dataset if gate_split else config.dataset
+    if section is None:
+        raise InputError(f'config {config.path}: no "{key}" to evaluate on; add {key}=dict(type="CocoDetection", ...)')
     return section

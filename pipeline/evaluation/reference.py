@@ -1,11 +1,11 @@
 """The unpatched model, with the interface of a deployment."""
 
-from mmengine.config import Config
 from torch import nn
 
 from backends.image_model import ImageModel
 from backends.pytorch.runner import PyTorchRunner
 from pipeline.evaluation.input_policy import InputPolicy
+from zoo.config import ModelConfig
 from zoo.families import contract_module
 from zoo.input_specs import input_specs
 from zoo.target import REFERENCE_BACKEND, AxisRange
@@ -13,11 +13,10 @@ from zoo.tasks import Task
 
 
 def reference_model(
-    config: Config, task: Task, model: nn.Module, input_policy: InputPolicy, *, batch_size: int, device: str
+    config: ModelConfig, task: Task, model: nn.Module, input_policy: InputPolicy, *, batch_size: int, device: str
 ) -> ImageModel:
     """The model in eager PyTorch, no rewriter near it, at most ``batch_size`` images at once."""
-    forward = dict(config.get("export", {}).get("forward", {}))
-    contract = contract_module(model.to(device), task, "final", forward)
+    contract = contract_module(model.to(device), task, "final", config.export.forward)
     runner = PyTorchRunner(
         contract,
         (*input_specs(image_sizes=input_policy.image_sizes), *contract.settings),

@@ -53,8 +53,8 @@ def export_step(
         return calibration(job, count, pictures=job.calibration, defaults=contract.defaults)
 
     specs = output_specs(contract.outputs(job.task, target.level), target, reference.graph)
-    section = job.config.get("export", {})
-    required, metadata = section.get("rewriters", ()), onnx_metadata(job, model, windows)
+    section = job.config.export
+    required, metadata = section.rewriters, onnx_metadata(job, model, windows)
     example = _example(job, reference)
     example |= {name: torch.tensor([value]) for name, value in contract.defaults.items()}
     if windows is not None:
@@ -66,7 +66,7 @@ def export_step(
             path,
             images=images,
             required_rewriters=required,
-            graph_rewriters=section.get("graph_rewriters", ()),
+            graph_rewriters=section.graph_rewriters,
             metadata=metadata,
             calibration=calibrated,
         )
@@ -81,15 +81,15 @@ def export_step(
         metadata=metadata,
         other_sizes=False,  # the comparison of the deployment covers them
     )
-    steps = [*section.get("graph_rewriters", ()), *threshold_steps(model, target)]
+    steps = [*section.graph_rewriters, *threshold_steps(model, target)]
     record = rewritten(record, path, steps, target, example, specs)
     return at_precision(record, path, target, example, specs, calibrated)
 
 
 def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Path) -> ExportRecord:
     """The export of the plugin's base level, with the plugin node in the place of what follows."""
-    section, target = job.config.get("export", {}), job.target
-    plugin = plugin_level(model, job.task, section.get("plugin"))
+    section, target = job.config.export, job.target
+    plugin = plugin_level(model, job.task, section.plugin)
     base = target.with_(level=plugin.base)
     contract = contract_module(model, job.task, plugin.base, job.forward)
     found = graph_references(model, job.task, plugin.base, job.forward, [entry.given for entry in reference.graph])
@@ -100,11 +100,11 @@ def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Pa
         path,
         example=example,
         output_specs=output_specs(contract.outputs(job.task, plugin.base), base, found),
-        required_rewriters=section.get("rewriters", ()),
+        required_rewriters=section.rewriters,
         metadata=onnx_metadata(job, model),
         other_sizes=False,  # the comparison of the deployment covers them
     )
-    steps = [*section.get("graph_rewriters", ()), plugin.step]
+    steps = [*section.graph_rewriters, plugin.step]
     return rewritten(record, path, steps, target, example, plugin.outputs)
 
 

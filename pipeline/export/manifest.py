@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from mmengine.config import Config
 from torch import nn
 
 from backends.registry import get_backend
@@ -17,6 +16,7 @@ from pipeline.job.job import Job
 from pipeline.job.plugin_level import plugin_level
 from rewriters import ExportRecord
 from rewriters.precision.report import DTYPES
+from zoo.config import ModelConfig
 from zoo.families import family_of
 from zoo.manifest import ONNX_FILE, Manifest, file_record
 from zoo.preprocess import Preprocess
@@ -99,7 +99,7 @@ def output_level(job: Job, model: nn.Module) -> str:
     """The target's; "final" where level plugin is asked for with standard operators alone."""
     if job.target.level != "plugin":
         return job.target.level
-    return plugin_level(model, job.task, job.config.get("export", {}).get("plugin")).level
+    return plugin_level(model, job.task, job.config.export.plugin).level
 
 
 def weights_sha256(model: nn.Module) -> str:
@@ -111,12 +111,12 @@ def weights_sha256(model: nn.Module) -> str:
     return digest.hexdigest()
 
 
-def config_sha256(config: Config) -> str:
+def config_sha256(config: ModelConfig) -> str:
     """Of what else decides the model's numbers: the sections `model` and `export.forward`, and `export.plugin` and
     `export.graph_rewriters` where the config has them, as JSON with sorted keys.
     """
-    export = config.to_dict().get("export", {})
-    sections = {"model": config.model.to_dict(), "forward": dict(export.get("forward", {}))}
+    export = config.content.get("export", {})
+    sections = {"model": config.model, "forward": config.export.forward}
     sections |= {key: export[key] for key in ("plugin", "graph_rewriters") if key in export}
     return hashlib.sha256(json.dumps(sections, sort_keys=True).encode()).hexdigest()
 

@@ -91,7 +91,7 @@ def _forward_options(job: Job, model: nn.Module) -> Iterator[None]:
     Where the config gives none, or the model's own forward had no part in it, an error stays what it is.
     """
     proof = proof_of(job.task)
-    where = f"config {job.config.filename}: export.forward={job.forward}"
+    where = f"config {job.config.path}: export.forward={job.forward}"
     try:
         inspect.signature(model.forward).bind(None, **job.forward)
     except TypeError as error:

@@ -3,22 +3,20 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mmengine.config import Config
-
 from pipeline.images.named_image import NamedImage, distinct, read_image
+from zoo.config import ModelConfig
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
 from zoo.printable import printable
 from zoo.target import Target
-from zoo.tasks import build_task
 
 FROM_DATASET = 4
 LEAST = 2  # of different content: a graph that froze what it saw in one image must show
 
 
 def parity_images(
-    config: Config, paths: Sequence[str | Path], preprocess: Preprocess, target: Target, count: int = FROM_DATASET
+    config: ModelConfig, paths: Sequence[str | Path], preprocess: Preprocess, target: Target, count: int = FROM_DATASET
 ) -> list[NamedImage]:
     """The images at ``paths``, and ``count`` of the config's data set where those are fewer than two contents.
 
@@ -34,7 +32,7 @@ def parity_images(
         chosen = distinct([*chosen, *_from_dataset(config, preprocess, target, count)])
     if len(chosen) < LEAST:
         raise InputError(
-            f"config {config.filename}: parity needs {LEAST} different images that fit the target, got {len(chosen)}; "
+            f"config {config.path}: parity needs {LEAST} different images that fit the target, got {len(chosen)}; "
             "give --image twice or more"
         )
     return chosen
@@ -50,11 +48,10 @@ def misfit(image: NamedImage, preprocess: Preprocess, target: Target) -> str | N
     return None
 
 
-def _from_dataset(config: Config, preprocess: Preprocess, target: Target, count: int) -> list[NamedImage]:
-    section = config.get("dataset")
-    if section is None:
+def _from_dataset(config: ModelConfig, preprocess: Preprocess, target: Target, count: int) -> list[NamedImage]:
+    if config.dataset is None:
         return []
-    dataset = build_dataset(section, build_task(config.task))
+    dataset = build_dataset(config.dataset, config.task)
     found: list[NamedImage] = []
     for start in range(len(dataset)):  # evenly spread ones first, then their neighbours
         step = max(1, len(dataset) // count)

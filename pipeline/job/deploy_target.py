@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from mmengine.config import Config
-
 from backends.registry import get_backend
-from zoo.config import config_target
+from zoo.config import ModelConfig, config_target
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.precision_options import PrecisionOptions
@@ -17,7 +15,7 @@ Dynamic = Mapping[str, AxisRange | None]
 
 
 def deploy_target(
-    config: Config,
+    config: ModelConfig,
     dynamic: Dynamic | None = None,
     *,
     engine: Mapping[str, Any] | None = None,
@@ -67,17 +65,16 @@ def _default(axis: str, own: AxisRange) -> AxisRange:
     return AxisRange(min(low, own.opt), own.opt, max(high, own.opt))
 
 
-def target_preprocess(config: Config, target: Target) -> dict[str, Any]:
+def target_preprocess(config: ModelConfig, target: Target) -> dict[str, Any]:
     """The config's preprocessing for the sizes of the target, as a mapping.
 
     Where height and width are both dynamic an image is kept at its own size and padded; else it is brought to the
     target's preferred size by the config's own rule.
     """
-    own = dict(config.preprocess)
+    own = config.preprocess
     if target.height.dynamic and target.width.dynamic:
-        return own | {"size": None, "resize": "keep"}
-    rule = own.get("resize", "letterbox")
-    return own | {
+        return own.to_dict() | {"size": None, "resize": "keep"}
+    return own.to_dict() | {
         "size": (target.height.opt, target.width.opt),
-        "resize": "letterbox" if rule == "keep" else rule,
+        "resize": "letterbox" if own.resize == "keep" else own.resize,
     }

@@ -1,11 +1,10 @@
 """What one deploy is about, checked before the long work starts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmengine.config import Config
 from torch import nn
 
 from pipeline.images.named_image import NamedImage
@@ -17,14 +16,14 @@ from pipeline.job.plugin_level import check_plugin
 from pipeline.job.target_check import check_target
 from pipeline.parity.gates import merged_gates
 from rewriters.graph_rewriters import check_steps
-from zoo.config import config_target, load_config
+from zoo.config import ConfigSource, ExportSection, ModelConfig, config_target, load_config
 from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import contract_module
 from zoo.preprocess import Preprocess
 from zoo.printable import printable
 from zoo.target import Target
-from zoo.tasks import Task, build_task
+from zoo.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Job:
     ``calibration``: pictures, or folders of them, in place of the config's own.
     """
 
-    config: Config
+    config: ModelConfig
     target: Target
     task: Task
     preprocess: dict[str, Any]
@@ -46,12 +45,12 @@ class Job:
     @property
     def name(self) -> str:
         """The config's file name without its ending."""
-        return printable(Path(self.config.filename).stem)
+        return printable(self.config.name)
 
     @property
     def forward(self) -> dict[str, Any]:
         """Keyword arguments of the model's forward."""
-        return dict(self.config.get("export", {}).get("forward", {}))
+        return dict(self.config.export.forward)
 
     def contract(self, model: nn.Module) -> Contract:
         """The model with the outputs that the target asks for. Raises InputError, see contract_module."""
@@ -60,7 +59,7 @@ class Job:
 
 
 def plan_job(
-    config: str | Path | Config,
+    config: ConfigSource,
     target: Target | None,
     images: Sequence[str | Path],
     work_dir: str | Path,
@@ -70,31 +69,29 @@ def plan_job(
 
     Raises InputError and BackendUnavailableError; writes nothing.
     """
-    if not isinstance(config, Config):
-        config = load_config(config)
+    config = load_config(config)
     target = deploy_target(config) if target is None else target
     own = config_target(config, target.precision)
     check_target(target, own)
-    task = build_task(config.task)
-    gates = merged_gates(config.get("gates"), target.precision, own=task.gates)
+    task = config.task
+    gates = merged_gates(config.gates, target.precision, own=task.gates)
     fields = target_preprocess(config, target)
     preprocess = Preprocess.from_dict(fields)
     task.check_preprocess(preprocess)
     if target.image_sizes:
         check_image_sizes(task, preprocess)
-    export = config.get("export", {})
-    _check_steps(export)
-    place = deployment_place(work_dir, task.name, Path(config.filename).stem, target, own)
+    _check_steps(config.export)
+    place = deployment_place(work_dir, task.name, config.name, target, own)
     found = parity_images(config, images, preprocess, target)
     return Job(config, target, task, fields, found, gates, place, tuple(map(Path, calibration)))
 
 
-def _check_steps(export: Mapping[str, Any]) -> None:
+def _check_steps(export: ExportSection) -> None:
     """Graph rewriters and plugins of the config, by their names and options."""
-    steps = check_steps(export.get("graph_rewriters", ()))
+    steps = check_steps(export.graph_rewriters)
     if any(rewriter.name == "cast_precision" for rewriter, _ in steps):
         raise InputError(
             "export.graph_rewriters: cast_precision changes the precision behind the target's back; leave it out, and "
             "give --precision fp16"
         )
-    check_plugin(export.get("plugin"))
+    check_plugin(export.plugin)

@@ -81,14 +81,15 @@ def check_calibration(job: Job, count: int) -> None:
 
 
 def _dataset(job: Job) -> EvaluationDataset:
-    if SECTION not in job.config:
+    section = job.config.calibration_dataset
+    if section is None:
         raise InputError(
-            f"config {job.config.filename}: ranges of int8 and fp16 need calibration pictures, and there is no "
+            f"config {job.config.path}: ranges of int8 and fp16 need calibration pictures, and there is no "
             f'"{SECTION}"; add {SECTION}=dict(type="ImageFolder", root=...) with pictures of the training set, or '
             "give --calibration-image"
         )
     check_sections(job)
-    return build_dataset(job.config[SECTION].to_dict(), job.task)
+    return build_dataset(section, job.task)
 
 
 Found = list[tuple[NamedImage, Mapping[str, int]]]

@@ -7,19 +7,25 @@ from pathlib import Path
 
 from pipeline.evaluation.plan import data_section, make_gate_split
 from pipeline.job.job import Job
+from zoo.config import ModelConfig, Section
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
 
 SECTION = "calibration_dataset"
-JUDGES = ("dataset", "gate_dataset")
+
+
+def _judges(config: ModelConfig) -> dict[str, Section]:
+    """The data sets that judge, by key."""
+    sections = {"dataset": config.dataset, "gate_dataset": config.gate_dataset}
+    return {key: section for key, section in sections.items() if section is not None}
 
 
 def check_sections(job: Job) -> None:
     """Raises InputError where the config calibrates on a data set that judges."""
-    for name in JUDGES:
-        if name in job.config and job.config[SECTION].to_dict() == job.config[name].to_dict():
+    for name, section in _judges(job.config).items():
+        if section == job.config.calibration_dataset:
             raise InputError(
-                f"config {job.config.filename}: {SECTION} is the config's {name}, which judges; give pictures of the "
+                f"config {job.config.path}: {SECTION} is the config's {name}, which judges; give pictures of the "
                 'training set, for example dict(type="ImageFolder", root=...)'
             )
 
@@ -31,11 +37,9 @@ def check_files(job: Job, files: Iterable[Path]) -> None:
     where no metric can judge, and a gate split that is not there yet is made where there are files to compare.
     """
     files = [path for path in files if path.is_file()]
-    if not files or "evaluator" not in job.config or job.target.level != "final":
+    if not files or job.config.evaluator is None or job.target.level != "final":
         return
-    for name in JUDGES:
-        if name not in job.config:
-            continue
+    for name in _judges(job.config):
         gate_split = name == "gate_dataset"
         if gate_split:
             make_gate_split(job.config)

@@ -30,8 +30,9 @@ def check_judgeable(job: Job) -> None:
     remedy = "or give --allow-parity-failure, and the manifest says that nothing judged it"
     if job.target.level != "final":
         raise InputError(f"{asked}, which output level {job.target.level} has not; give --output-level final, {remedy}")
-    if "evaluator" not in job.config or not ("dataset" in job.config or "gate_dataset" in job.config):
-        raise InputError(f"{asked}; config {job.config.filename} has no dataset and evaluator: add them, {remedy}")
+    config = job.config
+    if config.evaluator is None or (config.dataset is None and config.gate_dataset is None):
+        raise InputError(f"{asked}; config {config.path} has no dataset and evaluator: add them, {remedy}")
 
 
 def metric_figures(
@@ -96,7 +97,7 @@ def metric_judge(
     On the first ``limit`` images (None: all) of the gate split, or of the data set where the config has none.
     The job's is one that check_judgeable takes.
     """
-    gate_split = "gate_dataset" in job.config
+    gate_split = job.config.gate_dataset is not None
     if gate_split:
         make_gate_split(job.config, count)
     input_policy = InputPolicy(Preprocess.from_dict(job.preprocess), image_sizes=job.target.image_sizes)

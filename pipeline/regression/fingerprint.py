@@ -43,8 +43,8 @@ def _config(path: str) -> str:
         config = load_config(path)
     except InputError as error:
         return _digest([Path(path).read_bytes(), str(error).encode()])
-    parts = [json.dumps(config.to_dict(), sort_keys=True, default=repr).encode()]
-    if config.get("checkpoint") is not None and (file := Path(path).parent / config.checkpoint).is_file():
+    parts = [json.dumps(config.content, sort_keys=True, default=repr).encode()]
+    if config.checkpoint is not None and (file := Path(path).parent / config.checkpoint).is_file():
         parts.append(file.read_bytes())
     return _digest(parts)
 

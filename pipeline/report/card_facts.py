@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmengine.config import Config
-
 from pipeline.report.table import Table
 from zoo.cards import Card, read_card
 from zoo.cards.fingerprint import is_address
 from zoo.cards.measured_card import BackendFigures, Measured
 from zoo.cards.table import format_figure, format_input_size, metric_label
+from zoo.config import ModelConfig
 from zoo.errors import InputError
 
 
@@ -23,12 +22,12 @@ class CardFacts:
     state: str
 
 
-def card_of(config: Config) -> Card | None:
+def card_of(config: ModelConfig) -> Card | None:
     """The card of a config's file; None where the config has none, or was not read from a file."""
-    if config.get("card") is None:
+    if config.card is None:
         return None
     try:
-        return read_card(config.filename)
+        return read_card(config.path)
     except InputError:
         return None
 

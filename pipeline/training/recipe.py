@@ -6,12 +6,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from mmengine.config import Config
-
 from pipeline.training.recipe_values import pretraining_values, recipe_values
 from zoo.arguments import wrong_arguments
+from zoo.config import ModelConfig
 from zoo.errors import InputError
-from zoo.preprocess import Preprocess
 
 SIZE = "size"  # what a recipe takes from the preprocessing
 
@@ -54,12 +52,14 @@ class Recipe:
     also: tuple[str, ...] = field(default_factory=tuple)
 
     @classmethod
-    def from_config(cls, config: Config, path: Path, *, iterations: int | None = None, seed: int | None = None) -> Self:
+    def from_config(
+        cls, config: ModelConfig, path: Path, *, iterations: int | None = None, seed: int | None = None
+    ) -> Self:
         """The recipe of a loaded config at `path`, with other iterations and another seed where they are given.
 
         Raises InputError where it has none, or with all that is wrong in it.
         """
-        section = config.to_dict().get("train", {})
+        section: dict[str, Any] = dict(config.train or {})
         if "config" in section:
             raise InputError(
                 f"config {path} uses the checkpoint of another one; run python tools/train.py "
@@ -67,14 +67,14 @@ class Recipe:
             )
         if not section:
             raise InputError(f"config {path} has no recipe; give it a train=dict(iterations=..., batch_size=..., ...)")
-        size = Preprocess.from_dict(config.preprocess).size
+        size = config.preprocess.size
         scenes = section.get("num_scenes", cls.num_scenes)
         if size is None and (scenes is not None or "crop" not in section):
             raise InputError(
                 f"config {path}: training needs tensors of one size; give preprocess a size, or, for crops of "
                 "photographs, num_scenes=None and a crop"
             )
-        values = {"crop": size, **section}
+        values: dict[str, Any] = {"crop": size, **section}
         given = {key: value for key, value in values.items() if key != "pretrain"}
         faults = [*wrong_arguments(cls, given, (SIZE, "pretrain")), *recipe_values(given)]
         pretrain = section.get("pretrain")
@@ -87,10 +87,11 @@ class Recipe:
             faults.append("pretrain: learns from digits; give num_scenes")
         if faults:
             raise InputError(f"config {path}: train: {'; '.join(faults)}")
-        pairs = {key: tuple(values[key]) for key in ("crop", "scale", "also") if key in values}
+        pairs: dict[str, Any] = {key: tuple(values[key]) for key in ("crop", "scale", "also") if key in values}
         asked = {key: value for key, value in (("iterations", iterations), ("seed", seed)) if value is not None}
         first = None if pretrain is None else Pretraining(**pretrain)
-        return cls(**{**given, **pairs, **asked, "size": size or pairs["crop"], "pretrain": first})
+        fields: dict[str, Any] = {**given, **pairs, **asked, "size": size or pairs["crop"], "pretrain": first}
+        return cls(**fields)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types, as cards and checkpoints keep it."""

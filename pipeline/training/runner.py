@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import nn
@@ -19,6 +18,7 @@ from pipeline.training.training_data import training_data
 from pipeline.training.training_run import RUN_KEY
 from zoo.build import build_model
 from zoo.cards import TrainingRun
+from zoo.config import ModelConfig
 from zoo.recipe_data import check_recipe_data
 
 CHECKPOINTS_KEPT = 3
@@ -49,7 +49,7 @@ class RunInCheckpoint(Hook):  # type: ignore[misc]  # mmengine is untyped
 
 @one_opencv_thread()
 def train(
-    config: Config, path: Path, recipe: Recipe, work_dir: Path, run: TrainingRun, *, resume: Path | None = None
+    config: ModelConfig, path: Path, recipe: Recipe, work_dir: Path, run: TrainingRun, *, resume: Path | None = None
 ) -> tuple[nn.Module, TrainingRun]:
     """Trains the config's model and returns it, on the CPU, with the finished run; logs and checkpoints: `work_dir`.
 
@@ -68,7 +68,13 @@ def train(
 
 
 def build_runner(
-    config: Config, path: Path, recipe: Recipe, work_dir: Path, record: RunInCheckpoint, *, resume: Path | None = None
+    config: ModelConfig,
+    path: Path,
+    recipe: Recipe,
+    work_dir: Path,
+    record: RunInCheckpoint,
+    *,
+    resume: Path | None = None,
 ) -> Runner:
     """The Runner of a training, with the model to start from; pre-training, where there is any, is done in here."""
     optimizing = optimization(recipe, amp=record.before.amp)

@@ -26,7 +26,7 @@ def scored_on(path: Path, also: Iterable[str]) -> Datasets:
     datasets = {}
     for other in _configs(path, also):
         config = load_config(other)
-        if "dataset" not in config or "evaluator" not in config:
+        if config.dataset is None or config.evaluator is None:
             raise InputError(f"config {other} cannot be scored: it needs dataset=dict(...) and evaluator=dict(...)")
         plan = plan_evaluation(config, "", limit=None, gate_split=False)
         datasets[config_name(other)] = {**plan.section, "images": len(plan.dataset)}

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from mmengine.config import Config
 from torch import Tensor, nn
 
 from pipeline.training.pretraining import pretrain
 from pipeline.training.recipe import Recipe
 from zoo.build import build_model
 from zoo.checkpoint import load_state, read_state
+from zoo.config import ModelConfig
 from zoo.errors import InputError
 from zoo.families import family_of
 from zoo.models.deformable_convolution import OFFSETS
@@ -20,7 +20,7 @@ from zoo.models.resnet import ResNet18
 BACKBONES = ("backbone.body", "backbone")  # a detector's, inside its feature pyramid, and a segmentor's
 
 
-def starting_model(config: Config, path: Path, recipe: Recipe) -> nn.Module:
+def starting_model(config: ModelConfig, path: Path, recipe: Recipe) -> nn.Module:
     """The config's model with random weights, its backbone loaded or pre-trained where the recipe says so.
 
     `path` is the config's own. Raises InputError where the model cannot be built, or the backbone does not fit.

@@ -2,24 +2,23 @@
 
 from typing import Any
 
-from mmengine.config import Config
 from torch import nn
 from torch.utils.data import DataLoader
 
 from pipeline.training.recipe import Recipe
+from zoo.config import ModelConfig
 from zoo.datasets import DigitsTraining
 from zoo.datasets.digits.training import collate
 from zoo.datasets.photographs.training import PhotographTraining
 from zoo.datasets.photographs.training import collate as collate_photographs
 from zoo.errors import InputError
 from zoo.families import family_of
-from zoo.tasks import build_task
 
-TASK_DETAILS = {"InstanceSegmentation": ("masks",), "KeypointDetection": ("keypoints",)}  # beside boxes and labels
+TASK_DETAILS = {"instance-segmentation": ("masks",), "keypoint-detection": ("keypoints",)}  # beside boxes and labels
 PREFETCHED = 8
 
 
-def training_data(config: Config, recipe: Recipe, model: nn.Module) -> Any:
+def training_data(config: ModelConfig, recipe: Recipe, model: nn.Module) -> Any:
     """A DataLoader of all batches of a training, in order; one worker makes them while the cores train."""
     length = recipe.iterations * recipe.batch_size
     scales = family_of(model).scales(model)
@@ -35,8 +34,8 @@ def training_data(config: Config, recipe: Recipe, model: nn.Module) -> Any:
             crops, recipe.batch_size, num_workers=1, collate_fn=collate_photographs, prefetch_factor=PREFETCHED
         )
     options = {key: getattr(recipe, key) for key in ("size", "crop", "scale", "num_scenes", "seed")}
-    details = TASK_DETAILS.get(config.task.type, ())
-    own_ids = {info.category_id: index for index, info in enumerate(build_task(config.task).classes)}
+    details = TASK_DETAILS.get(config.task.name, ())
+    own_ids = {info.category_id: index for index, info in enumerate(config.task.classes)}
     label_ids = [own_ids[digit + 1] for digit in range(10)]  # a digit's category id is d + 1
     # scenes are random: no shuffling needed
     scenes = DigitsTraining(length, **options, details=details, label_ids=label_ids)

@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import onnx
-from mmengine.config import Config
 from numpy.typing import NDArray
 from torch import nn
 
@@ -19,6 +18,7 @@ from pipeline.job.job import Job, plan_job
 from pipeline.parity.errors import ParityMissedError
 from pipeline.precision.calibration import check_calibration, feeds
 from zoo.build import build_model
+from zoo.config import ModelConfig
 from zoo.errors import GateError
 from zoo.manifest import ONNX_FILE
 from zoo.precision_options import PrecisionOptions
@@ -42,7 +42,7 @@ class Fp32Graph:
 
 @contextmanager
 def fp32_graph(
-    config: Config,
+    config: ModelConfig,
     precision: str,
     *,
     images: Sequence[str | Path] = (),
@@ -55,8 +55,7 @@ def fp32_graph(
 
     `calibration`: pictures, or folders of them, in place of the config's. Raises as a deploy does.
     """
-    section = config.get("export", {}).get("precision", {}).get(precision, {})
-    options = PrecisionOptions.from_dict(dict(section))
+    options = config.export.precision.get(precision, PrecisionOptions())
     count = count or options.calibration_images
     with TemporaryDirectory(prefix="zooport-fp32-") as folder:
         job = plan_job(config, None, images, folder, calibration)

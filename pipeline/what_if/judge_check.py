@@ -3,24 +3,20 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mmengine.config import Config
-
-from zoo.config import config_target
+from zoo.config import ModelConfig, config_target
 from zoo.errors import InputError
 
-DATA = ("gate_dataset", "dataset")
 
-
-def check_judge(kind: str, config: Config, given: Sequence[str | Path], tolerance: float | None) -> None:
+def check_judge(kind: str, config: ModelConfig, given: Sequence[str | Path], tolerance: float | None) -> None:
     """Raises InputError where there is nothing to judge by; known before the long work."""
     level = config_target(config).level
     if level != "final":
-        raise InputError(f"config {config.filename}: output level {level} has no results to judge; expected final")
+        raise InputError(f"config {config.path}: output level {level} has no results to judge; expected final")
     if kind == "matched" and tolerance is None:
         raise InputError("matched results have no gate; give --tolerance, how many points of 100 may be lost")
     if kind == "metric" and given:
         raise InputError("images of one's own have no truth for a metric; leave them out, or give --judge matched")
-    if not given and not any(name in config for name in DATA):
-        raise InputError(f"config {config.filename}: no dataset to judge on; add one, or give --judge matched --image")
-    if kind == "metric" and "evaluator" not in config:
-        raise InputError(f"config {config.filename}: no evaluator to judge by; add one, or give --judge matched")
+    if not given and config.dataset is None and config.gate_dataset is None:
+        raise InputError(f"config {config.path}: no dataset to judge on; add one, or give --judge matched --image")
+    if kind == "metric" and config.evaluator is None:
+        raise InputError(f"config {config.path}: no evaluator to judge by; add one, or give --judge matched")

@@ -66,9 +66,8 @@ def open_judge(
                     f"{metric.main_key} of PyTorch itself is {reference:g} on {metric.images} images, so there is "
                     "nothing to lose; give a larger --limit"
                 )
-            gate = merged_gates(job.config.get("gates"), precision, own=job.task.gates)["metric"][
-                GATE_OF_UNIT[metric.unit]
-            ]
+            gates = merged_gates(job.config.gates, precision, own=job.task.gates)
+            gate = gates["metric"][GATE_OF_UNIT[metric.unit]]
             yield Judge(metric.main_key, metric.unit, metric.images, reference, tolerance or gate, value)
         return
     assert tolerance is not None  # check_judge
@@ -96,7 +95,7 @@ def _files(job: Job, given: Sequence[str | Path]) -> Iterator[NamedImage]:
 
 
 def _of_data(job: Job, limit: int) -> Iterator[NamedImage]:
-    gate_split = "gate_dataset" in job.config
+    gate_split = job.config.gate_dataset is not None
     if gate_split:
         make_gate_split(job.config)
     dataset = build_dataset(data_section(job.config, gate_split=gate_split), job.task)

@@ -12,7 +12,6 @@ from zoo import build_model, list_models
 from zoo.cards.fingerprint import is_address
 from zoo.config import config_target, load_config
 from zoo.families import contract_module
-from zoo.tasks import build_task
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = list_models(ROOT / "configs")
@@ -32,9 +31,9 @@ class TestConfig:
         config = load_config(path)
         model = build_model(config)
         assert not model.training
-        task = build_task(config.task)
+        task = config.task
         target = config_target(config)
-        module = contract_module(model, task, "final", dict(config.export.get("forward", {})))
+        module = contract_module(model, task, "final", config.export.forward)
         with torch.no_grad():
             outputs = module(torch.rand(2, 3, target.height.opt, target.width.opt))
         for spec, output in zip(task.outputs("final"), outputs, strict=True):

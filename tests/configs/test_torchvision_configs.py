@@ -3,12 +3,12 @@
 The weights are not shipped; what they are is known from torchvision's own records, and nothing is downloaded.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from mmengine.config import Config
 from torch import nn
 from torchvision import models
 from torchvision.models import detection, get_model, get_model_weights, get_weight, segmentation
@@ -19,7 +19,7 @@ from rewriters.patching.rewriter import chosen_for
 from zoo import build_model, list_models
 from zoo.cards import read_card
 from zoo.checkpoint import TORCHVISION_SCHEME
-from zoo.config import config_target, load_config
+from zoo.config import ModelConfig, config_target, load_config
 from zoo.contract import Contract
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
@@ -27,21 +27,20 @@ from zoo.families import contract_module
 from zoo.metrics import build_metric
 from zoo.metrics.coco_keypoint_ap import SIGMAS
 from zoo.models.segmentation.torchvision_architecture import MEAN, STD
-from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
-from zoo.tasks import Task, build_task
+from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = {
     path: config
     for path in list_models(ROOT / "configs")
-    if str((config := load_config(path)).get("checkpoint")).startswith(TORCHVISION_SCHEME)
+    if str((config := load_config(path)).checkpoint).startswith(TORCHVISION_SCHEME)
 }
 
 
-def weights_of(config: Config) -> WeightsEnum:
-    return get_weight(config.checkpoint.removeprefix(TORCHVISION_SCHEME))
+def weights_of(config: ModelConfig) -> WeightsEnum:
+    return get_weight(str(config.checkpoint).removeprefix(TORCHVISION_SCHEME))
 
 
 def test_every_one_of_torchvisions_weights_has_a_config() -> None:
@@ -56,7 +55,7 @@ def test_every_one_of_torchvisions_weights_has_a_config() -> None:
     assert len(CONFIGS) == len(offered)
 
 
-def without_values(config: Config) -> nn.Module:
+def without_values(config: ModelConfig) -> nn.Module:
     """The config's model on the meta device: what it is made of, in no time."""
     with torch.device("meta"):
         return build_model(config, weights=False)
@@ -86,16 +85,16 @@ class TestConfig:
 
         monkeypatch.setattr(WeightsEnum, "get_state_dict", fake_download)
         with torch.device("meta"):
-            theirs = get_model(config.model.architecture, weights=weights).eval()
+            theirs = get_model(config.model["architecture"], weights=weights).eval()
         assert traits(model) == traits(theirs)
         assert sum(parameter.numel() for parameter in model.parameters()) == weights.meta["num_params"]
 
     def test_its_classes_are_those_of_the_weights(self, path: str) -> None:
         config = CONFIGS[path]
-        meta, task = weights_of(config).meta, build_task(config.task)
+        meta, task = weights_of(config).meta, config.task
         names = ["__background__" if info.name == "background" else info.name for info in task.classes]
         assert names == meta["categories"]
-        assert config.model.num_classes == len(names)
+        assert config.model["num_classes"] == len(names)
         for index, info in enumerate(task.classes):
             has_none = info.name in ("__background__", "N/A", "no person")
             assert info.category_id == (None if has_none else index)
@@ -104,11 +103,12 @@ class TestConfig:
 
     def test_its_input_is_what_torchvisions_transform_leaves_alone(self, path: str) -> None:
         config = CONFIGS[path]
+        assert config.preprocess.size is not None
         height, width = config.preprocess.size
         transform = weights_of(config).transforms()
-        if config.model.type == "TorchvisionSegmentor":
+        if config.model["type"] == "TorchvisionSegmentor":
             assert (transform.resize_size, transform.mean, transform.std) == ([520], list(MEAN), list(STD))
-            assert Preprocess.from_dict(config.preprocess).geometry(480, 640).resized_size == (520, 693)
+            assert config.preprocess.geometry(480, 640).resized_size == (520, 693)
         else:
             images, _ = without_values(config).get_submodule("transform")([torch.rand(3, height, width)])
             assert images.image_sizes == [(height, width)]
@@ -124,21 +124,21 @@ class TestConfig:
         self, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         config = CONFIGS[path]
-        task = build_task(config.task)
         known = {rewriter.name for rewriter in chosen_for(config_target(config))}
         assert set(config.export.rewriters) <= known
+        assert config.evaluator is not None
+        assert config.dataset is not None
         build_metric(config.evaluator)
         monkeypatch.chdir(tmp_path)  # where no data is: the type and the arguments are right
         with pytest.raises(InputError, match=r"dataset \w+ has \d faults?: data: no such folder"):
-            build_dataset(config.dataset, task)
+            build_dataset(config.dataset, config.task)
 
 
-def small(config: Config) -> tuple[Contract, Task]:
+def small(config: ModelConfig) -> tuple[Contract, Task]:
     """The model with its final outputs, random weights, and no resize to more than 64x96 where its builder lets it."""
-    options = {"min_size": 64, "max_size": 96} if "fpn" in config.model.architecture else {}
-    config = Config({**config.to_dict(), "model": {**config.model, **options}}, filename=config.filename)
-    task = build_task(config.task)
-    return contract_module(build_model(config, weights=False), task, "final", {}), task
+    options = {"min_size": 64, "max_size": 96} if "fpn" in config.model["architecture"] else {}
+    config = replace(config, model={**config.model, **options})
+    return contract_module(build_model(config, weights=False), config.task, "final", {}), config.task
 
 
 FAST = ("lraspp_mobilenet-v3-large_coco-voc", "ssdlite320_mobilenet-v3-large_coco")

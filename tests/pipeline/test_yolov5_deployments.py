@@ -19,7 +19,7 @@ from pipeline.parity.plugin_candidates import final_detections
 from rewriters.plugins import plugin_nodes
 from rewriters.plugins.yolo_layer import OUTPUTS
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.config import load_config
+from zoo.config import ModelConfig, load_config, read_config
 from zoo.errors import GateError, InputError
 from zoo.manifest import Manifest
 from zoo.target import AxisRange, Target
@@ -31,9 +31,15 @@ STATIC = {axis: AxisRange.fixed(size) for axis, size in (("batch", 1), ("height"
 DYNAMIC = {"batch": AxisRange(1, 3, 3), "height": AxisRange(256, 320, 640), "width": AxisRange(256, 320, 640)}
 
 
+def changed(path: Path, section: dict[str, Any]) -> ModelConfig:
+    """The config with other entries in its section `export`."""
+    config = read_config(path)
+    config.export.update(section)
+    return load_config(config)
+
+
 def made(tmp_path: Path, images: int = 2, section: dict[str, Any] | None = None, **target: Any) -> Any:
-    config = load_config(CONFIG)
-    config.export.update(section or {})
+    config = changed(CONFIG, section or {})
     axes = {axis: target.pop(axis) for axis in ("batch", "height", "width") if axis in target}
     return make_deployment(
         config,
@@ -263,7 +269,6 @@ class TestThresholdsAsInputs:
             made(tmp_path, section=section, level="decoded")
 
     def test_a_model_without_them(self, tmp_path: Path) -> None:
-        config = load_config(ROOT / "configs/detection/fcos_r18-fpn_digits.py")
-        config.export.inputs["thresholds"] = True
+        config = changed(ROOT / "configs/detection/fcos_r18-fpn_digits.py", {"inputs": {"thresholds": True}})
         with pytest.raises(InputError, match="export.inputs.thresholds: FCOS has none; YOLOv5 has"):
             deploy(config, work_dir=tmp_path)

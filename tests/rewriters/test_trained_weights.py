@@ -11,8 +11,6 @@ from rewriters.family_rewriters import import_rewriters
 from zoo import build_model
 from zoo.config import config_target, load_config
 from zoo.families import contract_module
-from zoo.preprocess import Preprocess
-from zoo.tasks import build_task
 
 ROOT = Path(__file__).parents[2]
 PICTURES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))[::16]
@@ -21,13 +19,13 @@ PICTURES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))[::16]
 @pytest.mark.parametrize("name", ["detection/faster-rcnn_r18-fpn_digits", "segmentation/fcn_r18-slide_digits"])
 def test_rewritten_equals_unpatched(name: str) -> None:
     config = load_config(ROOT / "configs" / f"{name}.py")
-    target, preprocess = config_target(config), Preprocess.from_dict(dict(config.preprocess))
+    target, preprocess = config_target(config), config.preprocess
     images = torch.empty(len(PICTURES), 3, target.height.opt, target.width.opt)
     for image, path in zip(images, PICTURES, strict=True):
         preprocess.run(cv2.imread(str(path)), image.numpy())
     level = "final" if name.startswith("detection") else "decoded"
-    forward = dict(config.export.get("forward", {}))
-    module = contract_module(build_model(config), build_task(config.task), level, forward)
+    forward = config.export.forward
+    module = contract_module(build_model(config), config.task, level, forward)
     import_rewriters(module)
     with torch.no_grad():
         expected = module(images)

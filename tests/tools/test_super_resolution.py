@@ -19,7 +19,6 @@ from zoo.datasets import PhotographCrops
 from zoo.errors import InputError
 from zoo.manifest import Manifest
 from zoo.metrics import build_metric
-from zoo.tasks import build_task
 from zoo.tasks.super_resolution import SuperResolutionResult
 
 Tool = Callable[[Sequence[str]], Run]
@@ -77,7 +76,7 @@ def test_one_file_for_all_scales(deploy: Tool, predict: Tool, exporter: str, tmp
 def psnr_of_both(deployment: ImageModel, scale: int, items: Sequence[dict[str, Any]]) -> tuple[float, float]:
     """Of the deployment and of PyTorch."""
     config = load_config(ANY_SCALE)
-    model, task = build_model(ANY_SCALE).eval(), build_task(config.task)
+    model, task = build_model(ANY_SCALE).eval(), config.task
     metrics = [build_metric(config.evaluator) for _ in range(2)]
     assert scale == 4 or any(side % 2 for side in items[0]["image"].shape[:2])
     for item in items:

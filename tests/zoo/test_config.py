@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.config import axis_range, config_target, load_config
+from zoo.config import CardSection, axis_range, config_target, load_config
 from zoo.errors import InputError
 from zoo.target import AxisRange, Target
 
@@ -46,8 +46,8 @@ def test_a_card_and_a_gate_split_are_taken(tmp_path: Path) -> None:
         'card = dict(what="x", paper="y", licence="z")\ngate_dataset = dict(type="DigitsSegmentation", split="gate")\n'
     )
     config = load_config(write(tmp_path, GOOD + more))
-    assert config.card.what == "x"
-    assert config.gate_dataset.split == "gate"
+    assert config.card == CardSection(what="x", paper="y", licence="z")
+    assert config.gate_dataset == {"type": "DigitsSegmentation", "split": "gate"}
 
 
 def test_names_with_an_underscore_are_the_files_own(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_the_boxes_of_masks_and_keypoints_are_good_as_well() -> None:
 def test_the_detector_is_not_resized_again() -> None:
     config = load_config(ROOT / "configs/detection/faster-rcnn_r18-fpn_digits.py")
     transform = MODELS.build(config.model).transform
-    height, width = config.preprocess["size"]
+    height, width = config.preprocess.size
     images, _ = transform([torch.zeros(3, height, width)])
     assert images.image_sizes == [(height, width)]
     assert images.tensors.shape == (1, 3, height, width)

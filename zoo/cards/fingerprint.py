@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmengine.config import Config
-
+from zoo.config import ModelConfig
 from zoo.errors import InputError
 
 DIGITS = Path(__file__).resolve().parents[1] / "data" / "digits"  # zoo.datasets, which knows it, too, needs torch
@@ -15,44 +14,43 @@ NOT_MEASURED = ("precision", "engine")
 SECTIONS = ("model", "task", "preprocess", "dataset", "evaluator", "export")
 
 
-def fingerprint(config: Config) -> str:
+def fingerprint(config: ModelConfig) -> str:
     """sha256 over the config's SECTIONS, its bases included, and what checkpoint and annotations hold; 64 hex digits.
 
     Annotations are those of the digits alone, which lie here; other data sets are known by their names.
 
     Raises InputError where the checkpoint is missing, or a section holds what JSON cannot.
     """
-    resolved = config.to_dict()
-    content = {name: resolved[name] for name in SECTIONS if name in resolved}
+    content = {name: config.content[name] for name in SECTIONS if name in config.content}
     if "export" in content:  # options of other precisions and of engines, which a card does not measure
         content["export"] = {key: value for key, value in content["export"].items() if key not in NOT_MEASURED}
-    content["checkpoint"] = checkpoint_sha256(config) or config.get("checkpoint")
-    if (truth := _annotations(resolved.get("dataset", {}))) is not None:
+    content["checkpoint"] = checkpoint_sha256(config) or config.checkpoint
+    if (truth := _annotations(config.dataset or {})) is not None:
         content["annotations"] = hashlib.sha256(truth.read_bytes()).hexdigest()
     try:
         text = json.dumps(content, sort_keys=True)
     except TypeError as error:
-        raise InputError(f"config {config.filename}: {error}; a config holds plain data alone") from error
+        raise InputError(f"config {config.path}: {error}; a config holds plain data alone") from error
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def checkpoint_sha256(config: Config) -> str | None:
+def checkpoint_sha256(config: ModelConfig) -> str | None:
     """Of the config's checkpoint file, or the one in its address; None where the config gives neither.
 
     Raises InputError where there is no such file.
     """
     path = checkpoint_file(config)
     if path is None:
-        return (config.get("checkpoint") or "").partition("#sha256=")[2] or None
+        return (config.checkpoint or "").partition("#sha256=")[2] or None
     if not path.is_file():
-        raise InputError(f"config {config.filename}: checkpoint {path}: no such file")
+        raise InputError(f"config {config.path}: checkpoint {path}: no such file")
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def checkpoint_file(config: Config) -> Path | None:
+def checkpoint_file(config: ModelConfig) -> Path | None:
     """The config's checkpoint, which may be missing; None where it gives none, or an address."""
-    source = config.get("checkpoint")
-    return None if source is None or is_address(source) else Path(config.filename).parent / source
+    source = config.checkpoint
+    return None if source is None or is_address(source) else config.path.parent / source
 
 
 def is_address(checkpoint: str | None) -> bool:

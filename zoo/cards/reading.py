@@ -3,15 +3,12 @@
 import json
 from pathlib import Path
 
-from mmengine.config import Config
-
 from zoo.cards.card import Card
 from zoo.cards.fingerprint import checkpoint_file, checkpoint_sha256, fingerprint, is_address
 from zoo.cards.measured_card import Measured
 from zoo.cards.training_record import TrainingRecord
-from zoo.config import load_config
+from zoo.config import CardSection, ModelConfig, load_config
 from zoo.errors import InputError
-from zoo.tasks import build_task
 
 MEASURED = Path(__file__).parent / "measured"
 UPDATE = "python tools/update_zoo.py"
@@ -29,32 +26,30 @@ def read_card(path: str | Path, folder: Path = MEASURED) -> Card:
     measured, problem = _measured(config, measured_file(path, folder))
     training, fault = _training(config)
     problem = problem or fault
-    section = config.get("card")
-    if section is None:
+    if config.card is None:
         problem = " has no card; add card=dict(what=..., paper=..., licence=...) to it, then run " + UPDATE
-        section = {}
-    resolved = config.to_dict()
+    section = config.card or CardSection("", "", "")
     return Card(
         config=str(path),
-        task=build_task(config.task).name,
-        what=section.get("what", ""),
-        paper=section.get("paper", ""),
-        licence=section.get("licence", ""),
-        checkpoint=config.get("checkpoint"),
-        dataset=resolved.get("dataset", {}),
-        recipe=resolved.get("train", {}),
+        task=config.task.name,
+        what=section.what,
+        paper=section.paper,
+        licence=section.licence,
+        checkpoint=config.checkpoint,
+        dataset=config.dataset or {},
+        recipe=config.train or {},
         measured=measured,
         training=training,
         problem=None if problem is None else f"{path}{problem}",
     )
 
 
-def _measured(config: Config, file: Path) -> tuple[Measured | None, str | None]:
+def _measured(config: ModelConfig, file: Path) -> tuple[Measured | None, str | None]:
     """The measured part, and what is wrong with it."""
-    again = f"run {UPDATE} {config.filename}"
+    again = f"run {UPDATE} {config.path}"
     if not file.is_file():
         # weights behind an address cannot be had on every machine, so nobody has to measure them
-        return None, None if is_address(config.get("checkpoint")) else f" was not measured; {again}"
+        return None, None if is_address(config.checkpoint) else f" was not measured; {again}"
     try:
         measured = Measured.from_dict(json.loads(file.read_text(encoding="utf-8")))
     except (KeyError, TypeError, ValueError) as error:
@@ -68,7 +63,7 @@ def _measured(config: Config, file: Path) -> tuple[Measured | None, str | None]:
     return measured, None
 
 
-def _training(config: Config) -> tuple[TrainingRecord | None, str | None]:
+def _training(config: ModelConfig) -> tuple[TrainingRecord | None, str | None]:
     """The record beside the weights, if there is one, and what is wrong with it."""
     weights = checkpoint_file(config)
     if weights is None or weights.suffix != PUBLISHED_AS or not weights.with_suffix(".json").is_file():
@@ -79,6 +74,6 @@ def _training(config: Config) -> tuple[TrainingRecord | None, str | None]:
     except InputError as error:
         return None, f": {error}"
     if record.sha256 != current:
-        again = f"python tools/train.py {config.filename} --publish writes both"
+        again = f"python tools/train.py {config.path} --publish writes both"
         return record, f": {weights} is not the file that its training record describes; {again}"
     return record, None

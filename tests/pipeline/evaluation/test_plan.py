@@ -1,5 +1,6 @@
 """What is wrong with a config or its data is said before anything runs."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,7 @@ CONFIG = Path(__file__).resolve().parents[3] / "configs/segmentation/fcn_r18_dig
 
 
 def planned(tmp_path: Path, limit: int | None = None, **changes: Any) -> Any:
-    config = load_config(CONFIG)
-    for key, value in changes.items():
-        config[key] = value
-    return plan_evaluation(config, tmp_path, limit=limit, gate_split=False)
+    return plan_evaluation(replace(load_config(CONFIG), **changes), tmp_path, limit=limit, gate_split=False)
 
 
 def test_the_shipped_config(tmp_path: Path) -> None:
@@ -70,7 +68,7 @@ def test_faults(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
 def test_faults_of_the_call(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     config = load_config(CONFIG)
     if options.pop("config", None):
-        config.pop("gate_dataset")
+        config = replace(config, gate_dataset=None)
     with pytest.raises(InputError, match=message):
         evaluate(config, work_dir=tmp_path, **options)
     assert not list(tmp_path.iterdir()), "nothing was deployed"

@@ -5,23 +5,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mmengine.config import Config
 
 from pipeline.images.named_image import NamedImage, distinct
 from pipeline.job.deploy_target import deploy_target, target_preprocess
 from pipeline.job.deployment_path import deployment_place
 from pipeline.job.target_flags import parse_dynamic, parse_engine
 from pipeline.parity.graph_inputs import GraphInput, batch_sizes, graph_inputs
+from zoo.config import ModelConfig
 from zoo.errors import InputError
 from zoo.target import AxisRange, Target
 
 
-def config(**export: Any) -> Config:
-    return Config(
+def config(**export: Any) -> ModelConfig:
+    return ModelConfig.from_dict(
+        Path("net.py"),
         {
+            "model": {"type": "Net"},
+            "task": {"type": "Detection", "classes": [{"name": "x", "category_id": 1}]},
             "preprocess": {"size": (256, 320)},
             "export": {"exporter": "dynamo", "opset": 20, "inputs": {"batch": (1, 2, 8)}, **export},
-        }
+        },
     )
 
 
@@ -112,11 +115,16 @@ def test_place() -> None:
 
 def test_preprocessing_follows_the_targets_sizes() -> None:
     made = config()
-    assert target_preprocess(made, deploy_target(made))["size"] == (256, 320)
+
+    def sized(target: Target) -> tuple[Any, str]:
+        fields = target_preprocess(made, target)
+        return fields["size"], fields["resize"]
+
+    assert sized(deploy_target(made)) == ((256, 320), "letterbox")
     one = deploy_target(made, parse_dynamic(["height=64:128:256"]))
-    assert target_preprocess(made, one) == {"size": (128, 320), "resize": "letterbox"}
+    assert sized(one) == ((128, 320), "letterbox")
     both = deploy_target(made, parse_dynamic(["height", "width"]))
-    assert target_preprocess(made, both) == {"size": None, "resize": "keep"}
+    assert sized(both) == (None, "keep")
 
 
 @pytest.mark.parametrize(

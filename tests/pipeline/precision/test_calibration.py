@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -19,10 +20,8 @@ from zoo.target import AxisRange
 ROOT = Path(__file__).parents[3]
 
 
-def job(name: str = "segmentation/fcn_r18_digits", **sections: object) -> Job:
-    config = load_config(ROOT / "configs" / f"{name}.py")
-    for key, value in sections.items():
-        config[key] = value
+def job(name: str = "segmentation/fcn_r18_digits", **sections: Any) -> Job:
+    config = replace(load_config(ROOT / "configs" / f"{name}.py"), **sections)
     return plan_job(config, None, [], "work_dirs")
 
 
@@ -65,8 +64,7 @@ def test_the_count_is_that_of_the_pictures_not_of_the_batches(tmp_path: Path) ->
 
 @pytest.mark.parametrize("judge", ["dataset", "gate_dataset"])
 def test_what_judges_does_not_calibrate(judge: str) -> None:
-    given = job()
-    given.config["calibration_dataset"] = given.config[judge]
+    given = job(calibration_dataset=getattr(job().config, judge))
     with pytest.raises(InputError, match=f"calibration_dataset is the config's {judge}, which judges; give pictures"):
         feeds(given, 2)
 
@@ -81,8 +79,7 @@ def test_a_copy_under_another_name_is_found(tmp_path: Path) -> None:
 
 
 def test_without_pictures_the_error_says_what_to_add(tmp_path: Path) -> None:
-    bare = job()
-    bare.config.pop("calibration_dataset")
+    bare = job(calibration_dataset=None)
     with pytest.raises(
         InputError, match=r'no "calibration_dataset"; add calibration_dataset=dict\(.*--calibration-image'
     ):

@@ -24,7 +24,7 @@ del block
 RECIPES = sorted(
     path
     for path in (ROOT / "configs").rglob("*.py")
-    if path.parent.name != "_base_" and "iterations" in load_config(path).get("train", {})
+    if path.parent.name != "_base_" and "iterations" in (load_config(path).train or {})
 )
 ON_EVERY_COMMIT = ("fcn_r18_digits", 1, "avx2")
 

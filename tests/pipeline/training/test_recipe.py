@@ -4,18 +4,24 @@ from pathlib import Path
 
 import pytest
 import torch
-from mmengine.config import Config
 
 from pipeline.training import Pretraining, Recipe, read_run
 from tests.zoo.training_records import facts, run
+from zoo.config import ModelConfig
 from zoo.errors import InputError
 
 FIRST = {"iterations": 2, "batch_size": 4, "side": 32, "lr": 0.1}
 GOOD = {"iterations": 4, "batch_size": 2, "optimizer": {"type": "SGD", "lr": 0.1}}
 
 
+def config(preprocess: dict[str, object], train: dict[str, object]) -> ModelConfig:
+    task = {"type": "Detection", "classes": [{"name": "x", "category_id": 1}]}
+    content = {"model": {"type": "Net"}, "task": task, "preprocess": preprocess, "train": train}
+    return ModelConfig.from_dict(Path("a/b.py"), content)
+
+
 def recipe(**train: object) -> Recipe:
-    return Recipe.from_config(Config({"preprocess": {"size": (64, 96)}, "train": train}), Path("a/b.py"))
+    return Recipe.from_config(config({"size": (64, 96)}, train), Path("a/b.py"))
 
 
 def test_defaults_come_from_the_preprocessing() -> None:
@@ -24,8 +30,7 @@ def test_defaults_come_from_the_preprocessing() -> None:
 
 
 def test_iterations_can_be_overruled() -> None:
-    config = Config({"preprocess": {"size": (64, 96)}, "train": GOOD})
-    assert Recipe.from_config(config, Path("a/b.py"), iterations=9).iterations == 9
+    assert Recipe.from_config(config({"size": (64, 96)}, GOOD), Path("a/b.py"), iterations=9).iterations == 9
 
 
 @pytest.mark.parametrize(
@@ -62,9 +67,8 @@ def test_faults_are_named(train: dict[str, object], message: str) -> None:
 
 
 def test_a_size_is_needed() -> None:
-    config = Config({"preprocess": {"resize": "keep"}, "train": GOOD})
     with pytest.raises(InputError, match="config a/b.py: training needs tensors of one size; give preprocess a size"):
-        Recipe.from_config(config, Path("a/b.py"))
+        Recipe.from_config(config({"resize": "keep"}, GOOD), Path("a/b.py"))
 
 
 def test_all_that_a_recipe_says_is_kept() -> None:

@@ -61,6 +61,8 @@ def test_each_task_learns_from_its_own_pictures() -> None:
     recipe = replace(Recipe.from_config(config, path), num_scenes=10)
     with pytest.raises(InputError, match="got num_scenes 10 for a SRCNN; super-resolution learns from crops"):
         training_data(config, recipe, SRCNN())
-    config.train.pretrain = {"iterations": 1, "batch_size": 2, "side": 32, "lr": 0.1}
+    config = replace(
+        config, train={**(config.train or {}), "pretrain": {"iterations": 1, "batch_size": 2, "side": 32, "lr": 0.1}}
+    )
     with pytest.raises(InputError, match="pretrain: learns from digits; give num_scenes"):
         Recipe.from_config(config, path)

@@ -5,21 +5,25 @@ from pathlib import Path
 
 import pytest
 import torch
-from mmengine.config import Config
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from pipeline.training import Recipe
 from pipeline.training.starting_model import backbone_of, backbone_sha256, starting_model
 from tests.pipeline.training.tiny_recipe import ROOT, write_tiny
-from zoo.config import load_config
+from zoo.config import ModelConfig, load_config
 from zoo.errors import InputError
 from zoo.models.resnet import ResNet18
 
 DETECTOR = ROOT / "configs/detection/faster-rcnn_r18-fpn_digits.py"
 
 
-def tiny(folder: Path) -> tuple[Config, Path, Recipe]:
+def deformable(config: ModelConfig) -> ModelConfig:
+    backbone = {**config.model["backbone"], "deformable": (False, False, False, True)}
+    return replace(config, model={**config.model, "backbone": backbone})
+
+
+def tiny(folder: Path) -> tuple[ModelConfig, Path, Recipe]:
     path = write_tiny(folder)
     config = load_config(path)
     return config, path, Recipe.from_config(config, path)
@@ -102,7 +106,7 @@ def test_a_model_without_a_backbone() -> None:
 
 def test_a_deformable_backbone_starts_from_a_plain_one(tmp_path: Path) -> None:
     config, path, recipe = tiny(tmp_path)
-    config.model.backbone.deformable = (False, False, False, True)
+    config = deformable(config)
     state = saved(tmp_path / "other.safetensors", "backbone.", channels=4)
     started = starting_model(config, path, replace(recipe, pretrain=None, backbone="other.safetensors"))
     check_offsets_are_fresh(backbone_of(started), set(state))
@@ -111,7 +115,7 @@ def test_a_deformable_backbone_starts_from_a_plain_one(tmp_path: Path) -> None:
 
 def test_a_deformable_backbone_is_pre_trained_as_a_plain_one(tmp_path: Path) -> None:
     config, path, recipe = tiny(tmp_path)
-    config.model.backbone.deformable = (False, False, False, True)
+    config = deformable(config)
     before, after = (starting_model(config, path, plan) for plan in (replace(recipe, pretrain=None), recipe))
     check_offsets_are_fresh(backbone_of(after), set(ResNet18(4).state_dict()))
     name = "layer4.1.conv2.weight"

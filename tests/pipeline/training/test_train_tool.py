@@ -188,7 +188,7 @@ def test_publish_a_checkpoint(train: Train, tmp_path: Path) -> None:
     card = TrainingRecord.read(tmp_path / "weights/tiny.json")
     assert (card.training.seed, card.recipe["seed"], card.training.iterations) == (3, 3, 1)
     assert card.reproduced == ()
-    assert card.datasets == {config.as_posix(): {**load_config(config).to_dict()["dataset"], "images": IMAGES}}
+    assert card.datasets == {config.as_posix(): {**(load_config(config).dataset or {}), "images": IMAGES}}
 
 
 def test_publishing_a_checkpoint_of_another_recipe_is_refused(train: Train, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def main(path: Path, work_dir: Path, threads: int) -> None:
     first = None if recipe.pretrain is None else Pretraining(iterations=2, batch_size=4, side=32, lr=1e-3)
     crop = recipe.crop if scenes is None else (96, 128)
     recipe = replace(recipe, batch_size=4, crop=crop, num_scenes=scenes, warmup=1, backbone=None, pretrain=first)
-    config.model = narrowed(config.model.to_dict())
+    config = replace(config, model=narrowed(dict(config.model)))
     train(config, path, recipe, work_dir, begin_run(path, recipe, amp=False))
 
 

@@ -18,7 +18,6 @@ from zoo.config import load_config
 from zoo.families import contract_module
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
-from zoo.tasks import build_task
 
 ROOT = Path(__file__).parents[3]
 HEIGHT, WIDTH = 256, 320
@@ -57,9 +56,9 @@ def test_the_module_backbone(name: str, exporter: str, batch: AxisRange, tmp_pat
     module, run_in_pytorch = MODELS[name]
     config = load_config(ROOT / f"configs/detection/{name}.py")
     model: Any = build_model(config)
-    preprocess = Preprocess.from_dict(dict(config.preprocess))
+    preprocess = config.preprocess
     export_onnx(
-        contract_module(model, build_task(config.task), "final", {}),
+        contract_module(model, config.task, "final", {}),
         fixed_target(HEIGHT, WIDTH, exporter=exporter, batch=batch),
         tmp_path / "m.onnx",
         example={"images": pictures(preprocess, 2)},

@@ -16,7 +16,6 @@ from zoo import build_model
 from zoo.config import load_config
 from zoo.contract import Contract
 from zoo.families import contract_module
-from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
 
 ROOT = Path(__file__).parents[3]
@@ -123,7 +122,7 @@ def test_the_exporters_own_keys_are_gone(exporter: str, tmp_path: Path) -> None:
 def shipped(exporter: str, path: Path) -> tuple[Any, list[onnx.NodeProto]]:
     config = load_config(ROOT / "configs/detection/faster-rcnn_r18-fpn_digits.py")
     model: Any = build_model(config)
-    module = contract_module(model, build_task(config.task), "final", {})
+    module = contract_module(model, config.task, "final", {})
     images = torch.rand(2, 3, 256, 320, generator=torch.Generator().manual_seed(0))
     target = fixed_target(256, 320, exporter=exporter)
     specs = detection_specs(model.roi_heads.detections_per_img)

@@ -1,0 +1,141 @@
+"""Reading a config file: as mmengine reads it, then checked as a whole. All faults are reported in one message."""
+
+import ast
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mmengine.config import Config
+
+from zoo.config.export_section import export_faults
+from zoo.config.faults import Kinds, raised, unknown_keys, wrong_types
+from zoo.config.model_config import ModelConfig
+from zoo.custom_imports import check_dotted_type, dotted_types, import_custom_module
+from zoo.errors import InputError, nearest
+from zoo.preprocess import MIN_SIDE, Preprocess
+from zoo.tasks import build_task
+
+ConfigSource: TypeAlias = str | Path | Config | ModelConfig
+"""A config file, a config of mmengine that was read from one, or what was read already."""
+
+KINDS: Kinds = {
+    "custom_imports": dict,
+    "model": dict,
+    "checkpoint": (str, type(None)),
+    "task": dict,
+    "preprocess": dict,
+    "dataset": dict,
+    "gate_dataset": dict,
+    "calibration_dataset": dict,
+    "evaluator": dict,
+    "train": dict,
+    "export": dict,
+    "gates": dict,
+    "card": dict,
+}
+REQUIRED = ("model", "task", "preprocess")
+CUSTOM_IMPORTS_KINDS: Kinds = {"imports": (str, list, tuple), "allow_failed_imports": bool}
+CARD_KINDS: Kinds = {"what": str, "paper": str, "licence": str}
+# Sections that a registry builds: each names its `type`.
+TYPED = ("model", "task", "dataset", "gate_dataset", "calibration_dataset", "evaluator")
+
+
+def load_config(source: ConfigSource) -> ModelConfig:
+    """Read and check a config, once; names that start with an underscore are the file's own.
+
+    What it imports (``custom_imports``, and types that name their module) is imported, before a registry is asked.
+    Raises InputError where the file is missing, is not Python, or has faults (all of them in one message).
+    """
+    if isinstance(source, ModelConfig):
+        return source
+    config = source if isinstance(source, Config) else read_config(source)
+    if config.filename is None:
+        raise InputError("config: an mmengine Config without a filename, and its paths are relative to that; give one")
+    path, content = Path(config.filename), config.to_dict()
+    if faults := list(_faults(path, content)):
+        raise InputError(f"config {path}: " + "; ".join(faults))
+    return ModelConfig.from_dict(path, content)
+
+
+def read_config(path: str | Path) -> Config:
+    """A config file with its bases, unchecked, for those who change it before they give it to ``load_config``.
+
+    Raises InputError where the file is missing or is not Python.
+    """
+    file = Path(path)
+    if not file.is_file():
+        configs = [str(known) for known in sorted(Path("configs").rglob("*.py")) if "_base_" not in known.parts]
+        hint = f"; {nearest(str(path), configs)}" if configs else ""
+        raise InputError(f"config {path}: no such file{hint}")
+    try:
+        ast.parse(file.read_text(encoding="utf-8"))  # mmengine reads a copy, and its errors name that
+        return Config.fromfile(str(file), lazy_import=False, import_custom_modules=False)
+    except SyntaxError as error:
+        where = f"line {error.lineno}" if error.lineno else "one of its bases"
+        raise InputError(f"config {path}, {where}: {error.msg.splitlines()[0]}") from error
+    except Exception as error:  # the file is Python: anything may be raised by it
+        raise InputError(f"config {path} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _faults(path: Path, content: Mapping[str, Any]) -> Iterable[str]:
+    sections = {key: value for key, value in content.items() if not key.startswith("_")}
+    yield from unknown_keys("key", sections, KINDS)
+    yield from (f'key "{key}" is missing' for key in REQUIRED if key not in sections)
+    yield from wrong_types("", sections, KINDS)
+    for key in TYPED:
+        yield from _type_faults(key, sections.get(key))
+    import_faults = list(_import_faults(sections, path.parent))
+    yield from import_faults
+    if isinstance(preprocess := sections.get("preprocess"), dict):
+        yield from raised(_check_preprocess, preprocess)
+    if not import_faults and isinstance(task := sections.get("task"), dict) and isinstance(task.get("type"), str):
+        yield from _task_faults(task)
+    if isinstance(export := sections.get("export"), dict):
+        yield from export_faults(export)
+    if isinstance(card := sections.get("card"), dict):
+        yield from unknown_keys("key card.", card, CARD_KINDS)
+        yield from (f'key "card.{key}" is missing' for key in CARD_KINDS if key not in card)
+        yield from wrong_types("card.", card, CARD_KINDS)
+
+
+def _type_faults(key: str, section: object) -> Iterable[str]:
+    if isinstance(section, dict) and "type" not in section:
+        yield f'"{key}" has no "type"'
+    elif isinstance(section, dict) and not isinstance(section["type"], str):
+        yield f'"{key}.type": expected str, got {type(section["type"]).__name__}'
+
+
+def _import_faults(sections: Mapping[str, Any], folder: Path) -> Iterable[str]:
+    """Imports what the config names beside it, or installed."""
+    if isinstance(custom := sections.get("custom_imports"), dict):
+        yield from _custom_imports_faults(custom, folder)
+    for key in TYPED:
+        for where, kind in dotted_types(key, sections.get(key)):
+            yield from (f'"{where}": {fault}' for fault in raised(lambda kind: check_dotted_type(kind, folder), kind))
+
+
+def _custom_imports_faults(custom: Mapping[str, Any], folder: Path) -> Iterable[str]:
+    yield from unknown_keys("key custom_imports.", custom, CUSTOM_IMPORTS_KINDS)
+    yield from wrong_types("custom_imports.", custom, CUSTOM_IMPORTS_KINDS)
+    names, allow_failed = custom.get("imports", ()), custom.get("allow_failed_imports", False) is True
+    names = (names,) if isinstance(names, str) else names
+    for index, name in enumerate(names if isinstance(names, list | tuple) else ()):
+        if isinstance(name, str):
+            yield from raised(lambda name: import_custom_module(name, folder, allow_failed=allow_failed), name)
+        else:
+            yield f'"custom_imports.imports[{index}]": expected the name of a module, got {name!r}'
+
+
+def _check_preprocess(fields: Mapping[str, Any]) -> None:
+    size = fields.get("size")
+    if not isinstance(size, list | tuple | None):
+        raise InputError(f"preprocess: got size {size!r}, expected (height, width) in whole pixels, {MIN_SIDE} or more")
+    Preprocess.from_dict(fields)
+
+
+def _task_faults(task: Mapping[str, Any]) -> Iterable[str]:
+    classes = task.get("classes", ())
+    if isinstance(classes, list | tuple) and all(isinstance(entry, dict) for entry in classes):
+        yield from raised(build_task, task)
+    else:
+        yield f'"task.classes": expected a list of dict(name=..., category_id=...), got {classes!r}'

@@ -1,0 +1,66 @@
+"""A config as the rest of zooport sees it: its sections, typed, checked and frozen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from zoo.config.export_section import ExportSection
+from zoo.preprocess import Preprocess
+from zoo.tasks import Task, build_task
+
+Section = Mapping[str, Any]
+"""What a registry builds: its ``type``, a str, and the arguments of that class."""
+
+
+@dataclass(frozen=True)
+class CardSection:
+    """What a config says of its model: what it is, where it was published, and the licence of its weights."""
+
+    what: str
+    paper: str
+    licence: str
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """``path``: the file; relative paths in it start at its folder. What the file leaves out is None.
+
+    ``gates``: those that replace the defaults, by comparison and name. ``train``: the recipe of a shipped checkpoint.
+    ``content``: the whole file, its bases included, as plain dicts, lists and numbers, for hashes and records.
+    """
+
+    path: Path
+    model: Section
+    task: Task
+    preprocess: Preprocess
+    export: ExportSection = field(default_factory=ExportSection)
+    checkpoint: str | None = None
+    dataset: Section | None = None
+    gate_dataset: Section | None = None
+    calibration_dataset: Section | None = None
+    evaluator: Section | None = None
+    gates: Mapping[str, Any] | None = None
+    train: Mapping[str, Any] | None = None
+    card: CardSection | None = None
+    content: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending."""
+        return self.path.stem
+
+    @classmethod
+    def from_dict(cls, path: Path, content: Mapping[str, Any]) -> Self:
+        """From the content of a file without faults, see config_faults."""
+        card = content.get("card")
+        plain = ("model", "checkpoint", "dataset", "gate_dataset", "calibration_dataset", "evaluator", "gates", "train")
+        return cls(
+            path=path,
+            task=build_task(content["task"]),
+            preprocess=Preprocess.from_dict(content["preprocess"]),
+            export=ExportSection.from_dict(content.get("export", {})),
+            card=None if card is None else CardSection(**card),
+            content=content,
+            **{key: content[key] for key in plain if key in content},
+        )
