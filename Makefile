@@ -48,7 +48,7 @@ $(INSTALLED_ALL): $(INSTALLED)
 	@touch $@
 
 test-all: $(INSTALLED_ALL)
-	$(PYTEST) -n 2
+	ZOOPORT_TEST_ALL=1 $(PYTEST) -n 2
 
 $(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py
 	@test -x $(LOWER)/bin/python || $(PYTHON) -m venv $(LOWER)

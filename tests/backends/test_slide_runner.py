@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -15,6 +15,7 @@ from backends.runner import Array, Runner
 from backends.slide_runner import LOGITS, SlideRunner
 from pipeline.export.host_windows import WindowModel
 from pipeline.parity.gates import GRAPH
+from tests.examples import examples
 from tests.rewriters.small_models import small_segmentor
 from zoo.errors import InputError
 from zoo.input_specs import IMAGES
@@ -35,7 +36,7 @@ def slide_runner(model: EncoderDecoder, batch: int, output: TensorSpec = LOGITS_
     return SlideRunner(PyTorchRunner(WindowModel(model, {}), [IMAGES], [crop]), windows, [IMAGES], [output])
 
 
-@settings(max_examples=8, deadline=None)
+@examples(3, 8)
 @given(
     more=st.tuples(st.integers(0, 40), st.integers(0, 40)),
     crops=st.tuples(st.integers(24, 40), st.integers(24, 40)),

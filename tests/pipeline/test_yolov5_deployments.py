@@ -107,6 +107,7 @@ class TestPluginLevel:
         with load(deployed.place) as model:
             assert len(model(cv2.imread(str(PICTURES[0])))) > 0
 
+    @pytest.mark.slow
     def test_the_oldest_opset(self, tmp_path: Path) -> None:
         section = {"plugin": {"name": "efficient_nms_plugin"}}
         deployed = made(tmp_path, section=section, level="plugin", exporter="torchscript", opset=17)

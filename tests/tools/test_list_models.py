@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.zoo.tiny_zoo import CONFIG, TinyZoo
+from tests.zoo.cards.tiny_zoo import CONFIG, TinyZoo
 from zoo.cards import measured_file, read_card
 
 ROOT = Path(__file__).parents[2]

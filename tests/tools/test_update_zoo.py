@@ -15,7 +15,7 @@ from pipeline import evaluate
 from pipeline.evaluation.records import Evaluation
 from pipeline.measure_card import measure_card
 from tests.tools.tiny import Tiny
-from tests.zoo.tiny_zoo import CONFIG, TinyZoo
+from tests.zoo.cards.tiny_zoo import CONFIG, TinyZoo
 from zoo.cards import Measured, fingerprint, measured_file, problems, read_card
 from zoo.config import load_config
 from zoo.errors import GateError, InputError

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from pipeline.publishing.weights import publish_weights
-from tests.zoo.training_records import record
+from tests.zoo.cards.training_records import record
 
 WATCHED = ("os.", "open")
 

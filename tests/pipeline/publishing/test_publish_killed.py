@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.publishing.publish import publication
+from tests.examples import TEST_ALL
 from zoo.errors import InputError
 
 PUBLISHER = Path(__file__).parent / "publish_on_command.py"
-RANDOM_KILLS = 300
+RANDOM_KILLS = 150 if TEST_ALL in os.environ else 30
 PUBLICATIONS = 3  # of a run that is killed, at most
 
 
@@ -162,7 +163,7 @@ def test_killed_at_random_moments(publisher: Publisher, tmp_path: Path, mode: st
     assert publisher.answer() == "done"
     longest = PUBLICATIONS * (time.perf_counter() - begin)
     last = 0
-    for round_ in range(RANDOM_KILLS // 2):
+    for round_ in range(RANDOM_KILLS):
         pid = publisher.start(place, round_ * 1000 + 1, mode, -1)
         time.sleep(chance.random() * longest)
         os.kill(pid, signal.SIGKILL)

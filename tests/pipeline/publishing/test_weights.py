@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.publishing.weights import check_publishable, publish_weights, settle
 from tests.pipeline.publishing.publish_weights_on_command import published
-from tests.zoo.training_records import again, record
+from tests.zoo.cards.training_records import again, record
 from zoo.cards import TrainingRecord
 from zoo.errors import InputError
 

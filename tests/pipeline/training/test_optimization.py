@@ -13,7 +13,7 @@ from torch import nn
 from pipeline.training import Recipe
 from pipeline.training.optimization import optimization, schedule
 from tests.pipeline.training.tiny_recipe import ROOT, write_tiny
-from tests.zoo.training_records import RECIPE
+from tests.zoo.cards.training_records import RECIPE
 
 DESCRIBE = Path(__file__).with_name("describe_runner.py")
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pipeline.training import Pretraining, Recipe, read_run
-from tests.zoo.training_records import facts, run
+from tests.zoo.cards.training_records import facts, run
 from zoo.config import ModelConfig
 from zoo.errors import InputError
 

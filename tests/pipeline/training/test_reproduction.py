@@ -12,7 +12,7 @@ from pipeline.training import (
     check_unchanged,
     reproduction,
 )
-from tests.zoo.training_records import CONFIG, again, record, run
+from tests.zoo.cards.training_records import CONFIG, again, record, run
 from zoo.errors import GateError, InputError
 
 METRIC = "segmentation/mIoU"

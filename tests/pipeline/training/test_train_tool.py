@@ -13,7 +13,7 @@ import torch
 
 from pipeline.training import Recipe
 from tests.pipeline.training.tiny_recipe import IMAGES, ROOT, constant, publish_model, run_of, save_trained, write_tiny
-from tests.zoo.training_records import facts
+from tests.zoo.cards.training_records import facts
 from zoo.cards import TrainingRecord
 from zoo.config import load_config
 

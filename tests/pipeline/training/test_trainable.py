@@ -69,8 +69,21 @@ def test_without_autocast_the_losses_are_the_models_own(detector: nn.Module) -> 
     assert found[0] == pytest.approx(found[1], rel=1e-4)
 
 
-@pytest.mark.parametrize("amp", [False, True])
-@pytest.mark.parametrize("name", ["fcos", "keypoint-rcnn", "mask-rcnn", "retinanet", "ssdlite"])
+@pytest.mark.parametrize(
+    ("name", "amp"),
+    [
+        ("fcos", True),
+        ("keypoint-rcnn", False),
+        ("mask-rcnn", True),
+        ("retinanet", False),
+        ("ssdlite", False),
+        pytest.param("fcos", False, marks=pytest.mark.slow),
+        pytest.param("keypoint-rcnn", True, marks=pytest.mark.slow),
+        pytest.param("mask-rcnn", False, marks=pytest.mark.slow),
+        pytest.param("retinanet", True, marks=pytest.mark.slow),
+        pytest.param("ssdlite", True, marks=pytest.mark.slow),
+    ],
+)
 def test_every_detector_gives_losses_that_mmengine_sums_up(name: str, amp: bool) -> None:
     config = load_config(ROOT / f"configs/detection/{name}_r18-fpn_digits.py")
     model = build_model(config, weights=False).train()

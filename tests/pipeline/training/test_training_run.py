@@ -11,7 +11,7 @@ import torch
 
 from pipeline.training import Recipe, begin_run, resume_run
 from pipeline.training.training_run import ROOT, config_name
-from tests.zoo.training_records import RECIPE, run
+from tests.zoo.cards.training_records import RECIPE, run
 from zoo.cards import TrainingRun
 from zoo.errors import InputError
 

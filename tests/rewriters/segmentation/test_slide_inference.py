@@ -18,6 +18,7 @@ from rewriters import export_onnx, rewriting
 from rewriters.segmentation import coarse_windows
 from rewriters.segmentation.coarse_windows import CoarseAxis, join_coarse
 from rewriters.segmentation.segments import segments
+from tests.examples import examples
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.encoder_decoders import small_encoder_decoder
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
@@ -47,7 +48,7 @@ SPACE: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@settings(max_examples=8, deadline=None)
+@examples(3, 8)
 @given(
     **SPACE,
     seed=st.integers(0, 100),
@@ -109,7 +110,7 @@ def test_the_number_of_windows_alone_grows_faster_than_their_area() -> None:
     assert np.log(counts[-1] / counts[2]) / np.log(4) == pytest.approx(1.0, abs=0.01)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(6, 12)
 @given(
     size=st.tuples(st.integers(1, 400), st.integers(1, 400)),
     crop=st.tuples(st.integers(1, 120), st.integers(1, 120)),
@@ -151,7 +152,7 @@ def test_coarse_windows_are_joined_as_resized_ones(
 
 
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
-@pytest.mark.parametrize("few", [coarse_windows.FEW, 1])
+@pytest.mark.parametrize("few", [coarse_windows.FEW, pytest.param(1, marks=pytest.mark.slow)])
 def test_coarse_logits_are_joined_by_one_product_for_each_axis(exporter: str, few: int, tmp_path: Path) -> None:
     """Neither where one matrix makes all rows nor where blocks of rows do."""
     model, path = small_segmentor(blend="gaussian"), tmp_path / "model.onnx"
@@ -359,6 +360,7 @@ def test_needed_without_it_a_dynamic_size_is_frozen_without_an_error(tmp_path: P
     assert got.shape != expected.shape or not np.abs(got - expected).max() <= 1e-3
 
 
+@pytest.mark.slow
 def test_needed_without_it_windows_are_scattered(tmp_path: Path) -> None:
     """Rule 6. Seen with torch 2.15: ScatterND nodes by the dozen, and several times the nodes."""
     specs = [TensorSpec("logits", "float32", ("batch", CLASSES, 50, 70))]

@@ -18,6 +18,7 @@ from torchvision.models.detection.transform import GeneralizedRCNNTransform
 
 from rewriters import rewriting
 from rewriters.torchvision_detection.run_time_resize import resize_at_run_time, resized_sizes
+from tests.examples import examples
 from tests.rewriters.small_families import (
     DYNAMIC,
     FAMILIES,
@@ -68,7 +69,7 @@ def test_one_file_equals_the_unpatched_model_at_every_size(exported: tuple[str, 
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=4, deadline=None)
+@examples(2, 4)
 @given(height=st.integers(32, 200), width=st.integers(32, 200), count=st.integers(1, 3), seed=st.integers(0, 50))
 def test_eagerly_for_any_size(family: str, height: int, width: int, count: int, seed: int) -> None:
     model = small(family)

@@ -9,7 +9,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torchvision.models.detection import MaskRCNN
@@ -17,6 +17,7 @@ from torchvision.models.detection import MaskRCNN
 from pipeline.parity.gates import GRAPH
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx, rewriting
+from tests.examples import examples
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import DYNAMIC, outputs, pictures
 from tests.rewriters.small_models import (
@@ -99,7 +100,7 @@ def test_each_image_of_a_padded_batch_is_pasted_to_itself() -> None:
         assert own.sum() == pasted[image].sum() > 0
 
 
-@settings(max_examples=6, deadline=None)
+@examples(2, 6)
 @given(height=st.integers(40, 130), width=st.integers(40, 130), count=st.integers(1, 3), seed=st.integers(0, 50))
 def test_eagerly_for_any_size(height: int, width: int, count: int, seed: int) -> None:
     images = pictures(count, height, width, seed)
@@ -110,7 +111,7 @@ def test_eagerly_for_any_size(height: int, width: int, count: int, seed: int) ->
         assert session.hits[REWRITER] == 1
 
 
-@settings(max_examples=6, deadline=None)
+@examples(2, 6)
 @given(
     sizes=st.lists(st.tuples(st.integers(32, 128), st.integers(32, 128)), min_size=1, max_size=3),
     seed=st.integers(0, 50),

@@ -16,6 +16,7 @@ import zoo.contract.valid_regions
 from rewriters import export_onnx, rewriting
 from rewriters.torchvision_detection.run_time_resize import resize_at_run_time
 from rewriters.torchvision_detection.sized_batch import SizedBatch
+from tests.examples import examples
 from tests.rewriters.small_families import (
     DYNAMIC,
     FAMILIES,
@@ -84,7 +85,7 @@ SIDES = st.integers(32, 128)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=5, deadline=None)
+@examples(2, 5)
 @given(
     sizes=st.lists(st.tuples(SIDES, SIDES), min_size=1, max_size=3),
     seed=st.integers(0, 50),

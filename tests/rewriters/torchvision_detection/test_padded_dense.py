@@ -7,13 +7,14 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torchvision.models.detection import FCOS, RetinaNet
 from torchvision.models.detection.ssd import SSD
 
 from pipeline.parity.gates import GRAPH
 from rewriters import ExportRecord, rewriting
+from tests.examples import examples
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
 from tests.rewriters.small_families import lowest_index_first, outputs, pictures, same_findings
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
@@ -37,7 +38,7 @@ def anchors_of(family: str) -> str:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=8, deadline=None)
+@examples(3, 8)
 @given(height=st.integers(40, 130), width=st.integers(40, 130), count=st.integers(1, 3), seed=st.integers(0, 50))
 def test_padded_equals_unpatched_for_any_size(family: str, height: int, width: int, count: int, seed: int) -> None:
     """Sizes that need a resize, that need padding, and neither."""

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.parity.gates import GRAPH
 from rewriters import ExportRecord, rewriting
+from tests.examples import examples
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs, pictures, same_findings
 from tests.rewriters.small_models import (
@@ -34,7 +35,7 @@ REWRITERS = (
 )
 
 
-@settings(max_examples=12, deadline=None)
+@examples(4, 12)
 @given(
     height=st.integers(40, 130),
     width=st.integers(40, 130),

@@ -6,13 +6,14 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torchvision.models.detection.roi_heads import paste_masks_in_image
 
 from pipeline.parity.gates import GRAPH
 from rewriters import rewriting
+from tests.examples import examples
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs, pictures
 from tests.rewriters.small_models import (
@@ -48,7 +49,7 @@ def test_the_contracts_masks_are_those_that_torchvision_pastes() -> None:
         assert not masks[image, count:].any()
 
 
-@settings(max_examples=6, deadline=None)
+@examples(2, 6)
 @given(height=st.integers(40, 130), width=st.integers(40, 130), count=st.integers(1, 3), seed=st.integers(0, 50))
 def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: int, seed: int) -> None:
     module = contract(small_mask_rcnn())

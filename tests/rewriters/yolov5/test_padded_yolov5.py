@@ -7,7 +7,7 @@ from typing import Any
 import onnx
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -15,6 +15,7 @@ from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from rewriters import rewriting
 from rewriters.family_rewriters import import_rewriters
+from tests.examples import examples
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
@@ -36,7 +37,7 @@ SPECS = {
 }
 
 
-@settings(max_examples=12, deadline=None)
+@examples(4, 12)
 @given(
     height=st.integers(1, 5).map(lambda cells: 32 * cells),
     width=st.integers(1, 5).map(lambda cells: 32 * cells),

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.zoo.training_records import CONFIG, again, record, run
+from tests.zoo.cards.training_records import CONFIG, again, record, run
 from zoo.cards import TrainingRecord
 from zoo.cards.training_section import training_section
 from zoo.errors import InputError
 
 POINTS = st.floats(0, 100) | st.none()
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FIGURES = st.dictionaries(st.text(min_size=1), st.dictionaries(st.text(min_size=1), POINTS))
 
 

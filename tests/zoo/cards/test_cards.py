@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.zoo.tiny_zoo import BASE, CONFIG, MEASURED, TinyZoo
-from tests.zoo.training_records import record
+from tests.zoo.cards.tiny_zoo import BASE, CONFIG, MEASURED, TinyZoo
+from tests.zoo.cards.training_records import record
 from zoo import list_models
 from zoo.cards import BackendFigures, Measured, fingerprint, measured_file, pages, problems, read_card, table
 from zoo.cards.fingerprint import DIGITS, is_address
@@ -18,7 +18,7 @@ from zoo.config import load_config
 from zoo.datasets import DIGITS_ROOT
 from zoo.errors import InputError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONFIGS = list_models(ROOT / "configs")
 UPDATE = "run python tools/update_zoo.py"
 
