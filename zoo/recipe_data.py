@@ -3,7 +3,7 @@
 from zoo.config import ModelConfig
 from zoo.errors import InputError
 
-DIGITS = ("DigitsDetection", "DigitsInstances", "DigitsKeypoints", "DigitsSegmentation")
+DIGITS = ("DigitsClassification", "DigitsDetection", "DigitsInstances", "DigitsKeypoints", "DigitsSegmentation")
 PHOTOGRAPHS = ("PhotographCrops",)
 DIGIT_CATEGORIES = frozenset(range(1, 11))  # a digit's category id is one more than the digit
 NO_OBJECT = (None, 0)  # the category ids of a background

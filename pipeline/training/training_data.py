@@ -1,4 +1,4 @@
-"""What a model learns from: scenes of digits, or crops of photographs."""
+"""What a model learns from: scenes of digits, single digits, or crops of photographs."""
 
 from typing import Any
 
@@ -8,13 +8,14 @@ from torch.utils.data import DataLoader
 from pipeline.training.recipe import Recipe
 from zoo.config import ModelConfig
 from zoo.datasets import DigitsTraining
+from zoo.datasets.digits.patches import DigitPatches, labelled
 from zoo.datasets.digits.training import collate
 from zoo.datasets.photographs.training import PhotographTraining
 from zoo.datasets.photographs.training import collate as collate_photographs
 from zoo.errors import InputError
 from zoo.families import family_of
 
-TASK_DETAILS = {"instance-segmentation": ("masks",), "keypoint-detection": ("keypoints",)}  # beside boxes and labels
+DETAILS = ("masks", "keypoints")  # that scenes may have beside boxes and labels
 PREFETCHED = 8
 
 
@@ -34,9 +35,14 @@ def training_data(config: ModelConfig, recipe: Recipe, model: nn.Module) -> Any:
             crops, recipe.batch_size, num_workers=1, collate_fn=collate_photographs, prefetch_factor=PREFETCHED
         )
     options = {key: getattr(recipe, key) for key in ("size", "crop", "scale", "num_scenes", "seed")}
-    details = TASK_DETAILS.get(config.task.name, ())
-    own_ids = {info.category_id: index for index, info in enumerate(config.task.classes)}
+    task = config.task
+    details = [key for key in task.truth if key in DETAILS]
+    own_ids = {info.category_id: index for index, info in enumerate(task.classes)}
     label_ids = [own_ids[digit + 1] for digit in range(10)]  # a digit's category id is d + 1
+    assert recipe.num_scenes is not None
+    if "label" in task.truth:
+        patches = DigitPatches(length, recipe.crop[0], recipe.num_scenes, recipe.seed, label_ids=label_ids)
+        return DataLoader(patches, recipe.batch_size, num_workers=1, collate_fn=labelled, prefetch_factor=PREFETCHED)
     # scenes are random: no shuffling needed
     scenes = DigitsTraining(length, **options, details=details, label_ids=label_ids)
     return DataLoader(scenes, recipe.batch_size, num_workers=1, collate_fn=collate, prefetch_factor=PREFETCHED)

@@ -5,6 +5,7 @@ from zoo.datasets.coco.detection import CocoDetection
 from zoo.datasets.coco.instances import CocoInstances
 from zoo.datasets.coco.keypoints import CocoKeypoints
 from zoo.datasets.digits.cache import DIGITS_ROOT
+from zoo.datasets.digits.crops import DigitsClassification, DigitsTrainingCrops
 from zoo.datasets.digits.on_disk import DigitsDetection, DigitsInstances, DigitsKeypoints, DigitsSegmentation
 from zoo.datasets.digits.training import DigitsTraining
 from zoo.datasets.digits.training_scenes import DigitsTrainingScenes
@@ -24,11 +25,13 @@ __all__ = [
     "CocoDetection",
     "CocoInstances",
     "CocoKeypoints",
+    "DigitsClassification",
     "DigitsDetection",
     "DigitsInstances",
     "DigitsKeypoints",
     "DigitsSegmentation",
     "DigitsTraining",
+    "DigitsTrainingCrops",
     "DigitsTrainingScenes",
     "EvaluationDataset",
     "ImageFolder",

@@ -55,6 +55,10 @@ class EvaluationDataset(Dataset[dict[str, Any]], ABC):
         image = read_image(picture.path, None if self.upright else picture.size)
         return {"image": image, "image_id": picture.image_id, "path": str(picture.path)}
 
+    def truth(self, index: int) -> dict[str, Any]:
+        """The truth of an item without its image, which is not read."""
+        return self._truth(index)
+
     @abstractmethod
     def _index(self, faults: Faults) -> list[Picture]:
         """Reads and checks what is not pixels: the pictures, in order; what is wrong goes to `faults`."""

@@ -33,7 +33,7 @@ def contract_module(
     if family.contract_type(task, "final") is not None:
         raise InputError(f"level {level}: {task.name} has none; use level final")
     names = [one.name for one in families() if one.contract_type(task, "final") is not None]
-    raise InputError(f"model {kind}: expected {', '.join(names)} for task {task.name}")
+    raise InputError(f"model {kind}: expected {', '.join(names) or 'a model of no family'} for task {task.name}")
 
 
 def who_has(wanted: Callable[[Family], bool]) -> str:

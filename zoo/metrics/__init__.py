@@ -1,5 +1,6 @@
 """Metrics that judge a model on a data set: points 0..100, or dB. Importing this package registers them."""
 
+from zoo.metrics.accuracy import Accuracy
 from zoo.metrics.building import build_metric
 from zoo.metrics.coco_box_ap import CocoBoxAP
 from zoo.metrics.coco_keypoint_ap import CocoKeypointAP
@@ -9,4 +10,14 @@ from zoo.metrics.mean_iou import MeanIoU
 from zoo.metrics.metric import Metric
 from zoo.metrics.voc_map import VOCmAP
 
-__all__ = ["CocoBoxAP", "CocoKeypointAP", "CocoMaskAP", "ImageQuality", "MeanIoU", "Metric", "VOCmAP", "build_metric"]
+__all__ = [
+    "Accuracy",
+    "CocoBoxAP",
+    "CocoKeypointAP",
+    "CocoMaskAP",
+    "ImageQuality",
+    "MeanIoU",
+    "Metric",
+    "VOCmAP",
+    "build_metric",
+]

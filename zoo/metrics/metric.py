@@ -40,7 +40,7 @@ class Metric(BaseMetric):  # type: ignore[misc]  # mmengine is untyped
     def process(self, data_batch: Sequence[Mapping[str, Any]], data_samples: Sequence[Any]) -> None:
         """Takes one batch: items of a data set, and the results for them in the same order.
 
-        Results have their fields as attributes (zoo.structures) or as keys. Raises InputError where the fields are not
+        Results have their fields as attributes (see zoo.tasks) or as keys. Raises InputError where the fields are not
         those that this metric judges.
         """
         for item, result in zip(data_batch, data_samples, strict=True):

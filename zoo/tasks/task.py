@@ -32,6 +32,8 @@ class Task(ABC):
     """Its TaskProof as "module:Class"; by name, because production does not have what that needs."""
     endings: ClassVar[tuple[str, ...]]
     """Of the files that `files` may give."""
+    truth: ClassVar[tuple[str, ...]]
+    """What the truth of one image consists of, by the keys of a data set's item: what a model learns from."""
     has_classes: ClassVar[bool] = True
     takes_image_sizes: ClassVar[bool] = False
     """Whether its models take the valid region of each image of a padded batch."""

@@ -75,3 +75,16 @@ def test_an_entry_point_that_cannot_be_loaded_is_named(monkeypatch: pytest.Monke
     registry._load_installed.cache_clear()
     with pytest.raises(InputError, match=r"entry point lost of a package \(zooport.tasks\): no_such_module cannot be"):
         find_task("unheard-of")
+
+
+ROOT = TASKS.parents[1]
+ELSEWHERE = [path for top in ("backends", "pipeline", "rewriters", "tools") for path in (ROOT / top).rglob("*.py")]
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in TASKS.glob("*/__init__.py")))
+def test_nothing_behind_a_task_knows_it_by_name(folder: str) -> None:
+    """Neither its folder nor its name, but for words of a help."""
+    names = (f"zoo.tasks.{folder}", f'"{folder.replace("_", "-")}"')
+    known = [str(path) for path in ELSEWHERE if any(name in path.read_text(encoding="utf-8") for name in names)]
+    assert len(ELSEWHERE) > 100
+    assert known == []

@@ -29,9 +29,16 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
     ):
         assert isinstance(task, Detection)
         assert task.classes == (ClassInfo("background", None), ClassInfo("zero", 1))
-    names = ["detection", "instance-segmentation", "keypoint-detection", "semantic-segmentation", "super-resolution"]
+    names = [
+        "detection",
+        "image-classification",
+        "instance-segmentation",
+        "keypoint-detection",
+        "semantic-segmentation",
+        "super-resolution",
+    ]
     assert list(known_tasks()) == names
-    metrics = ["CocoBoxAP", "CocoMaskAP", "CocoKeypointAP", "MeanIoU", "ImageQuality"]
+    metrics = ["CocoBoxAP", "Accuracy", "CocoMaskAP", "CocoKeypointAP", "MeanIoU", "ImageQuality"]
     assert [task.metric for task in known_tasks().values()] == metrics
 
 

@@ -1,4 +1,6 @@
-"""Single digits, to pre-train a backbone as a classifier: a small patch shows as much of a digit as a scene does."""
+"""Single digits, to train a classifier or pre-train a backbone: a small patch shows as much of one as a scene does."""
+
+from collections.abc import Sequence
 
 import cv2
 import numpy as np
@@ -14,10 +16,15 @@ NUM_CLASSES = 10
 
 
 class DigitPatches(Dataset[tuple[Tensor, int]]):
-    """`length` patches float32 [3, side, side], RGB, 0..1, each with the digit (0..9) at its middle."""
+    """`length` patches float32 [3, side, side], RGB, 0..1, each with the id of the digit at its middle.
 
-    def __init__(self, length: int, side: int, num_scenes: int, seed: int) -> None:
-        self.length, self.side, self.seed = length, side, seed
+    `label_ids`: the id of each digit; by default the digit itself.
+    """
+
+    def __init__(
+        self, length: int, side: int, num_scenes: int, seed: int, *, label_ids: Sequence[int] = range(NUM_CLASSES)
+    ) -> None:
+        self.length, self.side, self.seed, self.label_ids = length, side, seed, label_ids
         self.scenes = TrainScenes(num_scenes)
 
     def __len__(self) -> int:
@@ -41,4 +48,12 @@ class DigitPatches(Dataset[tuple[Tensor, int]]):
             borderValue=(PAD_VALUE,) * 3,
         )
         pixels = recolour(patch, rng)
-        return torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1))), int(scene.labels[chosen]) - 1
+        return torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1))), self.label_ids[
+            int(scene.labels[chosen]) - 1
+        ]
+
+
+def labelled(patches: Sequence[tuple[Tensor, int]]) -> dict[str, Tensor]:
+    """A batch: images float32 [N, 3, side, side], labels int64 [N]."""
+    images, labels = zip(*patches, strict=True)
+    return {"images": torch.stack(images), "labels": torch.tensor(labels)}

@@ -20,6 +20,7 @@ class Detection(Task):
 
     name: ClassVar[str] = "detection"
     metric: ClassVar[str] = "CocoBoxAP"
+    truth: ClassVar[tuple[str, ...]] = ("boxes", "labels")
     result_type: ClassVar[type[Result]] = DetectionResult
     proof_class: ClassVar[str] = "zoo.tasks.detection.proof:DetectionProof"
     endings: ClassVar[tuple[str, ...]] = (".json",)

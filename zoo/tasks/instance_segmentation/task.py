@@ -28,6 +28,7 @@ class InstanceSegmentation(Detection):
 
     name: ClassVar[str] = "instance-segmentation"
     metric: ClassVar[str] = "CocoMaskAP"
+    truth: ClassVar[tuple[str, ...]] = ("boxes", "labels", "masks")
     result_type: ClassVar[type[Result]] = InstanceSegmentationResult
     proof_class: ClassVar[str] = "zoo.tasks.instance_segmentation.proof:InstanceSegmentationProof"
     endings: ClassVar[tuple[str, ...]] = (".json", ".npz")

@@ -20,6 +20,7 @@ class KeypointDetection(Detection):
 
     name: ClassVar[str] = "keypoint-detection"
     metric: ClassVar[str] = "CocoKeypointAP"
+    truth: ClassVar[tuple[str, ...]] = ("boxes", "labels", "keypoints")
     result_type: ClassVar[type[Result]] = KeypointResult
     proof_class: ClassVar[str] = "zoo.tasks.keypoint_detection.proof:KeypointProof"
 

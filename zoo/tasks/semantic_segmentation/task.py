@@ -26,6 +26,7 @@ class SemanticSegmentation(Task):
 
     name: ClassVar[str] = "semantic-segmentation"
     metric: ClassVar[str] = "MeanIoU"
+    truth: ClassVar[tuple[str, ...]] = ("label_map",)
     result_type: ClassVar[type[Result]] = SegmentationResult
     proof_class: ClassVar[str] = "zoo.tasks.semantic_segmentation.proof:SegmentationProof"
     endings: ClassVar[tuple[str, ...]] = (".png",)

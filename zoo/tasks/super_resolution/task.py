@@ -26,6 +26,7 @@ class SuperResolution(Task):
 
     name: ClassVar[str] = "super-resolution"
     metric: ClassVar[str] = "ImageQuality"
+    truth: ClassVar[tuple[str, ...]] = ("target",)
     result_type: ClassVar[type[Result]] = SuperResolutionResult
     proof_class: ClassVar[str] = "zoo.tasks.super_resolution.proof:SuperResolutionProof"
     endings: ClassVar[tuple[str, ...]] = (".png",)
