@@ -8,15 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from zoo import build_model, list_models
+from tests.zoo_configs import CONFIGS, ROOT, SHIPPED
+from zoo import build_model
 from zoo.cards import read_card
-from zoo.cards.fingerprint import is_address
 from zoo.config import config_target, load_config
 from zoo.families import contract_module
-
-ROOT = Path(__file__).parents[2]
-CONFIGS = list_models(ROOT / "configs")
-SHIPPED = [path for path in CONFIGS if not is_address(load_config(path).checkpoint)]
 
 
 def test_none_is_missed() -> None:

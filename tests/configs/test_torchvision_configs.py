@@ -16,10 +16,11 @@ from torchvision.models._api import WeightsEnum
 
 from rewriters import export_onnx
 from rewriters.patching.rewriter import chosen_for
-from zoo import build_model, list_models
+from tests.zoo_configs import CONFIGS as ALL_CONFIGS
+from zoo import build_model
 from zoo.cards import read_card
 from zoo.checkpoint import TORCHVISION_SCHEME
-from zoo.config import ModelConfig, config_target, load_config
+from zoo.config import ModelConfig, config_target
 from zoo.contract import Contract
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
@@ -31,11 +32,8 @@ from zoo.target import AxisRange
 from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
 
-ROOT = Path(__file__).parents[2]
 CONFIGS = {
-    path: config
-    for path in list_models(ROOT / "configs")
-    if str((config := load_config(path)).checkpoint).startswith(TORCHVISION_SCHEME)
+    path: config for path, config in ALL_CONFIGS.items() if str(config.checkpoint).startswith(TORCHVISION_SCHEME)
 }
 
 

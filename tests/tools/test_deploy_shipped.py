@@ -10,20 +10,16 @@ import pytest
 
 from backends import load
 from tests.tools.tiny import Run
-from zoo import list_models
-from zoo.cards.fingerprint import is_address
-from zoo.config import load_config
+from tests.zoo_configs import ROOT, SHIPPED
 
 Deploy = Callable[[Sequence[str]], Run]
 
-ROOT = Path(__file__).parents[2]
-CONFIGS = [path for path in list_models(ROOT / "configs") if not is_address(load_config(path).checkpoint)]
 SMALLEST = str(ROOT / "configs" / "segmentation" / "fcn_r18_digits.py")
 IMAGES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())[::8]
 
 
 def test_no_config_is_left_out() -> None:
-    assert len(CONFIGS) == 15
+    assert len(SHIPPED) == 15
     assert len(IMAGES) == 8
 
 
@@ -45,7 +41,7 @@ def test_the_smallest_shipped_config_on_every_commit(deploy: Deploy, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
-@pytest.mark.parametrize("config", CONFIGS, ids=[Path(config).stem for config in CONFIGS])
+@pytest.mark.parametrize("config", SHIPPED, ids=[Path(config).stem for config in SHIPPED])
 def test_a_shipped_config(deploy: Deploy, tmp_path: Path, config: str, exporter: str) -> None:
     contents, paths = [], IMAGES[:2] if "restoration" in config else IMAGES  # four times larger takes long
     for work_dir in (tmp_path / "first", tmp_path / "second"):

@@ -8,7 +8,7 @@ import pytest
 from backends.runner import Runner
 from pipeline.alignment.bisecting import bisect
 from pipeline.alignment.records import Alignment
-from pipeline.graphs.graph_runs import onnxruntime_opener
+from pipeline.graphs.graph_runs import default_opener
 from tests.pipeline.alignment.planted import THRESHOLD, compared, nodes_of, perturb, sound, unseen
 
 
@@ -23,7 +23,7 @@ def bisected(family: str, model: onnx.ModelProto, **faults: str) -> tuple[Alignm
             if any(node.name == module for node in piece.graph.node):
                 perturb(piece, op_type)
         path.write_bytes(piece.SerializeToString())
-        return onnxruntime_opener(path)
+        return default_opener(path)
 
     pairs = bisect(compared(family, model), faulty, unseen)
     return Alignment(tuple(pairs), THRESHOLD, (), by_pieces=True), len(built)

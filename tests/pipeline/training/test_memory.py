@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.training.tiny_recipe import ROOT
-from zoo.config import load_config
+from tests.zoo_configs import CONFIGS
 
 CHECKED = {"MALLOC_CHECK_": "3", "LD_PRELOAD": "libc_malloc_debug.so.0"}  # glibc 2.34 and later need the second
 AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2"}  # torch's kernels of most CPUs before 2023; the fault was seen in these
@@ -21,11 +21,7 @@ block = np.empty(4992, np.uint8)
 as_strided(block, (4993,))[4992] ^= 255  # the block's own size is rounded up: unchecked, nobody would know
 del block
 """
-RECIPES = sorted(
-    path
-    for path in (ROOT / "configs").rglob("*.py")
-    if path.parent.name != "_base_" and "iterations" in (load_config(path).train or {})
-)
+RECIPES = [Path(path) for path, config in CONFIGS.items() if "iterations" in (config.train or {})]
 ON_EVERY_COMMIT = ("fcn_r18_digits", 1, "avx2")
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library cannot check its heap")
