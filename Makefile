@@ -22,7 +22,7 @@ help:
 	@echo "make test-all    all tests, the slow ones and those that need extra parts included"
 	@echo "make test-lower  the tests at the lower ends of the dependency ranges"
 	@echo "make lint        ruff, mypy --strict, import-linter"
-	@echo "make format      let ruff mend what it can"
+	@echo "make format      let ruff fix what it can"
 
 $(INSTALLED): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -3,8 +3,8 @@
     python benchmarks/alignment.py --page docs/measured/alignment.md
     python benchmarks/alignment.py --precision fp16 --exporters torchscript --page docs/measured/alignment_fp16.md
 
-Each model is exported and aligned in a process of its own, on two pictures of its data set. In fp32 then the weights
-of one convolution of its graph are changed by 1 %, and it is aligned again, on the first picture: three convolutions,
+Each model is exported and aligned in a process of its own, on two images of its data set. In fp32 then the weights
+of one convolution of its graph are changed by 1 %, and it is aligned again, on the first image: three convolutions,
 the first, the middle and the last of the graph.
 """
 
@@ -72,7 +72,7 @@ def main() -> None:
         )
         intro = (
             f"Pairs of tensors of PyTorch and of the graph in {args.precision}; the largest relative error among them, "
-            "on two pictures of the data set; seconds and peak memory, the export included."
+            "on two images of the data set; seconds and peak memory, the export included."
             f"{planted if args.precision == 'fp32' else ''}\n\n" + machine("torch", "torchvision", "onnxruntime")
         )
         script = f"benchmarks/alignment.py --precision {args.precision} --exporters {' '.join(args.exporters)}"

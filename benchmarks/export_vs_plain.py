@@ -1,7 +1,7 @@
 """Our graph in ONNX Runtime against torch's plain export of the same model, and against eager PyTorch.
 
 Plain is what a user gets without zooport: torch.onnx.export(dynamo=False) of the unpatched model, since dynamo refuses
-R-CNNs. One shipped picture, batch 1, as many threads as the process has cores; runs are interleaved, a ratio is the
+R-CNNs. One shipped image, batch 1, as many threads as the process has cores; runs are interleaved, a ratio is the
 median over the rounds. Targets: at most 0.85 of plain for Faster R-CNN and slide inference, nowhere above 1.03 of
 plain or of eager. Exit code 3 where one is missed.
 
@@ -68,7 +68,7 @@ def main() -> int:
             "ONNX Runtime latency of our graphs (level final, dynamic batch, run at batch 1) against torch's plain "
             "torchscript export of the unpatched model and against eager PyTorch. Targets: at most 0.85 of plain for "
             f"Faster R-CNN and slide inference, nowhere above {LIMIT}.\n\n{where}; median of {args.rounds} interleaved "
-            "rounds on a shipped validation picture."
+            "rounds on a shipped validation image."
         )
         write_page(args.page, "Our export against a plain one", intro, "benchmarks/export_vs_plain.py", table)
     return 0 if all(row["held"] for row in rows) else 3

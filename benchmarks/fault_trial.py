@@ -173,7 +173,7 @@ def _images(job: Job) -> list[Any]:
     if job.task.name == "super-resolution":
         assert job.config.dataset is not None  # of every shipped config
         dataset = build_dataset(job.config.dataset, job.task)
-        return [dataset.picture(index)["image"] for index in range(min(len(dataset), 64))]
+        return [dataset.image_item(index)["image"] for index in range(min(len(dataset), 64))]
     return [read_image(path).pixels for path in sorted(VAL.glob("*.jpg"))]
 
 

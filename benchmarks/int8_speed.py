@@ -2,7 +2,7 @@
 
     python benchmarks/int8_speed.py [--rounds N] [--metric] [CONFIG ...]
 
-Each graph's fp32 and int8 file run in turns on one picture; the ratio is the median of the rounds' ratios. `--metric`
+Each graph's fp32 and int8 file run in turns on one image; the ratio is the median of the rounds' ratios. `--metric`
 evaluates both on the val split, too. Writes docs/measured/int8_speed.md. The fp32 deployments must be there
 (tools/deploy.py CONFIG); the precision options are the config's, and where it has none, those of KEPT.
 """
@@ -44,9 +44,9 @@ KEPT: dict[str, tuple[str, ...]] = {
 }
 """Modules in fp32, beside the same graph with all of them in int8."""
 PAGE = ROOT / "docs" / "measured" / "int8_speed.md"
-INTRO = """Batch 1, {rounds} rounds in turns, one picture of the training split; calibrated on 16 others, minmax. Below
+INTRO = """Batch 1, {rounds} rounds in turns, one image of the training split; calibrated on 16 others, minmax. Below
 1 int8 is faster. Layers: how many of those that the file has in int8 ONNX Runtime computes in int8 (as QLinearConv and
-the like, in its optimised graph). Metric: on the val split, 64 pictures, int8 less the unpatched model, in points.
+the like, in its optimised graph). Metric: on the val split, 64 images, int8 less the unpatched model, in points.
 
 ONNX Runtime's x86 kernels are for uint8 activations. It makes uint8 of an int8 tensor only where one node reads it, and
 fuses a Relu into a convolution only for a zero point at the end of the range: so tensors that are never negative are
@@ -78,15 +78,15 @@ def row(name: str, kept: tuple[str, ...], rounds: int, *, metric: bool) -> str:
     """A line of the table."""
     config = load_config(ROOT / "configs" / f"{name}.py")
     job = plan_job(config, None, [], ROOT / "work_dirs")
-    pictures = feeds(job, 17)
+    sample_images = feeds(job, 17)
     model = onnx.load(job.place / "model.onnx")
-    made, report = to_int8(model, replace(PrecisionOptions(), keep_fp32=kept), pictures[:16])
+    made, report = to_int8(model, replace(PrecisionOptions(), keep_fp32=kept), sample_images[:16])
     content = made.SerializeToString()
     ratios = []
     for threads in (1, 2):
         runs = {
-            "fp32": session_run(open_session(model.SerializeToString(), threads), pictures[16]),
-            "int8": session_run(open_session(content, threads), pictures[16]),
+            "fp32": session_run(open_session(model.SerializeToString(), threads), sample_images[16]),
+            "int8": session_run(open_session(content, threads), sample_images[16]),
         }
         ratios.append(ratio(interleaved(runs, rounds), "int8", "fp32"))
     layers = f"{fused(content)} of {report.nodes['int8']}"

@@ -69,7 +69,7 @@ def _in_a_process(script: str, cell: Cell) -> dict[str, Any]:
 def exported_and_compared(
     model: nn.Module, task: Task, exporter: str, cases: Sequence[Tensor], level: str = "final", **forward: Any
 ) -> tuple[int, int]:
-    """One export for all the batches of pictures, run on each: how much was compared, and was borderline.
+    """One export for all the batches of images, run on each: how much was compared, and was borderline.
 
     Axes that differ between `cases` are dynamic. Raises AssertionError where a gate is missed, or where the reference
     finds nothing that could be compared.

@@ -25,7 +25,7 @@ class Call(nn.Module):
         return result if isinstance(result, tuple) else (result,)
 
 
-def picture(*shape: int) -> Make:
+def sample_image(*shape: int) -> Make:
     """One standard normal tensor."""
     return lambda: (torch.randn(shape),)
 
@@ -135,51 +135,51 @@ STRUCTURED: Mapping[str, tuple[Compute, Make]] = {
             ((5, 6, 7), "nearest", "border", False),
         )
     },
-    "affine_grid": (lambda t: F.affine_grid(t, [2, 3, 5, 6], align_corners=False), picture(2, 2, 3)),
-    "sort": (lambda x: torch.sort(x, dim=1)[0], picture(3, 50)),
+    "affine_grid": (lambda t: F.affine_grid(t, [2, 3, 5, 6], align_corners=False), sample_image(2, 2, 3)),
+    "sort": (lambda x: torch.sort(x, dim=1)[0], sample_image(3, 50)),
     "sort, stable": (lambda x: tuple(torch.sort(x, dim=1, stable=True)), distinct(3, 200)),
     "sort, stable, descending": (lambda x: tuple(torch.sort(x, dim=0, descending=True, stable=True)), distinct(200, 3)),
     "argsort, stable": (lambda x: torch.argsort(x, dim=1, stable=True), distinct(3, 200)),
-    "msort": (torch.msort, picture(20, 3)),
+    "msort": (torch.msort, sample_image(20, 3)),
     "cdist": (torch.cdist, lambda: (torch.randn(2, 7, 5), torch.randn(2, 9, 5))),
     "cdist, p 1": (lambda x, y: torch.cdist(x, y, p=1.0), lambda: (torch.randn(7, 5), torch.randn(9, 5))),
     "cdist, p 3": (lambda x, y: torch.cdist(x, y, p=3.0), lambda: (torch.randn(7, 5), torch.randn(9, 5))),
     "cdist, p inf": (lambda x, y: torch.cdist(x, y, p=float("inf")), lambda: (torch.randn(7, 5), torch.randn(9, 5))),
     "cdist, p 2, many": (torch.cdist, lambda: (torch.randn(30, 5), torch.randn(40, 5))),
-    "roll": (lambda x: torch.roll(x, (2, -3), (2, 3)), picture(2, 3, 7, 8)),
-    "roll, flat": (lambda x: torch.roll(x, 5), picture(2, 3, 7)),
-    "unfold": (lambda x: F.unfold(x, (3, 2), padding=1, stride=2), picture(2, 3, 9, 10)),
-    "unfold, dilated": (lambda x: F.unfold(x, 3, dilation=2), picture(2, 3, 9, 10)),
-    "fold": (lambda x: F.fold(x, (6, 7), (3, 2), padding=1, stride=1), picture(2, 18, 48)),
-    "fold, stride": (lambda x: F.fold(x, (8, 8), 3, dilation=2, stride=2, padding=1), picture(2, 18, 9)),
-    "Tensor.unfold": (lambda x: x.unfold(2, 3, 2), picture(2, 3, 9)),
+    "roll": (lambda x: torch.roll(x, (2, -3), (2, 3)), sample_image(2, 3, 7, 8)),
+    "roll, flat": (lambda x: torch.roll(x, 5), sample_image(2, 3, 7)),
+    "unfold": (lambda x: F.unfold(x, (3, 2), padding=1, stride=2), sample_image(2, 3, 9, 10)),
+    "unfold, dilated": (lambda x: F.unfold(x, 3, dilation=2), sample_image(2, 3, 9, 10)),
+    "fold": (lambda x: F.fold(x, (6, 7), (3, 2), padding=1, stride=1), sample_image(2, 18, 48)),
+    "fold, stride": (lambda x: F.fold(x, (8, 8), 3, dilation=2, stride=2, padding=1), sample_image(2, 18, 9)),
+    "Tensor.unfold": (lambda x: x.unfold(2, 3, 2), sample_image(2, 3, 9)),
     **{
         f"resize {mode}, {kind}, corners {c}": (
             lambda x, mode=mode, how=how, c=c: F.interpolate(x, mode=mode, align_corners=c, **how),
-            picture(2, 3, 11, 13),
+            sample_image(2, 3, 11, 13),
         )
         for mode in ("bilinear", "bicubic") for c in (False, True)
         for kind, how in (("size", {"size": (17, 8)}), ("scale", {"scale_factor": 1.7}))
     },
     **{
         f"resize {mode}, antialiased": (
-            lambda x, mode=mode: F.interpolate(x, (5, 21), mode=mode, antialias=True), picture(2, 3, 11, 13),
+            lambda x, mode=mode: F.interpolate(x, (5, 21), mode=mode, antialias=True), sample_image(2, 3, 11, 13),
         )
         for mode in ("bilinear", "bicubic")
     },
-    "resize nearest-exact": (lambda x: F.interpolate(x, (5, 21), mode="nearest-exact"), picture(2, 3, 11, 13)),
-    "resize trilinear": (lambda x: F.interpolate(x, (5, 6, 9), mode="trilinear"), picture(1, 2, 4, 7, 5)),
-    "resize area": (lambda x: F.interpolate(x, (4, 5), mode="area"), picture(1, 2, 8, 10)),
-    "pixel_shuffle": (lambda x: F.pixel_shuffle(x, 2), picture(1, 8, 3, 4)),
-    "cummax": (lambda x: torch.cummax(x, 1)[0], picture(3, 9)),
+    "resize nearest-exact": (lambda x: F.interpolate(x, (5, 21), mode="nearest-exact"), sample_image(2, 3, 11, 13)),
+    "resize trilinear": (lambda x: F.interpolate(x, (5, 6, 9), mode="trilinear"), sample_image(1, 2, 4, 7, 5)),
+    "resize area": (lambda x: F.interpolate(x, (4, 5), mode="area"), sample_image(1, 2, 8, 10)),
+    "pixel_shuffle": (lambda x: F.pixel_shuffle(x, 2), sample_image(1, 8, 3, 4)),
+    "cummax": (lambda x: torch.cummax(x, 1)[0], sample_image(3, 9)),
     "searchsorted": (torch.searchsorted, lambda: (torch.sort(torch.randn(9))[0], torch.randn(5))),
-    "bucketize": (lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])), picture(3, 4)),
+    "bucketize": (lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])), sample_image(3, 4)),
     "cross": (torch.linalg.cross, lambda: (torch.randn(4, 3), torch.randn(4, 3))),
-    "rot90": (lambda x: torch.rot90(x, 1, (2, 3)), picture(1, 2, 3, 4)),
-    "median": (lambda x: torch.median(x, 1)[0], picture(3, 9)),
-    "kthvalue": (lambda x: torch.kthvalue(x, 3, 1)[0], picture(3, 9)),
-    "quantile": (lambda x: torch.quantile(x, 0.3, 1), picture(3, 9)),
-    "local_response_norm": (lambda x: F.local_response_norm(x, 3), picture(1, 6, 4, 5)),
+    "rot90": (lambda x: torch.rot90(x, 1, (2, 3)), sample_image(1, 2, 3, 4)),
+    "median": (lambda x: torch.median(x, 1)[0], sample_image(3, 9)),
+    "kthvalue": (lambda x: torch.kthvalue(x, 3, 1)[0], sample_image(3, 9)),
+    "quantile": (lambda x: torch.quantile(x, 0.3, 1), sample_image(3, 9)),
+    "local_response_norm": (lambda x: F.local_response_norm(x, 3), sample_image(1, 6, 4, 5)),
 }  # fmt: skip
 
 CASES: Mapping[str, tuple[Compute, Make]] = {**STRUCTURED, **ELEMENTWISE}

@@ -33,7 +33,7 @@ STRIDES = (4, 8, 16, 32)
 
 
 def boxes(*shape: int) -> Any:
-    """Boxes of 10 to 210 pixels in a picture of 800 x 1088."""
+    """Boxes of 10 to 210 pixels in an image of 800 x 1088."""
     corner = RANDOM.random((*shape, 2)) * (1088, 800)
     return np.concatenate([corner, corner + 10 + RANDOM.random((*shape, 2)) * 200], axis=-1).astype(np.float32)
 
@@ -45,7 +45,7 @@ def scores(rows: int, count: int, filled: float) -> Any:
 
 
 def rois(count: int) -> list[Any]:
-    """A picture's maps, boxes and their levels."""
+    """An image's maps, boxes and their levels."""
     maps = [RANDOM.random((1, 256, 800 // s, 1088 // s), np.float32) for s in STRIDES]
     return [*maps, np.pad(boxes(count), ((0, 0), (1, 0))), RANDOM.integers(0, 4, count)]
 

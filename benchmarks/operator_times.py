@@ -22,7 +22,7 @@ import onnxruntime as ort
 import torch
 from measured import machine, write_page
 from sessions import PlainDetector, plain_export
-from torchvision_models import ARCHITECTURES, calibrated, pictures
+from torchvision_models import ARCHITECTURES, calibrated, sample_images
 from torchvision_zoo import SIZES, export_ours
 
 DEFAULT = (
@@ -65,7 +65,7 @@ def main() -> None:
 def _times(architecture: str, size: tuple[int, int]) -> tuple[Counter[str], Counter[str]]:
     """Milliseconds of a run by operator: of the plain export, and of ours."""
     model = calibrated(architecture, size)
-    images = pictures(1, size)
+    images = sample_images(1, size)
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: Path(folder) / f"{name}.onnx" for name in ("plain", "ours")}
         paths["plain"].write_bytes(plain_export(PlainDetector(model).eval(), images))

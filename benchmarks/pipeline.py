@@ -62,7 +62,7 @@ class Comparison:
 
 
 def photograph(path: Path) -> NDArray[np.uint8]:
-    """The file's picture, its middle at 16:9, as 1280x720 BGR."""
+    """The file's image, its middle at 16:9, as 1280x720 BGR."""
     image = cv2.imread(str(path))
     if image is None:
         raise InputError(f"--image {path}: cannot be read as an image")
@@ -119,10 +119,15 @@ def compare_cold_starts(folder: Path, image: NDArray[np.uint8], rounds: int) -> 
     scripts = Path(__file__).parent / "handwritten"
     arguments = handwritten_arguments(load(folder))
     with tempfile.TemporaryDirectory() as scratch:
-        picture = str(Path(scratch) / "photograph.png")
-        cv2.imwrite(picture, image)
-        ours = [str(scripts / "zooport_pipeline.py"), str(folder), picture]
-        theirs = [str(scripts / "onnxruntime_pipeline.py"), str(folder / "model.onnx"), picture, *map(str, arguments)]
+        photograph = str(Path(scratch) / "photograph.png")
+        cv2.imwrite(photograph, image)
+        ours = [str(scripts / "zooport_pipeline.py"), str(folder), photograph]
+        theirs = [
+            str(scripts / "onnxruntime_pipeline.py"),
+            str(folder / "model.onnx"),
+            photograph,
+            *map(str, arguments),
+        ]
         for command in (ours, theirs):
             fresh(command)
         memory: dict[str, list[float]] = {"ours": [], "theirs": []}
@@ -206,7 +211,7 @@ def _write_page(page: Path, comparisons: list[Comparison]) -> None:
     head = ["| model | figure | zooport | by hand | ratio | target | held |", "|---|---|---|---|---|---|---|"]
     intro = (
         "A deployment against a pipeline of the same steps written by hand with ONNX Runtime, cv2 and numpy, on a "
-        "1280x720 picture: the whole warm call, and a fresh process until its first result. Ratios are medians of the "
+        "1280x720 image: the whole warm call, and a fresh process until its first result. Ratios are medians of the "
         "rounds' ratios.\n\n" + machine("onnxruntime", "opencv-python", "numpy")
     )
     command = "benchmarks/pipeline.py work_dirs/*/*/onnxruntime-fp32"

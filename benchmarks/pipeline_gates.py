@@ -1,6 +1,6 @@
-"""How far a deployment and PyTorch are apart on whole pictures: the basis of the pipeline gates.
+"""How far a deployment and PyTorch are apart on whole images: the basis of the pipeline gates.
 
-Every shipped validation picture, and every third one again at another scale, goes through the pipeline comparison of
+Every shipped validation image, and every third one again at another scale, goes through the pipeline comparison of
 the deployments of three shipped configs. The gates in pipeline/parity/gates.py stand above the largest figures.
 
     python benchmarks/pipeline_gates.py work_dirs --page docs/measured/pipeline_gates.md
@@ -70,11 +70,11 @@ def main() -> int:
     parser.add_argument("--page", type=Path)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    pictures = list(_pictures())
+    sample_images = list(_sample_images())
     lines, notes, missed = [HEAD], [], 0
     for path in args.configs:
         job = plan_job(path, None, (), args.work_dir)
-        found, pairs = _compare(job, path, pictures)
+        found, pairs = _compare(job, path, sample_images)
         lines += [row.words(job.name) for row in _rows(found, pairs, job.gates["pipeline"])]
         failures = [failure for findings in found for failure in findings.failures]
         notes.append(f"- {job.name}: {_counts(found)}, {len(failures)} failures")
@@ -84,23 +84,23 @@ def main() -> int:
     print(table)
     if args.page:
         intro = (
-            f"The pipeline comparison of {len(pictures)} pictures with the deployments of three shipped models. A "
-            "value is the largest error in one picture, or of one pair of detections, explained ones included.\n\n"
+            f"The pipeline comparison of {len(sample_images)} images with the deployments of three shipped models. A "
+            "value is the largest error in one image, or of one pair of detections, explained ones included.\n\n"
             + machine("torch", "onnxruntime", "opencv-python")
         )
         write_page(args.page, "The basis of the pipeline gates", intro, COMMAND, table)
     return 3 if missed else 0
 
 
-def _compare(job: Job, path: str, pictures: Sequence[NamedImage]) -> tuple[list[Findings], NDArray[np.float64]]:
-    """The findings for each picture, and the error of each pair of detections: [n, 2], of its box and its score."""
+def _compare(job: Job, path: str, sample_images: Sequence[NamedImage]) -> tuple[list[Findings], NDArray[np.float64]]:
+    """The findings for each image, and the error of each pair of detections: [n, 2], of its box and its score."""
     model = build_model(path)
     rule, proof = family_of(model).decision_rule(model), proof_of(job.task)
     found, pairs = [], [np.empty((0, 2))]
     with load(job.place) as deployment:
-        for picture in pictures:
-            reference = reference_result(model, job.task, job.preprocess, job.forward, picture.pixels)
-            case, result = pipeline_case(deployment, picture, reference, job.gates, rule)
+        for sample_image in sample_images:
+            reference = reference_result(model, job.task, job.preprocess, job.forward, sample_image.pixels)
+            case, result = pipeline_case(deployment, sample_image, reference, job.gates, rule)
             found.append(case.findings)
             if isinstance(proof, DetectionProof) and result is not None:
                 ours, theirs = (proof.in_tensor(side, reference.placed) for side in (reference.result, result))
@@ -126,7 +126,7 @@ def _rows(found: Sequence[Findings], pairs: NDArray[np.float64], gates: Mapping[
             continue  # told by pair below, explained ones included
         errors = np.array([figure.max_error for figure in figures], dtype=np.float64)
         unit = f", {figures[0].unit}" if figures[0].unit else ""
-        rows.append(Row(f"{name}{unit}; pictures", errors, figures[0].gate))
+        rows.append(Row(f"{name}{unit}; images", errors, figures[0].gate))
     if len(pairs):
         rows.append(Row("boxes, end to end, px; pairs", pairs[:, 0], gates["boxes"]))
         rows.append(Row("scores, end to end; pairs", pairs[:, 1], gates["scores"]))
@@ -143,11 +143,11 @@ def _counts(found: Sequence[Findings]) -> str:
     borderline = sum(len(findings.borderline) for findings in found)
     return (
         f"{sum(findings.matched for findings in found)} detections matched end to end, {sum(explained)} explained "
-        f"(at most {max(explained)} in a picture), {borderline - sum(explained)} on a threshold of the model"
+        f"(at most {max(explained)} in an image), {borderline - sum(explained)} on a threshold of the model"
     )
 
 
-def _pictures() -> Iterator[NamedImage]:
+def _sample_images() -> Iterator[NamedImage]:
     """All of val, and every third one scaled by 0.6 to 2.6."""
     generator = np.random.default_rng(0)
     for number, path in enumerate(sorted(VAL.glob("*.jpg"))):

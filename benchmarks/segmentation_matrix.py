@@ -1,7 +1,7 @@
 """The pass matrix of the segmentors: every segmentation config, both exporters, static and dynamic, logits and labels.
 
 Shipped weights where the repository has them, else calibrated random ones (torchvision's architectures, whole), on
-shipped validation pictures, ONNX Runtime against the unpatched model, judged by the gates of every deployment. "static"
+shipped validation images, ONNX Runtime against the unpatched model, judged by the gates of every deployment. "static"
 exports the batches 1 and 3 each; "dynamic" runs one file at three sizes and both batches. Each cell is a process.
 
     python benchmarks/segmentation_matrix.py --page docs/measured/segmentation_matrix.md
@@ -24,7 +24,7 @@ from matrix import EXPORTERS, all_passed, exported_and_compared, run_cells, tabl
 from measured import machine, sources, state_of, write_page
 from torch import Tensor, nn
 from torchvision.models.resnet import Bottleneck
-from torchvision_models import pictures
+from torchvision_models import sample_images
 
 from zoo.build import build_model
 from zoo.config import load_config
@@ -59,7 +59,7 @@ def main() -> int:
     print(content)
     if args.page:
         intro = (
-            "Every segmentation config on shipped validation pictures, ONNX Runtime against the unpatched model, at "
+            "Every segmentation config on shipped validation images, ONNX Runtime against the unpatched model, at "
             "the gates of every deployment (docs/deployments.md): the digits' with their shipped weights, "
             "torchvision's whole architectures with calibrated random ones. Each cell exports level decoded (the "
             "logits) and level final (the label map). Static: one export for each of the batches 1 and 3, at "
@@ -77,12 +77,12 @@ def _cell(name: str, exporter: str, form: str) -> dict[str, Any]:
     shipped = name.endswith("_digits")
     model = build_model(config, weights=shipped)
     if not shipped:
-        _calibrate(model, pictures(4, SIZE))
+        _calibrate(model, sample_images(4, SIZE))
     task, forward = config.task, dict(config.export.forward)
-    batches = [pictures(batch, SIZE) for batch in BATCHES]
+    batches = [sample_images(batch, SIZE) for batch in BATCHES]
     groups = [[case] for case in batches]
     if form == "dynamic":
-        groups = [[*batches, pictures(1, LARGE), pictures(1, ODD)]]
+        groups = [[*batches, sample_images(1, LARGE), sample_images(1, ODD)]]
     compared = borderline = 0
     for level in LEVELS:
         for group in groups:
@@ -92,7 +92,7 @@ def _cell(name: str, exporter: str, form: str) -> dict[str, Any]:
 
 
 def _calibrate(model: Any, images: Tensor) -> None:
-    """Changes random weights in place: batch norms know these pictures, and no class always has the largest logit."""
+    """Changes random weights in place: batch norms know these images, and no class always has the largest logit."""
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     for norm in norms:
         norm.momentum = None  # the plain average

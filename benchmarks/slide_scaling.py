@@ -2,7 +2,7 @@
 
 Windows of 512 pixels every 341, 19 classes, a light encoder, so that joining the windows is most of the work. Each size
 and form is exported, and run in a process of its own for its memory; "host" cuts and joins the windows in numpy, and
-also runs a picture of 10000x10000 pixels. At 1024x1024 the forms also run in turns in one process, beside torch's own
+also runs an image of 10000x10000 pixels. At 1024x1024 the forms also run in turns in one process, beside torch's own
 export with its slice assignment, and once more with a real encoder.
 
     python benchmarks/slide_scaling.py --page docs/measured/slide_scaling.md
@@ -177,12 +177,12 @@ def _cell(path: Path) -> dict[str, float]:
 
 
 def _host_cell(path: Path, level: str, size: int) -> dict[str, float]:
-    """From a picture, as a deployment takes it: uint8 [size, size, 3]."""
+    """From an image, as a deployment takes it: uint8 [size, size, 3]."""
     spec = TensorSpec("images", "float32", ("batch", 3, "height", "width"))
     output = build_task(_task()).outputs(level)[0]
     runner = SlideRunner(OnnxRuntimeRunner(path), WINDOWS, [spec], [output])
-    picture = np.random.default_rng(0).integers(0, 255, (size, size, 3), np.uint8)
-    placed = Preprocess(None, "keep", size_divisor=1).placed(picture)
+    sample_image = np.random.default_rng(0).integers(0, 255, (size, size, 3), np.uint8)
+    placed = Preprocess(None, "keep", size_divisor=1).placed(sample_image)
     return _measured(lambda: runner.run_source(placed, (size, size)), 1 if size == HUGE else RUNS)
 
 

@@ -9,7 +9,7 @@ import onnx
 import torch
 from measured import ROOT, sources
 from torch import nn
-from torchvision_models import ARCHITECTURES, calibrated, pictures, task_of
+from torchvision_models import ARCHITECTURES, calibrated, sample_images, task_of
 
 from pipeline.export.output_specs import output_specs
 from pipeline.parity.graph_inputs import GraphInput
@@ -66,7 +66,7 @@ def _model(name: str) -> tuple[nn.Module, Task, Mapping[str, Any], Target]:
 
 def _export(model: nn.Module, task: Task, forward: Mapping[str, Any], target: Target, path: Path) -> None:
     size = (target.height.opt, target.width.opt)
-    images = pictures(target.batch.opt, size)
+    images = sample_images(target.batch.opt, size)
     references = graph_references(model, task, target.level, forward, [GraphInput((), {"images": images.numpy()})])
     contract = contract_module(model, task, target.level, forward)
     specs = output_specs(contract.outputs(task, target.level), target, references)

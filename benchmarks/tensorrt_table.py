@@ -28,7 +28,7 @@ import onnx
 from matrix import all_passed, run_cells
 from measured import machine, sources, state_of, write_page
 from tensorrt_models import BATCHES, CODE, exported, model_names
-from torchvision_models import pictures
+from torchvision_models import sample_images
 
 from rewriters.export_onnx import tensor_spec
 from zoo.errors import ZooportError
@@ -38,7 +38,7 @@ PRECISIONS = ("fp32", "fp16", "int8")
 LEVELS = ("final", "decoded")
 BACKEND = "tensorrt-rtx"
 CAPABILITIES = ("8.9",)
-PICTURES = 4  # for the ranges of fp16 and int8; accuracy is judged elsewhere
+SAMPLE_IMAGES = 4  # for the ranges of fp16 and int8; accuracy is judged elsewhere
 MEGABYTE = 1e6
 
 
@@ -116,8 +116,8 @@ def _converted(model: onnx.ModelProto, precision: str, target: Target) -> onnx.M
     """The graph in that precision."""
     if precision == "fp32":
         return model
-    images = pictures(PICTURES, (target.height.opt, target.width.opt)).numpy()
-    feeds = [_feed(model, images[number : number + 1]) for number in range(PICTURES)]
+    images = sample_images(SAMPLE_IMAGES, (target.height.opt, target.width.opt)).numpy()
+    feeds = [_feed(model, images[number : number + 1]) for number in range(SAMPLE_IMAGES)]
     from rewriters.precision import converter
 
     converted: onnx.ModelProto = converter(precision, BACKEND)(model, target.precision_options, feeds)[0]
@@ -125,7 +125,7 @@ def _converted(model: onnx.ModelProto, precision: str, target: Target) -> onnx.M
 
 
 def _feed(model: onnx.ModelProto, images: Any) -> dict[str, Any]:
-    """Pictures, and 3 for a setting: the scale of super-resolution."""
+    """Images, and 3 for a setting: the scale of super-resolution."""
     rest = [tensor_spec(value) for value in model.graph.input if value.name != "images"]
     return {"images": images} | {spec.name: np.array([3], spec.dtype) for spec in rest}
 

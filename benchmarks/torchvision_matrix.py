@@ -1,7 +1,7 @@
 """The pass matrix of torchvision's whole detectors: both exporters, static, dynamic batch, dynamic height and width.
 
 The complete architectures (ResNet-50 where that is the one) with calibrated random weights, on shipped validation
-pictures, ONNX Runtime against the unpatched model, judged by the gates of every deployment. "static" exports batches
+images, ONNX Runtime against the unpatched model, judged by the gates of every deployment. "static" exports batches
 1, 2 and 5 each; "dynamic batch" and "dynamic size" run one file at all of them. Each cell is a process of its own.
 
     python benchmarks/torchvision_matrix.py --page docs/measured/torchvision_matrix.md
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 from matrix import EXPORTERS, all_passed, exported_and_compared, run_cells, table
 from measured import machine, state_of, write_page
-from torchvision_models import ARCHITECTURES, calibrated, made_of, pictures, task_of
+from torchvision_models import ARCHITECTURES, calibrated, made_of, sample_images, task_of
 
 SIZE, LARGE, ODD, SMALL = (256, 320), (608, 800), (251, 315), (192, 256)
 BATCHES = (1, 2, 5)
@@ -53,7 +53,7 @@ def main() -> int:
     print(content)
     if args.page:
         intro = (
-            "Complete architectures with calibrated random weights on four shipped validation pictures, ONNX Runtime "
+            "Complete architectures with calibrated random weights on four shipped validation images, ONNX Runtime "
             "against the unpatched model, at the gates of every deployment (docs/deployments.md). Static: one export "
             f"for each of the batches 1, 2 and 5, at {SIZE[0]}x{SIZE[1]}. Dynamic batch: one file at 1, 2, 5. Dynamic "
             f"size: one file at {SIZE[0]}x{SIZE[1]}, {SMALL[0]}x{SMALL[1]} and {ODD[0]}x{ODD[1]}, with these batches. "
@@ -68,11 +68,11 @@ def _cell(architecture: str, exporter: str, form: str) -> dict[str, Any]:
     large = form == "800 px"
     model, task = calibrated(architecture, LARGE if large else SIZE), task_of(architecture)
     if large:
-        cases = [pictures(1, LARGE)]
+        cases = [sample_images(1, LARGE)]
     elif form == "dynamic size":
-        cases = [pictures(batch, size) for batch, size in zip(BATCHES, (SIZE, SMALL, ODD), strict=True)]
+        cases = [sample_images(batch, size) for batch, size in zip(BATCHES, (SIZE, SMALL, ODD), strict=True)]
     else:
-        cases = [pictures(batch, SIZE) for batch in BATCHES]
+        cases = [sample_images(batch, SIZE) for batch in BATCHES]
     compared = borderline = 0
     for group in [cases] if form.startswith("dynamic") else [[case] for case in cases]:
         found, near = exported_and_compared(model, task, exporter, group)

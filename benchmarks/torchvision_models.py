@@ -48,8 +48,8 @@ def made_of() -> str:
     return sources(*SOURCES)
 
 
-def pictures(count: int, size: tuple[int, int]) -> Tensor:
-    """The first validation pictures, over and over, stretched to (height, width): float32 [count, 3, H, W], RGB."""
+def sample_images(count: int, size: tuple[int, int]) -> Tensor:
+    """The first validation images, over and over, stretched to (height, width): float32 [count, 3, H, W], RGB."""
     found = [cv2.imread(str(path)) for path in sorted(VAL.glob("*.jpg"))[:4]]
     stretched = [cv2.resize(image, size[::-1])[..., ::-1].copy() for image in found if image is not None]
     tensors = [torch.from_numpy(image).permute(2, 0, 1).float() / 255 for image in stretched]
@@ -57,7 +57,7 @@ def pictures(count: int, size: tuple[int, int]) -> Tensor:
 
 
 def calibrated(architecture: str, size: tuple[int, int]) -> Any:
-    """In eval mode; torchvision's own resize keeps pictures of `size` as they are, but for SSD's fixed one.
+    """In eval mode; torchvision's own resize keeps images of `size` as they are, but for SSD's fixed one.
 
     Calibration takes a minute at 800 px; its weights are kept in work_dirs.
     """
@@ -72,9 +72,9 @@ def calibrated(architecture: str, size: tuple[int, int]) -> Any:
         model.load_state_dict(torch.load(kept, weights_only=True))
         model.eval()
         with torch.no_grad():
-            model(list(pictures(1, size)))  # R-CNNs take the scales of their levels from the first image
+            model(list(sample_images(1, size)))  # R-CNNs take the scales of their levels from the first image
         return model
-    calibrate(model, list(pictures(4, size)))
+    calibrate(model, list(sample_images(4, size)))
     kept.parent.mkdir(parents=True, exist_ok=True)
     torch.save(model.state_dict(), beside := kept.with_suffix(f".{os.getpid()}"))
     beside.replace(kept)

@@ -1,6 +1,6 @@
 """torchvision's whole detectors: what an export of ours costs, and how fast it runs beside the alternatives.
 
-For each architecture, with calibrated random weights on shipped pictures: export time, peak memory, nodes and file size
+For each architecture, with calibrated random weights on shipped images: export time, peak memory, nodes and file size
 by both exporters, at 320 px; then the latency of our graph (dynamo), of torch's plain torchscript export of the
 unpatched model, of eager PyTorch and of torch.compile, interleaved, at 320 and 800 px, batch 1 and 4, with 1 and 2
 threads. Each architecture and size is a process of its own; a cell that fails says why.
@@ -38,7 +38,7 @@ import torch
 from measured import STAMP, interleaved, keep, machine, ratio, write_page
 from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor
-from torchvision_models import ARCHITECTURES, calibrated, made_of, pictures, task_of
+from torchvision_models import ARCHITECTURES, calibrated, made_of, sample_images, task_of
 
 from pipeline.export.output_specs import output_specs
 from pipeline.parity.graph_inputs import GraphInput
@@ -103,15 +103,15 @@ def main() -> int:
     if args.page:
         intro = (
             "torchvision's complete detectors with calibrated random weights, at level final with a dynamic batch, on "
-            f"shipped pictures. Exports are those of {EXPORTS_AT} px. Latency: medians of {ROUNDS[0]} to {ROUNDS[1]} "
+            f"shipped images. Exports are those of {EXPORTS_AT} px. Latency: medians of {ROUNDS[0]} to {ROUNDS[1]} "
             "interleaved rounds; ours is the dynamo export in ONNX Runtime, plain is torch.onnx.export(dynamo=False) "
             "of the unpatched model in ONNX Runtime.\n\n" + "\n\n".join(_stamps(cells))
         )
         if missing := [key for key in every if key not in cells]:
             intro += f"\n\nNot measured yet: {', '.join(missing)}."
-        picture = args.page.with_suffix(".png")
-        _plot(cells, picture)
-        table = f"## Exports\n\n{exports}\n\n## Latency\n\n![of the plain export]({picture.name})\n\n{latencies}"
+        sample_image = args.page.with_suffix(".png")
+        _plot(cells, sample_image)
+        table = f"## Exports\n\n{exports}\n\n## Latency\n\n![of the plain export]({sample_image.name})\n\n{latencies}"
         write_page(args.page, "torchvision's zoo, measured", intro, "benchmarks/torchvision_zoo.py", table)
     return 0 if held else 3
 
@@ -144,7 +144,7 @@ def _cell(architecture: str, size: str) -> dict[str, Any]:
     plain = {}
     for batch in reversed(BATCHES):  # the file of a batch of one is the one whose figures stay
         begin = time.perf_counter()
-        plain[batch] = plain_export(module, pictures(batch, SIZES[size]))
+        plain[batch] = plain_export(module, sample_images(batch, SIZES[size]))
         exports["plain"] = _file(plain[batch], time.perf_counter() - begin)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
@@ -157,7 +157,7 @@ def _cell(architecture: str, size: str) -> dict[str, Any]:
 
 def _latency(module: Any, ours: bytes, plain: bytes, size: str, batch: int) -> dict[str, Any]:
     """By number of threads: milliseconds of each run, and ours as a part of each other one."""
-    images = pictures(batch, SIZES[size])
+    images = sample_images(batch, SIZES[size])
     feed = {"images": images.numpy()}
     torch.compiler.reset()  # or the second batch would make the first one's axis dynamic
     eager, compiled = _inference(module, images), _inference(torch.compile(module), images)
@@ -185,12 +185,14 @@ def export_ours(model: Any, architecture: str, exporter: str, size: tuple[int, i
     """Our export at level final with a dynamic batch, in `path`: what it took, and what it gave."""
     task = task_of(architecture)
     contract = contract_module(model, task, "final", {})
-    references = graph_references(model, task, "final", {}, [GraphInput((), {"images": pictures(2, size).numpy()})])
+    references = graph_references(
+        model, task, "final", {}, [GraphInput((), {"images": sample_images(2, size).numpy()})]
+    )
     target = Target(
         batch=AxisRange(1, 2, 8), height=AxisRange.fixed(size[0]), width=AxisRange.fixed(size[1]), exporter=exporter
     )
     specs = output_specs(contract.outputs(task, "final"), target, references)
-    record = export_onnx(contract, target, path, example={"images": pictures(2, size)}, output_specs=specs)
+    record = export_onnx(contract, target, path, example={"images": sample_images(2, size)}, output_specs=specs)
     memory = {"peak_memory": record.peak_memory}
     return {**_file(path.read_bytes(), record.seconds), **memory, "nodes": record.nodes}
 

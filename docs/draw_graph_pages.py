@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/graphs.md and docs/graph_rewriters.md, from the graphs that their code makes.
+"""Draw the images of docs/graphs.md and docs/graph_rewriters.md, from the graphs that their code makes.
 
     python docs/draw_graph_pages.py
 

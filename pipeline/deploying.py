@@ -101,7 +101,7 @@ def deploy(
 
     Where the backend cannot run here, what is given runs in the default one instead, and its ``note`` says so.
     ``target``: None for the config's own. ``images``: files to compare and draw; fewer than two contents are filled
-    up from the config's data set. ``calibration``: pictures, or folders of them, that ranges of fp16 and int8 are
+    up from the config's data set. ``calibration``: images, or folders of them, that ranges of fp16 and int8 are
     measured on, in place of the config's. Raises InputError, ExportError, BackendUnavailableError, and
     ParityMissedError where a gate was missed (then nothing is published, unless ``allow_parity_failure``).
     """

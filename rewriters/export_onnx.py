@@ -52,7 +52,7 @@ def export_onnx(
 ) -> ExportRecord:
     """Write `module`, in eval mode, as an ONNX file for `target`.
 
-    `example`: the graph's inputs by name, in the order of the module's forward: real pictures, float32 [N, 3, H, W];
+    `example`: the graph's inputs by name, in the order of the module's forward: real images, float32 [N, 3, H, W];
     two or more where the batch axis is dynamic; then `image_sizes` int64 [N, 2] where the target has it; then
     settings such as `scale`, of one element each.
     `output_specs`: names, dtypes and known sizes of what forward gives; strings are named dynamic axes.

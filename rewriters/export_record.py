@@ -24,7 +24,7 @@ class Fired:
 class ExportRecord:
     """`seconds` of wall time, `peak_memory` in bytes (resident, of the whole process); the rest is reproducible.
 
-    `precision`: how the file was brought to fp16 or int8; None for fp32. `calibrated`: on how many pictures its
+    `precision`: how the file was brought to fp16 or int8; None for fp32. `calibrated`: on how many images its
     ranges were measured.
     """
 

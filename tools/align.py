@@ -46,7 +46,7 @@ def parser() -> Parser:
     flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's")
     flags.add_argument("--precision", metavar="P", help="fp32 (default), fp16 or int8")
     flags.add_argument("--output-level", metavar="L", help="final (default), decoded or raw")
-    flags.add_argument("--image", nargs="+", action="extend", default=[], metavar="F", help="pictures; default: two")
+    flags.add_argument("--image", nargs="+", action="extend", default=[], metavar="F", help="images; default: two")
     flags.add_argument(
         "--threshold",
         type=float,

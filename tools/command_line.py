@@ -82,7 +82,7 @@ class Parser(argparse.ArgumentParser):
             action="extend",
             default=[],
             metavar="F",
-            help="pictures, or folders of them, in place of the config's calibration_dataset",
+            help="images, or folders of them, in place of the config's calibration_dataset",
         )
 
     def parse_args(  # type: ignore[override]  # one of its two overloads is enough here

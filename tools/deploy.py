@@ -52,7 +52,7 @@ def parser() -> Parser:
     )
     flags.add_argument("--half-io", action="store_true", default=None, help="fp16 inputs and outputs, too")
     flags.add_calibration_image()
-    flags.add_argument("--calibration-images", type=int, metavar="N", help="pictures that ranges are measured on")
+    flags.add_argument("--calibration-images", type=int, metavar="N", help="images that ranges are measured on")
     flags.add_argument("--calibration-method", metavar="M", help="of int8: minmax (default), entropy or percentile")
     flags.add_argument(
         "--engine",
@@ -84,12 +84,12 @@ def parser() -> Parser:
         "--image-sizes",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="a second input says where each picture of a padded batch ends; default: the config's",
+        help="a second input says where each image of a padded batch ends; default: the config's",
     )
     flags.add_argument("--slide", metavar="S", help="sliding windows in the graph, or on the host, for any size")
     flags.add_argument("--window-batch", type=int, metavar="N", help="sliding windows that run at once; default: 8")
     flags.add_argument(
-        "--image", nargs="+", action="extend", default=[], metavar="F", help="pictures to compare and to draw"
+        "--image", nargs="+", action="extend", default=[], metavar="F", help="images to compare and to draw"
     )
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
     flags.add_argument("--open", action="store_true", help="open the report in a browser")

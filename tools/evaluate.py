@@ -52,7 +52,7 @@ def parser() -> Parser:
     flags.add_argument("--gate-split", action="store_true", help="on the config's gate_dataset; digits make it once")
     flags.add_argument("--batch-size", type=int, default=1, metavar="N", help="images in a batch (default: 1)")
     flags.add_argument("--resume", action="store_true", help="go on where an interrupted run stopped")
-    flags.add_argument("--show-dir", metavar="D", help="write each picture with its result drawn, a folder per model")
+    flags.add_argument("--show-dir", metavar="D", help="write each image with its result drawn, a folder per model")
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
     flags.add_argument("--device", metavar="D", help="cpu or cuda:N; default: cpu, and what a deployment says")
     flags.add_argument("--launcher", default="none", metavar="L", help="pytorch, where torchrun starts this")
@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         )
     print_table(console, evaluation)
     if options.show_dir:
-        console.print(f"pictures: {options.show_dir}", soft_wrap=True, highlight=False)
+        console.print(f"images: {options.show_dir}", soft_wrap=True, highlight=False)
     if evaluation.missed and first:
         raise missed(evaluation)
     return evaluation.to_dict()

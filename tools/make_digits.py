@@ -28,7 +28,7 @@ def parser() -> Parser:
     flags.add_argument(
         "--count", type=int, metavar="N", help="images, with --out; default: 2000 of train, 64 of val, 512 of gate"
     )
-    flags.add_argument("--contact-sheet", type=Path, metavar="F", help="also draw all pictures on one JPEG")
+    flags.add_argument("--contact-sheet", type=Path, metavar="F", help="also draw all images on one JPEG")
     flags.add_shared()
     return flags
 

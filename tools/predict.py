@@ -1,4 +1,4 @@
-"""Run a deployment on pictures: label maps and larger images as PNG files, detections as data, drawn on request."""
+"""Run a deployment on images: label maps and larger images as PNG files, detections as data, drawn on request."""
 
 import argparse
 import itertools
@@ -23,7 +23,7 @@ EXAMPLES = """examples:
     --image a.jpg --out b --input scale=4
 
 --out gets NAME.png for a label map (a pixel is the model's own id) or a larger image, NAME.json for
-detections (box x1 y1 x2 y2 in pixels of the picture), NAME.npz for their masks (masks bool [n, h, w]), and with --draw
+detections (box x1 y1 x2 y2 in pixels of the image), NAME.npz for their masks (masks bool [n, h, w]), and with --draw
 NAME_drawn.png"""
 DRAWN = "_drawn.png"
 
@@ -32,9 +32,9 @@ def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="predict.py", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("deployment", metavar="DEPLOYMENT", help="a folder that tools/deploy.py wrote")
-    flags.add_argument("--image", nargs="+", action="extend", required=True, metavar="F", help="pictures")
+    flags.add_argument("--image", nargs="+", action="extend", required=True, metavar="F", help="images")
     flags.add_argument("--out", type=Path, required=True, metavar="D", help="folder for the results; may be new")
-    flags.add_argument("--draw", action="store_true", help="also draw each result on its picture")
+    flags.add_argument("--draw", action="store_true", help="also draw each result on its image")
     flags.add_argument(
         "--input",
         nargs="+",
@@ -86,9 +86,9 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
 
 def _names(paths: Sequence[str], out: Path) -> dict[str, str]:
-    """The pictures by the names of their results.
+    """The images by the names of their results.
 
-    Raises InputError where one is no file, or a result would overwrite another one or a picture.
+    Raises InputError where one is no file, or a result would overwrite another one or an image.
     """
     names: dict[str, str] = {}
     for path in paths:
@@ -99,10 +99,10 @@ def _names(paths: Sequence[str], out: Path) -> dict[str, str]:
             raise InputError(f"--image {path}: its result would overwrite that of {names[name]}; rename one of them")
         names[name] = path
     endings = dict.fromkeys((*(ending for task in known_tasks().values() for ending in task.endings), DRAWN))
-    pictures = {Path(path).resolve() for path in paths}
+    images = {Path(path).resolve() for path in paths}
     for name, ending in itertools.product(names, endings):
-        if (out / f"{name}{ending}").resolve() in pictures:
-            raise InputError(f"--out {out}: {name}{ending} would overwrite a picture; give another folder")
+        if (out / f"{name}{ending}").resolve() in images:
+            raise InputError(f"--out {out}: {name}{ending} would overwrite an image; give another folder")
     return names
 
 

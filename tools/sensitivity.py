@@ -35,7 +35,7 @@ def parser() -> Parser:
     flags = Parser(prog="sensitivity.py", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
     flags.add_argument("--precision", choices=PRECISIONS, default="int8", metavar="P", help="int8 (default) or fp16")
-    flags.add_argument("--images", type=int, default=8, metavar="N", help="calibration pictures (default: 8)")
+    flags.add_argument("--images", type=int, default=8, metavar="N", help="calibration images (default: 8)")
     flags.add_argument("--depth", type=int, default=2, metavar="N", help="names of a module's path (default: 2)")
     flags.add_calibration_image()
     flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")

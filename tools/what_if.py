@@ -60,7 +60,7 @@ def parser() -> Parser:
     flags.add_argument("--limit", type=int, metavar="N", help=f"images that are judged on (default: {LIMIT})")
     flags.add_argument("--depth", type=int, metavar="N", help=f"names of a module's path (default: {DEPTH})")
     flags.add_argument(
-        "--image", nargs="+", action="extend", default=[], metavar="F", help="pictures for --judge matched"
+        "--image", nargs="+", action="extend", default=[], metavar="F", help="images for --judge matched"
     )
     flags.add_calibration_image()
     flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")

@@ -1,7 +1,7 @@
 """Random weights with which torchvision's detectors find things: for proofs and measurements without a checkpoint.
 
 Fresh weights give features that vanish or explode and scores that are all alike, so that a comparison of two graphs
-compares nothing. Here batch norms learn the statistics of some pictures, and the layers that decide are scaled until
+compares nothing. Here batch norms learn the statistics of some images, and the layers that decide are scaled until
 their outputs spread. A residual branch counts a quarter, as it does in trained networks: at full weight Faster
 R-CNN R50 turns noise of 1e-6 in its input into 4e-4 to 2e-2 in its scores (at a quarter: 3e-5 to 9e-5), so that
 PyTorch does not even equal itself without oneDNN.
@@ -18,11 +18,11 @@ from zoo.errors import InputError
 from zoo.families import family_of
 
 RESIDUAL = 0.25  # weight of the last batch norm of a residual branch
-PASSES = 10  # over the pictures, for the running statistics
+PASSES = 10  # over the images, for the running statistics
 
 
 def calibrate(model: Any, images: Sequence[Tensor]) -> None:
-    """Changes the weights of one of torchvision's detectors in place, on pictures float32 [3, H, W], RGB, 0..1.
+    """Changes the weights of one of torchvision's detectors in place, on images float32 [3, H, W], RGB, 0..1.
 
     The model is in eval mode afterwards. Raises InputError for another kind of model.
     """

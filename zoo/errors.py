@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 
 class ZooportError(Exception):
-    """Base of all zooport errors: one line that says what, where, got, expected and how to mend it."""
+    """Base of all zooport errors: one line that says what, where, got, expected and how to fix it."""
 
     exit_code = 1
 

@@ -32,7 +32,7 @@ class Manifest:
     The file has one key more, its own sha256 (zoo.manifest_text).
 
     `axes` holds the bounds of each dynamic axis that the shapes of `inputs` name. `precision`: {stored, computed}, and
-    below fp32 the `options` that made it, how many pictures it was `calibrated_on`, and the `nodes` counted in it,
+    below fp32 the `options` that made it, how many images it was `calibrated_on`, and the `nodes` counted in it,
     {stored, computed} -> {dtype: number}.
     `engine`: the options that TensorRT built with; the file has no such key for other backends.
     `rewriters`: {name, reason, hits}, those that fired. `files`: {name: {sha256, bytes}}, names relative to the folder.

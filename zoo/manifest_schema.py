@@ -141,7 +141,7 @@ MANIFEST_SCHEMA: Schema = {
                         "stored": _LINE,
                         "computed": _LINE,
                         "options": {"type": "object", "description": "how the graph was brought to its precision"},
-                        "calibrated_on": {**_COUNT, "description": "how many pictures its ranges were measured on"},
+                        "calibrated_on": {**_COUNT, "description": "how many images its ranges were measured on"},
                         "nodes": {
                             **_object({"stored": _COUNTS, "computed": _COUNTS}),
                             "description": "how many nodes of the file, and kernels or layers of the backend, compute "

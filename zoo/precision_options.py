@@ -15,7 +15,7 @@ class PrecisionOptions(Options):
 
     ``keep_fp32``: names of PyTorch modules that stay in fp32 with all that is in them, * and ? allowed
     ("backbone.conv1", "roi_heads.*"). ``half_io``: fp16 inputs and outputs, too, where they are float; fp16 only.
-    ``calibration_images``: how many pictures are run to find ranges and overflows. ``calibration_method``: how int8
+    ``calibration_images``: how many images are run to find ranges and overflows. ``calibration_method``: how int8
     ranges are taken from them. Raises InputError for a value that is none.
     """
 
@@ -36,7 +36,7 @@ class PrecisionOptions(Options):
             raise InputError(f"precision option half_io is {self.half_io!r}, expected True or False")
         if type(self.calibration_images) is not int or self.calibration_images < 1:
             raise InputError(
-                f"precision option calibration_images is {self.calibration_images!r}, expected 1 or more pictures"
+                f"precision option calibration_images is {self.calibration_images!r}, expected 1 or more images"
             )
         if self.calibration_method not in METHODS:
             known = nearest(str(self.calibration_method), METHODS)

@@ -1,7 +1,7 @@
 """The input and the export of torchvision's R-CNNs that find boxes."""
 
-# The sides that torchvision's own transform makes of a landscape picture (min_size 800, max_size 1333): its resize,
-# which stays in the graph, is the identity then. Of a portrait picture it makes more than fits in here.
+# The sides that torchvision's own transform makes of a landscape image (min_size 800, max_size 1333): its resize,
+# which stays in the graph, is the identity then. Of a portrait image it makes more than fits in here.
 preprocess = dict(size=(800, 1333), resize="letterbox", interpolation="bilinear", pad_value=114)
 export = dict(
     exporter="dynamo",

@@ -13,8 +13,8 @@ card = dict(
 # torchvision's builder freezes the backbone's batch norm for pretrained weights alone.
 model = dict(type="TorchvisionDetector", architecture="fcos_resnet50_fpn", num_classes=91, frozen_batch_norm=1e-5)
 checkpoint = "torchvision://FCOS_ResNet50_FPN_Weights.COCO_V1"
-# The sides that torchvision's own transform makes of a landscape picture (min_size 800, max_size 1333): its resize,
-# which stays in the graph, is the identity then. Of a portrait picture it makes more than fits in here.
+# The sides that torchvision's own transform makes of a landscape image (min_size 800, max_size 1333): its resize,
+# which stays in the graph, is the identity then. Of a portrait image it makes more than fits in here.
 preprocess = dict(size=(800, 1333), resize="letterbox", interpolation="bilinear", pad_value=114)
 export = dict(
     exporter="dynamo",

@@ -48,7 +48,7 @@ CAUSES = (
     Cause(
         "constant-output",
         "the trace took an early return or a path without the input, so the file gives the same for ever",
-        "export with inputs that take the main path, such as a picture with objects; for torchvision's detectors the "
+        "export with inputs that take the main path, such as an image with objects; for torchvision's detectors the "
         "rewriters keep a fixed number of padded detections, and *.nms and .batched_nms refuse an empty example",
         said=r"depends on no input|has no input|reaches no output|got no boxes",
         silent=True,

@@ -1,4 +1,4 @@
-"""A config of ours as the doctor's subject: its module with the contract's outputs, and pictures of its data set."""
+"""A config of ours as the doctor's subject: its module with the contract's outputs, and images of its data set."""
 
 from collections.abc import Iterator
 
@@ -35,7 +35,7 @@ def load_config_subject(path: str) -> ExaminedModel:
 
 
 def _trials(config: ModelConfig, target: Target) -> Iterator[Trial]:
-    """The first pictures, the others, one more in the batch, and another size where height or width varies."""
+    """The first images, the others, one more in the batch, and another size where height or width varies."""
     images = parity_images(config, [], config.preprocess, target)
 
     def trial(label: str, by: str, batch: int, size: tuple[int, int], first: int = 0) -> Trial:
@@ -46,8 +46,8 @@ def _trials(config: ModelConfig, target: Target) -> Iterator[Trial]:
     batch = max(2, target.batch.min) if target.batch.dynamic else target.batch.opt
     sides = (target.height, target.width)
     usual, size = (sides[0].opt, sides[1].opt), tuple(side.min if side.min < side.opt else side.max for side in sides)
-    yield trial("pictures", "", batch, usual)
-    yield trial("other pictures", "numbers", batch, usual, first=batch)
+    yield trial("images", "", batch, usual)
+    yield trial("other images", "numbers", batch, usual, first=batch)
     if target.batch.dynamic:
         other = batch + 1 if batch < target.batch.max else target.batch.min
         yield trial(f"batch={other}", "batch", other, usual)

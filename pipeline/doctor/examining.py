@@ -53,7 +53,7 @@ def observe(loaded: ExaminedModel) -> tuple[TracerWarnings, list[Finding], Cover
     except Exception as error:  # the model may raise anything
         shapes = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in example.feed.items())
         raise InputError(
-            f"the model does not run in PyTorch on {shapes}: {first_line(error)}; mend the model or its inputs"
+            f"the model does not run in PyTorch on {shapes}: {first_line(error)}; fix the model or its inputs"
         ) from error
     findings: list[Finding] = []
     runs = [(example, watched)]

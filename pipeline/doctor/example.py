@@ -20,7 +20,7 @@ SHAPE = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<dtype>\w+)\[(?P<axes>[^\]]*)\]")
 AXIS = re.compile(r"(?:(?P<name>[A-Za-z_]\w*)=)?(?P<size>\d+)(?P<others>(?::\d+)*)")
 WHOLE = 4  # whole numbers are below it
 CONTENTS = {"noise": 1.0, "faint noise": 1e-3, "negative noise": -1.0, "zeros": 0.0, "large noise": 255.0}
-"""What a branch may go by: the example's own numbers, small ones, negative ones, none, those of a picture of bytes; and
+"""What a branch may go by: the example's own numbers, small ones, negative ones, none, those of an image of bytes; and
 what floats are scaled by. Whole numbers are others in each."""
 EXAMPLE = "noise"
 

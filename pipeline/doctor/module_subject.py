@@ -50,7 +50,7 @@ def _module(path: Path, name: str) -> nn.Module:
     try:
         spec.loader.exec_module(code)
     except (Exception, SystemExit) as error:  # the user's code may raise anything
-        raise InputError(f"{path} cannot be loaded: {first_line(error)}; mend it first") from error
+        raise InputError(f"{path} cannot be loaded: {first_line(error)}; fix it first") from error
     if not hasattr(code, name):
         raise InputError(f'{path} has no "{name}"; {nearest(name, [key for key in vars(code) if key[0] != "_"])}')
     target: Any = getattr(code, name)

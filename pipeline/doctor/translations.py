@@ -17,7 +17,7 @@ def symbolic_rewriter(operator: str, way: ExportVariant) -> str:
 
 
 def proposed_rewriter(operator: str, attempt: Attempt, attempts: Sequence[Attempt]) -> str:
-    """The one that may mend an attempt's refusal of an operator.
+    """The one that may fix an attempt's refusal of an operator.
 
     "" where the attempt had it, and where the attempt with rewriters was refused because of the same operator.
     """

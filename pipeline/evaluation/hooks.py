@@ -54,7 +54,7 @@ class DrawingHook(Hook):  # type: ignore[misc]  # mmengine is untyped
         data_batch: Sequence[dict[str, Any]] | None = None,
         outputs: Sequence[Result] | None = None,
     ) -> None:
-        """Draws one batch. Raises InputError where a picture cannot be written."""
+        """Draws one batch. Raises InputError where an image cannot be written."""
         for item, result in zip(data_batch or (), outputs or (), strict=True):
             path = self.folder / f"{item['number']:06d}_{Path(item['path']).stem}.jpg"
             if not cv2.imwrite(str(path), self.task.draw(item["image"], result)):

@@ -1,4 +1,4 @@
-"""How a model is given its images: what a deployment and the reference that it is held against have in common."""
+"""How a model is given its images: what a deployment and the reference that it is compared with have in common."""
 
 from dataclasses import dataclass
 

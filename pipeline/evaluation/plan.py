@@ -57,10 +57,10 @@ def plan_evaluation(config: ModelConfig, work_dir: str | Path, *, limit: int | N
 def _check_sizes(dataset: IndexedDataset) -> None:
     """Raises InputError with all images that no model takes; known from the files' headers, before one is read."""
     faults = Faults(type(dataset.dataset).__name__)
-    for picture in dataset.dataset.pictures[: len(dataset)]:
-        if min(picture.size) < MIN_SIDE:
-            height, width = picture.size
-            faults.add(picture.path, f"got {width}x{height} pixels, expected {MIN_SIDE} or more on each side")
+    for entry in dataset.dataset.entries[: len(dataset)]:
+        if min(entry.size) < MIN_SIDE:
+            height, width = entry.size
+            faults.add(entry.path, f"got {width}x{height} pixels, expected {MIN_SIDE} or more on each side")
     faults.raise_any()
 
 

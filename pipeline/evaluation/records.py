@@ -58,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All rows, each reference before the deployments that are held against it.
+    """All rows, each reference before the deployments that are compared with it.
 
     ``metric``: the name of the main figure, None where the config has no evaluator; ``unit``: "points" or "dB".
     """

@@ -1,4 +1,4 @@
-"""The export of a deploy: the contract's module, real pictures as the example, the contract's names and shapes."""
+"""The export of a deploy: the contract's module, real images as the example, the contract's names and shapes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +50,7 @@ def export_step(
     def calibrated() -> Calibration:
         progress(PRECISION)
         count = target.precision_options.calibration_images
-        return calibration(job, count, pictures=job.calibration, defaults=contract.defaults)
+        return calibration(job, count, images=job.calibration, defaults=contract.defaults)
 
     specs = output_specs(contract.outputs(job.task, target.level), target, reference.graph)
     section = job.config.export
@@ -119,9 +119,9 @@ def measured(export: ExportRecord) -> dict[str, Any]:
 
 
 def _example(job: Job, reference: ReferenceRun) -> dict[str, Tensor]:
-    """The graph's inputs, of the pictures in which the model found most.
+    """The graph's inputs, of the images in which the model found most.
 
-    A trace must not take the early way out of an empty picture.
+    A trace must not take the early way out of an empty image.
     """
     batch = job.target.batch
     count = max(EXAMPLE_BATCH, batch.min) if batch.dynamic else batch.opt

@@ -164,7 +164,7 @@ def manifest(
 
 
 def _precision(target: Target, export: ExportRecord, computed: Mapping[str, int] | None) -> dict[str, Any]:
-    """`options` are what was asked for; `calibrated_on` is how many pictures there were."""
+    """`options` are what was asked for; `calibrated_on` is how many images there were."""
     if export.precision is None or computed is None:
         return {"stored": target.precision, "computed": target.precision}
     return {

@@ -26,7 +26,7 @@ def at_precision(
 ) -> ExportRecord:
     """The record of the ONNX file at `path`, which is then in the target's precision; nothing is done for fp32.
 
-    `example`: inputs to run it once; `calibration` makes those of the calibration pictures; a note
+    `example`: inputs to run it once; `calibration` makes those of the calibration images; a note
     says where they are fewer than asked for. Raises ExportError where
     the graph cannot be brought there, or the result does not hold, InputError for options that do not fit it.
     """
@@ -35,8 +35,8 @@ def at_precision(
     found, asked = calibration(), target.precision_options.calibration_images
     convert = converter(target.precision, target.backend)
     model, report = convert(onnx.load(path), target.precision_options, found.feeds)
-    if found.pictures < asked:
-        fewer = f"calibrated on {found.pictures} pictures: {asked} were asked for, and there are no more"
+    if found.images < asked:
+        fewer = f"calibrated on {found.images} images: {asked} were asked for, and there are no more"
         report = replace(report, notes=(*report.notes, fewer))
     inputs, outputs = (tuple(tensor_spec(value) for value in side) for side in (model.graph.input, model.graph.output))
     dtypes = {spec.name: spec.dtype for spec in (*inputs, *outputs)}
@@ -45,5 +45,5 @@ def at_precision(
     check_graph(model, target, arrays, specs)
     path.write_bytes(model.SerializeToString(deterministic=True))
     return replace(
-        record, precision=report, calibrated=found.pictures, nodes=len(model.graph.node), inputs=inputs, outputs=outputs
+        record, precision=report, calibrated=found.images, nodes=len(model.graph.node), inputs=inputs, outputs=outputs
     )

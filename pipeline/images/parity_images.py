@@ -55,7 +55,7 @@ def _from_dataset(config: ModelConfig, preprocess: Preprocess, target: Target, c
     found: list[NamedImage] = []
     for start in range(len(dataset)):  # evenly spread ones first, then their neighbours
         step = max(1, len(dataset) // count)
-        item = dataset.picture((start * step + start // count) % len(dataset))
+        item = dataset.image_item((start * step + start // count) % len(dataset))
         image = NamedImage(printable(Path(item["path"]).name), item["image"])
         if misfit(image, preprocess, target) is None:
             found.append(image)

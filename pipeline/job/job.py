@@ -30,7 +30,7 @@ from zoo.tasks import Task
 class Job:
     """``preprocess``: the config's, for the sizes of the target. ``place``: where the deployment will lie.
 
-    ``calibration``: pictures, or folders of them, in place of the config's own.
+    ``calibration``: images, or folders of them, in place of the config's own.
     """
 
     config: ModelConfig

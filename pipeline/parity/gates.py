@@ -31,9 +31,9 @@ GRAPH: Mapping[str, float] = {
 #   tests/pipeline/export/test_reference_path.py (swapped colours, stretch for letterbox, nearest or area for bilinear,
 #   another padding) are above the gates.
 # - boxes and scores, end to end: of 1255 pairs, 99.5 % within 0.232 px, and all scores within 0.0165. Three detections
-#   are further apart or without partner, never two in one picture; the largest error of a pair is 7.35 px. What moves
+#   are further apart or without partner, never two in one image; the largest error of a pair is 7.35 px. What moves
 #   further is explained where the rounding of the input moves about as many in PyTorch: see pipeline_parity.py.
-# - masks, end to end: of 1546 pairs of Mask R-CNN on the 64 pictures of val, all within 0.15.
+# - masks, end to end: of 1546 pairs of Mask R-CNN on the 64 images of val, all within 0.15.
 # - keypoints, end to end: estimates. Those of weak detections jump, in PyTorch as well.
 #   Both measured by tools/deploy.py CONFIG --image zoo/data/digits/val/images/*.jpg.
 # - restored images: they are never resized first, so the gates are those of the graph; SRCNN on its crops: 88 dB.

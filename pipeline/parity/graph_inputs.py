@@ -99,6 +99,6 @@ def stacked(
 
 
 def _ending(given: GraphInput, regions: Sequence[tuple[float, float]]) -> GraphInput:
-    """The same tensor, whose images fill these parts of it: what lies outside is picture that must not matter."""
+    """The same tensor, whose images fill these parts of it: what lies outside is image that must not matter."""
     sizes = (np.array(regions) * given.shape[2:]).astype(np.int64).clip(min=1)
     return replace(given, arrays={**given.arrays, IMAGE_SIZES.name: sizes})

@@ -1,6 +1,6 @@
 """Comparison (b): an image into the deployment, and into PyTorch by a path that shares no code with it.
 
-The reference resizes, pads, runs and maps back by itself. Three things are compared for each picture:
+The reference resizes, pads, runs and maps back by itself. Three things are compared for each image:
 1. *input*: the reference's tensor with the deployment's. They may differ by rounding. Swapped colours, another resize
    rule or padding show here, on every image.
 2. *same input*: the deployment's result with PyTorch's on the very tensor that the deployment made, mapped back by

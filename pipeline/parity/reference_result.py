@@ -3,7 +3,7 @@
 The model runs four times on each image: on the reference's own tensor, on the tensor that production makes of the
 image, and on two more roundings of the first. The second tells what the input does from what the deployment does, the
 others what a rounding of the input does to this model (see input_rounding.py).
-Where the target has image_sizes, the model is given the picture alone, without the padding around it.
+Where the target has image_sizes, the model is given the image alone, without the padding around it.
 """
 
 from collections.abc import Mapping

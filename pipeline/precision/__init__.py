@@ -1,4 +1,4 @@
-"""Calibration pictures, and what int8 or fp16 of each module costs."""
+"""Calibration images, and what int8 or fp16 of each module costs."""
 
 from pipeline.precision.calibration import feeds
 from pipeline.precision.sensitivity import Harm, sensitivity

@@ -1,4 +1,4 @@
-"""The tensors that ranges and overflows are measured on: pictures of the training split, never of val or gate."""
+"""The tensors that ranges and overflows are measured on: images of the training split, never of val or gate."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,39 +25,39 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Calibration:
-    """The graph's inputs by name, batch by batch, and of how many pictures they are."""
+    """The graph's inputs by name, batch by batch, and of how many images they are."""
 
     feeds: Sequence[Arrays] = ()
-    pictures: int = 0
+    images: int = 0
 
 
 def feeds(
     job: Job,
     count: int,
     *,
-    pictures: Sequence[str | Path] = (),
+    images: Sequence[str | Path] = (),
     defaults: Mapping[str, int] | None = None,
 ) -> list[Arrays]:
     """The tensors of `calibration`."""
-    return list(calibration(job, count, pictures=pictures, defaults=defaults).feeds)
+    return list(calibration(job, count, images=images, defaults=defaults).feeds)
 
 
 def calibration(
     job: Job,
     count: int,
     *,
-    pictures: Sequence[str | Path] = (),
+    images: Sequence[str | Path] = (),
     defaults: Mapping[str, int] | None = None,
 ) -> Calibration:
-    """The graph's inputs of `count` calibration pictures, or of as many as there are.
+    """The graph's inputs of `count` calibration images, or of as many as there are.
 
-    `pictures`: files, and folders of them, in the place of the config's `calibration_dataset`. `defaults`: whole
-    numbers for inputs that a picture does not have, such as the scale. Each feed is a batch of the smallest size that
-    the target takes, at its preferred height and width. Raises InputError where the config names no pictures and none
+    `images`: files, and folders of them, in the place of the config's `calibration_dataset`. `defaults`: whole
+    numbers for inputs that an image does not have, such as the scale. Each feed is a batch of the smallest size that
+    the target takes, at its preferred height and width. Raises InputError where the config names no images and none
     are given, and for one that cannot be read or does not fit.
     """
     target = job.target
-    entries = _given(job, pictures, count) if pictures else _of_config(job, count)
+    entries = _given(job, images, count) if images else _of_config(job, count)
     size, batch = (target.height.opt, target.width.opt), target.batch.min
     batches: list[Arrays] = []
     for start in range(0, len(entries), batch):
@@ -69,7 +69,7 @@ def calibration(
 
 
 def check_calibration(job: Job, count: int) -> None:
-    """Raises InputError where there are no pictures to calibrate on, or they judge, too; known before the long work.
+    """Raises InputError where there are no images to calibrate on, or they judge, too; known before the long work.
 
     `count`: how many are wanted.
     """
@@ -77,15 +77,15 @@ def check_calibration(job: Job, count: int) -> None:
         check_files(job, islice(_files(job.calibration), count))
         return
     dataset = _dataset(job)
-    check_files(job, (picture.path for picture in dataset.pictures[:count]))
+    check_files(job, (entry.path for entry in dataset.entries[:count]))
 
 
 def _dataset(job: Job) -> EvaluationDataset:
     section = job.config.calibration_dataset
     if section is None:
         raise InputError(
-            f"config {job.config.path}: ranges of int8 and fp16 need calibration pictures, and there is no "
-            f'"{SECTION}"; add {SECTION}=dict(type="ImageFolder", root=...) with pictures of the training set, or '
+            f"config {job.config.path}: ranges of int8 and fp16 need calibration images, and there is no "
+            f'"{SECTION}"; add {SECTION}=dict(type="ImageFolder", root=...) with images of the training set, or '
             "give --calibration-image"
         )
     check_sections(job)
@@ -97,7 +97,7 @@ Found = list[tuple[NamedImage, Mapping[str, int]]]
 
 def _of_config(job: Job, count: int) -> Found:
     dataset = _dataset(job)
-    items = (dataset.picture(index) for index in range(min(count, len(dataset))))
+    items = (dataset.image_item(index) for index in range(min(count, len(dataset))))
     return [(NamedImage(Path(item["path"]).name, item["image"]), item.get(INPUTS, {})) for item in items]
 
 

@@ -1,4 +1,4 @@
-"""Calibration keeps away from what judges: a picture that ranges were fitted to says too little of others."""
+"""Calibration keeps away from what judges: an image that ranges were fitted to says too little of others."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -25,13 +25,13 @@ def check_sections(job: Job) -> None:
     for name, section in _judges(job.config).items():
         if section == job.config.calibration_dataset:
             raise InputError(
-                f"config {job.config.path}: {SECTION} is the config's {name}, which judges; give pictures of the "
+                f"config {job.config.path}: {SECTION} is the config's {name}, which judges; give images of the "
                 'training set, for example dict(type="ImageFolder", root=...)'
             )
 
 
 def check_files(job: Job, files: Iterable[Path]) -> None:
-    """Raises InputError where a calibration picture is a file of the data sets that judge, or a copy of one.
+    """Raises InputError where a calibration image is a file of the data sets that judge, or a copy of one.
 
     Copies are files of the same bytes; of the data sets only files of the same size are read. Nothing is looked at
     where no metric can judge, and a gate split that is not there yet is made where there are files to compare.
@@ -44,9 +44,9 @@ def check_files(job: Job, files: Iterable[Path]) -> None:
         if gate_split:
             make_gate_split(job.config)
         dataset = build_dataset(data_section(job.config, gate_split=gate_split), job.task)
-        if pair := shared(files, (picture.path for picture in dataset.pictures)):
+        if pair := shared(files, (entry.path for entry in dataset.entries)):
             raise InputError(
-                f"calibration image {pair[0]} is {pair[1]} of the config's {name}, which judges; give pictures of "
+                f"calibration image {pair[0]} is {pair[1]} of the config's {name}, which judges; give images of "
                 "the training set"
             )
 

@@ -1,4 +1,4 @@
-"""The error of each module, for the report of a deploy: one picture through PyTorch and through the graph."""
+"""The error of each module, for the report of a deploy: one image through PyTorch and through the graph."""
 
 from collections.abc import Iterator
 from math import inf, isinf

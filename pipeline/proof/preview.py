@@ -1,4 +1,4 @@
-"""The pictures of one image: what PyTorch found, what the backend found, where they part; and their file's layout."""
+"""The panels of one image: what PyTorch found, what the backend found, where they differ; and their file's layout."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ PAPER, INK = 255, (32, 32, 32)
 
 @dataclass(frozen=True)
 class Panel:
-    """One picture, uint8 BGR, of what ``title`` names; ``words`` say the same to those who do not see it."""
+    """One image, uint8 BGR, of what ``title`` names; ``words`` say the same to those who do not see it."""
 
     title: str
-    picture: Image
+    image: Image
     words: str
 
 
@@ -38,19 +38,19 @@ class Preview:
 
 
 def side_by_side(panels: Sequence[Panel]) -> NDArray[np.uint8]:
-    """The panels with their titles in one picture, uint8 BGR."""
+    """The panels with their titles in one image, uint8 BGR."""
     titled = [_titled(panel) for panel in panels]
     gap = np.full((titled[0].shape[0], GAP, 3), PAPER, np.uint8)
     return np.hstack([part for panel in titled for part in (gap, panel)][1:])
 
 
-def second_of_two(picture: Image) -> Image:
+def second_of_two(image: Image) -> Image:
     """The right one of two panels of a file, without its title."""
-    width = (picture.shape[1] - GAP) // 2
-    return picture[BAR:, -width:]
+    width = (image.shape[1] - GAP) // 2
+    return image[BAR:, -width:]
 
 
 def _titled(panel: Panel) -> NDArray[np.uint8]:
-    bar = np.full((BAR, panel.picture.shape[1], 3), PAPER, np.uint8)
+    bar = np.full((BAR, panel.image.shape[1], 3), PAPER, np.uint8)
     cv2.putText(bar, panel.title, (4, BAR - 9), cv2.FONT_HERSHEY_SIMPLEX, 0.55, INK, 1, cv2.LINE_AA)
-    return np.vstack((bar, panel.picture.astype(np.uint8)))
+    return np.vstack((bar, panel.image.astype(np.uint8)))

@@ -1,4 +1,4 @@
-"""Pictures for people: what PyTorch found, what the backend found, and where they part."""
+"""Images for people: what PyTorch found, what the backend found, and where they part."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,21 +18,21 @@ from zoo.errors import InputError
 from zoo.tasks import Result, Task
 from zoo.tasks.proof import proof_of
 
-LONGEST_SIDE = 960  # of one panel, pixels; a larger picture is scaled down for the preview
+LONGEST_SIDE = 960  # of one panel, pixels; a larger image is scaled down for the preview
 
 Image = NDArray[Any]
 
 
 def draw_previews(job: Job, reference: ReferenceRun, results: Sequence[Result | None], folder: Path) -> list[Preview]:
-    """Draw and write one picture for each image of the job; ``results`` are the backend's."""
+    """Draw and write one preview for each image of the job; ``results`` are the backend's."""
     previews = []
     for number, (image, expected, result) in enumerate(zip(job.images, reference.pipeline, results, strict=True), 1):
         ours = expected.result
         if result is not None and type(result) is type(ours):
             ours = proof_of(job.task).aligned(expected.own, expected.placed, result)
         panels = draw_panels(image, job.task, ours, result, job.target.backend, job.gates["pipeline"])
-        picture = side_by_side(panels[:2])
-        previews.append(Preview(write_preview(folder, number, image.name, picture), image.name, panels))
+        drawing = side_by_side(panels[:2])
+        previews.append(Preview(write_preview(folder, number, image.name, drawing), image.name, panels))
     return previews
 
 
@@ -55,16 +55,16 @@ def draw_panels(
         candidate = task.shown(candidate)
         panels.append(_panel(image, task, candidate, backend))
         apart = proof_of(task).difference(image.pixels, reference, candidate, gates)
-        panels.append(Panel("difference", _bounded(apart.picture), apart.words))
+        panels.append(Panel("difference", _bounded(apart.image), apart.words))
     return tuple(panels)
 
 
-def write_preview(folder: Path, number: int, name: str, picture: NDArray[np.uint8]) -> Path:
+def write_preview(folder: Path, number: int, name: str, drawing: NDArray[np.uint8]) -> Path:
     """Write ``previews/<number>-<name>.png`` into the folder; the number keeps files of one name apart."""
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(name).stem).strip("-") or "image"
     path = folder / PREVIEWS / f"{number:02d}-{stem}.png"
     path.parent.mkdir(exist_ok=True)
-    written, data = cv2.imencode(".png", picture)
+    written, data = cv2.imencode(".png", drawing)
     if not written:
         raise InputError(f"{path}: OpenCV cannot encode the preview")
     path.write_bytes(data.tobytes())
@@ -75,11 +75,11 @@ def _panel(image: NamedImage, task: Task, result: Result, title: str) -> Panel:
     return Panel(title, _bounded(task.draw(image.pixels, result)), task.caption(result))
 
 
-def _bounded(picture: Image) -> Image:
+def _bounded(drawing: Image) -> Image:
     """At most LONGEST_SIDE pixels."""
-    height, width = picture.shape[:2]
+    height, width = drawing.shape[:2]
     scale = min(1.0, LONGEST_SIDE / max(height, width))
     if scale == 1.0:
-        return picture
+        return drawing
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
+    return cv2.resize(drawing, size, interpolation=cv2.INTER_AREA)

@@ -1,4 +1,4 @@
-"""A folder that a run writes into: what the system refuses there is the user's to mend, in one line."""
+"""A folder that a run writes into: what the system refuses there is the user's to fix, in one line."""
 
 import sqlite3
 from collections.abc import Iterator

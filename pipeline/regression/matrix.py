@@ -70,7 +70,7 @@ def load_matrix(path: str | Path) -> Matrix:
     configs = _configs(fields)
     requested = fields.words("backends", (DEFAULT_BACKEND,), tuple(backends()))
     if REFERENCE_BACKEND in requested:
-        fields.fault("backends", f"{REFERENCE_BACKEND} is the reference that every cell is held against; leave it out")
+        fields.fault("backends", f"{REFERENCE_BACKEND} is the reference that every cell is compared with; leave it out")
     precisions = fields.words("precisions", ("fp32",), PRECISIONS)
     exporters = fields.words("exporters", EXPORTERS, EXPORTERS)
     names = model_names(configs)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from pipeline.report.compared import Compared, compare_recorded
-from pipeline.report.compared_pictures import compared_pictures
-from pipeline.report.embedded import EMBEDDED, pictured
+from pipeline.report.compared_images import compared_images
+from pipeline.report.embedded import EMBEDDED, embedded_images
 from pipeline.report.page import render
 from pipeline.report.recorded import read_recorded
 from zoo.files.writing import write_whole
@@ -24,13 +24,13 @@ def write_comparison(first: str | Path, second: str | Path, out: Path) -> Compar
 def _write(first: OpenedFolder, second: OpenedFolder, out: Path) -> Compared:
     sides = read_recorded(first), read_recorded(second)
     compared = compare_recorded(*sides)
-    images = compared_pictures(*sides)
+    images = compared_images(*sides)
     page = render(
         TEMPLATE,
         plots=False,
         sides=sides,
         compared=compared,
-        previews=pictured(images[:EMBEDDED]),
+        previews=embedded_images(images[:EMBEDDED]),
         more_previews=max(0, len(images) - EMBEDDED),
     )
     write_whole(out, page, make_folders=True)

@@ -23,7 +23,7 @@ from pipeline.report.deployment_tables import (
     rewriter_table,
     tensor_table,
 )
-from pipeline.report.embedded import EMBEDDED, pictured
+from pipeline.report.embedded import EMBEDDED, embedded_images
 from pipeline.report.graph_facts import graph_facts
 from pipeline.report.page import render
 from pipeline.report.parity_tables import comparisons, constant_table, evidence, exercised_table, metric_table
@@ -78,7 +78,7 @@ def write_report(folder: Path, data: ReportData) -> Path:
         evidence=evidence(record),
         facts=_facts(manifest, data.export),
         card=None if data.card is None else card_facts(data.card),
-        previews=pictured([(preview.name, preview.panels) for preview in data.previews[:EMBEDDED]]),
+        previews=embedded_images([(preview.name, preview.panels) for preview in data.previews[:EMBEDDED]]),
         more_previews=max(0, len(data.previews) - EMBEDDED),
         comparisons=comparisons(record),
         metric=metric_table(record.metric) if isinstance(record.metric, tuple) else record.metric,

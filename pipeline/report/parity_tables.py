@@ -11,7 +11,7 @@ from zoo.comparison import Borderline, Figure
 
 TITLES = {
     "graph": "Graph: identical tensors into PyTorch and into the backend",
-    "pipeline": "Pipeline: a picture into the deployment, and into PyTorch by a path of its own",
+    "pipeline": "Pipeline: an image into the deployment, and into PyTorch by a path of its own",
 }
 KEYS = ("name", "largest", "mean", "unit", "cosine", "gate", "share", "verdict")
 HEADS = ("output", "largest error", "mean error", "unit", "cosine", "gate", "part of the gate", "verdict")
@@ -38,7 +38,7 @@ def comparisons(record: ParityRecord) -> list[Comparison]:
 def evidence(record: ParityRecord) -> str:
     """What the verdict rests on, in one line."""
     counts = []
-    for kind, what in (("graph", "sets of input tensors"), ("pipeline", "pictures")):
+    for kind, what in (("graph", "sets of input tensors"), ("pipeline", "images")):
         summary = record.summary(kind)
         number = f"{sum(case.kind == kind for case in record.cases)} {what}"
         outcome = f" ({summary.matched} matched, {len(summary.borderline)} borderline)"

@@ -12,12 +12,12 @@ from zoo.manifest import Manifest
 from zoo.opened_file import OpenedFile
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
 
-PARITY_BYTES = 2**28  # many times what a thousand pictures take
+PARITY_BYTES = 2**28  # many times what a thousand images take
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """``parity``: the content of parity.json. ``previews``: the names of the pictures.
+    """``parity``: the content of parity.json. ``previews``: the names of the images.
 
     ``opened``: where other files are read from, as long as whoever opened the folder holds it open.
     """
@@ -45,7 +45,7 @@ class Recorded:
         return figures[0] if isinstance(figures, list) else None
 
     def preview(self, name: str) -> OpenedFile:
-        """One of the pictures."""
+        """One of the images."""
         return self.opened.file(f"{PREVIEWS}/{name}")
 
     @property

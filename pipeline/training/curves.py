@@ -1,4 +1,4 @@
-"""The curves of a training as a picture, drawn from the log that mmengine writes."""
+"""The curves of a training as an image, drawn from the log that mmengine writes."""
 
 import json
 import math

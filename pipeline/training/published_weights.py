@@ -10,7 +10,7 @@ from zoo.cards import Figures, TrainingRecord, TrainingRun
 from zoo.cards.training_record import Datasets
 from zoo.errors import InputError
 
-LICENCE = "Apache-2.0, as the rest of zooport; the training pictures' own licences are in zoo/data/digits/README.md"
+LICENCE = "Apache-2.0, as the rest of zooport; the training images' own licences are in zoo/data/digits/README.md"
 
 
 def half_precision_file(model: nn.Module) -> bytes:

@@ -30,7 +30,7 @@ class Recipe:
 
     `crop`: the side of a training tensor, by default the preprocessing's size; it stands for that where images keep
     their own. `scale`: range of the random factor upon the letterbox's scale, or upon a photograph's own size.
-    `num_scenes`: training pictures of digits; None: crops of photographs. `optimizer`: torch's optimizer and its
+    `num_scenes`: training images of digits; None: crops of photographs. `optimizer`: torch's optimizer and its
     arguments; the rate rises over `warmup` iterations and falls by a half cosine. `backbone`: a safetensors file of
     another digits model whose backbone to start from. `pretrain`: or train the backbone first as a classifier of single
     digits, dict(iterations, batch_size, side, lr).

@@ -1,4 +1,4 @@
-"""A config's graph in fp32, proved, and the tensors of calibration pictures: what trials of precisions begin with."""
+"""A config's graph in fp32, proved, and the tensors of calibration images: what trials of precisions begin with."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ from zoo.precision_options import PrecisionOptions
 class Fp32Graph:
     """`model` is what the graph is of, `place` its deployment, while the context lasts.
 
-    `feeds`: the inputs of `graph`, by name, of calibration pictures. `options`: the config's of the precision that is
+    `feeds`: the inputs of `graph`, by name, of calibration images. `options`: the config's of the precision that is
     tried.
     """
 
@@ -51,9 +51,9 @@ def fp32_graph(
     count: int | None = None,
     step: BeginStep,
 ) -> Iterator[Fp32Graph]:
-    """Deploy in fp32 into a folder that is gone afterwards. `count`: calibration pictures, None: the config's number.
+    """Deploy in fp32 into a folder that is gone afterwards. `count`: calibration images, None: the config's number.
 
-    `calibration`: pictures, or folders of them, in place of the config's. Raises as a deploy does.
+    `calibration`: images, or folders of them, in place of the config's. Raises as a deploy does.
     """
     options = config.export.precision.get(precision, PrecisionOptions())
     count = count or options.calibration_images
@@ -62,13 +62,13 @@ def fp32_graph(
         check_calibration(job, count)
         step("build the PyTorch model")
         model = build_model(config, checkpoint)
-        given = feeds(job, count, pictures=calibration, defaults=job.contract(model).defaults)
+        given = feeds(job, count, images=calibration, defaults=job.contract(model).defaults)
         step("deploy in fp32")
         try:
             deployed = make_deployment(config, job.target, images, checkpoint=checkpoint, work_dir=folder)
         except ParityMissedError as error:
             raise GateError(
-                f"in fp32 the graph is not the model: {error.record.failures[0]}; mend that first (tools/align.py)"
+                f"in fp32 the graph is not the model: {error.record.failures[0]}; fix that first (tools/align.py)"
             ) from error
         deployed.deployment.close()
         cut = in_windows(given, deployed.deployment.manifest.windows)

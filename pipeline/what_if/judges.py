@@ -100,5 +100,5 @@ def _of_data(job: Job, limit: int) -> Iterator[NamedImage]:
         make_gate_split(job.config)
     dataset = build_dataset(data_section(job.config, gate_split=gate_split), job.task)
     for number in range(min(limit, len(dataset))):
-        item = dataset.picture(number)
+        item = dataset.image_item(number)
         yield NamedImage(Path(item["path"]).name, item["image"])

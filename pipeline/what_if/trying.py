@@ -21,7 +21,7 @@ from zoo.errors import ExportError
 from zoo.manifest import ONNX_FILE
 from zoo.progress import Progress
 
-RANKED_ON = 8  # calibration pictures; the ranking is a first guess, and the judge decides
+RANKED_ON = 8  # calibration images; the ranking is a first guess, and the judge decides
 
 
 @dataclass(frozen=True)

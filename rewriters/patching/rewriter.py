@@ -110,7 +110,7 @@ class Rewriter:
             package = self.target.__name__ if isinstance(self.target, ModuleType) else self.target.__module__
             raise ExportError(
                 f"rewriter {self.name}: {package} has no {self.attribute} to replace; it was written for "
-                f"{self.written_for}, installed is {_installed(package)}; install that version or mend the rewriter"
+                f"{self.written_for}, installed is {_installed(package)}; install that version or fix the rewriter"
             )
 
 

@@ -20,7 +20,7 @@ Converter = Callable[[onnx.ModelProto, PrecisionOptions, Feeds], tuple[onnx.Mode
 def converter(precision: str, backend: str) -> Converter:
     """What brings a graph to "fp16" or "int8", as a backend computes it.
 
-    It takes the model, which stays as it is, the options, and the graph's inputs by name, of one calibration picture
+    It takes the model, which stays as it is, the options, and the graph's inputs by name, of one calibration image
     after the other; it gives the model in that precision, and what came of it. Raises as to_fp16 and to_int8 do.
     """
     converters: Mapping[str, Converter] = {

@@ -2,7 +2,7 @@
 
 A detector's boxes may be the mean of a softmax over bins, written as a convolution with 0, 1, 2 ... (YOLOv8's DFL): of
 16 bins of 32 pixels each step of int8 is 4 pixels. A resize with antialiasing is a product with a matrix whose results
-are means, each with shares that sum to 1: behind the last layer it makes the logits or the picture.
+are means, each with shares that sum to 1: behind the last layer it makes the logits or the image.
 """
 
 from collections.abc import Mapping

@@ -30,7 +30,7 @@ def to_fp16(
 ) -> tuple[onnx.ModelProto, PrecisionReport]:
     """A graph whose networks compute in fp16, with the same inputs and outputs, and what was done. `model` stays.
 
-    `feeds`: the graph's inputs by name, of calibration pictures; values that leave fp16's range on them stay in fp32.
+    `feeds`: the graph's inputs by name, of calibration images; values that leave fp16's range on them stay in fp32.
     Raises ExportError where `options.keep_fp32` names no module of the graph, where ONNX Runtime does not run it,
     and where nothing would compute in fp16.
     """
@@ -48,7 +48,7 @@ def to_fp16(
             f"fp16: nothing would compute in fp16 (layers of the graph: {layers}); they are in branches or loops, are "
             "kept by keep_fp32, or leave the range of fp16: deploy with precision fp32"
         )
-    notes = [] if feeds else ["no calibration pictures were given: overflows were not looked for"]
+    notes = [] if feeds else ["no calibration images were given: overflows were not looked for"]
     if options.half_io and (ends := half_io(halved)):
         notes.append(f"float16 inputs and outputs: {', '.join(ends)}")
     reasons = {**stays, **casting.refused, **overflows}

@@ -54,7 +54,7 @@ def to_int8(
 ) -> tuple[onnx.ModelProto, PrecisionReport]:
     """A graph whose networks compute in int8, with the same inputs and outputs, and what was done. `model` stays.
 
-    `feeds`: the graph's inputs by name, of calibration pictures. `bits` of the weights, 7 or 8, see zoo.dialect: with
+    `feeds`: the graph's inputs by name, of calibration images. `bits` of the weights, 7 or 8, see zoo.dialect: with
     7 every CPU computes the same. Every zero point is 0. A tensor that is never negative
     is stored as uint8 with the scale of int8, because ONNX Runtime fuses Relu with that alone: TensorRT reads it as
     int8, and up to the calibrated largest value, 127 steps, both are the same; above it TensorRT saturates at once,
@@ -64,7 +64,7 @@ def to_int8(
     the quantiser leaves out a layer, and where nothing would compute in int8.
     """
     if not feeds:
-        raise ExportError("int8: got no calibration pictures, and ranges are taken from them; give one or more")
+        raise ExportError("int8: got no calibration images, and ranges are taken from them; give one or more")
     if opset_of(model) < LEAST_OPSET:
         raise ExportError(f"int8: the graph has opset {opset_of(model)}, expected {LEAST_OPSET} or later: export anew")
     source = _copy(model)
@@ -129,7 +129,7 @@ def _quantized(
 
 
 def _scale(extremes: Any) -> NDArray[np.float32]:
-    """Of a tensor without negative numbers; 1 where it is zero on all pictures."""
+    """Of a tensor without negative numbers; 1 where it is zero on all images."""
     largest = float(np.max(extremes.range_value[1]))
     return np.array(largest / STEPS if largest > 0 else 1, np.float32)
 

@@ -6,13 +6,13 @@ Neighbours in fp16 are 0.05 to 0.1 % apart: enough for an activation, and a pixe
 known by its operators, which are Mul and Add like any others: it leads to outputs and to decisions, and to no layer.
 
 In a detector of two stages boxes do lead to layers, by the pooling of features in them. There the way is cut: a value
-leads to a layer through the features of a RoIAlign, not through its boxes; through the picture of a GridSample, not
+leads to a layer through the features of a RoIAlign, not through its boxes; through the image of a GridSample, not
 its grid; never through a TopK or a NonMaxSuppression. Nor does what is rounded to the number of an element: in a
 sampling that is written by gathering, x - floor(x) weighs features, and is made of places. Nor through a Loop or an If,
 the forms which these operators have for TensorRT: they stay in fp32 with all that is within, as do plugins.
 
 What makes the first layer's input (colours, mean and std) stays in fp32, too: it is read at full precision elsewhere
-(the picture that super-resolution adds details to), and costs little, of three channels.
+(the image that super-resolution adds details to), and costs little, of three channels.
 """
 
 from collections.abc import Set as AbstractSet

@@ -1,4 +1,4 @@
-"""How large the values are that would be fp16, measured: the fp32 graph runs on calibration pictures."""
+"""How large the values are that would be fp16, measured: the fp32 graph runs on calibration images."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from rewriters.onnx_graph.graph_outputs import run_all
 from rewriters.precision.caster import BEYOND, SMALLEST
 
 MARGIN = 4.0
-"""How many times larger a value may be on other pictures than on all that were measured; so may sums be on the way to
+"""How many times larger a value may be on other images than on all that were measured; so may sums be on the way to
 a result, whose terms cancel. Two bits of the thirty that fp16 has between its smallest and its largest number."""
 PREFIX = "zooport_precision"
 
@@ -22,9 +22,9 @@ def unfit(model: onnx.ModelProto, values: Iterable[str], feeds: Sequence[Mapping
     reasons = {}
     for name, largest in magnitudes(model, values, feeds).items():
         if not largest < BEYOND / MARGIN:
-            reasons[name] = f"reaches {largest:.3g} on the calibration pictures, fp16 ends at 65504"
+            reasons[name] = f"reaches {largest:.3g} on the calibration images, fp16 ends at 65504"
         elif 0 < largest < SMALLEST:
-            reasons[name] = f"is {largest:.1e} at most on the calibration pictures, which fp16 would round away"
+            reasons[name] = f"is {largest:.1e} at most on the calibration images, which fp16 would round away"
     return reasons
 
 

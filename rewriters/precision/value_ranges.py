@@ -1,8 +1,8 @@
-"""The ranges of a graph's tensors on calibration pictures, found by ONNX Runtime's own calibrators.
+"""The ranges of a graph's tensors on calibration images, found by ONNX Runtime's own calibrators.
 
-Its histograms take their bins from the first picture, and grow by more of the same width: where that one is dark in a
+Its histograms take their bins from the first image, and grow by more of the same width: where that one is dark in a
 tensor, to millions of them, for which entropy takes hours. So theirs begin here with the largest number of all
-pictures, which is measured before; what is not finite is found by that as well.
+images, which is measured before; what is not finite is found by that as well.
 """
 
 import shutil
@@ -43,8 +43,8 @@ METHODS = {
 Feed = Mapping[str, NDArray[Any]]
 
 
-class _OnePicture(CalibrationDataReader):  # type: ignore[misc]  # the library has no types
-    """One feed, so that no more than one picture's tensors are in memory."""
+class _OneImage(CalibrationDataReader):  # type: ignore[misc]  # the library has no types
+    """One feed, so that no more than one image's tensors are in memory."""
 
     def __init__(self, feed: Feed) -> None:
         self.left: Iterator[Feed] = iter([feed])
@@ -83,7 +83,7 @@ def value_ranges(model: onnx.ModelProto, names: Sequence[str], feeds: Sequence[F
             if method != "minmax":
                 calibrater.collector = _seeded(calibrater, largest)
             for feed in needed_feeds:
-                calibrater.collect_data(_OnePicture(feed))
+                calibrater.collect_data(_OneImage(feed))
             ranges = calibrater.compute_data()
         except (OSError, MemoryError):
             raise
@@ -107,13 +107,13 @@ def _check_finite(model: onnx.ModelProto, largest: Mapping[str, float]) -> None:
         path = module_path(node) if node else None
         of = f" of {node.op_type} {node.name}{f' in {path}' if path else ''}" if node else ""
         raise ExportError(
-            f"int8: {name}{of} is infinite or no number on a calibration picture, and has no range; "
-            + ("keep its module in fp32 (keep_fp32), or give other pictures" if node else "give other pictures")
+            f"int8: {name}{of} is infinite or no number on a calibration image, and has no range; "
+            + ("keep its module in fp32 (keep_fp32), or give other images" if node else "give other images")
         )
 
 
 def _seeded(calibrater: Any, largest: Mapping[str, float]) -> HistogramCollector:
-    """A collector whose histograms are empty, and wide enough for all pictures. Zeros alone need no width."""
+    """A collector whose histograms are empty, and wide enough for all images. Zeros alone need no width."""
     collector = HistogramCollector(
         method=calibrater.method,
         symmetric=calibrater.symmetric,

@@ -20,7 +20,7 @@ from zoo.target import OPSETS
 LINEAR, NEAREST, CUBIC = range(3)  # torch's numbers
 ZEROS, BORDER, REFLECTION = range(3)
 VOLUME = 5  # axes of a batch of volumes
-PICTURE_AXES = 2
+IMAGE_AXES = 2
 
 
 def grid_sampler(
@@ -42,7 +42,7 @@ def grid_sampler(
     else:
         corners = [between(b, place) for place in places]
     batch_channels = b.Shape(x, start=0, end=2)
-    elements = reduce(b.Mul, sizes)  # no -1 in a shape, for there may be no picture
+    elements = reduce(b.Mul, sizes)  # no -1 in a shape, for there may be no image
     flat = b.Transpose(b.Reshape(x, b.Concat(batch_channels, elements, axis=0), allowzero=1), perm=[0, 2, 1])
     count = reduce(b.Mul, [b.Gather(b.Shape(grid), b.constant([1 + axis])) for axis in range(axes)])
     rows = b.Concat(b.Shape(x, start=0, end=1), count, b.constant([1]), axis=0)
@@ -73,7 +73,7 @@ def _place(b: GraphBuilder, value: str, size: str, axes: int, padding: int, *, a
         low = like(b, 0.0 if align_corners else -0.5, value)
         place = _reflected(b, place, low, last if align_corners else count)
     nothing = like(b, 0.0, value)
-    place = b.Where(b.IsNaN(place), nothing if axes == PICTURE_AXES else last, place)  # what torch takes
+    place = b.Where(b.IsNaN(place), nothing if axes == IMAGE_AXES else last, place)  # what torch takes
     result: str = b.Min(b.Max(place, nothing), last)
     return result
 

@@ -14,10 +14,10 @@ SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "pipeline.py"
 
 @pytest.mark.slow
 def test_both_pipelines_agree(tmp_path: Path, detector: Path, segmentor: Path) -> None:
-    picture = tmp_path / "picture.png"
-    cv2.imwrite(str(picture), np.random.default_rng(0).integers(90, 256, (480, 640, 3)).astype(np.uint8))
+    sample_image = tmp_path / "picture.png"
+    cv2.imwrite(str(sample_image), np.random.default_rng(0).integers(90, 256, (480, 640, 3)).astype(np.uint8))
     figures = tmp_path / "figures.json"
-    command = [sys.executable, SCRIPT, detector, segmentor, "--image", picture, "--json", figures]
+    command = [sys.executable, SCRIPT, detector, segmentor, "--image", sample_image, "--json", figures]
     done = subprocess.run(
         [*command, "--rounds", "3", "--cold-rounds", "1"], capture_output=True, text=True, check=False
     )
@@ -29,7 +29,7 @@ def test_both_pipelines_agree(tmp_path: Path, detector: Path, segmentor: Path) -
 
 
 @pytest.mark.slow
-def test_what_is_no_picture(tmp_path: Path, detector: Path) -> None:
+def test_what_is_no_image(tmp_path: Path, detector: Path) -> None:
     command = [sys.executable, SCRIPT, detector, "--image", tmp_path / "none.jpg"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2

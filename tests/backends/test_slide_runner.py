@@ -94,14 +94,14 @@ def bright(batch: int = 4, **options: object) -> tuple[Brightness, SlideRunner]:
     return inner, SlideRunner(inner, windows, [IMAGES], [LABELS_SPEC], AXES, **options)  # type: ignore[arg-type]
 
 
-def picture(height: int, width: int) -> NDArray[np.uint8]:
+def sample_image(height: int, width: int) -> NDArray[np.uint8]:
     return np.random.default_rng(0).integers(0, 255, (height, width, 3)).astype(np.uint8)
 
 
 def test_an_image_is_read_window_by_window() -> None:
     """With padding at both sides, wider than a window: some windows lie in it alone."""
     rule = Preprocess((200, 330))
-    image = picture(100, 60)
+    image = sample_image(100, 60)
     placed = rule.placed(image)
     _, runner = bright()
     tensor = np.empty((1, 3, 200, 330), np.float32)
@@ -116,7 +116,7 @@ def test_memory_is_one_strip_and_does_not_grow_with_the_height() -> None:
     peaks = []
     for height in (640, 5120):
         _, runner = bright()
-        placed = Preprocess(None, "keep", size_divisor=1).placed(picture(height, 640))
+        placed = Preprocess(None, "keep", size_divisor=1).placed(sample_image(height, 640))
         tracemalloc.start()
         labels = runner.run_source(placed, (height, 640))["label_map"]
         peaks.append(tracemalloc.get_traced_memory()[1] - labels.nbytes)
@@ -135,12 +135,12 @@ def test_progress_counts_the_windows_and_batches_are_bounded() -> None:
 
 def test_sizes_out_of_bounds_are_refused() -> None:
     _, runner = bright()
-    placed = Preprocess(None, "keep", size_divisor=1).placed(picture(40, 100))
+    placed = Preprocess(None, "keep", size_divisor=1).placed(sample_image(40, 100))
     with pytest.raises(InputError, match=r"got shape \[1, 3, 40, 100\].*axis height must be 64 to 20000"):
         runner.run_source(placed, (40, 100))
 
 
-def test_a_picture_under_way_ends_in_peace() -> None:
+def test_an_image_under_way_ends_in_peace() -> None:
     inner, runner = bright(progress=lambda done, _total: runner.close() if done == 4 else None)
     labels = runner.run({"images": np.ones((1, 3, 112, 200), np.float32)})["label_map"]
     assert labels.all()
@@ -161,7 +161,7 @@ def test_closing_closes_the_model_of_the_window() -> None:
     inner, runner = bright()
     runner.close()
     assert inner.released
-    placed = Preprocess(None, "keep", size_divisor=1).placed(picture(64, 64))
+    placed = Preprocess(None, "keep", size_divisor=1).placed(sample_image(64, 64))
     with pytest.raises(InputError, match="the runner is closed"):
         runner.run_source(placed, (64, 64))
 

@@ -26,7 +26,7 @@ from zoo.target import AxisRange, Target
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "configs/detection/yolov5n_digits.py"
-PICTURES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))
+SAMPLE_IMAGES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))
 STATIC = {axis: AxisRange.fixed(size) for axis, size in (("batch", 1), ("height", 320), ("width", 320))}
 DYNAMIC = {"batch": AxisRange(1, 3, 3), "height": AxisRange(256, 320, 640), "width": AxisRange(256, 320, 640)}
 
@@ -44,7 +44,7 @@ def made(tmp_path: Path, images: int = 2, section: dict[str, Any] | None = None,
     return make_deployment(
         config,
         deploy_target(config, axes, **target),
-        PICTURES[:: len(PICTURES) // images][:images],
+        SAMPLE_IMAGES[:: len(SAMPLE_IMAGES) // images][:images],
         work_dir=tmp_path,
     )
 
@@ -72,7 +72,7 @@ def test_evaluation_is_within_a_tenth_of_a_point(tmp_path: Path) -> None:
 
 class TestPluginLevel:
     @pytest.mark.slow
-    def test_the_decode_node_matches_the_models_detections_on_16_pictures(self, tmp_path: Path) -> None:
+    def test_the_decode_node_matches_the_models_detections_on_16_images(self, tmp_path: Path) -> None:
         deployed = made(tmp_path, images=16, level="plugin", exporter="torchscript", batch=AxisRange.fixed(1))
         manifest = deployed.deployment.manifest
         assert deployed.record.verdict == manifest.parity["verdict"] == "engine-not-run"
@@ -105,7 +105,7 @@ class TestPluginLevel:
         assert deployed.record.summary("pipeline").matched > 10
         assert deployed.deployment.manifest.output_level == "final"
         with load(deployed.place) as model:
-            assert len(model(cv2.imread(str(PICTURES[0])))) > 0
+            assert len(model(cv2.imread(str(SAMPLE_IMAGES[0])))) > 0
 
     @pytest.mark.slow
     def test_the_oldest_opset(self, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ class TestUltralyticsLayout:
         deployed = made(tmp_path, layout="ultralytics")
         final = made(tmp_path).deployment
         theirs = ultralytics.YOLO(str(deployed.place / "model.onnx"), task="detect")
-        for path in PICTURES:
+        for path in SAMPLE_IMAGES:
             image = cv2.imread(str(path))
             if image.shape[:2] != (256, 320):  # their letterbox is centred, ours lies at the top left
                 continue
@@ -223,7 +223,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cases = [case for case in deployed.record.cases if case.kind == "graph"]
     assert deployed.record.passed
     added = len(deployed.record.cases) - len(cases) - 2  # images that the deploy made of the two
-    # two pictures one by one, a batch of two, one of five, the self-test
+    # two images one by one, a batch of two, one of five, the self-test
     assert len(cases) == len(OTHERS) + 5 + added
     place: Path = deployed.place
     return place
@@ -232,7 +232,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class TestThresholdsAsInputs:
     def test_left_out_they_are_the_models_own(self, place: Path, tmp_path: Path) -> None:
         assert Manifest.read(place).defaults == {"score_threshold": 0.05, "iou_threshold": 0.5}
-        image = cv2.imread(str(PICTURES[3]))
+        image = cv2.imread(str(SAMPLE_IMAGES[3]))
         with load(place) as model, made(tmp_path, exporter="torchscript").deployment as plain:
             assert np.array_equal(model(image).scores, plain(image).scores)
             assert np.array_equal(model(image, score_threshold=0.05, iou_threshold=0.5).boxes, plain(image).boxes)
@@ -240,7 +240,7 @@ class TestThresholdsAsInputs:
                 plain(image, score_threshold=0.3)
 
     def test_higher_scores_alone_are_a_part_of_all(self, place: Path) -> None:
-        images = [cv2.imread(str(path)) for path in PICTURES[:3]]
+        images = [cv2.imread(str(path)) for path in SAMPLE_IMAGES[:3]]
         with load(place) as model:
             for all_of_them, best in zip(model(images), model(images, score_threshold=0.5), strict=True):
                 assert 0 < len(best) < len(all_of_them)
@@ -262,7 +262,7 @@ class TestThresholdsAsInputs:
     )
     def test_what_they_are_not(self, place: Path, inputs: dict[str, Any], message: str) -> None:
         with load(place) as model, pytest.raises(InputError, match=message):
-            model(cv2.imread(str(PICTURES[0])), **inputs)
+            model(cv2.imread(str(SAMPLE_IMAGES[0])), **inputs)
 
     def test_nothing_is_decided_at_another_level(self, tmp_path: Path) -> None:
         section = {"inputs": {"batch": (1, 2, 8), "thresholds": True}}

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from tests.rewriters.small_segmentors import pictures
+from tests.rewriters.small_segmentors import sample_images
 from zoo.models.deformable_convolution import ModulatedDeformableConv2d
 from zoo.models.resnet import Bottleneck
 from zoo.models.segmentation import EncoderDecoder
@@ -93,7 +93,7 @@ ARCHITECTURES = FAMILY | ZOO_ONLY
 def small_encoder_decoder(
     architecture: str, seed: int = 0, *, align_corners: bool = False, **test_cfg: Any
 ) -> EncoderDecoder:
-    """In eval mode, calibrated: batch norms have the statistics of pictures, each class's logits a mean of 0.
+    """In eval mode, calibrated: batch norms have the statistics of images, each class's logits a mean of 0.
 
     Deformable convolutions look up to a pixel away: at ten times that, eager float32 itself is 2e-3 of the range of
     the logits from float64, as measured.
@@ -116,7 +116,7 @@ def small_encoder_decoder(
             nn.init.constant_(module.bn3.weight, 0.2)
         if isinstance(module, ModulatedDeformableConv2d):
             nn.init.normal_(module.conv_offset.weight, std=0.01)
-    images = pictures(4, 64, 96)
+    images = sample_images(4, 64, 96)
     with torch.no_grad():
         model.train()
         for _ in range(5):

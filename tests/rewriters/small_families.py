@@ -48,7 +48,7 @@ def small(family: str) -> Any:
     """A model that has seen an image: MultiScaleRoIAlign takes the scales of its levels from the first."""
     model: Any = RCNNS[family][0]() if family in RCNNS else small_detector(family)
     with torch.no_grad():
-        model(list(pictures(1, 64, 96)))
+        model(list(sample_images(1, 64, 96)))
     return model
 
 
@@ -64,7 +64,7 @@ def task_of(family: str) -> str:
     return RCNNS[family][1] if family in RCNNS else "detection"
 
 
-def pictures(count: int, height: int = 64, width: int = 96, seed: int = 0) -> Tensor:
+def sample_images(count: int, height: int = 64, width: int = 96, seed: int = 0) -> Tensor:
     return torch.rand(count, 3, height, width, generator=torch.Generator().manual_seed(seed))
 
 

@@ -103,7 +103,7 @@ def small_segmentor(mode: str = "slide", seed: int = 0, classes: int = CLASSES, 
 
 
 def calibrate(model: nn.Module) -> None:
-    """Batch norm statistics of random pictures, so that activations neither vanish nor explode."""
+    """Batch norm statistics of random images, so that activations neither vanish nor explode."""
     model.train()
     with torch.no_grad():
         for _ in range(10):

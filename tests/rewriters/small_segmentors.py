@@ -57,7 +57,7 @@ def small_torchvision_segmentor(kind: str, seed: int = 0) -> nn.Module:
 
 
 def calibrated(model: Any) -> nn.Module:
-    """In eval mode, with the batch norm statistics of pictures and a mean of 0 of each class's logits.
+    """In eval mode, with the batch norm statistics of images and a mean of 0 of each class's logits.
 
     Residual branches are weak, as in trained networks: with fresh weights a ResNet-101 amplifies the rounding of eager
     float32 to 2.7e-4 of the range of its logits, as measured against float64, which is beyond the project's gate of
@@ -68,7 +68,7 @@ def calibrated(model: Any) -> nn.Module:
             module.momentum = None  # the plain average
         if isinstance(module, Bottleneck):
             nn.init.constant_(module.bn3.weight, 0.2)
-    images = pictures(4, 64, 96)
+    images = sample_images(4, 64, 96)
     head = model.classifier
     with torch.no_grad():
         model.train()
@@ -80,7 +80,7 @@ def calibrated(model: Any) -> nn.Module:
     return cast("nn.Module", model)
 
 
-def pictures(count: int, height: int, width: int, seed: int = 0) -> Tensor:
+def sample_images(count: int, height: int, width: int, seed: int = 0) -> Tensor:
     """Smooth colours with noise, float32 [count, 3, height, width], 0..1: what differs from place to place."""
     generator = torch.Generator().manual_seed(seed)
     coarse = torch.rand(count, 3, 3, 4, generator=generator)

@@ -18,13 +18,13 @@ TASK = build_task({"type": "Detection", "classes": [{"name": str(i), "category_i
 
 
 def small_yolov5(seed: int = 0, **options: Any) -> YOLOv5:
-    """In eval mode; batch norms know random pictures, and the head's outputs spread."""
+    """In eval mode; batch norms know random images, and the head's outputs spread."""
     torch.manual_seed(seed)
     settings = {"score_thresh": 0.3, "nms_thresh": 0.5, "topk_candidates": 100, "detections_per_img": SLOTS}
     model = YOLOv5(CLASSES, ANCHORS, width=0.125, **{**settings, **options})
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     for norm in norms:
-        norm.momentum = None  # the plain mean of all pictures: 0.03 would take hundreds
+        norm.momentum = None  # the plain mean of all images: 0.03 would take hundreds
     seen = scenes(16, 128, 128, seed=100)
     with torch.no_grad():
         for _ in range(4):
@@ -44,7 +44,7 @@ def small_yolov5(seed: int = 0, **options: Any) -> YOLOv5:
 
 
 def scenes(count: int, height: int, width: int, seed: int = 0) -> Tensor:
-    """Pictures with large and small things in them; of plain noise nothing is left at a stride of 32."""
+    """Images with large and small things in them; of plain noise nothing is left at a stride of 32."""
     noise = torch.Generator().manual_seed(seed)
     sizes = [(max(1, height // cell), max(1, width // cell)) for cell in (32, 8, 1)]
     layers = [F.interpolate(torch.rand(count, 3, *size, generator=noise), (height, width)) for size in sizes]

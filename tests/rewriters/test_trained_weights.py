@@ -1,4 +1,4 @@
-"""Rule 4 on trained weights: the shipped models, rewritten and not, on validation pictures."""
+"""Rule 4 on trained weights: the shipped models, rewritten and not, on validation images."""
 
 from pathlib import Path
 
@@ -13,15 +13,15 @@ from zoo.config import config_target, load_config
 from zoo.families import contract_module
 
 ROOT = Path(__file__).parents[2]
-PICTURES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))[::16]
+SAMPLE_IMAGES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))[::16]
 
 
 @pytest.mark.parametrize("name", ["detection/faster-rcnn_r18-fpn_digits", "segmentation/fcn_r18-slide_digits"])
 def test_rewritten_equals_unpatched(name: str) -> None:
     config = load_config(ROOT / "configs" / f"{name}.py")
     target, preprocess = config_target(config), config.preprocess
-    images = torch.empty(len(PICTURES), 3, target.height.opt, target.width.opt)
-    for image, path in zip(images, PICTURES, strict=True):
+    images = torch.empty(len(SAMPLE_IMAGES), 3, target.height.opt, target.width.opt)
+    for image, path in zip(images, SAMPLE_IMAGES, strict=True):
         preprocess.run(cv2.imread(str(path)), image.numpy())
     level = "final" if name.startswith("detection") else "decoded"
     forward = config.export.forward
@@ -33,7 +33,7 @@ def test_rewritten_equals_unpatched(name: str) -> None:
             rewritten = module(images)
     assert session.hits
     if level == "final":
-        assert int(expected[0].min()) >= 1  # something is found in every picture
+        assert int(expected[0].min()) >= 1  # something is found in every image
         for got, want in zip(rewritten, expected, strict=True):
             assert torch.equal(got, want)
     else:  # another order of the same sums, and convolutions of one batch instead of several

@@ -69,14 +69,14 @@ def tiny(tmp_path: Path) -> Tiny:
     chance = np.random.default_rng(0)
     for number, path in enumerate(made.images):
         blocks = chance.integers(0, 255, (8, 12, 3)).astype(np.uint8)
-        picture = cv2.resize(blocks, (SIZE[1], SIZE[0]), interpolation=cv2.INTER_NEAREST)
-        cv2.imwrite(str(path), np.roll(picture, number, axis=0))
+        drawn = cv2.resize(blocks, (SIZE[1], SIZE[0]), interpolation=cv2.INTER_NEAREST)
+        cv2.imwrite(str(path), np.roll(drawn, number, axis=0))
     return made
 
 
 @pytest.fixture
 def voc(tiny: Tiny) -> Tiny:
-    """The tiny config with a data set: IMAGES pictures in VOC's layout, whose truth the model gets mostly right.
+    """The tiny config with a data set: IMAGES images in VOC's layout, whose truth the model gets mostly right.
 
     Others, for calibration, are in the folder "training".
     """
@@ -86,16 +86,16 @@ def voc(tiny: Tiny) -> Tiny:
     chance = np.random.default_rng(5)
     for number in range(IMAGES):
         blocks = chance.integers(0, 255, (6 + number, 9, 3)).astype(np.uint8)
-        picture = cv2.resize(blocks, (SIZE[1], SIZE[0]), interpolation=cv2.INTER_NEAREST)
-        cv2.imwrite(str(root / "JPEGImages" / f"{number}.jpg"), picture)
-        truth = np.argmax(np.dstack([np.full(picture.shape[:2], 102), *np.moveaxis(picture[..., ::-1], 2, 0)]), axis=2)
+        drawn = cv2.resize(blocks, (SIZE[1], SIZE[0]), interpolation=cv2.INTER_NEAREST)
+        cv2.imwrite(str(root / "JPEGImages" / f"{number}.jpg"), drawn)
+        truth = np.argmax(np.dstack([np.full(drawn.shape[:2], 102), *np.moveaxis(drawn[..., ::-1], 2, 0)]), axis=2)
         truth[chance.random(truth.shape) < 0.2] = 0
         Image.fromarray(truth.astype(np.uint8), "L").save(root / "SegmentationClass" / f"{number}.png")
     (tiny.folder / "training").mkdir()
     for number in range(TRAINING):
         blocks = chance.integers(0, 255, (6 + number, 9, 3)).astype(np.uint8)
-        picture = cv2.resize(blocks, (SIZE[1], SIZE[0]), interpolation=cv2.INTER_NEAREST)
-        cv2.imwrite(str(tiny.folder / f"training/{number}.png"), picture)
+        drawn = cv2.resize(blocks, (SIZE[1], SIZE[0]), interpolation=cv2.INTER_NEAREST)
+        cv2.imwrite(str(tiny.folder / f"training/{number}.png"), drawn)
     names = "".join(f"{number}\n" for number in range(IMAGES))
     (root / "ImageSets/Segmentation/val.txt").write_text(names, encoding="utf-8")
     tiny.write(
@@ -107,7 +107,7 @@ def voc(tiny: Tiny) -> Tiny:
 
 @pytest.fixture
 def image_file(tmp_path: Path) -> Callable[..., Path]:
-    """image_file(name, height, width): a picture of that size."""
+    """image_file(name, height, width): an image of that size."""
 
     def make(name: str, height: int = 64, width: int = 96) -> Path:
         path = tmp_path / name

@@ -89,9 +89,9 @@ def test_a_file_that_declares_rewriters_and_kernels(check: Callable[[Sequence[st
     assert "torchscript                  refused by the exporter" in done.out
 
 
-def test_a_config_is_tried_on_its_own_pictures_plain_and_with_rewriters(voc: Tiny) -> None:
+def test_a_config_is_tried_on_its_own_images_plain_and_with_rewriters(voc: Tiny) -> None:
     loaded = Subject(str(voc.config)).load()
-    assert [trial.label for trial in loaded.trials] == ["pictures", "other pictures", "batch=3"]
+    assert [trial.label for trial in loaded.trials] == ["images", "other images", "batch=3"]
     assert {name: list(tensor.shape) for name, tensor in loaded.trials[0].feed.items()} == {"images": [2, 3, 64, 96]}
     assert loaded.axes == {"images": {0: "batch"}}
     assert not loaded.trials[0].feed["images"].equal(loaded.trials[1].feed["images"])

@@ -15,7 +15,7 @@ import pytest
 
 from backends import load
 from pipeline import deploy as deploy_from_python
-from tests.tools.tiny import PICTURES, SIZE, Run, Tiny
+from tests.tools.tiny import SAMPLE_IMAGES, SIZE, Run, Tiny
 from zoo.errors import InputError
 
 Deploy = Callable[[Sequence[str]], Run]
@@ -187,8 +187,8 @@ def test_a_dynamic_size_is_proved_at_a_second_size(deploy: Deploy, tiny: Tiny) -
         assert model(image).label_map.shape == (100, 50)
 
 
-def test_one_picture_is_filled_up_from_the_data_set(deploy: Deploy, tiny: Tiny) -> None:
-    tiny.write(PICTURES + "gates = dict(pipeline=dict(pixels=0.1))\n")
+def test_one_image_is_filled_up_from_the_data_set(deploy: Deploy, tiny: Tiny) -> None:
+    tiny.write(SAMPLE_IMAGES + "gates = dict(pipeline=dict(pixels=0.1))\n")
     run = deploy(tiny.arguments("--image", tiny.images[0]))
     assert run.code == 0, run.err
     previews = names(tiny.place / "previews")

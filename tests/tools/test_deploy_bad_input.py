@@ -128,7 +128,7 @@ def test_engine_options_of_the_config_are_for_the_backends_that_have_engines(dep
         (["--engine", "workspace_mib"], 2, "--engine workspace_mib: expected OPTION=VALUE"),
         (["--engine", "workspace=3"], 2, 'unknown option "workspace"; nearest: "workspace_mib"'),
         (["--engine", "workspace_mib=much"], 2, "workspace_mib is 'much', expected a whole number, 1 or more"),
-        (["--calibration-images", "0"], 2, "calibration_images is 0, expected 1 or more pictures"),
+        (["--calibration-images", "0"], 2, "calibration_images is 0, expected 1 or more images"),
         (["--precision", "fp61"], 2, 'unknown precision "fp61"; nearest: "fp16"'),
         (["--exporter", "dynamite"], 2, 'unknown exporter "dynamite"; nearest: "dynamo"'),
         (["--output-level", "finl"], 2, 'unknown level "finl"; nearest: "final"'),
@@ -216,7 +216,7 @@ class TestConfig:
         tiny.config.write_text("model = dict(", encoding="utf-8")
         check_refused(deploy(tiny.with_images()), tiny, 2, r"config .*tiny\.py, line 1: ")
 
-    def test_too_few_pictures_and_no_data_set(self, deploy: Deploy, tiny: Tiny) -> None:
+    def test_too_few_images_and_no_data_set(self, deploy: Deploy, tiny: Tiny) -> None:
         words = "parity needs 2 different images that fit the target, got 1; give --image twice or more"
         check_refused(deploy(tiny.arguments("--image", tiny.images[0], tiny.images[0])), tiny, 2, words)
 
@@ -316,7 +316,7 @@ class TestImage:
 
     def test_not_an_image(self, deploy: Deploy, tiny: Tiny) -> None:
         path = tiny.folder / "words.jpg"
-        path.write_text("not a picture", encoding="utf-8")
+        path.write_text("not an image", encoding="utf-8")
         check_refused(deploy(tiny.arguments("--image", path)), tiny, 2, r"image .*words\.jpg: not an image")
         path.write_bytes(b"")
         check_refused(deploy(tiny.arguments("--image", path)), tiny, 2, r"image .*words\.jpg: not an image")

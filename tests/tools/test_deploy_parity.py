@@ -16,7 +16,7 @@ from backends.image_model import ImageModel
 from pipeline import deploying
 from pipeline.export import export_step
 from pipeline.parity.errors import BATCH, BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
-from tests.tools.tiny import PICTURES, Run, Tiny
+from tests.tools.tiny import SAMPLE_IMAGES, Run, Tiny
 from zoo import preprocess
 from zoo.preprocess import Geometry, Preprocess
 
@@ -91,7 +91,7 @@ def test_swapped_colours(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyP
 def test_another_preprocessing(
     deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
-    tiny.write(PICTURES + "gates = dict(pipeline=dict(pixels=1.0))\n")
+    tiny.write(SAMPLE_IMAGES + "gates = dict(pipeline=dict(pixels=1.0))\n")
     change_manifest(monkeypatch, **change)
     run = deploy(tiny.arguments())
     check_missed(run, tiny, "input: largest error")
@@ -131,7 +131,7 @@ def test_the_end_to_end_comparison_alone(deploy: Deploy, tiny: Tiny, monkeypatch
         return real(image, size, interpolation=cv2.INTER_NEAREST if image.ndim == 3 else interpolation)
 
     monkeypatch.setattr(preprocess.cv2, "resize", nearest)
-    tiny.write(PICTURES + "gates = dict(pipeline=dict(input_max=255, input_mean=255))\n")
+    tiny.write(SAMPLE_IMAGES + "gates = dict(pipeline=dict(input_max=255, input_mean=255))\n")
     check_missed(deploy(tiny.arguments()), tiny, f": {BEYOND_ROUNDING}; nothing was published")
     assert deploy(tiny.arguments("--allow-parity-failure")).code == 0
     failures = json.loads((tiny.place / "parity.json").read_text(encoding="utf-8"))["failures"]

@@ -21,7 +21,7 @@ def place(tiny: Tiny, name: str) -> Path:
 
 
 def lower(voc: Tiny, precision: str, *more: object) -> list[str]:
-    """Arguments for a precision, calibrated on other pictures than those that the metric judges."""
+    """Arguments for a precision, calibrated on other images than those that the metric judges."""
     return voc.arguments("--precision", precision, "--calibration-image", voc.folder / "training", *more)
 
 
@@ -58,7 +58,7 @@ def test_a_lower_precision_is_judged_by_the_metric(deploy: Deploy, voc: Tiny, pr
     page = (folder / "report.html").read_text()
     assert f"Stored in {precision}" in page
     assert "Below fp32 the metric decides" in page
-    assert "calibrated on 5 pictures: 32 were asked for, and there are no more" in page
+    assert "calibrated on 5 images: 32 were asked for, and there are no more" in page
 
 
 def test_a_metric_that_is_missed_publishes_nothing(deploy: Deploy, voc: Tiny) -> None:

@@ -1,4 +1,4 @@
-"""The shipped configs, with their own weights and pictures, through the command line."""
+"""The shipped configs, with their own weights and images, through the command line."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 Deploy = Callable[[Sequence[str]], Run]
 
 ROOT = Path(__file__).parents[2]
-PICTURES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())[:4]
+SAMPLE_IMAGES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())[:4]
 
 
 def place(config: Path, model: nn.Module, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,13 +39,13 @@ def place(config: Path, model: nn.Module, home: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(torch.hub, "_hub_dir", None)
 
 
-def scaled_pictures(config: Path, folder: Path, part: float) -> list[Path]:
-    """Pictures of the tensor's own height and this part of its width: chance weights magnify a resize's rounding."""
+def scaled_images(config: Path, folder: Path, part: float) -> list[Path]:
+    """Images of the tensor's own height and this part of its width: chance weights magnify a resize's rounding."""
     height, width = load_config(config).preprocess.size
     width = round(width * part)
-    paths = [folder / f"{number}.png" for number in range(len(PICTURES))]
-    for picture, path in zip(PICTURES, paths, strict=True):
-        cv2.imwrite(str(path), cv2.resize(cv2.imread(str(picture)), (width, height)))
+    paths = [folder / f"{number}.png" for number in range(len(SAMPLE_IMAGES))]
+    for sample_image, path in zip(SAMPLE_IMAGES, paths, strict=True):
+        cv2.imwrite(str(path), cv2.resize(cv2.imread(str(sample_image)), (width, height)))
     return paths
 
 
@@ -77,7 +77,7 @@ def test_a_config_is_deployed_and_proved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     config = ROOT / "configs" / f"{name}.py"
-    files = scaled_pictures(config, tmp_path, part)
+    files = scaled_images(config, tmp_path, part)
     pixels = [cv2.imread(str(path)) for path in files]
     torch.manual_seed(0)
     tensors = [torch.from_numpy(image[:, :, ::-1].copy()).permute(2, 0, 1) / 255 for image in pixels]

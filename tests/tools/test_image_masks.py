@@ -21,7 +21,7 @@ Tool = Callable[[Sequence[str]], Run]
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "configs" / "detection" / "mask-rcnn_r18-fpn_digits.py"
 WEIGHTS = ROOT / "zoo" / "weights" / "mask-rcnn_r18-fpn_digits.safetensors"
-PICTURES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())[:4]
+IMAGES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())[:4]
 
 
 def run_by_itself(folder: Path, tensor: np.ndarray) -> dict[str, np.ndarray]:
@@ -37,7 +37,7 @@ def test_from_config_to_masks_of_the_image(deploy: Tool, tmp_path: Path, exporte
     config.write_text(f'_base_ = "{CONFIG}"\ntask = dict(image_masks=True)\ncheckpoint = "{WEIGHTS}"\n')
     sizes = ["--dynamic", "height", "width"] if exporter == "torchscript" else []
     run = deploy(
-        [str(config), "--work-dir", str(tmp_path), "--exporter", exporter, *sizes, "--image", *map(str, PICTURES)]
+        [str(config), "--work-dir", str(tmp_path), "--exporter", exporter, *sizes, "--image", *map(str, IMAGES)]
     )
     assert (run.code, run.err) == (0, "")
     folder = next(tmp_path.rglob("deployment.json")).parent
@@ -52,7 +52,7 @@ def test_from_config_to_masks_of_the_image(deploy: Tool, tmp_path: Path, exporte
     assert figures["image_masks"]["count"] > 20
     with load(folder) as model:
         assert model.task.options == {"image_masks": True}
-        images = [cv2.imread(str(path)) for path in PICTURES]
+        images = [cv2.imread(str(path)) for path in IMAGES]
         results = model(images)
         tensor, _ = model.preprocess(images[:1])
     assert isinstance(results[0], InstanceSegmentationResult)
@@ -75,7 +75,15 @@ def test_without_the_option_the_deployment_is_what_it_was(deploy: Tool, tmp_path
     for path in (config, CONFIG):
         work_dir = tmp_path / path.stem
         run = deploy(
-            [str(path), "--work-dir", str(work_dir), "--exporter", "torchscript", "--image", *map(str, PICTURES[:2])]
+            [
+                str(path),
+                "--work-dir",
+                str(work_dir),
+                "--exporter",
+                "torchscript",
+                "--image",
+                *map(str, IMAGES[:2]),
+            ]
         )
         assert (run.code, run.err) == (0, "")
         files.append(next(work_dir.rglob("model.onnx")))

@@ -1,4 +1,4 @@
-"""A detector that is told where its pictures end, through the tools: deployed, proved, loaded, evaluated, refused."""
+"""A detector that is told where its images end, through the tools: deployed, proved, loaded, evaluated, refused."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from zoo.errors import InputError
 Tool = Callable[[Sequence[str]], Run]
 
 ROOT = Path(__file__).parents[2]
-PICTURES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())
+SAMPLE_IMAGES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())
 # Heights and widths that are not resized for a tensor of 128x160, because chance weights magnify a resize's rounding;
 # torchvision resizes the second one inside, to 160x125.
 SIZES = ((90, 160), (128, 100), (128, 160))
@@ -43,11 +43,11 @@ export = dict(exporter="torchscript", opset=17, inputs=dict(batch=(1, 2, 4), ima
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """The config, its checkpoint, and a data set of pictures that end at different places."""
+    """The config, its checkpoint, and a data set of images that end at different places."""
     save_file(small_faster_rcnn().state_dict(), tmp_path / "rcnn.safetensors")
     images, annotations = [], []
-    for number, (picture, (height, width)) in enumerate(zip(PICTURES, SIZES, strict=False)):
-        cv2.imwrite(str(tmp_path / f"{number}.png"), cv2.resize(cv2.imread(str(picture)), (width, height)))
+    for number, (sample_image, (height, width)) in enumerate(zip(SAMPLE_IMAGES, SIZES, strict=False)):
+        cv2.imwrite(str(tmp_path / f"{number}.png"), cv2.resize(cv2.imread(str(sample_image)), (width, height)))
         images.append({"id": number, "file_name": f"{number}.png", "height": height, "width": width})
         box = {"category_id": 1 + number, "bbox": [10, 20, 60, 70], "area": 4200, "iscrowd": 0}
         annotations.append({"id": number, "image_id": number, **box})
@@ -79,18 +79,18 @@ def inputs(folder: Path) -> list[dict[str, Any]]:
     return declared
 
 
-def test_a_picture_gives_what_torchvision_gives_for_it_alone(config: Path, deploy: Tool) -> None:
+def test_an_image_gives_what_torchvision_gives_for_it_alone(config: Path, deploy: Tool) -> None:
     folder = deployed(config, deploy)
     assert folder.name == "onnxruntime-fp32"
     assert inputs(folder)[1] == {"name": "image_sizes", "dtype": "int64", "shape": ["batch", 2]}
     pytorch = build_model(config)
-    pictures = [cv2.imread(str(config.parent / f"{number}.png")) for number in range(len(SIZES))]
+    sample_images = [cv2.imread(str(config.parent / f"{number}.png")) for number in range(len(SIZES))]
     total = 0
     with load(folder) as model:
-        for picture, together in zip(pictures, model(pictures), strict=True):
-            result = model(picture)
+        for sample_image, together in zip(sample_images, model(sample_images), strict=True):
+            result = model(sample_image)
             np.testing.assert_array_equal(together.boxes, result.boxes)
-            tensor = torch.from_numpy(picture[:, :, ::-1].copy()).permute(2, 0, 1) / 255  # no padding at all
+            tensor = torch.from_numpy(sample_image[:, :, ::-1].copy()).permute(2, 0, 1) / 255  # no padding at all
             with torch.no_grad():
                 (expected,) = pytorch([tensor])
             np.testing.assert_array_equal(result.labels, expected["labels"])
@@ -107,11 +107,11 @@ def test_a_picture_gives_what_torchvision_gives_for_it_alone(config: Path, deplo
 @pytest.mark.parametrize("level", ["decoded", pytest.param("raw", marks=pytest.mark.slow)])
 def test_the_levels_before_the_last(config: Path, deploy: Tool, level: str) -> None:
     folder = deployed(config, deploy, "--output-level", level)
-    picture = cv2.imread(str(config.parent / "0.png"))
+    sample_image = cv2.imread(str(config.parent / "0.png"))
     with load(folder) as model:
         with pytest.raises(InputError, match='"images": array, "image_sizes": numpy.array'):
-            model(picture)
-        array, geometries = model.preprocess([picture])
+            model(sample_image)
+        array, geometries = model.preprocess([sample_image])
         sizes = np.array([place.resized_size for place in geometries])
         assert model.runner.run({"images": array, "image_sizes": sizes})
 
@@ -135,7 +135,7 @@ def test_a_deployment_is_held_against_the_model_that_is_fed_alike(config: Path, 
 
 
 def deployed_without(config: Path, deploy: Tool) -> Path:
-    """The same with the padding as a part of the picture; a rewriter that must act cannot then."""
+    """The same with the padding as a part of the image; a rewriter that must act cannot then."""
     text = config.read_text(encoding="utf-8")
     config.write_text(text.replace('"zoo.contract.valid_regions.valid_regions"', ""), encoding="utf-8")
     folder = deployed(config, deploy, "--no-image-sizes")
@@ -191,8 +191,8 @@ SHIPPED = ("faster-rcnn", "mask-rcnn", "keypoint-rcnn", "retinanet", "fcos", "ss
     [*((name, "torchscript") for name in SHIPPED), *((name, "dynamo") for name in ("faster-rcnn", "retinanet"))],
 )
 def test_a_shipped_detector(deploy: Tool, tmp_path: Path, name: str, exporter: str) -> None:
-    """Its own weights, on pictures of several shapes."""
-    images = [str(path) for path in PICTURES[::8]]
+    """Its own weights, on images of several shapes."""
+    images = [str(path) for path in SAMPLE_IMAGES[::8]]
     config, file = ROOT / "configs" / "detection" / f"{name}_r18-fpn_digits.py", tmp_path / "deployed.json"
     arguments = [str(config), "--image-sizes", "--exporter", exporter, "--work-dir", str(tmp_path), "--json", str(file)]
     run = deploy([*arguments, "--image", *images])
@@ -203,10 +203,10 @@ def test_a_shipped_detector(deploy: Tool, tmp_path: Path, name: str, exporter: s
     compared = [case["images"][0] for case in found["parity"]["cases"] if case["kind"] == "pipeline"]
     assert compared[: len(images)] == [Path(path).name for path in images]
     assert found["parity"]["summary"]["pipeline"]["matched"] > 20
-    pictures = [cv2.imread(path) for path in images]
+    sample_images = [cv2.imread(path) for path in images]
     with load(found["deployment"]) as model:
-        for picture, together in zip(pictures, model(pictures), strict=True):
-            np.testing.assert_allclose(together.boxes, model(picture).boxes, atol=1e-2)
+        for sample_image, together in zip(sample_images, model(sample_images), strict=True):
+            np.testing.assert_allclose(together.boxes, model(sample_image).boxes, atol=1e-2)
 
 
 def refused(run: Run, words: str) -> None:

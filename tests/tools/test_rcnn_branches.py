@@ -20,7 +20,7 @@ from zoo.tasks.keypoint_detection import KeypointResult
 Tool = Callable[[Sequence[str]], Run]
 
 ROOT = Path(__file__).parents[2]
-PICTURES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())
+SAMPLE_IMAGES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())
 CONFIG = """
 model = dict(
     **{model}, num_classes=4, backbone=dict(base_channels=4, out_channels=16),
@@ -53,10 +53,10 @@ KEYPOINTS = {
 
 
 def write(folder: Path, kind: dict[str, Any], weights: dict[str, Tensor]) -> Path:
-    """The config, its checkpoint, and pictures of the tensor's own size: chance weights magnify a resize's rounding."""
+    """The config, its checkpoint, and images of the tensor's own size: chance weights magnify a resize's rounding."""
     save_file(weights, folder / "rcnn.safetensors")
     images, annotations = [], []
-    for number, path in enumerate(PICTURES[:3]):
+    for number, path in enumerate(SAMPLE_IMAGES[:3]):
         cv2.imwrite(str(folder / f"{number}.png"), cv2.resize(cv2.imread(str(path)), (160, 128)))
         images.append({"id": number, "file_name": f"{number}.png", "height": 128, "width": 160})
         corners = [10, 20, 70, 20, 70, 90, 10, 90]
@@ -98,13 +98,13 @@ def evaluated(config: Path, evaluate: Tool, figure: str) -> None:
 def test_masks_from_config_to_figures(deploy: Tool, evaluate: Tool, tmp_path: Path) -> None:
     config = write(tmp_path, MASKS, small_mask_rcnn().state_dict())
     figures = [("graph", "masks"), ("pipeline", "masks, same input"), ("pipeline", "masks, end to end")]
-    picture = cv2.imread(str(tmp_path / "0.png"))
+    sample_image = cv2.imread(str(tmp_path / "0.png"))
     with load(deployed(config, deploy, figures)) as model:
-        result = model(picture)
-        drawn = model.task.draw(picture, result)
+        result = model(sample_image)
+        drawn = model.task.draw(sample_image, result)
     assert isinstance(result, InstanceSegmentationResult)
     assert result.image_masks(128, 160).any()
-    assert (drawn != picture).any()
+    assert (drawn != sample_image).any()
     evaluated(config, evaluate, "coco/mask_AP")
 
 
@@ -112,11 +112,11 @@ def test_masks_from_config_to_figures(deploy: Tool, evaluate: Tool, tmp_path: Pa
 def test_keypoints_from_config_to_figures(deploy: Tool, evaluate: Tool, tmp_path: Path) -> None:
     config = write(tmp_path, KEYPOINTS, small_keypoint_rcnn().state_dict())
     figures = [("graph", "keypoints"), ("graph", "keypoint values"), ("pipeline", "keypoint values, end to end")]
-    picture = cv2.imread(str(tmp_path / "0.png"))
+    sample_image = cv2.imread(str(tmp_path / "0.png"))
     with load(deployed(config, deploy, figures)) as model:
-        result = model(picture)
-        drawn = model.task.draw(picture, result)
+        result = model(sample_image)
+        drawn = model.task.draw(sample_image, result)
     assert isinstance(result, KeypointResult)
     assert np.ptp(result.keypoints[..., :2]) > 10
-    assert (drawn != picture).any()
+    assert (drawn != sample_image).any()
     evaluated(config, evaluate, "coco/keypoint_AP")

@@ -76,7 +76,7 @@ def test_logits_of_both_forms(slide: Tiny, deploy: Tool) -> None:
     np.testing.assert_allclose(found[1], found[0], atol=GRAPH["logits"] * np.ptp(found[0]), rtol=0)
 
 
-def test_a_picture_of_any_size_with_progress(slide: Tiny, deploy: Tool, predict: Tool, tmp_path: Path) -> None:
+def test_an_image_of_any_size_with_progress(slide: Tiny, deploy: Tool, predict: Tool, tmp_path: Path) -> None:
     sizes = ["--dynamic", "height=32:64:5000", "width=48:96:5000"]
     assert deploy(slide.with_images("--slide", "host", *sizes)).code == 0
     (place,) = slide.place.parent.iterdir()
@@ -85,7 +85,7 @@ def test_a_picture_of_any_size_with_progress(slide: Tiny, deploy: Tool, predict:
     out = tmp_path / "found"
     run = predict([str(place), "--image", str(large), *map(str, slide.images), "--out", str(out), "--draw"])
     assert (run.code, run.err) == (0, "")
-    windows = 16 * 32  # of 320x1024 pixels, the picture padded to multiples of 32
+    windows = 16 * 32  # of 320x1024 pixels, the image padded to multiples of 32
     assert f"{large}: {windows}/{windows} windows" in run.out
     label_map = cv2.imread(str(out / "large.png"), cv2.IMREAD_UNCHANGED)
     assert label_map.shape == (301, 1000)
@@ -144,8 +144,8 @@ def test_a_model_without_windows_is_refused(tiny: Tiny, deploy: Tool, more: list
 
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("batch", [1, 2])
-def test_a_fixed_batch_of_pictures(slide: Tiny, deploy: Tool, exporter: str, batch: int) -> None:
-    """The windows' own batch is another matter; pictures that do not fill a batch run, too."""
+def test_a_fixed_batch_of_images(slide: Tiny, deploy: Tool, exporter: str, batch: int) -> None:
+    """The windows' own batch is another matter; images that do not fill a batch run, too."""
     sizes = ["--dynamic", f"batch={batch}:{batch}:{batch}", "--exporter", exporter, "--opset", "18"]
     run = deploy(slide.with_images("--slide", "host", *sizes))
     assert (run.code, run.err) == (0, "")
@@ -155,7 +155,7 @@ def test_a_fixed_batch_of_pictures(slide: Tiny, deploy: Tool, exporter: str, bat
 
 
 class TestPredict:
-    def test_two_pictures_of_one_name(self, predict: Tool, tiny: Tiny) -> None:
+    def test_two_images_of_one_name(self, predict: Tool, tiny: Tiny) -> None:
         other = tiny.folder / "more" / "one.jpg"
         other.parent.mkdir()
         other.write_bytes(tiny.images[0].read_bytes())
@@ -164,14 +164,14 @@ class TestPredict:
         assert f"{other}: its result would overwrite that of {tiny.images[0]}" in run.err
         assert not (tiny.folder / "out").exists()
 
-    def test_a_picture_is_never_overwritten(self, predict: Tool, tiny: Tiny) -> None:
+    def test_an_image_is_never_overwritten(self, predict: Tool, tiny: Tiny) -> None:
         before = tiny.images[0].read_bytes()
         run = predict(["nowhere", "--image", str(tiny.images[0]), "--out", str(tiny.folder)])
         assert run.code == 2
-        assert "one.png would overwrite a picture" in run.err
+        assert "one.png would overwrite an image" in run.err
         assert tiny.images[0].read_bytes() == before
 
-    def test_no_such_picture_is_found_first(self, predict: Tool, tiny: Tiny) -> None:
+    def test_no_such_image_is_found_first(self, predict: Tool, tiny: Tiny) -> None:
         run = predict(["nowhere", "--image", str(tiny.images[0]), "none.png", "--out", str(tiny.folder / "out")])
         assert (run.code, run.err) == (2, "error: --image none.png: no such file\n")
 
@@ -187,12 +187,12 @@ class TestPredict:
         assert run.code == 2
         assert 'output level "decoded" has no results' in run.err
 
-    def test_what_was_written_before_a_bad_picture_is_told(self, predict: Tool, deploy: Tool, tiny: Tiny) -> None:
+    def test_what_was_written_before_a_bad_image_is_told(self, predict: Tool, deploy: Tool, tiny: Tiny) -> None:
         assert deploy(tiny.with_images()).code == 0
         bad, out, data = tiny.folder / "bad.png", tiny.folder / "found", tiny.folder / "told.json"
-        bad.write_bytes(b"no picture")
-        pictures = [str(tiny.images[0]), str(bad)]
-        run = predict([str(tiny.place), "--image", *pictures, "--out", str(out), "--json", str(data)])
+        bad.write_bytes(b"no image")
+        sample_images = [str(tiny.images[0]), str(bad)]
+        run = predict([str(tiny.place), "--image", *sample_images, "--out", str(out), "--json", str(data)])
         assert run.code == 2
         assert "bad.png: not an image that can be read" in run.err
         assert f"files written: 1, the last {out / 'one.png'}" in run.err
@@ -202,14 +202,14 @@ class TestPredict:
     @pytest.mark.slow
     def test_detections_and_masks(self, predict: Tool, deploy: Tool, tmp_path: Path) -> None:
         config = Path(__file__).parents[2] / "configs/detection/mask-rcnn_r18-fpn_digits.py"
-        picture = min((config.parents[2] / "zoo/data/digits/val/images").iterdir())
-        work = ["--work-dir", str(tmp_path / "work"), "--dynamic", "batch=1:1:1", "--image", str(picture)]
+        sample_image = min((config.parents[2] / "zoo/data/digits/val/images").iterdir())
+        work = ["--work-dir", str(tmp_path / "work"), "--dynamic", "batch=1:1:1", "--image", str(sample_image)]
         assert deploy([str(config), *work]).code == 0
         place = next((tmp_path / "work").rglob("deployment.json")).parent
-        run = predict([str(place), "--image", str(picture), "--out", str(tmp_path / "out")])
+        run = predict([str(place), "--image", str(sample_image), "--out", str(tmp_path / "out")])
         assert (run.code, run.err) == (0, "")
-        found = json.loads((tmp_path / "out" / f"{picture.stem}.json").read_text(encoding="utf-8"))
-        masks = np.load(tmp_path / "out" / f"{picture.stem}.npz")["masks"]
+        found = json.loads((tmp_path / "out" / f"{sample_image.stem}.json").read_text(encoding="utf-8"))
+        masks = np.load(tmp_path / "out" / f"{sample_image.stem}.npz")["masks"]
         assert len(found) == len(masks) > 0
         assert set(found[0]) == {"class", "box", "score", "label"}
-        assert masks.shape[1:] == cv2.imread(str(picture)).shape[:2]
+        assert masks.shape[1:] == cv2.imread(str(sample_image)).shape[:2]

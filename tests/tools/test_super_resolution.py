@@ -59,8 +59,8 @@ def test_one_file_for_all_scales(deploy: Tool, predict: Tool, exporter: str, tmp
                 deployment(np.zeros((40, 41, 3), np.uint8), scale=wrong)
         five = deployment(np.zeros((40, 41, 3), np.uint8), scale=5)
     assert five.image.shape == (200, 205, 3)
-    picture = str(CROPS / "coffee-0.png")
-    arguments = [str(place), "--image", picture, "--out", str(tmp_path / "out")]
+    sample_image = str(CROPS / "coffee-0.png")
+    arguments = [str(place), "--image", sample_image, "--out", str(tmp_path / "out")]
     for more, scale in (((), 3), (("--input", "scale=2"), 2)):
         assert predict([*arguments, *more]).code == 0
         assert cv2.imread(str(tmp_path / "out/coffee-0.png")).shape == (255 * scale, 299 * scale, 3)

@@ -56,7 +56,7 @@ def harmed(voc: Tiny) -> Tiny:
 
 
 def calibrated(voc: Tiny, *more: object) -> list[str]:
-    """The tiny config, on training pictures of its own; what is found goes to a file."""
+    """The tiny config, on training images of its own; what is found goes to a file."""
     given = [voc.config, "--calibration-image", voc.folder / "training", "--json", voc.folder / "done.json", *more]
     return [str(each) for each in given]
 
@@ -94,8 +94,8 @@ def test_what_must_stay_is_searched(harmed: Tiny, what_if: Tool) -> None:
     assert 'export=dict(precision=dict(int8=dict(keep_fp32=["second"])))' in run.out
 
 
-def test_fp16_by_matched_results_on_a_picture_of_ones_own(harmed: Tiny, what_if: Tool) -> None:
-    """No truth is needed; one picture is enough, and no other is taken."""
+def test_fp16_by_matched_results_on_an_image_of_ones_own(harmed: Tiny, what_if: Tool) -> None:
+    """No truth is needed; one image is enough, and no other is taken."""
     more = ["--precision", "fp16", "--judge", "matched", "--tolerance", 1, "--image", harmed.images[0]]
     run = what_if(calibrated(harmed, *more))
     assert run.code == 0, run.err
@@ -105,10 +105,10 @@ def test_fp16_by_matched_results_on_a_picture_of_ones_own(harmed: Tiny, what_if:
     assert 99 < content["trials"][0]["value"] <= 100
 
 
-def test_pictures_that_judge_calibrate_nothing(voc: Tiny, what_if: Tool) -> None:
+def test_images_that_judge_calibrate_nothing(voc: Tiny, what_if: Tool) -> None:
     run = what_if([str(voc.config), "--calibration-image", str(voc.folder / "voc/JPEGImages")])
     assert run.code == 2
-    assert "which judges; give pictures of the training set" in run.err
+    assert "which judges; give images of the training set" in run.err
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 SIZE = (64, 96)
 CLASSES = ["dark", "red", "green", "blue"]
 
-PICTURES = 'dataset = dict(type="ImageFolder", root="zoo/data/digits/val/images")\n'  # without truth
+SAMPLE_IMAGES = 'dataset = dict(type="ImageFolder", root="zoo/data/digits/val/images")\n'  # without truth
 CONFIG = """
 model = dict(type="TinySegmentor")
 checkpoint = "tiny.safetensors"
@@ -41,7 +41,7 @@ class TinySegmentor(nn.Module):
 
 @dataclass(frozen=True)
 class Tiny:
-    """A config with its checkpoint and two pictures, in a folder of their own, and a work dir that is not there yet."""
+    """A config with its checkpoint and two images, in a folder of their own, and a work dir that is not there yet."""
 
     folder: Path
 

@@ -16,12 +16,12 @@ def test_a_calibrated_detector_finds_things_and_is_calm() -> None:
         backbone_name="resnet18", weights=None, norm_layer=nn.BatchNorm2d, trainable_layers=5
     )
     model = FasterRCNN(backbone, 11, min_size=64, max_size=96, box_score_thresh=0.2)
-    pictures = list(torch.rand(2, 3, 64, 96))
-    calibrate(model, pictures)
+    sample_images = list(torch.rand(2, 3, 64, 96))
+    calibrate(model, sample_images)
     assert not model.training
     with torch.no_grad():
-        found = model(pictures)
-        noisy = model([picture + 1e-6 * torch.randn_like(picture) for picture in pictures])
+        found = model(sample_images)
+        noisy = model([sample_image + 1e-6 * torch.randn_like(sample_image) for sample_image in sample_images])
     for one, other in zip(found, noisy, strict=True):
         assert len(one["scores"]) == len(other["scores"]) > 10
         assert one["scores"].std() > 0.05

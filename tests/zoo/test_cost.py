@@ -1,4 +1,4 @@
-"""What a model costs, held against arithmetic on paper."""
+"""What a model costs, compared with arithmetic on paper."""
 
 from pathlib import Path
 

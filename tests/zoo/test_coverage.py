@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.rewriters.small_families import pictures, small
+from tests.rewriters.small_families import sample_images, small
 from tests.rewriters.small_models import CLASSES, small_segmentor
 from tests.rewriters.small_yolov5 import scenes, small_yolov5
 from zoo.contract.coverage import Usage
@@ -21,7 +21,7 @@ def counted(model: torch.nn.Module, images: torch.Tensor) -> Usage:
 
 @pytest.mark.parametrize("family", ["faster_rcnn", "retina_net", "fcos"])
 def test_what_thresholds_remove_and_leave_is_what_the_model_finds(family: str) -> None:
-    model, images = small(family), pictures(2)
+    model, images = small(family), sample_images(2)
     with torch.inference_mode():
         found = model(list(images))
     usage = Usage()
@@ -45,7 +45,7 @@ def test_levels_of_boxes_and_anchors_of_a_two_stage_detector() -> None:
     with family_of(model).coverage(model, usage), torch.inference_mode():
         proposals: list[int] = []
         hook = model.rpn.register_forward_hook(lambda _m, _a, output: proposals.extend(map(len, output[0])))
-        model(list(pictures(2)))
+        model(list(sample_images(2)))
         hook.remove()
     pooled = {part: count for (what, part), count in usage.counts.items() if what == "boxes that box_roi_pool pools"}
     assert list(pooled) == [f"from level {level}" for level in range(4)]
@@ -67,7 +67,7 @@ def test_levels_of_yolov5() -> None:
 
 
 def test_classes_and_windows_of_a_segmentor() -> None:
-    images = pictures(1)
+    images = sample_images(1)
     usage = counted(small_segmentor("slide", crop_size=(48, 64), stride=(16, 32)), images)
     assert sum(count for (what, _), count in usage.counts.items() if what == "pixels") == 64 * 96
     assert usage.counts["windows", "of slide inference"] == 4

@@ -49,7 +49,7 @@ def test_what_is_named_twice_counts_once() -> None:
         ({"keep_fp32": 3}, "keep_fp32 is 3, expected a list of modules' names"),
         ({"keep_fp32": "head"}, "keep_fp32 is 'head', expected a list of modules' names"),
         ({"half_io": 1}, "half_io is 1"),
-        ({"calibration_images": 0}, "calibration_images is 0, expected 1 or more pictures"),
+        ({"calibration_images": 0}, "calibration_images is 0, expected 1 or more images"),
         ({"calibration_method": "max"}, 'calibration_method is "max"; nearest: "minmax"'),
     ],
 )

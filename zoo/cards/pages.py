@@ -75,9 +75,9 @@ def _with_block(page: Path, lines: Sequence[str]) -> str:
     text = page.read_text(encoding="utf-8")
     for marker in (BEGIN, END):
         if text.count(marker) != 1:
-            raise InputError(f'{page}: got "{marker}" {text.count(marker)} times, expected once; mend the page')
+            raise InputError(f'{page}: got "{marker}" {text.count(marker)} times, expected once; fix the page')
     before, _, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end:
-        raise InputError(f'{page}: "{END}" comes before "{BEGIN}"; mend the page')
+        raise InputError(f'{page}: "{END}" comes before "{BEGIN}"; fix the page')
     return "\n".join([before + BEGIN, "", *lines, "", END + after])

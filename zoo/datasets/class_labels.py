@@ -33,5 +33,5 @@ def _check_new(field: Literal["category_id", "name"], value: object, label: int,
     if before is not None:
         raise InputError(
             f"classes {before} and {label} of the task: both have {field} {value!r}, expected each {field} once; "
-            "mend one of them in the config's task"
+            "fix one of them in the config's task"
         )

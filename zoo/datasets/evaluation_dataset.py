@@ -14,7 +14,7 @@ from zoo.tasks import ClassInfo
 INPUTS = "inputs"  # of an item: numbers for inputs of the model that have defaults, by name
 
 
-class Picture(NamedTuple):
+class ImageEntry(NamedTuple):
     """An image of a data set: where it is, its id, and its stored (height, width)."""
 
     path: Path
@@ -39,30 +39,30 @@ class EvaluationDataset(Dataset[dict[str, Any]], ABC):
     def __init__(self, *, classes: Sequence[ClassInfo]) -> None:
         self.classes = tuple(classes)
         faults = Faults(type(self).__name__)
-        self.pictures = self._index(faults)
+        self.entries = self._index(faults)
         faults.raise_any()
 
     def __len__(self) -> int:
-        return len(self.pictures)
+        return len(self.entries)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         index = range(len(self))[index]  # IndexError past the end, which ends a loop over the items
-        return self.picture(index) | self._truth(index)
+        return self.image_item(index) | self._truth(index)
 
-    def picture(self, index: int) -> dict[str, Any]:
+    def image_item(self, index: int) -> dict[str, Any]:
         """An item without its truth, for those that only look at the images."""
-        picture = self.pictures[index]
-        image = read_image(picture.path, None if self.upright else picture.size)
-        return {"image": image, "image_id": picture.image_id, "path": str(picture.path)}
+        entry = self.entries[index]
+        image = read_image(entry.path, None if self.upright else entry.size)
+        return {"image": image, "image_id": entry.image_id, "path": str(entry.path)}
 
     def truth(self, index: int) -> dict[str, Any]:
         """The truth of an item without its image, which is not read."""
         return self._truth(index)
 
     @abstractmethod
-    def _index(self, faults: Faults) -> list[Picture]:
-        """Reads and checks what is not pixels: the pictures, in order; what is wrong goes to `faults`."""
+    def _index(self, faults: Faults) -> list[ImageEntry]:
+        """Reads and checks what is not pixels: the images, in order; what is wrong goes to `faults`."""
 
     @abstractmethod
     def _truth(self, index: int) -> dict[str, Any]:
-        """What an item has besides its picture; 0 <= index < len."""
+        """What an item has besides its image; 0 <= index < len."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from zoo.datasets.evaluation_dataset import EvaluationDataset, Picture
+from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header
 from zoo.errors import InputError
@@ -28,7 +28,7 @@ class ImageFolder(EvaluationDataset):
         self.root, self.pattern = Path(root), pattern
         super().__init__(classes=classes)
 
-    def _index(self, faults: Faults) -> list[Picture]:
+    def _index(self, faults: Faults) -> list[ImageEntry]:
         if not self.root.is_dir():
             faults.missing(self.root, "folder")
             return []
@@ -42,12 +42,12 @@ class ImageFolder(EvaluationDataset):
             faults.add(
                 self.root, f'no images match pattern "{self.pattern}", expected one or more of {", ".join(SUFFIXES)}'
             )
-        pictures: list[Picture] = []
+        entries: list[ImageEntry] = []
         for path in paths:
             header = check_header(path, faults)
             if header is not None:
-                pictures.append(Picture(path, len(pictures), header.size))
-        return pictures
+                entries.append(ImageEntry(path, len(entries), header.size))
+        return entries
 
     def _truth(self, _: int) -> dict[str, Any]:
         return {}

@@ -20,12 +20,12 @@ CHANNELS = ("y", "rgb")
 
 @METRICS.register_module()
 class ImageQuality(Metric):
-    """PSNR in dB and SSIM in points 0..100 (100 is the same picture), each the mean over the images.
+    """PSNR in dB and SSIM in points 0..100 (100 is the same image), each the mean over the images.
 
-    - "restoration/PSNR": 10 log10(255^2 / mean squared error), at most 100 dB: that of the same picture would be
+    - "restoration/PSNR": 10 log10(255^2 / mean squared error), at most 100 dB: that of the same image would be
       infinite, and so would be the mean.
     - "restoration/SSIM": Wang et al., Image Quality Assessment: From Error Visibility to Structural Similarity, 2004:
-      gaussian window of 11x11 and sigma 1.5, K1 0.01, K2 0.03, where the window lies wholly in the picture.
+      gaussian window of 11x11 and sigma 1.5, K1 0.01, K2 0.03, where the window lies wholly in the image.
 
     Both by scikit-image. By default, as papers on super-resolution have it, of the luma alone: Y of BT.601, 16..235, as
     MATLAB's rgb2ycbcr computes it, but not rounded to whole levels. `channel="rgb"`: the mean over the three channels.
@@ -63,7 +63,7 @@ class ImageQuality(Metric):
                 f"expected {WINDOW} pixels or more to be left; set another crop_border"
             )
         target, image = self._compared(target), self._compared(image)
-        with np.errstate(divide="ignore"):  # the same picture
+        with np.errstate(divide="ignore"):  # the same image
             noise = peak_signal_noise_ratio(target, image, data_range=LEVELS)  # type: ignore[no-untyped-call]
         likeness = structural_similarity(  # type: ignore[no-untyped-call]
             target,

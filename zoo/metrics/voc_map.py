@@ -35,7 +35,7 @@ class VOCmAP(Metric):
     """AP at one IoU, mean over the classes that have truth, in points 0..100.
 
     Source: VOCevaldet of the VOC devkit (Everingham et al., The PASCAL Visual Object Classes Challenge, 2010). Best
-    score first, a detection is held against the object of its class that it overlaps most: right where the IoU is at
+    score first, a detection is compared with the object of its class that it overlaps most: right where the IoU is at
     least `iou`, wrong where another detection has found that object before (no second choice), and neither where the
     object is difficult. `form`: "area" under the curve (VOC 2010 to 2012), or "11-point" (2007). Equal scores rank in
     the order of the data set.

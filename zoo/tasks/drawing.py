@@ -1,4 +1,4 @@
-"""Boxes, names and colours on pictures. The functions draw into the array that they are given."""
+"""Boxes, names and colours on images. The functions draw into the array that they are given."""
 
 import colorsys
 import functools
@@ -41,7 +41,7 @@ def draw_dot(canvas: NDArray[Any], place: tuple[float, float], ink: Color) -> No
 
 
 def draw_text(canvas: NDArray[Any], text: str, place: tuple[int, int], paper: Color, *, centered: bool = False) -> None:
-    """Text on a filled tag, standing on `place` (x, y) or centred there, moved inside the picture."""
+    """Text on a filled tag, standing on `place` (x, y) or centred there, moved inside the image."""
     height, width = canvas.shape[:2]
     size = min(LARGE_TEXT, max(SMALL_TEXT, max(height, width) * TEXT_PER_PIXEL))
     thickness = max(1, round(size * 1.5))

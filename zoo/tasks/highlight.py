@@ -11,8 +11,8 @@ Image = NDArray[Any]
 REFERENCE, CANDIDATE = (178, 114, 0), (0, 159, 230)  # BGR: a blue and an orange that colour-blind people tell apart
 BOTH = (150, 150, 150)
 CHANGED = (200, 60, 255)
-FADED = 0.45  # of the picture's light
-SPOT = 400  # the longest side in pixels of a picture in which one pixel is drawn as one
+FADED = 0.45  # of the image's light
+SPOT = 400  # the longest side in pixels of an image in which one pixel is drawn as one
 
 
 def faded(image: Image) -> Image:
@@ -22,7 +22,7 @@ def faded(image: Image) -> Image:
 
 
 def highlight(canvas: Image, changed: NDArray[np.bool_]) -> None:
-    """Draw the pixels into the canvas; those of a large picture larger, to be seen when it is shown smaller."""
+    """Draw the pixels into the canvas; those of a large image larger, to be seen when it is shown smaller."""
     side = max(1, max(changed.shape) // SPOT)
     spots = cv2.dilate(changed.astype(np.uint8), np.ones((side, side), np.uint8))
     canvas[spots.astype(np.bool_)] = CHANGED

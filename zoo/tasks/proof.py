@@ -46,9 +46,9 @@ class Rounding(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """``picture`` uint8 BGR; ``words``: the same for those who do not see it."""
+    """``image`` uint8 BGR; ``words``: the same for those who do not see it."""
 
-    picture: Array
+    image: Array
     words: str
 
 

@@ -14,7 +14,7 @@ def png(image: NDArray[Any]) -> bytes:
     """An image uint8 [h, w, 3] BGR, or uint8 or uint16 [h, w]. Raises InputError where OpenCV cannot write it."""
     good, content = cv2.imencode(".png", image)
     if not good:
-        raise InputError(f"a picture of {image.shape[1]}x{image.shape[0]} pixels cannot be written as png")
+        raise InputError(f"an image of {image.shape[1]}x{image.shape[0]} pixels cannot be written as png")
     return content.tobytes()
 
 

@@ -87,7 +87,7 @@ class Task(ABC):
         return self._results(outputs, geometries)
 
     def draw(self, image: Array, result: Result) -> Array:
-        """The image, uint8 [h, w, 3] BGR, with the result drawn on it. A copy; the same picture on every run.
+        """The image, uint8 [h, w, 3] BGR, with the result drawn on it. A copy; the same image on every run.
 
         Raises InputError where the result is another task's.
         """

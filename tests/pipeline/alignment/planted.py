@@ -18,7 +18,7 @@ from pipeline.alignment.comparing import Comparison
 from pipeline.alignment.records import Alignment
 from rewriters.onnx_graph.module_paths import module_path
 from rewriters.patching import rewriter as registry
-from tests.rewriters.small_families import contract_of, pictures, small, specs_of
+from tests.rewriters.small_families import contract_of, sample_images, small, specs_of
 from tests.rewriters.small_models import contract, export, fixed_target, small_segmentor
 from zoo.contract import Contract
 from zoo.families import contract_module
@@ -86,7 +86,7 @@ def sound(family: str, exporter: str) -> onnx.ModelProto:
 
 
 def compared(family: str, model: onnx.ModelProto, **options: Any) -> Comparison:
-    given = {"images": pictures(1, HEIGHT, WIDTH).numpy()}
+    given = {"images": sample_images(1, HEIGHT, WIDTH).numpy()}
     settings = {"threshold": THRESHOLD, "memory": 64 << 20, **options}
     comparison = Comparison(contract_for(family, model_of(family)), model, given, {}, **settings)
     comparison.compare(unseen)

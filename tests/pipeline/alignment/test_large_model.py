@@ -16,7 +16,7 @@ from zoo.config import load_config
 
 ROOT = Path(__file__).parents[3]
 CONFIG = ROOT / "configs" / "detection" / "faster-rcnn_r50-fpn_coco.py"
-PICTURES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())[:2]
+SAMPLE_IMAGES = sorted((ROOT / "zoo" / "data" / "digits" / "val" / "images").iterdir())[:2]
 MOST = 6 * 2**30  # bytes
 PARAMETERS = 41_000_000
 
@@ -24,7 +24,7 @@ PARAMETERS = 41_000_000
 @pytest.mark.slow
 def test_the_memory_is_bounded(tmp_path: Path) -> None:
     height, width = load_config(CONFIG).preprocess.size
-    images = [cv2.resize(cv2.imread(str(path)), (width, height)) for path in PICTURES]
+    images = [cv2.resize(cv2.imread(str(path)), (width, height)) for path in SAMPLE_IMAGES]
     paths = [tmp_path / f"{number}.png" for number in range(len(images))]
     for image, path in zip(images, paths, strict=True):
         cv2.imwrite(str(path), image)

@@ -25,7 +25,7 @@ def test_every_cause_is_on_the_page() -> None:
     assert sorted(named) == sorted(cause.name for cause in CAUSES)
 
 
-def test_a_grid_of_pictures_is_no_grid_of_volumes() -> None:
+def test_a_grid_of_images_is_no_grid_of_volumes() -> None:
     volumes = "OnnxExporterError: Unsupported: ONNX export of operator GridSample with 5D volumetric input."
     assert by_words(volumes, "torchscript").name == "grid-sample-5d"
     assert by_words("ExportError: no translation of aten::grid_sampler", "dynamo").name != "grid-sample-5d"

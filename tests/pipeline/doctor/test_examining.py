@@ -29,7 +29,7 @@ TORCHSCRIPT = [
     ("BranchOfMax", "frozen-branch", "if x.max() > 0:", "torch.jit.script", (3,)),
     ("WhileOfMax", "frozen-loop", "while x.abs().max()", "as one batch", (3,)),
     ("EarlyReturn", "constant-output", "if found.numel() == 0:", "main path", (5,)),
-    ("NoBoxes", "constant-output", "torchvision.ops.nms(", "a picture with objects", (3, 5)),
+    ("NoBoxes", "constant-output", "torchvision.ops.nms(", "an image with objects", (3, 5)),
     ("SizeBranch", "frozen-branch", "if x.shape[2] > 20:", "torch.where", (3,)),
     ("Windows", "frozen-loop", "for top in range(", "zoo.EncoderDecoder.slide_inference", (3,)),
     ("Windows", "slice-assignment", "total[:, :, top : top + 4] +=", "zoo.EncoderDecoder.slide_inference", (3,)),

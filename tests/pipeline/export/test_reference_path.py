@@ -28,7 +28,7 @@ rules = st.sampled_from(
 )
 
 
-def picture(height: int, width: int) -> np.ndarray:
+def sample_image(height: int, width: int) -> np.ndarray:
     """Noise, which shows every difference between two resizes."""
     return np.random.default_rng(height * 1000 + width).integers(0, 256, (height, width, 3)).astype(np.uint8)
 
@@ -52,12 +52,12 @@ def test_the_two_preprocessings_differ_by_rounding_alone(
     height: int, width: int, tensor_height: int, tensor_width: int, rule: dict[str, Any]
 ) -> None:
     size = None if rule["resize"] == "keep" else (tensor_height, tensor_width)
-    reference, candidate = both(picture(height, width), rule | {"size": size})
+    reference, candidate = both(sample_image(height, width), rule | {"size": size})
     assert compare_input(reference, candidate, PIPELINE).failures == ()
 
 
 def test_an_image_of_the_tensors_own_size_is_equal_to_the_bit() -> None:
-    reference, candidate = both(picture(96, 128), {"size": (96, 128)})
+    reference, candidate = both(sample_image(96, 128), {"size": (96, 128)})
     assert np.array_equal(reference, candidate)
 
 
@@ -68,14 +68,14 @@ def test_an_image_of_the_tensors_own_size_is_equal_to_the_bit() -> None:
 )
 def test_another_rule_misses_the_gate(wrong: dict[str, Any]) -> None:
     rule = {"size": (96, 128), "resize": "letterbox", "interpolation": "bilinear", "pad_value": 114}
-    image = np.clip(picture(100, 200) // 8 + 100, 0, 255).astype(np.uint8)  # of low contrast
+    image = np.clip(sample_image(100, 200) // 8 + 100, 0, 255).astype(np.uint8)  # of low contrast
     reference, _ = both(image, rule)
     _, candidate = both(image, rule | wrong)
     assert compare_input(reference, candidate, PIPELINE).failures
 
 
 def test_swapped_colours_miss_the_gate() -> None:
-    reference, candidate = both(picture(96, 128) // 64 + 100, {"size": (96, 128)})
+    reference, candidate = both(sample_image(96, 128) // 64 + 100, {"size": (96, 128)})
     assert compare_input(reference, candidate[::-1], PIPELINE).failures
 
 
@@ -86,7 +86,7 @@ def test_the_two_ways_back_to_the_image_agree(height: int, width: int, rule: str
     geometry = Preprocess.from_dict(fields).geometry(height, width)
     labels = np.random.default_rng(0).integers(0, 200, (96, 128)).astype(np.uint8)
     mapped = geometry.label_map_to_image(labels)
-    (y, y_other), (x, x_other) = nearest_pixels(reference_input(picture(height, width), fields))
+    (y, y_other), (x, x_other) = nearest_pixels(reference_input(sample_image(height, width), fields))
     either = [labels[np.ix_(rows, columns)] for rows in (y, y_other) for columns in (x, x_other)]
     assert mapped.shape == (height, width)
     assert np.any([mapped == labels for labels in either], axis=0).all()
@@ -95,4 +95,4 @@ def test_the_two_ways_back_to_the_image_agree(height: int, width: int, rule: str
 def test_unknown_rules_are_refused() -> None:
     for rule in ({"size": (64, 64), "resize": "crop"}, {"size": (64, 64), "interpolation": "lanczos"}):
         with pytest.raises(InputError, match="the PyTorch reference knows no"):
-            reference_input(picture(40, 50), rule)
+            reference_input(sample_image(40, 50), rule)

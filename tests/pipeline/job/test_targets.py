@@ -28,7 +28,7 @@ def config(**export: Any) -> ModelConfig:
     )
 
 
-def pictures(count: int) -> list[NamedImage]:
+def sample_images(count: int) -> list[NamedImage]:
     chance = np.random.default_rng(0)
     return [NamedImage(f"{i}.png", chance.integers(0, 255, (40 + i, 60, 3)).astype(np.uint8)) for i in range(count)]
 
@@ -150,7 +150,7 @@ def test_the_second_size(axis: tuple[int, int, int], size: int) -> None:
 
 
 def test_every_image_is_compared_and_batches_mix_them() -> None:
-    cases = graph_inputs(pictures(3), deploy_target(config()), {"size": (256, 320)})
+    cases = graph_inputs(sample_images(3), deploy_target(config()), {"size": (256, 320)})
     assert [case.images for case in cases] == [
         ("0.png",),
         ("1.png",),
@@ -165,13 +165,13 @@ def test_every_image_is_compared_and_batches_mix_them() -> None:
 
 def test_a_fixed_batch_holds_different_images() -> None:
     fixed = Target(height=AxisRange.fixed(64), width=AxisRange.fixed(64), batch=AxisRange.fixed(4))
-    cases = graph_inputs(pictures(2), fixed, {"size": (64, 64)})
+    cases = graph_inputs(sample_images(2), fixed, {"size": (64, 64)})
     assert [case.images for case in cases] == [("0.png", "1.png", "0.png", "1.png")]
 
 
 def test_a_second_size_where_sizes_are_dynamic() -> None:
     target = deploy_target(config(), parse_dynamic(["height=64:128:256", "width=64:128:256"]))
-    cases = graph_inputs(pictures(2), target, target_preprocess(config(), target))
+    cases = graph_inputs(sample_images(2), target, target_preprocess(config(), target))
     sizes = [case.shape for case in cases]
     assert sizes[-3:] == [(1, 3, 163, 163), (1, 3, 163, 163), (2, 3, 163, 163)]
 
@@ -182,9 +182,9 @@ def sizes_of(cases: list[GraphInput]) -> list[list[list[int]]]:
 
 def test_image_sizes_say_where_the_preprocessing_ends_each_image() -> None:
     target = deploy_target(config(inputs={"batch": (1, 2, 4), "image_sizes": True}))
-    cases = graph_inputs(pictures(3), target, {"size": (256, 320)})
+    cases = graph_inputs(sample_images(3), target, {"size": (256, 320)})
     assert all(case.arrays["image_sizes"].dtype == np.int64 for case in cases)
-    # the pictures have 40, 41 and 42 rows, and 60 columns
+    # the images have 40, 41 and 42 rows, and 60 columns
     first, second, third = [213, 320], [219, 320], [224, 320]
     assert sizes_of(cases)[:4] == [[first], [second], [third], [second, third]]
     assert sizes_of(cases)[4] == [third, first, second, third]
@@ -192,7 +192,7 @@ def test_image_sizes_say_where_the_preprocessing_ends_each_image() -> None:
 
 @pytest.mark.parametrize("batch", [(1, 2, 8), (4, 4, 4), (2, 2, 2), (1, 1, 1)])
 def test_one_batch_mixes_images_that_end_at_different_places(batch: tuple[int, int, int]) -> None:
-    """Whatever the pictures are: with one that fills its tensor; with a batch of one in two cases."""
+    """Whatever the images are: with one that fills its tensor; with a batch of one in two cases."""
     target = deploy_target(config(inputs={"batch": batch, "image_sizes": True}))
     images = [NamedImage(f"{i}.png", np.full((64, 80, 3), i, np.uint8)) for i in range(2)]
     cases = graph_inputs(images, target, {"size": (256, 320)})
@@ -201,9 +201,9 @@ def test_one_batch_mixes_images_that_end_at_different_places(batch: tuple[int, i
     assert mixed
     assert full
     assert batch[2] == 1 or mixed[-1] is full[-1]
-    assert all((case.arrays["images"][..., -1, -1] < 0.1).all() for case in mixed), "picture outside, not padding"
+    assert all((case.arrays["images"][..., -1, -1] < 0.1).all() for case in mixed), "image outside, not padding"
 
 
 def test_distinct_looks_at_the_pixels() -> None:
-    first, second = pictures(2)
+    first, second = sample_images(2)
     assert distinct([first, NamedImage("again", first.pixels.copy()), second]) == [first, second]

@@ -1,4 +1,4 @@
-"""Both comparisons of a deployment that is told where its pictures end, and what they must not let pass."""
+"""Both comparisons of a deployment that is told where its images end, and what they must not let pass."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from zoo.tasks import build_task
 
 TASK = build_task({"type": "Detection", "classes": [{"name": "x", "category_id": None}] * 4})
 TARGET = fixed_target(64, 96, image_sizes=True)
-FULL = [  # pictures that fill their tensors
+FULL = [  # images that fill their tensors
     NamedImage(f"{i}.png", np.random.default_rng(i).integers(0, 256, (64, 96, 3)).astype(np.uint8)) for i in range(2)
 ]
 
@@ -51,7 +51,7 @@ class Changed(nn.Module):
     ids=["right", "ignored", "of the other images", "a pixel short", "of the largest image"],
 )
 def test_the_graph_comparison_shows_what_an_engine_does_with_the_sizes(change: Any, good: bool) -> None:
-    """Also where every picture fills its tensor."""
+    """Also where every image fills its tensor."""
     model = small("faster_rcnn")
     contract = contract_of(model, "faster_rcnn")
     given = graph_inputs(FULL, TARGET, {"size": (64, 96)})
@@ -88,18 +88,18 @@ class Listens(nn.Module):
         ((64, 96), {"size": (64, 96)}, (64, 96)),
     ],
 )
-def test_the_pipelines_reference_is_given_the_picture_alone(
+def test_the_pipelines_reference_is_given_the_image_alone(
     shape: tuple[int, int], fields: dict[str, Any], valid: tuple[int, int]
 ) -> None:
-    model, picture = Listens(), np.full((*shape, 3), 200, np.uint8)
-    found = reference_result(model, TASK, fields, {}, picture, image_sizes=True)
+    model, sample_image = Listens(), np.full((*shape, 3), 200, np.uint8)
+    found = reference_result(model, TASK, fields, {}, sample_image, image_sizes=True)
     assert [tuple(tensor.shape) for tensor in model.seen] == [(3, *valid)] * 2
     assert all(torch.allclose(tensor, torch.tensor(200 / 255)) for tensor in model.seen), "no padding"
     np.testing.assert_allclose(found.result.boxes, [[0, 0, shape[1], shape[0]]], rtol=1e-6)  # type: ignore[union-attr]
     assert found.own.tensor.shape == tuple(found.placed.tensor.shape[1:]), "the input is compared whole"
 
 
-def test_without_it_the_padding_is_a_part_of_the_picture() -> None:
+def test_without_it_the_padding_is_a_part_of_the_image() -> None:
     model = Listens()
     reference_result(model, TASK, {"size": (64, 96)}, {}, np.full((100, 200, 3), 200, np.uint8))
     assert [tuple(tensor.shape) for tensor in model.seen] == [(3, 64, 96)] * 2

@@ -1,4 +1,4 @@
-"""Calibration pictures as the graph's inputs."""
+"""Calibration images as the graph's inputs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -37,35 +37,35 @@ def test_they_are_training_scenes_as_the_graph_takes_them() -> None:
     )
 
 
-def test_a_picture_brings_its_scale_or_takes_the_default() -> None:
+def test_an_image_brings_its_scale_or_takes_the_default() -> None:
     given = feeds(job("restoration/srcnn_any-scale_photographs"), 3)
     assert [feed["scale"].tolist() for feed in given] == [[2], [3], [4]]
     assert given[0]["scale"].dtype == np.int64
 
 
-def test_files_and_folders_stand_in_for_the_configs_pictures(tmp_path: Path) -> None:
+def test_files_and_folders_stand_in_for_the_configs_images(tmp_path: Path) -> None:
     for number in range(3):
         cv2.imwrite(str(tmp_path / f"{number}.png"), np.full((64, 80, 3), 50 * number, np.uint8))
-    given = feeds(job(), 5, pictures=[tmp_path, tmp_path / "0.png"], defaults={"extra": 7})
+    given = feeds(job(), 5, images=[tmp_path, tmp_path / "0.png"], defaults={"extra": 7})
     assert len(given) == 4
     assert given[1]["extra"].tolist() == [7]
-    assert len(feeds(job(), 2, pictures=[tmp_path])) == 2
+    assert len(feeds(job(), 2, images=[tmp_path])) == 2
 
 
-def test_the_count_is_that_of_the_pictures_not_of_the_batches(tmp_path: Path) -> None:
+def test_the_count_is_that_of_the_images_not_of_the_batches(tmp_path: Path) -> None:
     for number in range(3):
         cv2.imwrite(str(tmp_path / f"{number}.png"), np.full((64, 80, 3), 50 * number, np.uint8))
     pairs = job()
     pairs = replace(pairs, target=pairs.target.with_(batch=AxisRange(2, 2, 4)))
-    found = calibration(pairs, 5, pictures=[tmp_path])
-    assert (len(found.feeds), found.pictures) == (2, 3)
+    found = calibration(pairs, 5, images=[tmp_path])
+    assert (len(found.feeds), found.images) == (2, 3)
     assert [feed["images"].shape[0] for feed in found.feeds] == [2, 2]
 
 
 @pytest.mark.parametrize("judge", ["dataset", "gate_dataset"])
 def test_what_judges_does_not_calibrate(judge: str) -> None:
     given = job(calibration_dataset=getattr(job().config, judge))
-    with pytest.raises(InputError, match=f"calibration_dataset is the config's {judge}, which judges; give pictures"):
+    with pytest.raises(InputError, match=f"calibration_dataset is the config's {judge}, which judges; give images"):
         feeds(given, 2)
 
 
@@ -78,7 +78,7 @@ def test_a_copy_under_another_name_is_found(tmp_path: Path) -> None:
     assert shared([a], [b, c, tmp_path / "missing.png"]) is None
 
 
-def test_without_pictures_the_error_says_what_to_add(tmp_path: Path) -> None:
+def test_without_images_the_error_says_what_to_add(tmp_path: Path) -> None:
     bare = job(calibration_dataset=None)
     with pytest.raises(
         InputError, match=r'no "calibration_dataset"; add calibration_dataset=dict\(.*--calibration-image'
@@ -86,6 +86,6 @@ def test_without_pictures_the_error_says_what_to_add(tmp_path: Path) -> None:
         feeds(bare, 2)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no images, expected one or more of .bmp"):
-        feeds(bare, 2, pictures=[tmp_path / "empty"])
+        feeds(bare, 2, images=[tmp_path / "empty"])
     with pytest.raises(InputError, match="no such file"):
-        feeds(bare, 2, pictures=[tmp_path / "missing.png"])
+        feeds(bare, 2, images=[tmp_path / "missing.png"])

@@ -13,7 +13,7 @@ from rewriters.onnx_graph.graph_outputs import run_all
 from rewriters.onnx_graph.module_paths import MODULE
 from rewriters.precision import NothingToCastError, to_fp16, to_int8
 from rewriters.precision.rounded import rounded
-from tests.rewriters.precision.small_nets import conv_net, pictures
+from tests.rewriters.precision.small_nets import conv_net, sample_images
 from zoo.errors import ExportError
 from zoo.precision_options import PrecisionOptions
 
@@ -36,7 +36,7 @@ def test_the_module_that_int8_harms_comes_first() -> None:
     told: list[int] = []
     model = harmed(0)
     whole, rows = sensitivity(
-        model, to_int8, PrecisionOptions(), pictures(0), depth=1, progress=lambda _, done, __: told.append(done)
+        model, to_int8, PrecisionOptions(), sample_images(0), depth=1, progress=lambda _, done, __: told.append(done)
     )
     assert sorted(row.module for row in rows) == ["block0", "block1", "block2", "block3"]
     assert [row.only for row in rows] == sorted(row.only for row in rows)
@@ -102,7 +102,7 @@ def moved(model: onnx.ModelProto, paths: dict[str, str]) -> onnx.ModelProto:
 
 
 def test_the_head_that_harms_is_no_row_without_noise() -> None:
-    _, rows = sensitivity(two_heads(), to_int8, PrecisionOptions(), pictures(0))
+    _, rows = sensitivity(two_heads(), to_int8, PrecisionOptions(), sample_images(0))
     only = {row.module: row.only for row in rows}
     assert all(math.isfinite(value) for value in only.values()), only
     assert rows[0].module == "head.bad"
@@ -129,8 +129,8 @@ def test_what_is_chosen_is_what_fp32_chooses() -> None:
     moved(model, {"second": "head.second"})
     graph.output.append(helper.make_tensor_value_info("second", onnx.TensorProto.FLOAT, [30, 2]))
     model.opset_import[0].version = 17  # whose ReduceMax has its axes as an attribute
-    _, rows = sensitivity(model, to_int8, PrecisionOptions(), pictures(0))
-    _, alone = sensitivity(two_heads(), to_int8, PrecisionOptions(), pictures(0))
+    _, rows = sensitivity(model, to_int8, PrecisionOptions(), sample_images(0))
+    _, alone = sensitivity(two_heads(), to_int8, PrecisionOptions(), sample_images(0))
     assert last_tensors(model) == ["bad", "second"]
     only, first = ({row.module: row.only for row in found}["head.bad"] for found in (rows, alone))
     assert only == pytest.approx(first, abs=0.05), "the same noise in the first tensor, and none in the second"
@@ -139,8 +139,8 @@ def test_what_is_chosen_is_what_fp32_chooses() -> None:
 def test_a_module_with_layers_of_its_own_is_apart_from_its_parts() -> None:
     flat = moved(conv_net(0, 2), {"conv0": "head", "relu0": "head", "add0": "head", "conv1": "head.out"})
     apart = moved(conv_net(0, 2), {"conv0": "a", "relu0": "a", "add0": "a", "conv1": "b"})
-    whole, rows = sensitivity(flat, to_int8, PrecisionOptions(), pictures(0))
-    known, others = sensitivity(apart, to_int8, PrecisionOptions(), pictures(0))
+    whole, rows = sensitivity(flat, to_int8, PrecisionOptions(), sample_images(0))
+    known, others = sensitivity(apart, to_int8, PrecisionOptions(), sample_images(0))
     names = {"a": "head.(itself)", "b": "head.out"}
     expected = {names[row.module]: (row.layers, row.only, row.without) for row in others}
     assert {row.module: (row.layers, row.only, row.without) for row in rows} == expected
@@ -155,9 +155,9 @@ def test_only_nothing_to_cast_is_no_noise() -> None:
         return to_int8(model, options, feeds)
 
     with pytest.raises(ExportError, match="quantiser left 3 of 4"):
-        sensitivity(conv_net(0), broken, PrecisionOptions(), pictures(0))
+        sensitivity(conv_net(0), broken, PrecisionOptions(), sample_images(0))
     with pytest.raises(NothingToCastError, match="nothing would compute in int8"):
-        sensitivity(conv_net(0), to_int8, PrecisionOptions(keep_fp32=("block*",)), pictures(0))
+        sensitivity(conv_net(0), to_int8, PrecisionOptions(keep_fp32=("block*",)), sample_images(0))
 
 
 def test_a_module_that_cannot_be_in_the_precision_has_no_noise() -> None:
@@ -165,13 +165,13 @@ def test_a_module_that_cannot_be_in_the_precision_has_no_noise() -> None:
     model.graph.node.append(helper.make_node("MatMul", ["good", "good"], ["square"], "square"))
     moved(model, {"square": "head.square"})
     model.graph.output.append(helper.make_tensor_value_info("square", onnx.TensorProto.FLOAT, ["batch", 4, 12, 12]))
-    _, rows = sensitivity(model, to_int8, PrecisionOptions(), pictures(0))
+    _, rows = sensitivity(model, to_int8, PrecisionOptions(), sample_images(0))
     assert rows[-1].module == "head.square"
     assert rows[-1].only == math.inf
 
 
 def test_fp16_is_what_fp16_kernels_give() -> None:
-    model, inputs = two_heads(), pictures(0)
+    model, inputs = two_heads(), sample_images(0)
     whole, rows = sensitivity(model, to_fp16, PrecisionOptions(), inputs)
     made, _ = to_fp16(model, PrecisionOptions(), inputs)
     expected, plain, real = (
@@ -188,4 +188,4 @@ def test_a_graph_without_module_paths_is_an_error() -> None:
     for node in model.graph.node:
         del node.metadata_props[:]
     with pytest.raises(ExportError, match="no layer has a module path"):
-        sensitivity(model, to_int8, PrecisionOptions(), pictures(0))
+        sensitivity(model, to_int8, PrecisionOptions(), sample_images(0))

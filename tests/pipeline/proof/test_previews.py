@@ -30,13 +30,13 @@ def test_three_panels_two_of_them_side_by_side_in_the_file() -> None:
     drawn = panels(IMAGE, result(0.9), result(0.9))
     assert [panel.title for panel in drawn] == ["PyTorch", "onnxruntime", "difference"]
     assert drawn[0].words == "1 objects with a score of 0.3 or more"
-    picture = side_by_side(drawn[:2])
-    assert picture.shape == (60 + BAR, 2 * 80 + GAP, 3)
-    left, right = picture[BAR:, :80], picture[BAR:, -80:]
+    drawing = side_by_side(drawn[:2])
+    assert drawing.shape == (60 + BAR, 2 * 80 + GAP, 3)
+    left, right = drawing[BAR:, :80], drawing[BAR:, -80:]
     assert np.array_equal(left, right)
     assert not np.array_equal(left, IMAGE)
-    assert not np.array_equal(picture[:BAR, :80], picture[:BAR, -80:])  # the titles differ
-    assert np.array_equal(second_of_two(picture), drawn[1].picture)
+    assert not np.array_equal(drawing[:BAR, :80], drawing[:BAR, -80:])  # the titles differ
+    assert np.array_equal(second_of_two(drawing), drawn[1].image)
 
 
 def test_an_output_level_without_results_has_one_panel() -> None:
@@ -45,18 +45,18 @@ def test_an_output_level_without_results_has_one_panel() -> None:
 
 
 def test_low_scores_are_not_drawn() -> None:
-    assert np.array_equal(panels(IMAGE, result(0.2), result(0.2))[0].picture, IMAGE)
+    assert np.array_equal(panels(IMAGE, result(0.2), result(0.2))[0].image, IMAGE)
 
 
 def test_what_is_not_finite_is_not_drawn() -> None:
     broken = DetectionResult(np.full((1, 4), np.nan), np.array([0.9]), np.array([1]))
     drawn = panels(IMAGE, result(0.9), broken)
-    assert np.array_equal(drawn[1].picture, IMAGE)
+    assert np.array_equal(drawn[1].image, IMAGE)
     assert drawn[2].words == "0 objects found by both, 1 by PyTorch alone, 0 by the backend alone"
 
 
-def test_a_large_picture_is_scaled_down(tmp_path: Path) -> None:
+def test_a_large_image_is_scaled_down(tmp_path: Path) -> None:
     drawn = panels(np.zeros((3000, 4000, 3), np.uint8), result(0.9), result(0.9))
-    assert {panel.picture.shape for panel in drawn} == {(LONGEST_SIDE * 3 // 4, LONGEST_SIDE, 3)}
+    assert {panel.image.shape for panel in drawn} == {(LONGEST_SIDE * 3 // 4, LONGEST_SIDE, 3)}
     path = write_preview(tmp_path, 3, "a b/ü c.jpeg", side_by_side(drawn[:2]))
     assert path == tmp_path / "previews" / "03-c.png"

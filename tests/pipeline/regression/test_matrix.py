@@ -86,7 +86,7 @@ exclude:
         ("3: x", 'unknown key "3"'),
         ("exporters: [dynam]", '"exporters": unknown "dynam"; nearest: "dynamo"'),
         ("precisions: [16]", '"precisions": expected a list of strings, got [16]'),
-        ("backends: [onnxruntime, pytorch]", '"backends": pytorch is the reference that every cell is held against'),
+        ("backends: [onnxruntime, pytorch]", '"backends": pytorch is the reference that every cell is compared with'),
         ("limit: 0", '"limit": expected a whole number, 1 or more, got 0'),
         ("limit: true", '"limit": expected a whole number, 1 or more, got True'),
         ("timeout_seconds: soon", "\"timeout_seconds\": expected a whole number, 1 or more, got 'soon'"),

@@ -42,7 +42,7 @@ def write_model(folder: Path) -> Path:
 
 
 def made_data(folder: Path, sides: tuple[int, int] = SMALL) -> ReportData:
-    """Of a detector with four pictures of noise, which no format makes small. The model file is written."""
+    """Of a detector with four images of noise, which no format makes small. The model file is written."""
     chance = np.random.default_rng(0)
     manifest = Manifest(
         name="made_digits",

@@ -30,8 +30,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def visible(shown: Shown) -> list[str]:
-    """The titles of the first picture's panels that can be seen."""
-    panels = shown.page.locator(".picture").first.locator(".panel")
+    """The titles of the first image's panels that can be seen."""
+    panels = shown.page.locator(".image").first.locator(".panel")
     found = [panels.nth(number) for number in range(panels.count())]
     return [panel.locator("b").text_content() for panel in found if panel.locator("img").is_visible()]
 
@@ -76,7 +76,7 @@ def test_the_theme_by_mouse_and_by_keyboard(browser: Any, report: Path) -> None:
 
 
 @pytest.mark.slow
-def test_pictures_by_mouse_and_by_keyboard(browser: Any, report: Path) -> None:
+def test_images_by_mouse_and_by_keyboard(browser: Any, report: Path) -> None:
     shown = Shown(browser, report)
     assert visible(shown) == ["PyTorch", "onnxruntime", "difference"]
     shown.page.get_by_text("difference", exact=True).first.click()
@@ -89,7 +89,7 @@ def test_pictures_by_mouse_and_by_keyboard(browser: Any, report: Path) -> None:
     shown.page.keyboard.press("ArrowLeft")
     assert visible(shown) == ["PyTorch", "onnxruntime"]  # one over the other, with the slider
     slider = shown.page.locator(".slider input").first
-    over = ".picture .panel[data-panel='1']"
+    over = ".image .panel[data-panel='1']"
     assert shown.colour(over, "clip-path") == "inset(0px 0px 0px 50%)"
     slider.focus()
     for _ in range(3):
@@ -102,7 +102,7 @@ def test_pictures_by_mouse_and_by_keyboard(browser: Any, report: Path) -> None:
 @pytest.mark.slow
 def test_a_phone_starts_with_the_slider_and_every_control_is_reached_by_tab(browser: Any, report: Path) -> None:
     shown = Shown(browser, report, width=PHONE)
-    assert shown.page.locator("#pictures").get_attribute("data-view") == "slide"
+    assert shown.page.locator("#images").get_attribute("data-view") == "slide"
     reached = set()
     for _ in range(40):
         shown.page.keyboard.press("Tab")

@@ -18,7 +18,7 @@ from tests.pipeline.report.made import LARGE, NASTY, made_data, missed
 from zoo.cards import read_card
 
 pytest.importorskip("bokeh", reason="plots are Bokeh's")
-ORDER = ["card", "pictures", "parity", "scatter", "modules", "latency", "export", "graph", "files"]
+ORDER = ["card", "images", "parity", "scatter", "modules", "latency", "export", "graph", "files"]
 
 
 class Page(HTMLParser):
@@ -74,7 +74,7 @@ def test_all_sections_in_order_and_nothing_from_elsewhere(data: ReportData, tmp_
     assert policy["content"].startswith("default-src 'none'; img-src data:;")
 
 
-def test_pictures_and_tables_are_there_for_those_who_do_not_see(data: ReportData, tmp_path: Path) -> None:
+def test_images_and_tables_are_there_for_those_who_do_not_see(data: ReportData, tmp_path: Path) -> None:
     page = page_of(tmp_path, data)
     texts = [image["alt"] for image in page.all("img")]
     assert len(texts) == len(set(texts)) == 12

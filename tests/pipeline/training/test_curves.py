@@ -49,13 +49,13 @@ def test_a_line_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:
     assert losses([path]) == [(10, 1.0)]
 
 
-def test_the_picture(tmp_path: Path) -> None:
+def test_the_image(tmp_path: Path) -> None:
     assert write_curves(tmp_path) is None
     log(tmp_path, "20260101_000000", range(10, 110, 10), loss_a=0.5, loss_b=0.5)
     path = write_curves(tmp_path)
     assert path == tmp_path / "curves.png"
-    with Image.open(path) as picture:
-        colours = np.asarray(picture.convert("RGB"))
+    with Image.open(path) as sample_image:
+        colours = np.asarray(sample_image.convert("RGB"))
     assert min(colours.shape[:2]) > 500
     assert (colours != 255).any(axis=2).mean() > 0.01
 

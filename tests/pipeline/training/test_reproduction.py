@@ -27,7 +27,7 @@ def test_within(change: float) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (-3.01, rf"{CONFIG}: {METRIC} is 60\.00, -3\.01 from the published weights; expected at most 3\.0 .* mend the"),
+        (-3.01, rf"{CONFIG}: {METRIC} is 60\.00, -3\.01 from the published weights; expected at most 3\.0 .* fix the"),
         (3.01, r"\+3\.01 from the published weights; .* publish the new weights"),
     ],
 )

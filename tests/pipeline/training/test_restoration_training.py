@@ -55,7 +55,7 @@ def test_only_losses_are_given() -> None:
         Trainable(SRCNN())(images=torch.zeros(1, 3, 8, 8), targets=torch.zeros(1, 3, 24, 24), mode="tensor")
 
 
-def test_each_task_learns_from_its_own_pictures() -> None:
+def test_each_task_learns_from_its_own_images() -> None:
     path = CONFIGS / "srcnn_x3_photographs.py"
     config = load_config(path)
     recipe = replace(Recipe.from_config(config, path), num_scenes=10)

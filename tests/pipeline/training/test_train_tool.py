@@ -117,7 +117,7 @@ class TestReproduce:
         code, out, err = train(config, "--reproduce", "--checkpoint", trained, "--json", data)
         assert code == 3
         assert "segmentation/mIoU" in out
-        assert "from the published weights; expected at most 3.0 either way: mend the recipe" in err
+        assert "from the published weights; expected at most 3.0 either way: fix the recipe" in err
         (recorded,) = TrainingRecord.read(card).reproduced
         change = recorded.differences[config.as_posix()]["segmentation/mIoU"]
         assert change is not None

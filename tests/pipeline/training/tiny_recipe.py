@@ -1,4 +1,4 @@
-"""A segmentor and a recipe so small that a training takes seconds; it is scored on the first pictures of val."""
+"""A segmentor and a recipe so small that a training takes seconds; it is scored on the first images of val."""
 
 import shutil
 import subprocess

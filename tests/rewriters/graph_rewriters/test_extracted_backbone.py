@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 HEIGHT, WIDTH = 256, 320
 
 
-def pictures(preprocess: Preprocess, count: int) -> torch.Tensor:
+def sample_images(preprocess: Preprocess, count: int) -> torch.Tensor:
     images = torch.empty(count, 3, HEIGHT, WIDTH)
     for image, path in zip(images, sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg")), strict=False):
         preprocess.run(cv2.imread(str(path)), image.numpy())
@@ -61,14 +61,14 @@ def test_the_module_backbone(name: str, exporter: str, batch: AxisRange, tmp_pat
         contract_module(model, config.task, "final", {}),
         fixed_target(HEIGHT, WIDTH, exporter=exporter, batch=batch),
         tmp_path / "m.onnx",
-        example={"images": pictures(preprocess, 2)},
+        example={"images": sample_images(preprocess, 2)},
         output_specs=detection_specs(100, "batch" if batch.dynamic else 2),
     )
     piece, _ = rewrite_graph(onnx.load(tmp_path / "m.onnx"), [{"name": "extract_submodel", "module": module}])
     (given,) = piece.graph.input
     for count in (1, 2, 3) if batch.dynamic else (2,):
         with torch.no_grad():
-            features, levels = run_in_pytorch(model, pictures(preprocess, count))
+            features, levels = run_in_pytorch(model, sample_images(preprocess, count))
         expected = {tuple(level.shape): level.numpy() for level in levels}
         found = run(piece, {given.name: features.numpy()})
         assert len(found) == len(expected)

@@ -60,7 +60,7 @@ def test_what_graphsurgeon_forgets() -> None:
     before.metadata_props.add(key="task", value="detect")
     before.graph.node[1].metadata_props.add(key="namespace", value="head")
     before.graph.node[1].doc_string = "the last"
-    before.graph.input[0].doc_string = "pictures"
+    before.graph.input[0].doc_string = "images"
 
     def skip(graph: gs.Graph) -> None:
         graph.nodes[1].inputs = list(graph.inputs)

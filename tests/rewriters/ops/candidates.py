@@ -5,7 +5,7 @@ from torch import Tensor
 
 CLASSES = 5
 KINDS = {
-    "spread": "over the picture",
+    "spread": "over the image",
     "crowd": "in one place",
     "same": "one box everywhere",
     "tied": "a crowd with few different scores",

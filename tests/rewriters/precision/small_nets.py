@@ -10,7 +10,7 @@ SIDE = 12
 
 
 def conv_net(seed: int, layers: int = 4) -> onnx.ModelProto:
-    """Convolutions, some with a Relu, some with a residual; the middle one reads a pooled picture."""
+    """Convolutions, some with a Relu, some with a residual; the middle one reads a pooled image."""
     chance = np.random.default_rng(seed)
     nodes, tensors, width, name = [], [], 3, "images"
     for number in range(layers):
@@ -48,6 +48,6 @@ def conv_net(seed: int, layers: int = 4) -> onnx.ModelProto:
     return model
 
 
-def pictures(seed: int, count: int = 3) -> list[dict[str, np.ndarray]]:
+def sample_images(seed: int, count: int = 3) -> list[dict[str, np.ndarray]]:
     chance = np.random.default_rng([seed, 1])
     return [{"images": chance.random((1, 3, SIDE, SIDE), np.float32)} for _ in range(count)]

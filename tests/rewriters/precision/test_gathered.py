@@ -1,4 +1,4 @@
-"""Sampling written by gathering: places in a wide picture are computed in fp32, whatever is fp16 around them."""
+"""Sampling written by gathering: places in a wide image are computed in fp32, whatever is fp16 around them."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ class Deforming(Sampling):
 
 
 @pytest.mark.parametrize("kind", [Sampling, Deforming])
-def test_places_in_a_wide_picture_are_fp32(kind: type[Sampling]) -> None:
+def test_places_in_a_wide_image_are_fp32(kind: type[Sampling]) -> None:
     torch.manual_seed(0)
     net, x = kind().eval().requires_grad_(requires_grad=False), torch.rand(1, 3, 4, WIDTH)
     target = target_of("torchscript", 20, "tensorrt-rtx")

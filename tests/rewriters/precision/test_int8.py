@@ -14,7 +14,7 @@ from rewriters.onnx_graph.graph_outputs import run_once
 from rewriters.onnx_graph.module_paths import module_path
 from rewriters.precision import int8, to_int8
 from rewriters.precision.qdq_forms import DEQUANTIZE, QUANTIZE
-from tests.rewriters.precision.small_nets import conv_net, pictures
+from tests.rewriters.precision.small_nets import conv_net, sample_images
 from zoo.errors import ExportError, InputError
 from zoo.precision_options import PrecisionOptions
 
@@ -24,7 +24,7 @@ STEPS = {7: 64, 8: 127}
 
 
 def quantized(seed: int, **options: object) -> onnx.ModelProto:
-    return to_int8(conv_net(seed), PrecisionOptions(**options), pictures(seed))[0]  # type: ignore[arg-type]
+    return to_int8(conv_net(seed), PrecisionOptions(**options), sample_images(seed))[0]  # type: ignore[arg-type]
 
 
 def constants(model: onnx.ModelProto) -> dict[str, np.ndarray]:
@@ -34,7 +34,7 @@ def constants(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("bits", STEPS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_zero_point_is_zero_and_every_weight_has_a_scale_for_each_channel(seed: int, bits: int) -> None:
-    made, _ = to_int8(conv_net(seed), PrecisionOptions(), pictures(seed), bits=bits)
+    made, _ = to_int8(conv_net(seed), PrecisionOptions(), sample_images(seed), bits=bits)
     known = constants(made)
     pairs = [node for node in made.graph.node if node.op_type in (QUANTIZE, DEQUANTIZE)]
     assert not any(known[node.input[2]].any() for node in pairs)
@@ -55,8 +55,8 @@ def test_every_zero_point_is_zero_and_every_weight_has_a_scale_for_each_channel(
     ("seed", "method"), [*((seed, "minmax") for seed in SEEDS), (0, "percentile"), (1, "percentile"), (0, "entropy")]
 )
 def test_the_numbers_stay_within_what_the_scales_allow(seed: int, method: str) -> None:
-    """On calibrated pictures with minmax: half a step for each rounding, carried through the weights' sums."""
-    model, feeds = conv_net(seed), pictures(seed)
+    """On calibrated images with minmax: half a step for each rounding, carried through the weights' sums."""
+    model, feeds = conv_net(seed), sample_images(seed)
     made = to_int8(model, PrecisionOptions(calibration_method=method), feeds)[0]
     bound = error_bound(made, model) if method == "minmax" else np.inf
     for feed in feeds:
@@ -94,14 +94,14 @@ def error_bound(made: onnx.ModelProto, model: onnx.ModelProto) -> float:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_activation_has_the_scale_of_its_largest_number(seed: int) -> None:
-    """Measured by a run of its own: 127 steps on each side, of the fp32 graph's values on all pictures."""
+    """Measured by a run of its own: 127 steps on each side, of the fp32 graph's values on all images."""
     model, made = conv_net(seed), quantized(seed)
     measured = onnx.ModelProto()
     measured.CopyFrom(model)
     names = {"images", *(name for node in model.graph.node for name in node.output)}
     del measured.graph.output[:]
     measured.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in sorted(names))
-    runs = [run_once(measured.SerializeToString(), feed) for feed in pictures(seed)]
+    runs = [run_once(measured.SerializeToString(), feed) for feed in sample_images(seed)]
     largest = {name: max(float(np.abs(run[place]).max()) for run in runs) for place, name in enumerate(sorted(names))}
     known, found = constants(made), set[str]()
     for node in made.graph.node:
@@ -115,7 +115,7 @@ def test_every_activation_has_the_scale_of_its_largest_number(seed: int) -> None
 
 def test_a_kept_module_is_untouched() -> None:
     model = conv_net(0)
-    made, report = to_int8(model, PrecisionOptions(keep_fp32=("block1.*",)), pictures(0))
+    made, report = to_int8(model, PrecisionOptions(keep_fp32=("block1.*",)), sample_images(0))
     known = constants(made)
     node = next(node for node in made.graph.node if node.name == "conv1")
     np.testing.assert_array_equal(known[node.input[1]], constants(model)["weight1"])
@@ -125,7 +125,7 @@ def test_a_kept_module_is_untouched() -> None:
 
 def test_a_module_that_is_not_there_is_an_error_that_names_the_nearest() -> None:
     with pytest.raises(ExportError, match='"blok1".*"block1"'):
-        to_int8(conv_net(0), PrecisionOptions(keep_fp32=("blok1",)), pictures(0))
+        to_int8(conv_net(0), PrecisionOptions(keep_fp32=("blok1",)), sample_images(0))
 
 
 def test_metadata_names_and_dtypes_stay() -> None:
@@ -143,7 +143,7 @@ def test_metadata_names_and_dtypes_stay() -> None:
     assert made.producer_name == model.producer_name
 
 
-def test_the_same_graph_and_pictures_give_the_same_bytes() -> None:
+def test_the_same_graph_and_images_give_the_same_bytes() -> None:
     assert quantized(1).SerializeToString() == quantized(1).SerializeToString()
 
 
@@ -171,15 +171,15 @@ def makers(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
 
 def test_nothing_to_quantise_is_an_error() -> None:
     with pytest.raises(ExportError, match="nothing would compute in int8"):
-        to_int8(conv_net(0), PrecisionOptions(keep_fp32=("block?",)), pictures(0))
-    with pytest.raises(ExportError, match="no calibration pictures"):
+        to_int8(conv_net(0), PrecisionOptions(keep_fp32=("block?",)), sample_images(0))
+    with pytest.raises(ExportError, match="no calibration images"):
         to_int8(conv_net(0), PrecisionOptions(), [])
 
 
 def test_a_layer_that_the_quantiser_leaves_out_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(int8, "QUANTIZABLE", ("Gemm",))  # what the library is asked for
     with pytest.raises(ExportError, match="left 4 of 4 layers in fp32, the first is Conv conv0 of block0.part"):
-        to_int8(conv_net(0), PrecisionOptions(), pictures(0))
+        to_int8(conv_net(0), PrecisionOptions(), sample_images(0))
 
 
 def test_the_library_neither_prints_nor_logs(

@@ -21,11 +21,11 @@ def feeds(*shape: int) -> list[dict[str, np.ndarray]]:
     return [{"x": chance.standard_normal(shape).astype(np.float32)} for _ in range(3)]
 
 
-def check(before: onnx.ModelProto, pictures: list[dict[str, np.ndarray]], layers: int) -> PrecisionReport:
+def check(before: onnx.ModelProto, sample_images: list[dict[str, np.ndarray]], layers: int) -> PrecisionReport:
     """As ONNX Runtime runs it by default, its optimisers included, which read the pairs in their own way."""
-    made, report = to_int8(before, PrecisionOptions(), pictures)
+    made, report = to_int8(before, PrecisionOptions(), sample_images)
     assert report.nodes["int8"] == layers
-    want, got = ([run(one, feed) for feed in pictures] for one in (before, made))
+    want, got = ([run(one, feed) for feed in sample_images] for one in (before, made))
     for name in want[0]:
         exact, rough = (np.stack([arrays[name] for arrays in runs]) for runs in (want, got))
         assert np.abs(rough - exact).max() < CLOSE * np.abs(exact).max(), name
@@ -113,13 +113,14 @@ def test_a_module_in_fp32_reads_what_is_not_rounded(activation: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["percentile", "entropy"])
-def test_a_dark_first_picture_changes_nothing(method: str) -> None:
+def test_a_dark_first_image_changes_nothing(method: str) -> None:
     """Histograms that begin with it would grow to millions of bins."""
     before = model("g (float[4, 4] x) => (float[4, 4] y) { y = MatMul(x, w) }", w=SQUARE)
     bright = feeds(4, 4)
-    pictures = [{"x": bright[0]["x"] * np.float32(1e-5)}, *bright]
+    sample_images = [{"x": bright[0]["x"] * np.float32(1e-5)}, *bright]
     made = [
-        to_int8(before, PrecisionOptions(calibration_method=method), order)[0] for order in (pictures, pictures[::-1])
+        to_int8(before, PrecisionOptions(calibration_method=method), order)[0]
+        for order in (sample_images, sample_images[::-1])
     ]
     assert made[0].SerializeToString() == made[1].SerializeToString()
 
@@ -130,13 +131,13 @@ def test_what_is_not_finite_is_named(method: str, wrong: float) -> None:
     before = model("g (float[4, 4] x) => (float[4, 4] y) { a = Log(x)  y = MatMul(a, w) }", w=SQUARE)
     before.graph.node[0].metadata_props.add(key=MODULE, value="stem.log")
     options = PrecisionOptions(calibration_method=method)
-    pictures = [{"x": np.abs(feed["x"])} for feed in feeds(4, 4)]
-    pictures[1]["x"][0, 0] = wrong
+    sample_images = [{"x": np.abs(feed["x"])} for feed in feeds(4, 4)]
+    sample_images[1]["x"][0, 0] = wrong
     with pytest.raises(ExportError, match="int8: a of Log .* in stem.log is infinite or no number .*keep_fp32"):
-        to_int8(before, options, pictures)
+        to_int8(before, options, sample_images)
     direct = model("g (float[4, 4] x) => (float[4, 4] y) { y = MatMul(x, w) }", w=SQUARE)
-    with pytest.raises(ExportError, match="int8: x is infinite or no number .* give other pictures"):
-        to_int8(direct, options, pictures)
+    with pytest.raises(ExportError, match="int8: x is infinite or no number .* give other images"):
+        to_int8(direct, options, sample_images)
 
 
 def test_the_graph_given_stays() -> None:

@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from rewriters.precision import converter
-from tests.rewriters.precision.small_nets import conv_net, pictures
+from tests.rewriters.precision.small_nets import conv_net, sample_images
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
 from tests.rewriters.small_models import detection_specs, export, fixed_target
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
@@ -48,7 +48,7 @@ def retina_net(path: Path) -> onnx.ModelProto:
 def test_an_engine_is_built(make: Callable[[Path], onnx.ModelProto], tmp_path: Path) -> None:
     model = make(tmp_path / "model.onnx")
     chance = np.random.default_rng(0)
-    feeds = pictures(0) if make is small_net else [{"images": chance.random((1, 3, *SIZE), np.float32)}]
+    feeds = sample_images(0) if make is small_net else [{"images": chance.random((1, 3, *SIZE), np.float32)}]
     made, report = converter("int8", "tensorrt-rtx")(model, PrecisionOptions(), feeds)
     assert report.nodes["int8"] > 3
     onnx.save(made, tmp_path / "int8.onnx")

@@ -7,7 +7,7 @@ from rewriters.precision.islands import OUTSIDE, PLACES, RANGE, STATISTICS, SUMS
 from tests.rewriters.graph_rewriters.graphs import model
 
 WEIGHTS = "float[4, 4, 1, 1] w, float[4, 4] m"
-PICTURE = "g (float[n, 4, 8, 8] x"
+SAMPLE_IMAGE = "g (float[n, 4, 8, 8] x"
 
 
 def conv(source: str, result: str) -> str:
@@ -23,7 +23,7 @@ def stays(before: onnx.ModelProto) -> dict[str, str]:
 def network(middle: str, more: str = "", declared: str = "") -> onnx.ModelProto:
     """Conv to a, what is tested from a to b, Conv to y. `more`: inputs; `declared`: types that do not follow."""
     known = f"{WEIGHTS}{declared}"
-    text = f"{PICTURE}{more}) => (float[n, 4, h, v] y) <{known}> {{ {conv('x', 'a')} {middle} {conv('b', 'y')} }}"
+    text = f"{SAMPLE_IMAGE}{more}) => (float[n, 4, h, v] y) <{known}> {{ {conv('x', 'a')} {middle} {conv('b', 'y')} }}"
     result = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20, "my" : 1]> {text}')
     for index, name in reversed(list(enumerate(["w", "m"]))):
         shape = [4, 4, 1, 1][: 4 - 2 * index]
@@ -85,7 +85,7 @@ def test_an_order_leads_to_no_layer() -> None:
     assert found["f"] == found["s"] == OUTSIDE
 
 
-def test_the_grid_of_a_sampling_is_fp32_and_its_picture_is_not() -> None:
+def test_the_grid_of_a_sampling_is_fp32_and_its_image_is_not() -> None:
     middle = (
         "f = Relu(a)  o = Conv(a, w)  t = Transpose<perm = [0, 2, 3, 1]>(o)  u, v = Split<axis = 3, num_outputs = 2>(t)"
         " grid = Tanh(u)  b = GridSample(f, grid)"

@@ -1,4 +1,4 @@
-"""What is measured on pictures: the largest numbers, over all of them, without keeping any value."""
+"""What is measured on images: the largest numbers, over all of them, without keeping any value."""
 
 import re
 
@@ -18,7 +18,7 @@ SCALED = "g (float[n] x) => (float[n] y) <float large = {1000}, float small = {0
 BODY = "{ a = Mul(x, large)  b = Mul(x, small)  c = Sub(x, x)  y = Add(a, b) }"
 
 
-def test_the_largest_over_all_pictures_of_either_sign() -> None:
+def test_the_largest_over_all_images_of_either_sign() -> None:
     found = magnitudes(model(f"{SCALED} {BODY}"), ["x", "a", "c"], [feed(1, 2), feed(-9, 3, 4)])
     assert found == {"x": 9, "a": 9000, "c": 0}
 
@@ -47,10 +47,10 @@ def test_what_is_not_finite_does_not_fit() -> None:
     assert set(unfit(before, ["y"], [feed(-1)])) == {"y"}
 
 
-def test_without_pictures_nothing_is_known() -> None:
+def test_without_images_nothing_is_known() -> None:
     assert unfit(model(f"{SCALED} {BODY}"), ["a"], []) == {}
 
 
-def test_pictures_that_do_not_fit_are_refused() -> None:
+def test_images_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ExportError, match="refuses the exported graph"):
         unfit(model(f"{SCALED} {BODY}"), ["a"], [{"z": np.zeros(1, np.float32)}])

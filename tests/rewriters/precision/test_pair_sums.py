@@ -15,7 +15,7 @@ from backends.registry import backends
 from rewriters.precision import converter, to_int8
 from rewriters.precision.pair_sums import check_pair_sums
 from tests.rewriters.graph_rewriters.graphs import model
-from tests.rewriters.precision.small_nets import conv_net, pictures
+from tests.rewriters.precision.small_nets import conv_net, sample_images
 from tests.rewriters.precision.test_forms import NETS, net
 from zoo.errors import ExportError
 from zoo.precision_options import PrecisionOptions
@@ -47,7 +47,7 @@ def grouped() -> tuple[onnx.ModelProto, Feeds]:
 
 
 GRAPHS = {
-    **{f"convolutions {seed}": (conv_net(seed), pictures(seed)) for seed in range(6)},
+    **{f"convolutions {seed}": (conv_net(seed), sample_images(seed)) for seed in range(6)},
     **{name: (net(body, count), [{"images": normal(1, 4, 8, 8)}]) for name, (body, count, _) in NETS.items()},
     "products": products("a = Gemm<transB = 1>(x, w)  b = MatMul(a, w)  y = Gemm(b, w)"),
     "a stack of matrices": products("y = MatMul(x, stack)", "2, 4, 4"),

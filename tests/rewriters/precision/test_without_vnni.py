@@ -12,7 +12,7 @@ import pytest
 
 from backends.onnxruntime.session import session_options
 from rewriters.precision import converter
-from tests.rewriters.precision.small_nets import conv_net, pictures
+from tests.rewriters.precision.small_nets import conv_net, sample_images
 from zoo.precision_options import PrecisionOptions
 
 EMULATOR = which("qemu-x86_64")
@@ -45,11 +45,11 @@ def here(made: onnx.ModelProto, images: np.ndarray, *, in_floats: bool) -> np.nd
 )
 def test_every_cpu_computes_the_same(backend: str, in_floats: bool, same: bool, tmp_path: Path) -> None:
     """The graph for ONNX Runtime, and that for an engine in floats. An engine's by kernels of whole numbers is not."""
-    images = [pictures(seed)[0]["images"] for seed in SEEDS]
+    images = [sample_images(seed)[0]["images"] for seed in SEEDS]
     np.save(tmp_path / "images.npy", np.stack(images))
     wanted = []
     for seed in SEEDS:
-        made, _ = converter("int8", backend)(conv_net(seed), PrecisionOptions(), pictures(seed))
+        made, _ = converter("int8", backend)(conv_net(seed), PrecisionOptions(), sample_images(seed))
         onnx.save(made, tmp_path / f"{seed}.onnx")
         wanted.append(here(made, images[seed], in_floats=backend != "onnxruntime"))
     subprocess.run(

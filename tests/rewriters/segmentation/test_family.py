@@ -11,7 +11,7 @@ from pipeline.parity.gates import GRAPH
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.encoder_decoders import ARCHITECTURES, CLASSES, small_encoder_decoder
 from tests.rewriters.small_models import contract, export, fixed_target, run
-from tests.rewriters.small_segmentors import pictures
+from tests.rewriters.small_segmentors import sample_images
 from zoo.models.segmentation import EncoderDecoder
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
@@ -38,7 +38,7 @@ def spec(model: EncoderDecoder, level: str, sizes: str) -> TensorSpec:
     """The contract's tensor: the image's axes, but for the raw level, whose sides follow the head's."""
     name, dtype, channels = SPECS[level]
     with torch.no_grad():
-        (found,) = contract(model, level)(pictures(1, HEIGHT, WIDTH))
+        (found,) = contract(model, level)(sample_images(1, HEIGHT, WIDTH))
     sides: tuple[int | str, ...] = tuple(found.shape[-2:])
     if sizes == "dynamic":
         sides = ("logits_2", "logits_3") if level == "raw" else ("height", "width")
@@ -46,7 +46,7 @@ def spec(model: EncoderDecoder, level: str, sizes: str) -> TensorSpec:
 
 
 def assert_same(model: EncoderDecoder, level: str, path: Path, count: int, size: tuple[int, int]) -> None:
-    images = pictures(count, *size, seed=sum(size) + count)
+    images = sample_images(count, *size, seed=sum(size) + count)
     with torch.no_grad():
         (expected,) = (tensor.numpy() for tensor in contract(model, level)(images))
         logits = model(images).numpy()
@@ -106,7 +106,7 @@ def test_aligned_corners(architecture: str, exporter: str, tmp_path: Path) -> No
     export(contract(model, "decoded"), target_of(exporter, "dynamic"), path, [spec(model, "decoded", "dynamic")])
     other = small_encoder_decoder(architecture)
     other.load_state_dict(model.state_dict())
-    images = pictures(1, 64, 96)
+    images = sample_images(1, 64, 96)
     with torch.no_grad():
         assert not torch.allclose(model(images), other(images), atol=1e-2)  # it matters
     for size in SIZES["dynamic"]:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from pipeline.parity.gates import GRAPH
 from tests.rewriters.small_models import export, fixed_target, run
-from tests.rewriters.small_segmentors import CLASSES, SMALL, calibrated, pictures, small_torchvision_segmentor
+from tests.rewriters.small_segmentors import CLASSES, SMALL, calibrated, sample_images, small_torchvision_segmentor
 from zoo import Target
 from zoo.contract import Contract
 from zoo.errors import InputError
@@ -33,7 +33,7 @@ def contract(model: nn.Module, level: str) -> Contract:
 def spec(module: Contract, level: str, target: Target) -> TensorSpec:
     """The contract's tensor: the image's axes, but for the raw level, whose sides follow the head's."""
     with torch.no_grad():
-        (found,) = module(pictures(1, target.height.opt, target.width.opt))
+        (found,) = module(sample_images(1, target.height.opt, target.width.opt))
     sides: tuple[int | str, ...] = tuple(found.shape[-2:])
     if target.height.dynamic:
         sides = ("logits_2", "logits_3") if level == "raw" else ("height", "width")
@@ -89,7 +89,7 @@ def test_any_batch(kind: str, level: str, exporter: str, sizes: str, tmp_path: P
     export(module, target, path, [spec(module, level, target)])
     others = [(33, 47), (128, 64), (199, 101)] if sizes == "dynamic" else []
     for count, (height, width) in zip((1, 2, 5, 1), [(65, 97), *(others or [(65, 97)] * 2)], strict=False):
-        images = pictures(count, height, width, seed=height + count)
+        images = sample_images(count, height, width, seed=height + count)
         assert_same(model, level, path, images)
         assert len(classes_found(model, images)) > 1
 
@@ -101,7 +101,7 @@ def test_one_fixed_batch(kind: str, exporter: str, tmp_path: Path) -> None:
     target = fixed_target(64, 96, exporter=exporter).with_(batch=AxisRange.fixed(2))
     path = tmp_path / "m.onnx"
     export(contract(model, "decoded"), target, path, [TensorSpec("logits", "float32", (2, CLASSES, 64, 96))])
-    assert_same(model, "decoded", path, pictures(2, 64, 96))
+    assert_same(model, "decoded", path, sample_images(2, 64, 96))
 
 
 @pytest.mark.parametrize("exporter", [pytest.param("dynamo", marks=pytest.mark.slow), "torchscript"])
@@ -129,15 +129,15 @@ class TestContract:
 
         for level in ("decoded", "final"):
             with pytest.raises(InputError, match=r'gives a mapping with boxes, scores, expected logits or {"out": '):
-                contract(Boxes(), level)(pictures(1, 32, 32))
+                contract(Boxes(), level)(sample_images(1, 32, 32))
 
     def test_a_model_without_a_head_has_no_raw_level(self) -> None:
         with pytest.raises(InputError, match="level raw: Identity has no decode_head or classifier; use level decoded"):
-            contract(nn.Identity(), "raw")(pictures(1, 32, 32))
+            contract(nn.Identity(), "raw")(sample_images(1, 32, 32))
 
     def test_raw_is_the_heads_own_resolution(self) -> None:
         for kind in SMALL:
-            (found,) = contract(small_torchvision_segmentor(kind), "raw")(pictures(1, 64, 96))
+            (found,) = contract(small_torchvision_segmentor(kind), "raw")(sample_images(1, 64, 96))
             assert found.shape == (1, CLASSES, 8, 12)
 
 
@@ -163,13 +163,13 @@ def test_the_real_architectures(architecture: str, exporter: str, tmp_path: Path
     module = contract(model, "decoded")
     export(module, target, path, [spec(module, "decoded", target)])
     for count in (1, 2, 5):
-        assert_same(model, "decoded", path, pictures(count, 97, 129, seed=count))
+        assert_same(model, "decoded", path, sample_images(count, 97, 129, seed=count))
     path.unlink()
     module, target = contract(model, "final"), dynamic(target)
     export(module, target, path, [spec(module, "final", target)])
     found: set[int] = set()
     for count, height, width in ((1, 64, 96), (2, 97, 129), (5, 64, 64)):
-        images = pictures(count, height, width, seed=height)
+        images = sample_images(count, height, width, seed=height)
         assert_same(model, "final", path, images)
         found |= classes_found(model, images)
     assert len(found) > 1

@@ -1,4 +1,4 @@
-"""Declaring symbolic rewriters: errors that say what to mend, and registries that are as before."""
+"""Declaring symbolic rewriters: errors that say what to fix, and registries that are as before."""
 
 import subprocess
 import sys

@@ -124,7 +124,7 @@ def test_grid_sample_at_odd_places(axes: tuple[int, ...], mode: int, padding: in
     grid.view(-1, len(axes))[:3, 0] = torch.tensor([float("nan"), float("inf"), -float("inf")])
     want = F.grid_sample(x, grid, MODES[mode], PADDINGS[padding], corners)
     (got,) = translated(grid_sampler, [x, grid], interpolation_mode=mode, padding_mode=padding, align_corners=corners)
-    if padding == ZEROS:  # torch's pictures give NaN where its volumes give 0, as all of ours do
+    if padding == ZEROS:  # torch's images give NaN where its volumes give 0, as all of ours do
         want = want.nan_to_num(0.0)
     np.testing.assert_allclose(got, want.numpy(), atol=1e-5)
 

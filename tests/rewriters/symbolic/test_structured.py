@@ -276,7 +276,7 @@ def test_tensors_that_torchscript_writes_in_another_dtype(exporter: str, dtype: 
     check_equal(compute, [x], target_of(exporter, backend="tensorrt-rtx"), atol)
 
 
-def test_volumes_are_gathered_below_opset_20_and_pictures_are_not() -> None:
+def test_volumes_are_gathered_below_opset_20_and_images_are_not() -> None:
     x, grid = torch.randn(1, 2, 4, 5, 6), torch.rand(1, 3, 3, 3, 3) * 2 - 1
     check_equal(lambda x, g: F.grid_sample(x, g, align_corners=False), [x, grid], target_of("torchscript", 18))
     check_equal(

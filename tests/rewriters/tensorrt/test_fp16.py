@@ -46,13 +46,13 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     module, specs = FAMILIES[family]
     target = fixed_target(64, 96, exporter="torchscript", backend="tensorrt-rtx")
     export(module(), target, folder / "fp32.onnx", specs)
-    half, report = to_fp16(onnx.load(folder / "fp32.onnx"), PrecisionOptions(), [{"images": pictures().numpy()}])
+    half, report = to_fp16(onnx.load(folder / "fp32.onnx"), PrecisionOptions(), [{"images": sample_images().numpy()}])
     onnx.checker.check_model(half, full_check=True)
     onnx.save(half, folder / "fp16.onnx")
     return family, folder / "fp32.onnx", folder / "fp16.onnx", report
 
 
-def pictures(count: int = 2) -> torch.Tensor:
+def sample_images(count: int = 2) -> torch.Tensor:
     return torch.rand(count, 3, 64, 96, generator=torch.Generator().manual_seed(5))
 
 
@@ -67,7 +67,7 @@ def test_findings_are_those_of_fp32(made: Made, tmp_path: Path) -> None:
     """With every fp16 result rounded: boxes within a pixel, but for those that rounded scores decide."""
     family, full, half, _ = made
     onnx.save(rounded(onnx.load(half)), tmp_path / "rounded.onnx")
-    expected, found = run(full, pictures(12)), run(tmp_path / "rounded.onnx", pictures(12))
+    expected, found = run(full, sample_images(12)), run(tmp_path / "rounded.onnx", sample_images(12))
     if family == "segmentor":
         assert (expected[0] == found[0]).mean() > 0.99
         return

@@ -10,7 +10,7 @@ import torch
 
 from rewriters import export_onnx
 from tests.rewriters.ops.exported import NOT_FOR_TENSORRT, operators
-from tests.rewriters.small_families import contract_of, outputs, pictures, same_findings, small, specs_of
+from tests.rewriters.small_families import contract_of, outputs, same_findings, sample_images, small, specs_of
 from tests.rewriters.small_models import fixed_target
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 
@@ -22,7 +22,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         contract_of(small(family), family),
         fixed_target(128, 128, image_sizes=True, exporter="torchscript", backend="tensorrt-rtx"),
         path,
-        example={"images": pictures(2, 128, 128, seed=1), "image_sizes": torch.tensor([[128, 128], [64, 96]])},
+        example={"images": sample_images(2, 128, 128, seed=1), "image_sizes": torch.tensor([[128, 128], [64, 96]])},
         output_specs=specs_of(family),
     )
     return family, path
@@ -30,7 +30,11 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def test_the_same_graph_in_onnxruntime_equals_the_unpatched_model(exported: tuple[str, Path]) -> None:
     family, path = exported
-    model, images, sizes = small(family), pictures(3, 128, 128, seed=5), torch.tensor([[128, 90], [1, 96], [60, 128]])
+    model, images, sizes = (
+        small(family),
+        sample_images(3, 128, 128, seed=5),
+        torch.tensor([[128, 90], [1, 96], [60, 128]]),
+    )
     expected = outputs(contract_of(model, family), images, sizes)
     session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     found: list[np.ndarray] = session.run(None, {"images": images.numpy(), "image_sizes": sizes.numpy()})

@@ -49,7 +49,7 @@ ALL += [("constant", *case) for case in CONSTANT_CASES.values()]
 
 
 class Padded(nn.Module):
-    """Of pictures [N, 3, 6, 5] the first row, all, or three volumes of them."""
+    """Of images [N, 3, 6, 5] the first row, all, or three volumes of them."""
 
     def __init__(self, mode: str, axes: int, pads: list[int]) -> None:
         super().__init__()

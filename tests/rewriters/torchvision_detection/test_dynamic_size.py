@@ -24,8 +24,8 @@ from tests.rewriters.small_families import (
     FAMILIES,
     contract_of,
     outputs,
-    pictures,
     same_findings,
+    sample_images,
     small,
     specs_of,
 )
@@ -63,7 +63,7 @@ def test_one_file_equals_the_unpatched_model_at_every_size(exported: tuple[str, 
     module = contract_of(model, family)
     total = 0
     for number, (height, width) in enumerate(SIZES):
-        images = pictures((1, 2, 5)[number % 3], height, width, seed=7)
+        images = sample_images((1, 2, 5)[number % 3], height, width, seed=7)
         total += same_findings(family, model, outputs(module, images), run(path, images))
     assert total >= 20
 
@@ -73,7 +73,7 @@ def test_one_file_equals_the_unpatched_model_at_every_size(exported: tuple[str, 
 @given(height=st.integers(32, 200), width=st.integers(32, 200), count=st.integers(1, 3), seed=st.integers(0, 50))
 def test_eagerly_for_any_size(family: str, height: int, width: int, count: int, seed: int) -> None:
     model = small(family)
-    images = pictures(count, height, width, seed)
+    images = sample_images(count, height, width, seed)
     expected = outputs(contract_of(model, family), images)
     with rewriting(DYNAMIC, eager=True):
         padded = outputs(contract_of(model, family), images)
@@ -84,7 +84,7 @@ def test_eagerly_for_any_size(family: str, height: int, width: int, count: int, 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_levels_before_the_last_eagerly(family: str, level: str) -> None:
     module = contract_of(small(family), family, level)
-    images = pictures(2, 97, 53)
+    images = sample_images(2, 97, 53)
     expected = outputs(module, images)
     with rewriting(DYNAMIC, eager=True):
         padded = outputs(module, images)
@@ -147,7 +147,7 @@ class Resize(nn.Module):
 @pytest.mark.parametrize(("module", "least", "most"), [(Products(), 0, 4e-5), (Resize(), 6e-5, 1e-3)])
 def test_onnxruntimes_resize_is_not_as_exact_as_products(module: nn.Module, least: float, most: float) -> None:
     """Seen with ONNX Runtime 1.31: its Resize is 8e-5 away. Where the second case fails, products are not needed."""
-    images = pictures(1, 427, 640, seed=0)
+    images = sample_images(1, 427, 640, seed=0)
     stream = BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the tracer, as in every export

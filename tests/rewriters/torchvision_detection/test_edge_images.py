@@ -1,4 +1,4 @@
-"""What nobody trains on: empty, uniform and crowded pictures, equal scores, NaN. In ONNX Runtime against unpatched."""
+"""What nobody trains on: empty, uniform and crowded images, equal scores, NaN. In ONNX Runtime against unpatched."""
 
 from functools import partial
 from pathlib import Path
@@ -110,7 +110,7 @@ def test_an_image_with_300_objects(family: Family) -> None:
     assert family.check(crowd())["num_dets"][0] > 0
 
 
-def test_nan_leaves_the_other_pictures_of_the_batch_alone(family: Family) -> None:
+def test_nan_leaves_the_other_images_of_the_batch_alone(family: Family) -> None:
     good = crowd()
     broken = good.clone()
     broken[0, 1, 20:30, 40:50] = torch.nan
@@ -121,7 +121,7 @@ def test_nan_leaves_the_other_pictures_of_the_batch_alone(family: Family) -> Non
     assert not slot_problems({name: np.nan_to_num(tensor) for name, tensor in found.items()})
 
 
-def test_a_picture_of_nan_has_no_detections_and_proves_nothing(family: Family) -> None:
+def test_an_image_of_nan_has_no_detections_and_proves_nothing(family: Family) -> None:
     expected, found = family.both(torch.full((1, 3, HEIGHT, WIDTH), torch.nan))
     for side in (expected, found):
         assert side["num_dets"].tolist() == [0]

@@ -30,7 +30,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
 }
 
 
-def pictures(count: int, seed: int) -> Tensor:
+def sample_images(count: int, seed: int) -> Tensor:
     """Smooth colours with noise: pure noise looks the same everywhere, and scores tie."""
     generator = torch.Generator().manual_seed(seed)
     coarse = torch.rand(count, 3, HEIGHT // 16, WIDTH // 16, generator=generator)
@@ -42,7 +42,7 @@ def full_detector(architecture: str) -> Any:
     torch.manual_seed(0)
     section = {"type": "TorchvisionDetector", "architecture": architecture, "num_classes": CLASSES}
     model: Any = MODELS.build({**section, **ARCHITECTURES[architecture]})
-    calibrate(model, list(pictures(4, 3)))
+    calibrate(model, list(sample_images(4, 3)))
     return model
 
 
@@ -55,7 +55,7 @@ def test_onnxruntime_equals_unpatched(architecture: str, exporter: str, tmp_path
     export(module, fixed_target(HEIGHT, WIDTH, exporter=exporter), tmp_path / "m.onnx", detection_specs(slots))
     names = [spec.name for spec in detection_specs(slots)]
     for count in (1, 2, 5):
-        images = pictures(count, 10 + count)
+        images = sample_images(count, 10 + count)
         with torch.no_grad():
             expected = dict(zip(names, [tensor.numpy() for tensor in module(images)], strict=True))
         assert expected["num_dets"].min() >= 5

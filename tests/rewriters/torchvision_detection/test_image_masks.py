@@ -19,7 +19,7 @@ from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx, rewriting
 from tests.examples import examples
 from tests.exporters import DYNAMO_LATER
-from tests.rewriters.small_families import DYNAMIC, outputs, pictures
+from tests.rewriters.small_families import DYNAMIC, outputs, sample_images
 from tests.rewriters.small_models import (
     contract,
     fixed_target,
@@ -46,7 +46,7 @@ def seen_model() -> MaskRCNN:
     """A model that has seen an image: MultiScaleRoIAlign takes the scales of its levels from the first."""
     model = small_mask_rcnn()
     with torch.no_grad():
-        model(list(pictures(1, 64, 96)))
+        model(list(sample_images(1, 64, 96)))
     return model
 
 
@@ -74,7 +74,7 @@ def same(found: Any, expected: tuple[Tensor, ...]) -> np.ndarray:
 
 
 def test_the_contract_gives_what_torchvision_pastes() -> None:
-    images = pictures(2, 50, 70)
+    images = sample_images(2, 50, 70)
     num_dets, *others, pasted = outputs(asked(), images)
     with torch.no_grad():
         found = seen_model()(list(images))
@@ -89,7 +89,7 @@ def test_the_contract_gives_what_torchvision_pastes() -> None:
 
 
 def test_each_image_of_a_padded_batch_is_pasted_to_itself() -> None:
-    images, sizes = pictures(2, 100, 128), torch.tensor([[100, 128], [64, 96]])
+    images, sizes = sample_images(2, 100, 128), torch.tensor([[100, 128], [64, 96]])
     num_dets, *_, pasted = outputs(asked(), images, sizes)
     with torch.no_grad():
         found = seen_model()([images[0], images[1, :, :64, :96]])
@@ -103,7 +103,7 @@ def test_each_image_of_a_padded_batch_is_pasted_to_itself() -> None:
 @examples(2, 6)
 @given(height=st.integers(40, 130), width=st.integers(40, 130), count=st.integers(1, 3), seed=st.integers(0, 50))
 def test_eagerly_for_any_size(height: int, width: int, count: int, seed: int) -> None:
-    images = pictures(count, height, width, seed)
+    images = sample_images(count, height, width, seed)
     expected = outputs(asked(), images)
     for target in (fixed_target(height, width), DYNAMIC):
         with rewriting(target, eager=True) as session:
@@ -117,14 +117,14 @@ def test_eagerly_for_any_size(height: int, width: int, count: int, seed: int) ->
     seed=st.integers(0, 50),
 )
 def test_eagerly_for_any_sizes_in_one_batch(sizes: list[tuple[int, int]], seed: int) -> None:
-    given_batch = pictures(len(sizes), 128, 128, seed), torch.tensor(sizes)
+    given_batch = sample_images(len(sizes), 128, 128, seed), torch.tensor(sizes)
     expected = outputs(asked(), *given_batch)
     with rewriting(fixed_target(128, 128, image_sizes=True), eager=True):
         same(outputs(asked(), *given_batch), expected)
 
 
 def export(module: Contract, target: Target, path: Path, specs: list[TensorSpec], **more: Tensor) -> None:
-    example = {"images": pictures(2, target.height.opt, target.width.opt, seed=1), **more}
+    example = {"images": sample_images(2, target.height.opt, target.width.opt, seed=1), **more}
     export_onnx(module, target, path, example=example, output_specs=specs, required_rewriters=[REWRITER])
 
 
@@ -147,7 +147,7 @@ def test_one_file_of_a_fixed_size(exporter: str, tmp_path: Path) -> None:
     model.graph.output.append(onnx.helper.make_tensor_value_info(node.output[0], onnx.TensorProto.BOOL, None))
     onnx.save(model, tmp_path / "more.onnx")
     for count in (1, 5):
-        images = pictures(count, 64, 96, seed=7)
+        images = sample_images(count, 64, 96, seed=7)
         *found, rows = run(tmp_path / "more.onnx", images=images)
         assert len(rows) == same(found, outputs(asked(), images)).sum() < count * SLOTS
 
@@ -157,7 +157,7 @@ def test_one_file_of_a_fixed_size(exporter: str, tmp_path: Path) -> None:
 def test_one_file_at_every_size(exporter: str, tmp_path: Path) -> None:
     export(asked(), DYNAMIC.with_(exporter=exporter), tmp_path / "m.onnx", image_mask_specs(SLOTS))
     for count, height, width in ((1, 64, 96), (2, 97, 53), (5, 131, 33)):
-        images = pictures(count, height, width, seed=7)
+        images = sample_images(count, height, width, seed=7)
         assert same(run(tmp_path / "m.onnx", images=images), outputs(asked(), images)).sum() > 0
 
 
@@ -167,7 +167,7 @@ def test_one_file_with_a_size_for_each_image(exporter: str, tmp_path: Path) -> N
     target = DYNAMIC.with_(exporter=exporter, image_sizes=True)
     export(asked(), target, path, image_mask_specs(SLOTS), image_sizes=sizes)
     for (height, width), each in SIZED_BATCHES:
-        given_batch = pictures(len(each), height, width, seed=7), torch.tensor(each)
+        given_batch = sample_images(len(each), height, width, seed=7), torch.tensor(each)
         found = run(path, images=given_batch[0], image_sizes=given_batch[1])
         assert same(found, outputs(asked(), *given_batch)).sum() > 0
         for masks, (h, w) in zip(found[5], each, strict=True):
@@ -184,13 +184,13 @@ def test_a_fixed_batch_with_few_and_no_detections(exporter: str, tmp_path: Path)
     export(module, target, tmp_path / "m.onnx", image_mask_specs(SLOTS, 2, 64, 96))
     counts = []
     for seed in (1, 5, 6):
-        images = pictures(2, 64, 96, seed)
+        images = sample_images(2, 64, 96, seed)
         counts.append(same(run(tmp_path / "m.onnx", images=images), outputs(module, images)).tolist())
     assert counts == [[0, 0], [1, 3], [1, 0]]
 
 
 def test_without_the_option_nothing_is_pasted(tmp_path: Path) -> None:
-    images = pictures(2, 64, 96)
+    images = sample_images(2, 64, 96)
     with rewriting(fixed_target(64, 96), eager=True) as session:
         assert len(outputs(contract(seen_model()), images)) == len(instance_specs(SLOTS))
     assert not session.hits[REWRITER]
@@ -198,7 +198,7 @@ def test_without_the_option_nothing_is_pasted(tmp_path: Path) -> None:
 
 # Rule 6. Seen with torch 2.15 and torchvision 0.29.
 def test_without_it_the_masks_inside_their_boxes_are_silently_taken_for_pasted_ones() -> None:
-    images = pictures(2, 64, 96)
+    images = sample_images(2, 64, 96)
     expected = outputs(asked(), images)[-1]
     with without_rewriter(REWRITER), rewriting(fixed_target(64, 96), eager=True):
         wrong = outputs(asked(), images)[-1]

@@ -22,8 +22,8 @@ from tests.rewriters.small_families import (
     FAMILIES,
     contract_of,
     outputs,
-    pictures,
     same_findings,
+    sample_images,
     small,
     specs_of,
 )
@@ -45,7 +45,7 @@ BATCHES = (
 
 def test_the_contract_gives_what_the_model_makes_of_the_list_of_images() -> None:
     model = small("faster_rcnn")
-    images, sizes = pictures(2, 128, 128, seed=3), torch.tensor([[97, 53], [45, 128]])
+    images, sizes = sample_images(2, 128, 128, seed=3), torch.tensor([[97, 53], [45, 128]])
     num_dets, boxes, scores, labels = outputs(contract_of(model, "faster_rcnn"), images, sizes)
     with torch.no_grad():
         found = model([images[0, :, :97, :53], images[1, :, :45, :128]])
@@ -68,7 +68,7 @@ def test_the_resized_batch_is_torchvisions(data: Any, count: int, height: int, w
     """Pixels, padding and sizes, whatever lies outside the images."""
     transform = GeneralizedRCNNTransform(48, 80, [0.4, 0.5, 0.6], [0.2, 0.3, 0.4], **limits).eval()
     sizes = torch.tensor([[data.draw(st.integers(2, side)) for side in (height, width)] for _ in range(count)])
-    images = pictures(count, height, width, seed=count)
+    images = sample_images(count, height, width, seed=count)
     expected, _ = transform([image.clone() for image in valid_regions(images, sizes)])
     for image, (h, w) in zip(images, sizes.tolist(), strict=True):
         image[:, h:] = image[:, :, w:] = torch.nan
@@ -93,7 +93,7 @@ SIDES = st.integers(32, 128)
 @example(sizes=[(128, 128), (1, 96), (128, 2)], seed=0)
 def test_eagerly_for_any_sizes(family: str, sizes: list[tuple[int, int]], seed: int) -> None:
     model = small(family)
-    given_batch = pictures(len(sizes), 128, 128, seed), torch.tensor(sizes)
+    given_batch = sample_images(len(sizes), 128, 128, seed), torch.tensor(sizes)
     expected = outputs(contract_of(model, family), *given_batch)
     with rewriting(FIXED, eager=True):
         padded = outputs(contract_of(model, family), *given_batch)
@@ -104,7 +104,7 @@ def test_eagerly_for_any_sizes(family: str, sizes: list[tuple[int, int]], seed: 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_levels_before_the_last_eagerly(family: str, level: str) -> None:
     module = contract_of(small(family), family, level)
-    given_batch = pictures(2, 128, 128), torch.tensor([[97, 53], [64, 96]])
+    given_batch = sample_images(2, 128, 128), torch.tensor([[97, 53], [64, 96]])
     expected = outputs(module, *given_batch)
     with rewriting(FIXED, eager=True):
         padded = outputs(module, *given_batch)
@@ -115,7 +115,7 @@ def test_the_levels_before_the_last_eagerly(family: str, level: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_region_that_torchvision_refuses_leaves_no_nan_and_the_other_images_alone(family: str) -> None:
     """Its resized side would be 0; that of a row more is 1, and asks for as large a batch."""
-    model, images = small(family), pictures(2, 128, 128)
+    model, images = small(family), sample_images(2, 128, 128)
     expected = outputs(contract_of(model, family), images, torch.tensor([[128, 128], [2, 128]]))
     with rewriting(FIXED, eager=True):
         found = outputs(contract_of(model, family), images, torch.tensor([[128, 128], [1, 128]]))
@@ -150,7 +150,7 @@ def test_needed_without_it_dynamo_freezes_the_number_of_images(tmp_path: Path) -
 
 
 def two_images(*sizes: list[int]) -> dict[str, Tensor]:
-    return {"images": pictures(len(sizes), 128, 128, seed=1), "image_sizes": torch.tensor(sizes)}
+    return {"images": sample_images(len(sizes), 128, 128, seed=1), "image_sizes": torch.tensor(sizes)}
 
 
 EXPORTED = [
@@ -187,7 +187,7 @@ def test_one_file_equals_the_unpatched_model_on_the_list_of_images(exported: tup
     session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     total = 0
     for (height, width), sizes in BATCHES:
-        images, image_sizes = pictures(len(sizes), height, width, seed=7), torch.tensor(sizes)
+        images, image_sizes = sample_images(len(sizes), height, width, seed=7), torch.tensor(sizes)
         expected = outputs(contract_of(model, family), images, image_sizes)
         found: list[np.ndarray] = session.run(None, {"images": images.numpy(), "image_sizes": image_sizes.numpy()})
         total += same_findings(family, model, expected, found)

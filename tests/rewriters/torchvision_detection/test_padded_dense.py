@@ -16,7 +16,7 @@ from pipeline.parity.gates import GRAPH
 from rewriters import ExportRecord, rewriting
 from tests.examples import examples
 from tests.rewriters.small_dense_models import SLOTS, dense_contract, small_detector
-from tests.rewriters.small_families import lowest_index_first, outputs, pictures, same_findings
+from tests.rewriters.small_families import lowest_index_first, outputs, same_findings, sample_images
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
 from zoo.errors import ExportError
 
@@ -43,7 +43,7 @@ def anchors_of(family: str) -> str:
 def test_padded_equals_unpatched_for_any_size(family: str, height: int, width: int, count: int, seed: int) -> None:
     """Sizes that need a resize, that need padding, and neither."""
     module = dense_contract(small_detector(family))
-    images = pictures(count, height, width, seed)
+    images = sample_images(count, height, width, seed)
     with lowest_index_first():  # or two equal scores at the cut of the candidates may change places
         expected = outputs(module, images)
         with rewriting(fixed_target(height, width), eager=True):
@@ -56,7 +56,7 @@ def test_padded_equals_unpatched_for_any_size(family: str, height: int, width: i
 @pytest.mark.parametrize("level", ["final", "decoded", "raw"])
 def test_padded_equals_unpatched_without_a_resize(family: str, level: str) -> None:
     module = dense_contract(small_detector(family), level)
-    images = pictures(3, 64, 96)
+    images = sample_images(3, 64, 96)
     expected = outputs(module, images)
     with rewriting(fixed_target(64, 96), eager=True) as session:
         padded = outputs(module, images)
@@ -71,21 +71,21 @@ class TestOfTheModels:
     """Else the comparisons of this file would compare nothing."""
 
     def test_something_is_found_and_something_is_empty(self, family: str) -> None:
-        num_dets, *_, labels = outputs(dense_contract(small_detector(family)), pictures(4, 64, 96))
+        num_dets, *_, labels = outputs(dense_contract(small_detector(family)), sample_images(4, 64, 96))
         assert num_dets.min() >= 10
         assert num_dets.min() < SLOTS
         assert len(labels.unique()) >= 3
 
     def test_more_candidates_pass_the_threshold_than_a_level_keeps(self, family: str) -> None:
         model = small_detector(family)
-        images = pictures(2, 64, 96)
+        images = sample_images(2, 64, 96)
         _, scores = outputs(dense_contract(model, "decoded"), images)
         assert ((scores > model.score_thresh).flatten(1).sum(dim=1) > 2 * model.topk_candidates).all()
         freely = outputs(dense_contract(small_detector(family, topk_candidates=10_000)), images)
         assert not torch.equal(freely[2], outputs(dense_contract(model), images)[2])
 
     def test_nms_drops_something(self, family: str) -> None:
-        images = pictures(2, 64, 96)
+        images = sample_images(2, 64, 96)
         free = outputs(dense_contract(small_detector(family, nms_thresh=1.0, detections_per_img=400)), images)
         model = small_detector(family, detections_per_img=400)
         assert (outputs(dense_contract(model), images)[0] < free[0]).all()
@@ -94,7 +94,7 @@ class TestOfTheModels:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_full_slots_and_the_best_of_them(family: str) -> None:
     module = dense_contract(small_detector(family, detections_per_img=7))
-    images = pictures(2, 64, 96)
+    images = sample_images(2, 64, 96)
     expected = outputs(module, images)
     with rewriting(fixed_target(64, 96), eager=True):
         padded = outputs(module, images)
@@ -107,7 +107,7 @@ def test_full_slots_and_the_best_of_them(family: str) -> None:
 def test_a_threshold_that_nothing_passes_leaves_all_slots_empty(family: str) -> None:
     module = dense_contract(small_detector(family, score_thresh=1.1))
     with rewriting(fixed_target(64, 96), eager=True):
-        num_dets, boxes, scores, labels = outputs(module, pictures(2, 64, 96))
+        num_dets, boxes, scores, labels = outputs(module, sample_images(2, 64, 96))
     assert num_dets.tolist() == [0, 0]
     assert not boxes.any()
     assert not scores.any()
@@ -117,7 +117,7 @@ def test_a_threshold_that_nothing_passes_leaves_all_slots_empty(family: str) -> 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_more_slots_than_candidates_are_padded(family: str) -> None:
     module = dense_contract(small_detector(family, detections_per_img=400, topk_candidates=5))
-    images = pictures(2, 64, 96)
+    images = sample_images(2, 64, 96)
     expected = outputs(module, images)
     with rewriting(fixed_target(64, 96), eager=True):
         padded = outputs(module, images)
@@ -130,7 +130,7 @@ def test_more_slots_than_candidates_are_padded(family: str) -> None:
 def test_decoded_boxes_are_in_pixels_of_the_tensor_given(family: str) -> None:
     """As at level final, also where the detector resizes: every final box and score is one of the decoded ones."""
     model = small_detector(family)
-    images = pictures(2, 50, 70)
+    images = sample_images(2, 50, 70)
     num_dets, boxes, scores, labels = outputs(dense_contract(model), images)
     all_boxes, all_scores = outputs(dense_contract(model, "decoded"), images)
     for image, count in enumerate(num_dets.tolist()):
@@ -166,7 +166,7 @@ def exported(
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_onnxruntime_equals_unpatched_for_every_batch(exported: tuple[str, Path, ExportRecord], count: int) -> None:
     family, path, _ = exported
-    images = pictures(count, 64, 96, seed=7)  # other pictures than the traced ones
+    images = sample_images(count, 64, 96, seed=7)  # other images than the traced ones
     expected = outputs(dense_contract(small_detector(family)), images)
     num_dets, boxes, scores, labels = run(path, images)
     np.testing.assert_array_equal(num_dets, expected[0].numpy())

@@ -12,7 +12,7 @@ from pipeline.parity.gates import GRAPH
 from rewriters import ExportRecord, rewriting
 from tests.examples import examples
 from tests.exporters import DYNAMO_LATER
-from tests.rewriters.small_families import outputs, pictures, same_findings
+from tests.rewriters.small_families import outputs, same_findings, sample_images
 from tests.rewriters.small_models import (
     contract,
     detection_specs,
@@ -45,7 +45,7 @@ REWRITERS = (
 def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: int, seed: int) -> None:
     """Sizes that need a resize, that need padding, and neither."""
     module = contract(small_faster_rcnn())
-    images = pictures(count, height, width, seed)
+    images = sample_images(count, height, width, seed)
     expected = outputs(module, images)
     with rewriting(fixed_target(height, width), eager=True):
         padded = outputs(module, images)
@@ -56,7 +56,7 @@ def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: in
 @pytest.mark.parametrize("level", ["final", "decoded", "raw"])
 def test_padded_equals_unpatched_to_the_bit_without_a_resize(level: str) -> None:
     module = contract(small_faster_rcnn(), level)
-    images = pictures(3, 64, 96)
+    images = sample_images(3, 64, 96)
     expected = outputs(module, images)
     with rewriting(fixed_target(64, 96), eager=True) as session:
         padded = outputs(module, images)
@@ -68,7 +68,7 @@ def test_padded_equals_unpatched_to_the_bit_without_a_resize(level: str) -> None
 
 def test_something_is_found_and_something_is_empty() -> None:
     """Else the comparisons of this file would compare nothing."""
-    num_dets, *_ = outputs(contract(small_faster_rcnn()), pictures(4, 64, 96))
+    num_dets, *_ = outputs(contract(small_faster_rcnn()), sample_images(4, 64, 96))
     assert num_dets.max() >= 2
     assert num_dets.min() < 20
 
@@ -76,7 +76,7 @@ def test_something_is_found_and_something_is_empty() -> None:
 def test_empty_slots_hold_zeros_and_label_minus_one() -> None:
     module = contract(small_faster_rcnn())
     with rewriting(fixed_target(64, 96), eager=True):
-        num_dets, boxes, scores, labels = outputs(module, pictures(2, 64, 96))
+        num_dets, boxes, scores, labels = outputs(module, sample_images(2, 64, 96))
     for image, count in enumerate(num_dets.tolist()):
         assert count < 20
         assert not boxes[image, count:].any()
@@ -94,7 +94,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_onnxruntime_equals_unpatched_for_every_batch(exported: tuple[Path, ExportRecord], count: int) -> None:
-    images = pictures(count, 64, 96, seed=7)  # other pictures than the traced ones
+    images = sample_images(count, 64, 96, seed=7)  # other images than the traced ones
     expected = outputs(contract(small_faster_rcnn()), images)
     num_dets, boxes, scores, labels = run(exported[0], images)
     np.testing.assert_array_equal(num_dets, expected[0].numpy())
@@ -146,13 +146,13 @@ def test_without_postprocess_a_resized_batch_cannot_be_scaled_back() -> None:
         rewriting(fixed_target(50, 70), eager=True),
         pytest.raises(ValueError, match="too many values to unpack"),
     ):
-        outputs(module, pictures(2, 50, 70))
+        outputs(module, sample_images(2, 50, 70))
 
 
 def test_decoded_boxes_are_in_pixels_of_the_tensor_given() -> None:
     """As at level final, also where the detector resizes: every final box is one of the decoded ones."""
     model = small_faster_rcnn()
-    images = pictures(2, 50, 70)
+    images = sample_images(2, 50, 70)
     num_dets, boxes, _, labels = outputs(contract(model), images)
     decoded, _ = outputs(contract(model, "decoded"), images)
     assert num_dets.sum() >= 2

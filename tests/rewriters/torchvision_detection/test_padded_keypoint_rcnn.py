@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rewriters import rewriting
-from tests.rewriters.small_families import outputs, pictures
+from tests.rewriters.small_families import outputs, sample_images
 from tests.rewriters.small_models import (
     contract,
     export,
@@ -28,7 +28,7 @@ FORWARD = "torchvision.RoIHeads.forward"
 
 def test_the_contracts_keypoints_are_torchvisions_own() -> None:
     model = small_keypoint_rcnn()
-    images = pictures(2)
+    images = sample_images(2)
     num_dets, *_, keypoints = outputs(contract(model), images)
     with torch.no_grad():
         found = model(images)
@@ -42,7 +42,7 @@ def test_the_contracts_keypoints_are_torchvisions_own() -> None:
 @pytest.mark.parametrize("size", [(64, 96), (50, 70)])
 def test_padded_equals_unpatched(size: tuple[int, int]) -> None:
     module = contract(small_keypoint_rcnn())
-    images = pictures(3, *size)
+    images = sample_images(3, *size)
     expected = outputs(module, images)
     with rewriting(fixed_target(*size), eager=True) as session:
         padded = outputs(module, images)
@@ -77,7 +77,7 @@ def test_onnxruntime_equals_unpatched(exporter: str, batch: str | int, tmp_path:
     export(module, target, tmp_path / "m.onnx", keypoint_specs(SLOTS, batch), required_rewriters=[FORWARD])
     seen = set()
     for seed in (0, 1, 3):
-        images = pictures(2 if batch == 2 else seed + 1, seed=seed)
+        images = sample_images(2 if batch == 2 else seed + 1, seed=seed)
         expected = outputs(module, images)
         found = run(tmp_path / "m.onnx", images)
         for got, want in zip(found[:4], expected[:4], strict=True):

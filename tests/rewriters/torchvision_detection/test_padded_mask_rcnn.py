@@ -15,7 +15,7 @@ from pipeline.parity.gates import GRAPH
 from rewriters import rewriting
 from tests.examples import examples
 from tests.exporters import DYNAMO_LATER
-from tests.rewriters.small_families import outputs, pictures
+from tests.rewriters.small_families import outputs, sample_images
 from tests.rewriters.small_models import (
     contract,
     export,
@@ -38,7 +38,7 @@ FORWARD = "torchvision.RoIHeads.forward"
 
 def test_the_contracts_masks_are_those_that_torchvision_pastes() -> None:
     model = small_mask_rcnn()
-    images = pictures(2, 50, 70)  # of which the model resizes
+    images = sample_images(2, 50, 70)  # of which the model resizes
     num_dets, boxes, _, _, masks = outputs(contract(model), images)
     with torch.no_grad():
         found = model(images)
@@ -53,7 +53,7 @@ def test_the_contracts_masks_are_those_that_torchvision_pastes() -> None:
 @given(height=st.integers(40, 130), width=st.integers(40, 130), count=st.integers(1, 3), seed=st.integers(0, 50))
 def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: int, seed: int) -> None:
     module = contract(small_mask_rcnn())
-    images = pictures(count, height, width, seed)
+    images = sample_images(count, height, width, seed)
     expected = outputs(module, images)
     with rewriting(fixed_target(height, width), eager=True) as session:
         padded = outputs(module, images)
@@ -65,7 +65,7 @@ def test_padded_equals_unpatched_for_any_size(height: int, width: int, count: in
 @pytest.mark.parametrize("level", ["decoded", "raw"])
 def test_the_levels_before_the_masks_are_those_of_a_detector(level: str) -> None:
     module = contract(small_mask_rcnn(), level)
-    images = pictures(2)
+    images = sample_images(2)
     expected = outputs(module, images)
     with rewriting(fixed_target(64, 96), eager=True):
         padded = outputs(module, images)
@@ -92,7 +92,7 @@ def check(path: Path, module: Contract, images: Tensor) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("count", [1, 5])
 def test_onnxruntime_equals_unpatched_for_every_batch(exported: Path, count: int) -> None:
-    num_dets, _, _, _, masks = check(exported, contract(small_mask_rcnn()), pictures(count, seed=7))
+    num_dets, _, _, _, masks = check(exported, contract(small_mask_rcnn()), sample_images(count, seed=7))
     assert num_dets.min() > 0
     assert num_dets.max() < SLOTS
     assert masks.std() > 0.1
@@ -104,7 +104,7 @@ def test_a_fixed_batch_with_many_few_and_no_detections(exporter: str, tmp_path: 
     module = contract(small_mask_rcnn(box_score_thresh=0.65))
     target = fixed_target(64, 96, exporter=exporter).with_(batch=AxisRange.fixed(2))
     export(module, target, tmp_path / "m.onnx", instance_specs(SLOTS, batch=2))
-    counts = [check(tmp_path / "m.onnx", module, pictures(2, seed=seed))[0].tolist() for seed in (1, 5, 6)]
+    counts = [check(tmp_path / "m.onnx", module, sample_images(2, seed=seed))[0].tolist() for seed in (1, 5, 6)]
     assert counts == [[0, 0], [1, 3], [1, 0]]
 
 
@@ -114,7 +114,7 @@ def test_only_the_used_slots_go_through_the_mask_head(exported: Path, tmp_path: 
     upsampling = next(node for node in model.graph.node if node.op_type == "ConvTranspose")
     model.graph.output.append(onnx.helper.make_tensor_value_info(upsampling.output[0], onnx.TensorProto.FLOAT, None))
     onnx.save(model, tmp_path / "more.onnx")
-    num_dets, *_, upsampled = run(tmp_path / "more.onnx", pictures(3, seed=7))
+    num_dets, *_, upsampled = run(tmp_path / "more.onnx", sample_images(3, seed=7))
     assert len(upsampled) == num_dets.sum() < 3 * SLOTS
     assert upsampling.output[0] not in {value.name for value in model.graph.value_info}, "torch's own number of rows"
 
@@ -126,12 +126,12 @@ def test_without_it_the_mask_branch_cannot_take_the_padded_batch() -> None:
         rewriting(fixed_target(64, 96), eager=True),
         pytest.raises(ExportError, match="a list with an entry for each image, in a model whose batch is one tensor"),
     ):
-        outputs(contract(small_mask_rcnn()), pictures(2))
+        outputs(contract(small_mask_rcnn()), sample_images(2))
 
 
 def test_a_detector_without_masks_does_not_need_it() -> None:
     with rewriting(fixed_target(64, 96), eager=True) as session:
-        outputs(contract(small_faster_rcnn()), pictures(2))
+        outputs(contract(small_faster_rcnn()), sample_images(2))
     assert not session.hits[FORWARD]
 
 

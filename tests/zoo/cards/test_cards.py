@@ -1,4 +1,4 @@
-"""The zoo's cards: what is shipped is measured and shown as it is now, and what is not says how to mend it."""
+"""The zoo's cards: what is shipped is measured and shown as it is now, and what is not says how to fix it."""
 
 import json
 import re
@@ -85,7 +85,7 @@ class TestFingerprint:
         zoo.one.write_text(CONFIG.replace(old, new), encoding="utf-8")
         assert fingerprint(load_config(zoo.one)) != before
 
-    @pytest.mark.parametrize(("old", "new"), [('name="x"', 'name="y"'), ('"pictures"', '"p"'), ("s=1)", "s=2)")])
+    @pytest.mark.parametrize(("old", "new"), [('name="x"', 'name="y"'), ('"images"', '"p"'), ("s=1)", "s=2)")])
     def test_follows_its_base(self, old: str, new: str, zoo: TinyZoo) -> None:
         before = fingerprint(load_config(zoo.one))
         assert old in BASE
@@ -258,7 +258,7 @@ class TestPages:
             "| aAcc | 96.76 | - |",
             "| difference, points | - | +0.010 (-0.02 to +0.03) |",
             "| verdict | reference | passed |",
-            "On 64 images (ImageFolder, root pictures), measured 2026-01-02 on an abacus, 2 threads, Python 3.11.7, ",
+            "On 64 images (ImageFolder, root images), measured 2026-01-02 on an abacus, 2 threads, Python 3.11.7, ",
         ):
             assert part in docs, part
 
@@ -315,7 +315,7 @@ class TestPages:
     )
     def test_need_both_markers(self, text: str, words: str, zoo: TinyZoo) -> None:
         zoo.readme.write_text(text, encoding="utf-8")
-        with pytest.raises(InputError, match=f"README.md: .*{words}.*; mend the page"):
+        with pytest.raises(InputError, match=f"README.md: .*{words}.*; fix the page"):
             pages(zoo.cards(), zoo.root)
 
     def test_a_missing_page(self, zoo: TinyZoo) -> None:

@@ -11,7 +11,7 @@ from zoo.listing import list_models
 
 BASE = """
 task = dict(type="SemanticSegmentation", classes=[dict(name="x", category_id=1)])
-dataset = dict(type="ImageFolder", root="pictures")
+dataset = dict(type="ImageFolder", root="images")
 evaluator = dict(type="MeanIoU", num_classes=1)
 """
 CONFIG = """

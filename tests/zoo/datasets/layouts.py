@@ -14,7 +14,7 @@ from zoo.tasks import ClassInfo
 ANIMALS = (ClassInfo("background", None), ClassInfo("cat", 17), ClassInfo("dog", 18))
 
 
-def write_picture(path: Path, size: tuple[int, int], seed: int = 0) -> Path:
+def write_image(path: Path, size: tuple[int, int], seed: int = 0) -> Path:
     """A JPEG or PNG of (height, width), each seed another one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     blocks = np.random.default_rng(seed).integers(0, 255, (4, 5, 3)).astype(np.uint8)
@@ -60,11 +60,11 @@ def coco_content() -> dict[str, Any]:
 
 
 def write_coco(root: Path, content: Mapping[str, Any], *, indent: int | None = None) -> dict[str, Path]:
-    """The arguments of a COCO data set; pictures are written for the records that have a whole size."""
+    """The arguments of a COCO data set; images are written for the records that have a whole size."""
     (root / "images").mkdir(parents=True, exist_ok=True)
     for record in content["images"]:
         if not (root / "images" / record["file_name"]).exists():
-            write_picture(root / "images" / record["file_name"], (record["height"], record["width"]), record["id"])
+            write_image(root / "images" / record["file_name"], (record["height"], record["width"]), record["id"])
     (root / "instances.json").write_text(json.dumps(content, indent=indent), encoding="utf-8")
     return {"images": root / "images", "annotations": root / "instances.json"}
 
@@ -85,7 +85,7 @@ def voc_object(name: str, box: Sequence[object], difficult: object = 0) -> str:
 def write_voc(root: Path, objects: Mapping[str, Sequence[str]], size: tuple[int, int] = (30, 40)) -> Path:
     """VOC detection: the images named by the keys, all of one (height, width), as split "val"."""
     for number, (name, found) in enumerate(objects.items()):
-        write_picture(root / "JPEGImages" / f"{name}.jpg", size, number)
+        write_image(root / "JPEGImages" / f"{name}.jpg", size, number)
         extent = f"<size><width>{size[1]}</width><height>{size[0]}</height><depth>3</depth></size>"
         (root / "Annotations").mkdir(exist_ok=True)
         text = f"<annotation>\n    <filename>{name}.jpg</filename>\n    {extent}{''.join(found)}\n</annotation>\n"

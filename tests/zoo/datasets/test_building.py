@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mmengine.config import ConfigDict
 
-from tests.zoo.datasets.layouts import coco_content, write_coco, write_picture
+from tests.zoo.datasets.layouts import coco_content, write_coco, write_image
 from zoo.datasets import CocoDetection, DigitsSegmentation, EvaluationDataset, ImageFolder, build_dataset
 from zoo.errors import InputError
 from zoo.registry import DATASETS
@@ -38,7 +38,7 @@ def test_labels_are_those_of_the_task(tmp_path: Path) -> None:
 
 
 def test_paths_are_relative_to_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_picture(tmp_path / "pictures" / "a.png", (20, 30))
+    write_image(tmp_path / "pictures" / "a.png", (20, 30))
     monkeypatch.chdir(tmp_path)
     assert build_dataset({"type": "ImageFolder", "root": "pictures"}, TASK)[0]["path"] == "pictures/a.png"
 
@@ -93,7 +93,7 @@ def test_arguments_that_no_class_describes_are_the_data_sets_own(
             self.given = sizes, anything
 
     monkeypatch.setitem(DATASETS.module_dict, "Listed", Listed)
-    write_picture(tmp_path / "a.png", (20, 30))
+    write_image(tmp_path / "a.png", (20, 30))
     dataset = build_dataset({"type": "Listed", "root": str(tmp_path), "sizes": [3], "anything": 4}, TASK)
     assert isinstance(dataset, Listed)
     assert dataset.given == ([3], 4)

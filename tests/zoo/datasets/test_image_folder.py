@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from tests.zoo.datasets.layouts import ANIMALS, write_picture
+from tests.zoo.datasets.layouts import ANIMALS, write_image
 from zoo.datasets import ImageFolder
 from zoo.errors import InputError
 
 
 def test_images_alone_in_the_order_of_their_paths(tmp_path: Path) -> None:
     for name in ("b.PNG", "a.jpg", "c/d.jpg"):
-        write_picture(tmp_path / name, (20, 30))
+        write_image(tmp_path / name, (20, 30))
     (tmp_path / "notes.txt").write_text("no image", encoding="utf-8")
     dataset = ImageFolder(tmp_path, classes=ANIMALS)
     assert [Path(item["path"]).name for item in dataset] == ["a.jpg", "b.PNG"]
@@ -23,7 +23,7 @@ def test_images_alone_in_the_order_of_their_paths(tmp_path: Path) -> None:
     assert len(ImageFolder(str(tmp_path), pattern="*.jpg", classes=ANIMALS)) == 1
 
 
-def test_pictures_stand_upright(tmp_path: Path) -> None:
+def test_images_stand_upright(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # turn by a quarter
     Image.new("RGB", (30, 20)).save(tmp_path / "a.jpg", exif=exif)

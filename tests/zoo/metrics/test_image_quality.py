@@ -14,8 +14,8 @@ from zoo.metrics import ImageQuality
 Image = NDArray[np.uint8]
 
 
-def pictures(seed: int, height: int = 40, width: int = 52) -> tuple[Image, Image]:
-    """A smooth picture, and the same with noise."""
+def sample_images(seed: int, height: int = 40, width: int = 52) -> tuple[Image, Image]:
+    """A smooth image, and the same with noise."""
     rng = np.random.default_rng(seed)
     target = cv2.resize(rng.integers(0, 256, (6, 8, 3)).astype(np.uint8), (width, height))
     noise = rng.normal(0, rng.uniform(1, 20), target.shape)
@@ -54,7 +54,7 @@ def noise_ratio(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_luma_by_its_definition(seed: int) -> None:
-    target, image = pictures(seed)
+    target, image = sample_images(seed)
     x, y = luma(target)[4:-4, 4:-4], luma(image)[4:-4, 4:-4]
     noise, likeness = figures(target, image, crop_border=4)
     assert noise == pytest.approx(noise_ratio(x, y), abs=1e-9)
@@ -63,7 +63,7 @@ def test_luma_by_its_definition(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_rgb_by_its_definition(seed: int) -> None:
-    target, image = pictures(seed)
+    target, image = sample_images(seed)
     x, y = target.astype(np.float64), image.astype(np.float64)
     noise, likeness = figures(target, image, channel="rgb")
     assert noise == pytest.approx(noise_ratio(x, y), abs=1e-9)
@@ -79,14 +79,14 @@ def test_luma_is_that_of_matlab() -> None:
         assert figures(grey, image)[0] == pytest.approx(20 * np.log10(255 / (value - 16)), abs=1e-9)
 
 
-def test_the_same_picture_is_100_of_both() -> None:
-    target, _ = pictures(0)
+def test_the_same_image_is_100_of_both() -> None:
+    target, _ = sample_images(0)
     assert figures(target, target.copy()) == (100, pytest.approx(100))
     assert figures(target, target.copy(), channel="rgb") == (100, pytest.approx(100))
 
 
 def test_a_border_does_not_count() -> None:
-    target, image = pictures(1)
+    target, image = sample_images(1)
     spoilt = image.copy()
     spoilt[:3], spoilt[-3:], spoilt[:, :3], spoilt[:, -3:] = 0, 255, 255, 0
     assert figures(target, spoilt, crop_border=3) == figures(target, image, crop_border=3)
@@ -94,7 +94,7 @@ def test_a_border_does_not_count() -> None:
 
 
 def test_images_count_alike_whatever_their_size() -> None:
-    small, large = pictures(2, 20, 20), pictures(3, 90, 70)
+    small, large = sample_images(2, 20, 20), sample_images(3, 90, 70)
     metric = ImageQuality()
     both = processed(metric, [({"target": target}, {"image": image}) for target, image in (small, large)])
     assert both["restoration/PSNR"] == pytest.approx((figures(*small)[0] + figures(*large)[0]) / 2)
@@ -103,7 +103,7 @@ def test_images_count_alike_whatever_their_size() -> None:
 
 def test_resampled_is_the_figure_of_repeated_images() -> None:
     metric = ImageQuality()
-    processed(metric, [({"target": target}, {"image": image}) for target, image in map(pictures, range(6))])
+    processed(metric, [({"target": target}, {"image": image}) for target, image in map(sample_images, range(6))])
     counts = np.concatenate([draws(np.random.default_rng(0), 6, 20), np.zeros((1, 6), np.int64)])
     expected = repeated(metric, metric.per_image, counts)
     np.testing.assert_allclose(metric.resampled(metric.per_image, counts), expected, rtol=1e-12)
@@ -119,7 +119,7 @@ def test_resampled_is_the_figure_of_repeated_images() -> None:
         (np.zeros((14, 30, 3), np.uint8), np.zeros((14, 30, 3), np.uint8), r"image of \[14, 30\] with crop_border 2"),
     ],
 )
-def test_pictures_that_cannot_be_compared(target: Any, image: Any, words: str) -> None:
+def test_images_that_cannot_be_compared(target: Any, image: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         figures(target, image, crop_border=2)
 

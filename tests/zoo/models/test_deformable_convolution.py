@@ -1,4 +1,4 @@
-"""The modulated deformable convolution, held against plain ones: fresh, moved, and with points left out."""
+"""The modulated deformable convolution, compared with plain ones: fresh, moved, and with points left out."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def test_an_offset_is_down_and_to_the_right() -> None:
     predicts(conv, torch.tensor([[2.0, 1.0]]).repeat(POINTS, 1), torch.full((POINTS,), OPEN))
     moved = torch.zeros_like(x)
     moved[..., :-2, :-1] = x[..., 2:, 1:]
-    inner = slice(1, -3)  # what the plain convolution pads is, at two sides, picture to the deformable one
+    inner = slice(1, -3)  # what the plain convolution pads is, at two sides, image to the deformable one
     expected = F.conv2d(moved, conv.weight, conv.bias, padding=1)
     torch.testing.assert_close(conv(x)[..., inner, inner], expected[..., inner, inner])
 

@@ -27,25 +27,25 @@ def found(*boxes: list[int]) -> DetectionResult:
     )
 
 
-def has(picture: np.ndarray, color: tuple[int, int, int]) -> bool:
-    return bool((picture == np.array(color)).all(axis=2).any())
+def has(image: np.ndarray, color: tuple[int, int, int]) -> bool:
+    return bool((image == np.array(color)).all(axis=2).any())
 
 
 def test_what_both_found_is_grey() -> None:
     drawn = proof_of(DETECTION).difference(IMAGE, found(ONE, OTHER), found(OTHER, ONE), GATES)
     assert drawn.words == "2 objects found by both, 0 by PyTorch alone, 0 by the backend alone"
-    assert (np.ptp(drawn.picture.astype(int), axis=2) == 0).all()
-    assert drawn.picture.shape == IMAGE.shape
+    assert (np.ptp(drawn.image.astype(int), axis=2) == 0).all()
+    assert drawn.image.shape == IMAGE.shape
 
 
 def test_what_one_side_alone_found_has_its_colour() -> None:
     drawn = proof_of(DETECTION).difference(IMAGE, found(ONE, OTHER), found(OTHER), GATES)
     assert drawn.words == "1 objects found by both, 1 by PyTorch alone, 0 by the backend alone"
-    assert has(drawn.picture, REFERENCE)
-    assert not has(drawn.picture, CANDIDATE)
+    assert has(drawn.image, REFERENCE)
+    assert not has(drawn.image, CANDIDATE)
     drawn = proof_of(DETECTION).difference(IMAGE, found(OTHER), found(OTHER, ONE), GATES)
-    assert has(drawn.picture, CANDIDATE)
-    assert not has(drawn.picture, REFERENCE)
+    assert has(drawn.image, CANDIDATE)
+    assert not has(drawn.image, REFERENCE)
 
 
 def test_no_detections_at_all() -> None:
@@ -64,7 +64,7 @@ def test_masks_of_a_pair() -> None:
     assert same.words.endswith("masks differ in 0 pixels")
     other = proof_of(MASKS).difference(IMAGE, masked(0.6), masked(0.4), GATES)
     assert not other.words.endswith("masks differ in 0 pixels")
-    assert has(other.picture, CHANGED)
+    assert has(other.image, CHANGED)
 
 
 def test_label_maps() -> None:
@@ -73,10 +73,10 @@ def test_label_maps() -> None:
     other[5, 7] = other[100, 200] = 3
     same = proof_of(SEGMENTATION).difference(IMAGE, SegmentationResult(labels), SegmentationResult(labels), GATES)
     assert same.words == "0 of 60000 pixels have another class"
-    assert not has(same.picture, CHANGED)
+    assert not has(same.image, CHANGED)
     drawn = proof_of(SEGMENTATION).difference(IMAGE, SegmentationResult(labels), SegmentationResult(other), GATES)
     assert drawn.words == "2 of 60000 pixels have another class"
-    assert drawn.picture[5, 7].tolist() == list(CHANGED)
+    assert drawn.image[5, 7].tolist() == list(CHANGED)
 
 
 def test_enlarged_images() -> None:
@@ -86,4 +86,4 @@ def test_enlarged_images() -> None:
     moved[3, 4, 1] = moved[3, 4, 1] // 2 + 60 if moved[3, 4, 1] < 100 else moved[3, 4, 1] - 3
     drawn = proof_of(ENLARGED).difference(IMAGE, one, SuperResolutionResult(moved), GATES)
     assert drawn.words.startswith("1 of 60000 pixels differ, by ")
-    assert drawn.picture[3, 4].sum() > drawn.picture[0, 0].sum()
+    assert drawn.image[3, 4].sum() > drawn.image[0, 0].sum()

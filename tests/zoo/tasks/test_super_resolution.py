@@ -1,4 +1,4 @@
-"""The task of super-resolution: its contract, its results in the enlarged image's coordinates, and their pictures."""
+"""The task of super-resolution: its contract, its results in the enlarged image's coordinates, and their images."""
 
 import numpy as np
 import pytest
@@ -26,11 +26,11 @@ def test_a_result_has_the_bytes_of_the_enlarged_image_alone() -> None:
     """Padding is cut off, channels become BGR, values are clipped and rounded."""
     geometry = Preprocess.from_dict({"resize": "keep", "size_divisor": 8}).geometry(33, 41)
     assert geometry.tensor_size == (40, 48)
-    picture = np.random.default_rng(1).uniform(-0.2, 1.2, (1, 3, 80, 96)).astype(np.float32)
-    (result,) = TASK.results({"image": picture}, [geometry])
+    sample_image = np.random.default_rng(1).uniform(-0.2, 1.2, (1, 3, 80, 96)).astype(np.float32)
+    (result,) = TASK.results({"image": sample_image}, [geometry])
     assert isinstance(result, SuperResolutionResult)
     assert result.image.shape == (66, 82, 3)
-    expected = np.rint(picture[0].clip(0, 1).transpose(1, 2, 0)[:66, :82, ::-1] * 255)
+    expected = np.rint(sample_image[0].clip(0, 1).transpose(1, 2, 0)[:66, :82, ::-1] * 255)
     np.testing.assert_array_equal(result.image, expected)
     with pytest.raises(ValueError, match="read-only"):
         result.image[0] = 0
@@ -51,7 +51,7 @@ def test_results_are_equal_by_value_and_of_one_kind() -> None:
             SuperResolutionResult(wrong)
 
 
-def test_the_picture_is_half_bicubic_half_result() -> None:
+def test_the_image_is_half_bicubic_half_result() -> None:
     large = np.zeros((99, 123, 3), np.uint8)
     drawn = TASK.draw(IMAGE, SuperResolutionResult(large))
     assert drawn.shape == large.shape

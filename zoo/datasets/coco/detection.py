@@ -10,7 +10,7 @@ from zoo.datasets.box_extent import outside
 from zoo.datasets.class_labels import labels_by_category
 from zoo.datasets.coco.document import CocoDocument, Record
 from zoo.datasets.coco.finite_numbers import are_numbers
-from zoo.datasets.evaluation_dataset import EvaluationDataset, Picture
+from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header
 from zoo.registry import DATASETS
@@ -32,15 +32,15 @@ class CocoDetection(EvaluationDataset):
         self.folder, self.file = Path(images), Path(annotations)
         self.labels = labels_by_category(classes)
         self.categories: dict[int, Record] = {}
-        self.annotations: list[list[Record]] = []  # of each picture
+        self.annotations: list[list[Record]] = []  # of each image
         super().__init__(classes=classes)
 
-    def _index(self, faults: Faults) -> list[Picture]:
+    def _index(self, faults: Faults) -> list[ImageEntry]:
         document = CocoDocument(self.file, faults)
-        pictures = self._pictures(document, faults)
-        places = {picture.image_id: index for index, picture in enumerate(pictures)}
+        entries = self._entries(document, faults)
+        places = {entry.image_id: index for index, entry in enumerate(entries)}
         self.categories = {record["id"]: record for _, record in document.records("categories")}
-        self.annotations = [[] for _ in pictures]
+        self.annotations = [[] for _ in entries]
         foreign: dict[int, list[int]] = {}  # categories that the task lacks: the indices of their annotations
         for index, record in document.records("annotations"):
             place, category_id = places.get(record["image_id"]), record["category_id"]
@@ -51,7 +51,7 @@ class CocoDetection(EvaluationDataset):
                     *("annotations", index, key),
                 )
                 continue
-            for key, message in self._wrong(record, pictures[place].size):
+            for key, message in self._wrong(record, entries[place].size):
                 document.fault(f"annotation {record['id']}: {message}", "annotations", index, key)
             if category_id not in self.labels:
                 foreign.setdefault(category_id, []).append(index)
@@ -62,20 +62,20 @@ class CocoDetection(EvaluationDataset):
                 "annotation(s) from here on; give a class of the config's task this category_id",
                 *("annotations", indices[0], "category_id"),
             )
-        return pictures
+        return entries
 
-    def _pictures(self, document: CocoDocument, faults: Faults) -> list[Picture]:
+    def _entries(self, document: CocoDocument, faults: Faults) -> list[ImageEntry]:
         if not (is_there := self.folder.is_dir()):
             faults.missing(self.folder, "folder")
-        pictures: list[Picture] = []
+        entries: list[ImageEntry] = []
         for index, record in document.records("images"):
             path, size = self.folder / record["file_name"], (record["height"], record["width"])
-            pictures.append(Picture(path, record["id"], size))
+            entries.append(ImageEntry(path, record["id"], size))
             if is_there:
                 check_header(path, faults, named_in=self.file, line=document.line("images", index), size=size)
-        if not pictures and not len(faults):
+        if not entries and not len(faults):
             document.fault("no images, expected one or more", "images")
-        return pictures
+        return entries
 
     def _wrong(self, record: Record, size: tuple[int, int]) -> Iterator[Wrong]:
         """What is wrong with an annotation on an image of `size` (height, width); fills in what it may leave out."""

@@ -22,6 +22,6 @@ class CocoInstances(CocoDetection):
             yield "segmentation", message
 
     def _truth(self, index: int) -> dict[str, Any]:
-        size = self.pictures[index].size
+        size = self.entries[index].size
         masks = [run_lengths(record["segmentation"], size) for record in self.annotations[index]]
         return super()._truth(index) | {"masks": masks}

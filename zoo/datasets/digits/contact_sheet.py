@@ -1,4 +1,4 @@
-"""A contact sheet of a split: every picture with its boxes and masks drawn."""
+"""A contact sheet of a split: every image with its boxes and masks drawn."""
 
 import math
 from pathlib import Path
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.datasets.digits.on_disk import DigitsDetection, DigitsSegmentation
-from zoo.datasets.files.picture_file import write_picture
+from zoo.datasets.files.image_writing import write_image
 
-CELL = (128, 160)  # (height, width) of one picture on the sheet, in pixels
+CELL = (128, 160)  # (height, width) of one image on the sheet, in pixels
 COLUMNS = 8
 OPACITY = 0.55
 QUALITY = 65
@@ -37,11 +37,11 @@ def draw_contact_sheet(split: str, root: Path | None, path: Path) -> None:
         y, x = index // COLUMNS * CELL[0], index % COLUMNS * CELL[1]
         sheet[y : y + CELL[0], x : x + CELL[1]] = _cell(boxes[index] | label_maps[index])
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_picture(path, sheet, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    write_image(path, sheet, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
 
 
 def _cell(item: dict[str, Any]) -> NDArray[np.uint8]:
-    """One picture, strokes tinted, scaled into a grey cell uint8 [*CELL, 3], boxes and digits drawn on top."""
+    """One image, strokes tinted, scaled into a grey cell uint8 [*CELL, 3], boxes and digits drawn on top."""
     image = item["image"]
     tint = np.concatenate([np.zeros_like(COLOURS[:1]), COLOURS])[item["label_map"]]
     stroke = item["label_map"][..., None] > 0

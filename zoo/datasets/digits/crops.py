@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from zoo.datasets.digits.on_disk import DIGITS, DigitsDetection
 from zoo.datasets.digits.training import PAD_VALUE
 from zoo.datasets.digits.training_scenes import DigitsTrainingScenes
-from zoo.datasets.evaluation_dataset import EvaluationDataset, Picture
+from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.preprocess import MIN_SIDE
 from zoo.registry import DATASETS
@@ -40,15 +40,15 @@ class DigitsClassification(EvaluationDataset):
         ]
         super().__init__(classes=classes)
 
-    def picture(self, index: int) -> dict[str, Any]:
+    def image_item(self, index: int) -> dict[str, Any]:
         """An item without its truth."""
         scene, box, _ = self.digits[index]
-        item = self.scenes.picture(scene)
+        item = self.scenes.image_item(scene)
         return item | {"image": crop_around(item["image"], box), "image_id": index}
 
-    def _index(self, _: Faults) -> list[Picture]:
+    def _index(self, _: Faults) -> list[ImageEntry]:
         return [
-            Picture(self.scenes.pictures[scene].path, index, (crop_side(box),) * 2)
+            ImageEntry(self.scenes.entries[scene].path, index, (crop_side(box),) * 2)
             for index, (scene, box, _) in enumerate(self.digits)
         ]
 
@@ -60,14 +60,14 @@ class DigitsClassification(EvaluationDataset):
 class DigitsTrainingCrops(DigitsTrainingScenes):
     """One digit of each of the first `count` scenes of the training split, without a truth: for calibration."""
 
-    def picture(self, index: int) -> dict[str, Any]:
+    def image_item(self, index: int) -> dict[str, Any]:
         """An item."""
         from zoo.datasets.digits.scene import make_scene
 
-        picture = self.pictures[index]
-        scene = make_scene("train", picture.image_id)
+        entry = self.entries[index]
+        scene = make_scene("train", entry.image_id)
         box = scene.boxes[index % len(scene.boxes)]
-        return {"image": crop_around(scene.image, box), "image_id": picture.image_id, "path": str(picture.path)}
+        return {"image": crop_around(scene.image, box), "image_id": entry.image_id, "path": str(entry.path)}
 
 
 def crop_side(box: NDArray[Any]) -> int:

@@ -15,7 +15,7 @@ from zoo.datasets.digits.glyph import VISIBLE, draw_glyph
 from zoo.datasets.digits.photographs import TRAIN_PHOTOGRAPHS, VAL_PHOTOGRAPHS, Photograph, load_photograph
 from zoo.errors import InputError, nearest
 
-VERSION = "1"  # of the pictures: another one where a change to this code changes them
+VERSION = "1"  # of the images: another one where a change to this code changes them
 SEED = 20  # of the whole data set; changing it changes every image
 SPLITS = ("train", "val", "gate")  # the position is part of each image's seed
 NUM_VAL_DIGITS = 300  # handwritten samples of val, and as many of gate; train has the rest

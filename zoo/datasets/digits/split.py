@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pycocotools import mask as coco_mask
 
 from zoo.datasets.digits.scene import SEED, VERSION, Scene, make_scene
-from zoo.datasets.files.picture_file import write_picture
+from zoo.datasets.files.image_writing import write_image
 
 SPLIT_SIZES = {"train": 2000, "val": 64, "gate": 512}  # images; training itself makes its scenes on the fly
 JPEG_QUALITY = 75
@@ -31,9 +31,9 @@ def write_split(split: str, folder: Path, count: int) -> Iterator[int]:
     for index in range(count):
         scene = make_scene(split, index)
         stem = f"{index:06d}"
-        write_picture(folder / "images" / f"{stem}.jpg", scene.image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+        write_image(folder / "images" / f"{stem}.jpg", scene.image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
         label_map = folder / "label_maps" / f"{stem}.png"
-        write_picture(label_map, scene.label_map, [cv2.IMWRITE_PNG_COMPRESSION, PNG_COMPRESSION])
+        write_image(label_map, scene.label_map, [cv2.IMWRITE_PNG_COMPRESSION, PNG_COMPRESSION])
         images.append(image_record(scene, index))
         annotations.extend(annotation_records(scene, index, len(annotations) + 1))
         yield index

@@ -151,7 +151,7 @@ def _place(
 
 
 def recolour(image: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float32]:
-    """A picture uint8 [H, W, 3], BGR, in other colours, perhaps negative or grey: float32 [H, W, 3], RGB, 0..1."""
+    """An image uint8 [H, W, 3], BGR, in other colours, perhaps negative or grey: float32 [H, W, 3], RGB, 0..1."""
     pixels = np.ascontiguousarray(image[..., ::-1]).astype(np.float32) / np.float32(255)
     if rng.random() < NEGATIVES:
         pixels = 1 - pixels

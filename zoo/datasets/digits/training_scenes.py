@@ -1,15 +1,15 @@
-"""Pictures of the digits' training split, without a truth: what calibration may see. Needs [train]."""
+"""Images of the digits' training split, without a truth: what calibration may see. Needs [train]."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from zoo.datasets.evaluation_dataset import EvaluationDataset, Picture
+from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.registry import DATASETS
 from zoo.tasks import ClassInfo
 
-NEVER_DECODED = (0, 0)  # the size of a picture that is in no file
+NEVER_DECODED = (0, 0)  # the size of an image that is in no file
 
 
 @DATASETS.register_module()
@@ -23,18 +23,18 @@ class DigitsTrainingScenes(EvaluationDataset):
         self.count = count
         super().__init__(classes=classes)
 
-    def picture(self, index: int) -> dict[str, Any]:
+    def image_item(self, index: int) -> dict[str, Any]:
         """An item."""
         from zoo.datasets.digits.scene import make_scene
 
-        picture = self.pictures[index]
-        image = make_scene("train", picture.image_id).image
-        return {"image": image, "image_id": picture.image_id, "path": str(picture.path)}
+        entry = self.entries[index]
+        image = make_scene("train", entry.image_id).image
+        return {"image": image, "image_id": entry.image_id, "path": str(entry.path)}
 
-    def _index(self, faults: Faults) -> list[Picture]:
+    def _index(self, faults: Faults) -> list[ImageEntry]:
         if self.count < 1:
-            faults.add(Path("train"), f"got count {self.count}, expected 1 or more pictures")
-        return [Picture(Path(f"train-{index:06d}"), index, NEVER_DECODED) for index in range(self.count)]
+            faults.add(Path("train"), f"got count {self.count}, expected 1 or more images")
+        return [ImageEntry(Path(f"train-{index:06d}"), index, NEVER_DECODED) for index in range(self.count)]
 
     def _truth(self, _: int) -> dict[str, Any]:
         return {}

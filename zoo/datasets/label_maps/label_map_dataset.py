@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from zoo.datasets.evaluation_dataset import EvaluationDataset, Picture
+from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header, present_values, read_values, words
 from zoo.datasets.label_maps.lookup import LabelLookup
@@ -40,8 +40,8 @@ class LabelMapDataset(EvaluationDataset):
     def _pairs(self, faults: Faults) -> Iterator[Pair]:
         """The files, in order; what cannot be paired goes to `faults`."""
 
-    def _index(self, faults: Faults) -> list[Picture]:
-        pictures: list[Picture] = []
+    def _index(self, faults: Faults) -> list[ImageEntry]:
+        listed: list[ImageEntry] = []
         for index, pair in enumerate(self._pairs(faults)):
             image, label_map = (
                 check_header(path, faults, named_in=pair.named_in, line=pair.line)
@@ -59,13 +59,13 @@ class LabelMapDataset(EvaluationDataset):
                     faults.add(pair.label_map, message)
             if label_map.size != image.size:
                 faults.add(pair.label_map, f"the label map is {words(label_map.size)}, its image {words(image.size)}")
-            pictures.append(Picture(pair.image, index, image.size))
+            listed.append(ImageEntry(pair.image, index, image.size))
             self.label_maps.append(pair.label_map)
-        return pictures
+        return listed
 
     def _truth(self, index: int) -> dict[str, Any]:
         path = self.label_maps[index]
-        return {"label_map": self.lookup(read_values(path, self.pictures[index].size), path)}
+        return {"label_map": self.lookup(read_values(path, self.entries[index].size), path)}
 
 
 def paired(images: Mapping[str, Path], label_maps: Mapping[str, Path], faults: Faults) -> Iterator[Pair]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset, Picture
+from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header, read_image
 from zoo.datasets.image_folder import SUFFIXES
@@ -44,14 +44,14 @@ class SuperResolutionFolder(EvaluationDataset):
             raise InputError(f"{type(self).__name__}: got scales {self.scales}, expected whole numbers, 1 or more")
         super().__init__(classes=classes)
 
-    def picture(self, index: int) -> dict[str, Any]:
+    def image_item(self, index: int) -> dict[str, Any]:
         """An item without its truth."""
         scale = self._scale(index)
-        item = super().picture(index)
+        item = super().image_item(index)
         item["image"] = low_resolution(trimmed(item["image"], scale), scale)
         return item | ({INPUTS: {SCALE.name: scale}} if self.told else {})
 
-    def _index(self, faults: Faults) -> list[Picture]:
+    def _index(self, faults: Faults) -> list[ImageEntry]:
         if not self.root.is_dir():
             faults.missing(self.root, "folder")
             return []
@@ -67,16 +67,16 @@ class SuperResolutionFolder(EvaluationDataset):
         if not entries:
             faults.add(self.root, f"no images, expected one or more of {', '.join(SUFFIXES)}")
         return [
-            Picture(path, number, size)
+            ImageEntry(path, number, size)
             for number, (path, size) in enumerate(entry for _ in self.scales for entry in entries)
         ]
 
     def _truth(self, index: int) -> dict[str, Any]:
-        picture = self.pictures[index]
-        return {"target": trimmed(read_image(picture.path, picture.size), self._scale(index))}
+        listed = self.entries[index]
+        return {"target": trimmed(read_image(listed.path, listed.size), self._scale(index))}
 
     def _scale(self, index: int) -> int:
-        return self.scales[index // (len(self.pictures) // len(self.scales))]
+        return self.scales[index // (len(self.entries) // len(self.scales))]
 
 
 @DATASETS.register_module()

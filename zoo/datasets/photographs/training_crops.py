@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset, Picture
+from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.photographs.low_resolution import low_resolution
 from zoo.errors import InputError
@@ -37,11 +37,11 @@ class TrainingPhotographCrops(EvaluationDataset):
             raise InputError(f"{type(self).__name__}: got scales {self.scales}, expected whole numbers, 1 or more")
         super().__init__(classes=classes)
 
-    def picture(self, index: int) -> dict[str, Any]:
+    def image_item(self, index: int) -> dict[str, Any]:
         """An item."""
         from zoo.datasets.digits.photographs import TRAIN_PHOTOGRAPHS, load_photograph
 
-        picture = self.pictures[index]
+        entry = self.entries[index]
         number, place = index % len(TRAIN_PHOTOGRAPHS), index // len(TRAIN_PHOTOGRAPHS)
         scale = self.scales[index % len(self.scales)]
         photograph = load_photograph(TRAIN_PHOTOGRAPHS[number])
@@ -49,14 +49,14 @@ class TrainingPhotographCrops(EvaluationDataset):
         top = (photograph.shape[0] - height) * place // (CROPS - 1)
         left = (photograph.shape[1] - width) * place // (CROPS - 1)
         small = low_resolution(np.ascontiguousarray(photograph[top : top + height, left : left + width]), scale)
-        item = {"image": small, "image_id": picture.image_id, "path": str(picture.path)}
+        item = {"image": small, "image_id": entry.image_id, "path": str(entry.path)}
         return item | ({INPUTS: {SCALE.name: scale}} if self.told else {})
 
-    def _index(self, _: Faults) -> list[Picture]:
+    def _index(self, _: Faults) -> list[ImageEntry]:
         from zoo.datasets.digits.photographs import TRAIN_PHOTOGRAPHS
 
         names = [photograph.name for _ in range(CROPS) for photograph in TRAIN_PHOTOGRAPHS]
-        return [Picture(Path(f"{name}-{index}"), index, SIZE) for index, name in enumerate(names)]
+        return [ImageEntry(Path(f"{name}-{index}"), index, SIZE) for index, name in enumerate(names)]
 
     def _truth(self, _: int) -> dict[str, Any]:
         return {}

@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 
 from zoo.datasets.digits.photographs import VAL_PHOTOGRAPHS, load_photograph
-from zoo.datasets.files.picture_file import write_picture
+from zoo.datasets.files.image_writing import write_image
 from zoo.datasets.photographs.super_resolution_folder import PHOTOGRAPHS_ROOT
 
 SIZE = (255, 299)  # (height, width): small copies of odd sizes at x2 and x3, and one that does not divide at x4
@@ -22,7 +22,7 @@ def write_crops() -> None:
             top, left = ((have - want) * (1 + 2 * number) // 4 for have, want in zip(image.shape, SIZE, strict=False))
             crop = np.ascontiguousarray(image[top : top + SIZE[0], left : left + SIZE[1]])
             name = f"{photograph.name.removesuffix('.jpg')}-{number}.png"
-            write_picture(folder / name, crop, [cv2.IMWRITE_PNG_COMPRESSION, COMPRESSION])
+            write_image(folder / name, crop, [cv2.IMWRITE_PNG_COMPRESSION, COMPRESSION])
 
 
 if __name__ == "__main__":

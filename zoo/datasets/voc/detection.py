@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from zoo.datasets.class_labels import labels_by_name
-from zoo.datasets.evaluation_dataset import EvaluationDataset, Picture
+from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header
 from zoo.datasets.voc.annotation import VOCAnnotation, read_annotation
@@ -30,10 +30,10 @@ class VOCDetection(EvaluationDataset):
         self.annotations: list[VOCAnnotation] = []
         super().__init__(classes=classes)
 
-    def _index(self, faults: Faults) -> list[Picture]:
+    def _index(self, faults: Faults) -> list[ImageEntry]:
         labels = labels_by_name(self.classes)
         split = self.root / "ImageSets" / "Main" / f"{self.split}.txt"
-        pictures: list[Picture] = []
+        entries: list[ImageEntry] = []
         for index, (name, line) in enumerate(read_split(split, faults)):
             path = self.root / "Annotations" / f"{name}.xml"
             image = self.root / "JPEGImages" / f"{name}.jpg"
@@ -43,8 +43,8 @@ class VOCDetection(EvaluationDataset):
                 continue
             self.annotations.append(read_annotation(path, labels, header and header.size, faults))
             if header is not None:
-                pictures.append(Picture(image, index, header.size))
-        return pictures
+                entries.append(ImageEntry(image, index, header.size))
+        return entries
 
     def _truth(self, index: int) -> dict[str, Any]:
         annotation = self.annotations[index]

@@ -20,7 +20,7 @@ LAYERS = 3
 class SRCNN(nn.Module):
     """Enlarges images `scale` times: bicubic, in here, then the paper's 9-1-5 network with 64 and 32 filters.
 
-    `channels="y"`: the network sees and mends the luma alone (BT.601), and Cb and Cr stay bicubic; "rgb": all three.
+    `channels="y"`: the network sees and fixes the luma alone (BT.601), and Cb and Cr stay bicubic; "rgb": all three.
     `residual`: the network gives what is added to the bicubic image, so that it learns in minutes (Kim et al., Accurate
     Image Super-Resolution Using Very Deep Convolutional Networks, 2016); False, as in the paper: the image itself.
     Unlike the paper's, the convolutions pad with zeros, so that no border is lost.

@@ -73,25 +73,25 @@ class SuperResolution(Task):
 
     def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
         return [
-            SuperResolutionResult(_bytes(_image_part(picture, geometry)))
-            for picture, geometry in zip(outputs["image"], geometries, strict=False)
+            SuperResolutionResult(_bytes(_image_part(enlarged, geometry)))
+            for enlarged, geometry in zip(outputs["image"], geometries, strict=False)
         ]
 
 
-def _image_part(picture: Array, geometry: Geometry) -> Array:
+def _image_part(enlarged: Array, geometry: Geometry) -> Array:
     """The part of an enlarged tensor [3, H * s, W * s] that is the image. InputError where that was resized."""
     if geometry.resized_size != geometry.image_size:
         raise InputError(
             f"super-resolution of an image of {geometry.image_size} that was first resized to {geometry.resized_size}: "
             'expected the image as it is; give the preprocessing resize="keep"'
         )
-    scale = picture.shape[1] // geometry.tensor_size[0]
+    scale = enlarged.shape[1] // geometry.tensor_size[0]
     height, width = geometry.image_size
-    part: Array = picture[:, : height * scale, : width * scale]
+    part: Array = enlarged[:, : height * scale, : width * scale]
     return part
 
 
-def _bytes(picture: Array) -> Array:
+def _bytes(enlarged: Array) -> Array:
     """Float [3, h, w], RGB, 0..1 -> uint8 [h, w, 3] BGR, rounded. A new array."""
-    levels = np.rint(np.clip(picture, 0, 1) * np.float32(MAX_BYTE)).astype(np.uint8)
+    levels = np.rint(np.clip(enlarged, 0, 1) * np.float32(MAX_BYTE)).astype(np.uint8)
     return np.ascontiguousarray(levels[::-1].transpose(1, 2, 0))

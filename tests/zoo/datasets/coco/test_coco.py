@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco_mask
 
-from tests.zoo.datasets.layouts import ANIMALS, annotation, coco_content, image_record, write_coco, write_picture
+from tests.zoo.datasets.layouts import ANIMALS, annotation, coco_content, image_record, write_coco, write_image
 from zoo.datasets import CocoDetection, CocoInstances, CocoKeypoints
 from zoo.errors import InputError
 from zoo.tasks import ClassInfo
@@ -301,7 +301,7 @@ def test_images_that_are_none(tmp_path: Path) -> None:
     dataset = CocoDetection(**arguments, classes=ANIMALS)  # its header is good
     with pytest.raises(InputError, match=r"42.jpg: corrupt or truncated .*; give a whole image file"):
         dataset[0]
-    write_picture(arguments["images"] / "42.jpg", (10, 11))
+    write_image(arguments["images"] / "42.jpg", (10, 11))
     with pytest.raises(InputError, match=r"42.jpg: got 11x10, expected 40x30; the file has changed since the check"):
         dataset[0]
     shutil.rmtree(arguments["images"])

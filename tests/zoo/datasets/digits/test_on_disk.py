@@ -90,7 +90,7 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
         DigitsInstances("val", tmp_path)
 
 
-def test_the_contact_sheet_shows_every_picture(tmp_path: Path) -> None:
+def test_the_contact_sheet_shows_every_image(tmp_path: Path) -> None:
     for _ in write_split("gate", tmp_path / "gate", 9):
         pass
     draw_contact_sheet("gate", tmp_path, tmp_path / "new" / "sheet.jpg")
@@ -114,7 +114,7 @@ def test_training_samples_keep_boxes_on_their_strokes() -> None:
             assert 0 <= x1 < x2 <= 320
             assert 0 <= y1 < y2 <= 256
             rows, columns = np.nonzero(labels[int(y1) : int(np.ceil(y2)), int(x1) : int(np.ceil(x2))] == label)
-            # The stroke reaches the edges of its box, up to the rounding of the scaled picture; not those of a cut.
+            # The stroke reaches the edges of its box, up to the rounding of the scaled image; not those of a cut.
             gaps = [columns.min(), rows.min(), x2 - x1 - columns.max(), y2 - y1 - rows.max()]
             cut = [x1 == 0, y1 == 0, x2 == 320, y2 == 256]
             if not any(cut):

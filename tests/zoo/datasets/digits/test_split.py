@@ -12,7 +12,7 @@ from pycocotools import mask as coco_mask
 from zoo.datasets import DIGITS_ROOT
 from zoo.datasets.digits.scene import make_scene
 from zoo.datasets.digits.split import annotation_records, image_record, write_split
-from zoo.datasets.files.picture_file import write_picture
+from zoo.datasets.files.image_writing import write_image
 
 VAL = DIGITS_ROOT / "val"
 SHIPPED = json.loads((VAL / "annotations.json").read_text(encoding="utf-8"))
@@ -60,7 +60,7 @@ def test_images_that_are_there_are_not_mixed_with_others(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["images", "label_maps"])
-def test_a_picture_that_cannot_be_written_is_an_error(tmp_path: Path, kind: str) -> None:
+def test_an_image_that_cannot_be_written_is_an_error(tmp_path: Path, kind: str) -> None:
     writing = write_split("gate", tmp_path, 2)
     next(writing)
     shutil.rmtree(tmp_path / kind)
@@ -68,11 +68,11 @@ def test_a_picture_that_cannot_be_written_is_an_error(tmp_path: Path, kind: str)
         next(writing)
 
 
-def test_a_picture_that_cannot_be_encoded_is_an_error(tmp_path: Path) -> None:
+def test_an_image_that_cannot_be_encoded_is_an_error(tmp_path: Path) -> None:
     pixels = np.zeros((70_000, 1, 3), np.uint8)  # JPEG has 16 bits for the height
     for name, suffix in (("a.jpg", ".jpg"), ("a", "")):
         with pytest.raises(OSError, match=f'OpenCV cannot encode 1x70000 pixels as "{suffix}": .*/{name}'):
-            write_picture(tmp_path / name, pixels, [])
+            write_image(tmp_path / name, pixels, [])
 
 
 def test_the_shipped_split_is_whole_and_small() -> None:

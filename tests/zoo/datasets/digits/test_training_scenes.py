@@ -1,4 +1,4 @@
-"""Pictures for calibration: of the training split, never of val or gate."""
+"""Images for calibration: of the training split, never of val or gate."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_they_are_the_first_scenes_of_the_training_split() -> None:
 
 def test_crops_are_of_the_training_photographs() -> None:
     dataset = TrainingPhotographCrops(scales=(2, 3, 4))
-    names = {str(picture.path).rpartition("-")[0] for picture in dataset.pictures}
+    names = {str(entry.path).rpartition("-")[0] for entry in dataset.entries}
     assert names == {photograph.name for photograph in TRAIN_PHOTOGRAPHS}
     item = dataset[1]
     assert item["inputs"] == {"scale": 3}

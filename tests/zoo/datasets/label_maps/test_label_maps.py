@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from tests.zoo.datasets.layouts import write_label_map, write_picture
+from tests.zoo.datasets.layouts import write_image, write_label_map
 from zoo.datasets import ADE20K, Cityscapes
 from zoo.datasets.label_maps.lookup import LabelLookup
 from zoo.errors import InputError
@@ -60,7 +60,7 @@ def test_classes_that_do_not_fit_a_byte() -> None:
 
 
 def write_ade20k(root: Path, name: str, values: object, size: tuple[int, int] = (20, 30)) -> None:
-    write_picture(root / "images" / "validation" / f"{name}.jpg", size)
+    write_image(root / "images" / "validation" / f"{name}.jpg", size)
     write_label_map(root / "annotations" / "validation" / f"{name}.png", values)
 
 
@@ -71,7 +71,7 @@ class TestADE20K:
         write_ade20k(tmp_path, "ADE_val_00000002", values)
         write_ade20k(tmp_path, "ADE_val_00000001", np.full((25, 10), 3), (25, 10))
         dataset = ADE20K(tmp_path, classes=SKY_AND_TREE)
-        assert [Path(dataset.picture(i)["path"]).stem[-1] for i in range(2)] == ["1", "2"]
+        assert [Path(dataset.image_item(i)["path"]).stem[-1] for i in range(2)] == ["1", "2"]
         np.testing.assert_array_equal(dataset[0]["label_map"], np.zeros((25, 10)))
         np.testing.assert_array_equal(dataset[1]["label_map"][0], [1] * 10 + [0] * 10 + [255] * 10)
         assert (dataset[1]["image_id"], dataset[1]["label_map"].dtype) == (1, np.uint8)
@@ -154,7 +154,7 @@ class TestADE20K:
 
 def write_cityscapes(root: Path, name: str, **label_maps: object) -> None:
     city = name.split("_", maxsplit=1)[0]
-    write_picture(root / "leftImg8bit" / "val" / city / f"{name}_leftImg8bit.png", (16, 32))
+    write_image(root / "leftImg8bit" / "val" / city / f"{name}_leftImg8bit.png", (16, 32))
     for kind, values in label_maps.items():
         write_label_map(root / "gtFine" / "val" / city / f"{name}_gtFine_{kind}.png", values)
 
@@ -168,7 +168,7 @@ class TestCityscapes:
         write_cityscapes(tmp_path, "lindau_000001_000019", labelIds=self.ids, labelTrainIds=self.train_ids)
         write_cityscapes(tmp_path, "frankfurt_000000_000294", labelIds=self.ids * 0 + 26, labelTrainIds=self.train_ids)
         dataset = Cityscapes(tmp_path, classes=LABEL_IDS)
-        assert [Path(dataset.picture(i)["path"]).name.split("_")[0] for i in range(2)] == ["frankfurt", "lindau"]
+        assert [Path(dataset.image_item(i)["path"]).name.split("_")[0] for i in range(2)] == ["frankfurt", "lindau"]
         assert set(dataset[0]["label_map"].ravel()) == {1}
         np.testing.assert_array_equal(dataset[1]["label_map"], self.expected)
 

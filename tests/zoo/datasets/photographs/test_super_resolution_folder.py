@@ -14,7 +14,7 @@ from zoo.tasks.super_resolution import SuperResolution
 
 
 def folder(root: Path, *sizes: tuple[int, int]) -> Path:
-    """Pictures of random pixels of these (height, width), 0.png and so on."""
+    """Images of random pixels of these (height, width), 0.png and so on."""
     for number, size in enumerate(sizes):
         pixels = np.random.default_rng(number).integers(0, 256, (*size, 3), dtype=np.uint8)
         cv2.imwrite(str(root / f"{number}.png"), pixels)
@@ -31,8 +31,8 @@ def test_one_scale(tmp_path: Path) -> None:
     np.testing.assert_array_equal(item["target"], cv2.imread(item["path"])[:99, :120])
     small = Image.fromarray(item["target"]).resize((40, 33), Image.Resampling.BICUBIC)
     np.testing.assert_array_equal(item["image"], np.asarray(small))
-    np.testing.assert_array_equal(dataset.picture(0)["image"], item["image"])
-    assert "target" not in dataset.picture(0)
+    np.testing.assert_array_equal(dataset.image_item(0)["image"], item["image"])
+    assert "target" not in dataset.image_item(0)
 
 
 def test_several_scales_tell_the_model(tmp_path: Path) -> None:
@@ -71,4 +71,4 @@ def test_the_downscale_keeps_the_mean_and_folds_nothing() -> None:
 def test_the_shipped_crops() -> None:
     dataset = PhotographCrops(scales=(2, 3, 4))
     assert len(dataset) == 30
-    assert {dataset.picture(index)["image"].shape[:2] for index in (0, 10, 20)} == {(127, 149), (85, 99), (63, 74)}
+    assert {dataset.image_item(index)["image"].shape[:2] for index in (0, 10, 20)} == {(127, 149), (85, 99), (63, 74)}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.zoo.datasets.layouts import voc_object, write_label_map, write_list, write_picture, write_voc
+from tests.zoo.datasets.layouts import voc_object, write_image, write_label_map, write_list, write_voc
 from zoo.datasets import VOCDetection, VOCSegmentation
 from zoo.errors import InputError
 from zoo.tasks import ClassInfo
@@ -62,7 +62,7 @@ class TestDetection:
 
     def test_all_faults_are_shown_together(self, tmp_path: Path) -> None:
         write_voc(tmp_path, {name: [] for name in "abcde"})
-        write_picture(tmp_path / "JPEGImages" / "a.jpg", (30, 41))
+        write_image(tmp_path / "JPEGImages" / "a.jpg", (30, 41))
         (tmp_path / "Annotations" / "b.xml").write_text("<annotation>\n<size>\n</annotation>", encoding="utf-8")
         (tmp_path / "Annotations" / "c.xml").unlink()
         (tmp_path / "JPEGImages" / "d.jpg").unlink()
@@ -135,7 +135,7 @@ class TestSegmentation:
     def write(root: Path) -> Path:
         values = np.zeros((30, 40), np.uint8)
         values[:10], values[10:20], values[20:, 30:] = 12, 8, 255
-        write_picture(root / "JPEGImages" / "2007_000001.jpg", (30, 40))
+        write_image(root / "JPEGImages" / "2007_000001.jpg", (30, 40))
         write_label_map(root / "SegmentationClass" / "2007_000001.png", values, palette=True)
         write_list(root / "ImageSets" / "Segmentation" / "val.txt", ["2007_000001"])
         return root

@@ -63,11 +63,11 @@ class SuperResolutionProof(TaskProof):
         apart = cv2.absdiff(reference.image, candidate.image).max(axis=2)
         largest = int(apart.max(initial=0))
         factor = WHITE // largest if largest else 1
-        picture = cv2.applyColorMap((apart * factor).astype(np.uint8), cv2.COLORMAP_INFERNO)
+        drawing = cv2.applyColorMap((apart * factor).astype(np.uint8), cv2.COLORMAP_INFERNO)
         if not largest:
-            return Difference(picture, "all pixels are equal")
+            return Difference(drawing, "all pixels are equal")
         words = f"{int((apart > 0).sum())} of {apart.size} pixels differ, by {largest} of 255 grey levels at most"
-        return Difference(picture, f"{words} (drawn {factor} times as strong)")
+        return Difference(drawing, f"{words} (drawn {factor} times as strong)")
 
     def scatter(self, pairs: Sequence[Compared], gates: Gates) -> Histogram:  # noqa: ARG002
         """How many values of all images are how many grey levels apart."""

@@ -1,4 +1,4 @@
-"""What two deployments found in the same pictures, from the previews that lie beside them."""
+"""What two deployments found in the same images, from the previews that lie beside them."""
 
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from zoo.tasks.highlight import Image, faded, highlight
 VISIBLE = 24  # of 255: how far a drawn pixel must change to be told
 
 
-def compared_pictures(first: Recorded, second: Recorded) -> list[tuple[str, list[Panel]]]:
-    """For each preview of one name: A's picture, B's, and where they part.
+def compared_images(first: Recorded, second: Recorded) -> list[tuple[str, list[Panel]]]:
+    """For each preview of one name: A's image, B's, and where they differ.
 
     Empty where a deployment's output level has no results to draw.
     """
@@ -27,11 +27,11 @@ def compared_pictures(first: Recorded, second: Recorded) -> list[tuple[str, list
 
 
 def _panels(first: OpenedFile, second: OpenedFile) -> list[Panel]:
-    pictures = [_read(file) for file in (first, second)]
-    panels = [Panel(who, picture, "what it found") for who, picture in zip("AB", pictures, strict=True)]
-    if pictures[0].shape == pictures[1].shape:
-        changed = cv2.absdiff(*pictures).max(axis=2) > VISIBLE
-        canvas = faded(pictures[0])
+    images = [_read(file) for file in (first, second)]
+    panels = [Panel(who, image, "what it found") for who, image in zip("AB", images, strict=True)]
+    if images[0].shape == images[1].shape:
+        changed = cv2.absdiff(*images).max(axis=2) > VISIBLE
+        canvas = faded(images[0])
         highlight(canvas, changed)
         panels.append(Panel("difference", canvas, f"{int(np.count_nonzero(changed))} drawn pixels differ"))
     return panels

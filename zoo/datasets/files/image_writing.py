@@ -1,4 +1,4 @@
-"""Writing a picture to a file, with the error where it cannot be."""
+"""Writing an image to a file, with the error where it cannot be."""
 
 import errno
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def write_picture(path: Path, pixels: NDArray[np.uint8], options: Sequence[int]) -> None:
+def write_image(path: Path, pixels: NDArray[np.uint8], options: Sequence[int]) -> None:
     """Writes uint8 [h, w, 3] BGR or [h, w] in the format of the path's suffix; `options` are those of cv2.imencode.
 
     Raises OSError, which cv2.imwrite does not: it answers False for a full disk as for a missing folder.
