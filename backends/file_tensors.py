@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from backends.runner import Runner
-from backends.slide_runner import LOGITS, Progress, SlideRunner
+from backends.slide_runner import LOGITS, SlideRunner
 from zoo.input_specs import IMAGES
 from zoo.manifest import Manifest
 from zoo.preprocess import CHANNELS
+from zoo.progress import Progress
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 

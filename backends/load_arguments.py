@@ -42,7 +42,7 @@ def check_options(
         raise InputError(f'load: provider is {_words(provider)}, expected a name such as "cpu", "cuda" or "cuda:1"')
     check_threads(threads)
     if progress is not None and not callable(progress):
-        raise InputError(f"load: progress is {_words(progress)}, expected a function of (windows done, windows)")
+        raise InputError(f"load: progress is {_words(progress)}, expected a function of (what, windows done, windows)")
     if engine is not None and not isinstance(engine, EngineOptions):
         raise InputError(f"load: engine is {_words(engine)}, expected zoo.engine_options.EngineOptions(...)")
     if cache is not None and not isinstance(cache, str | os.PathLike):

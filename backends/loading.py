@@ -14,12 +14,12 @@ from backends.load_arguments import check_options, check_path
 from backends.registry import get_backend
 from backends.runner import Runner
 from backends.self_test.proof import lacking, warn_once
-from backends.slide_runner import Progress
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.manifest import ONNX_FILE, SELF_TEST_FILE, Manifest
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
 from zoo.printable import printable
+from zoo.progress import Progress
 from zoo.target import DEFAULT_BACKEND
 
 
@@ -40,7 +40,7 @@ def load(
 
     `provider` ("cpu", "cuda", "cuda:1", "tensorrt" ...; for an engine of TensorRT the device, "cuda:0") and `threads`
     replace what the manifest says; without either, the CPU and all CPUs that this process may use, or the first GPU for
-    an engine, which has no use for threads. `progress` is called with (windows done, windows of the image) where the
+    an engine, which has no use for threads. `progress` is called with ("windows", windows done, windows of the image) where the
     deployment cuts images into windows. `engine`: how ONNX Runtime's providers tensorrt and tensorrt-rtx build; what
     they build is kept in `cache`. `cuda_graph`: of an engine, see TensorRTRunner. `cache`: a folder for what the
     backend compiles while it loads, so that the next load is quick; None: see docs/backends.md.

@@ -5,7 +5,7 @@ and one batch of windows.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, Protocol
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from backends.runner import Array, Runner
 from zoo.input_specs import IMAGES
 from zoo.preprocess import CHANNELS
+from zoo.progress import Progress
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 
 LOGITS = "logits"  # what the window's model gives
-Progress = Callable[[int, int], None]
-"""Called with (windows done, windows of the image), first with none done."""
+WINDOWS = "windows"  # what progress counts
 ROWS_AT_ONCE = 32  # whose best classes are found at once: numpy's argmax copies what it looks at
 
 
@@ -117,7 +117,7 @@ class SlideRunner(Runner):
         down = np.zeros(height, np.float32)
         total = len(tops) * len(lefts)
         if self._progress is not None:
-            self._progress(0, total)
+            self._progress(WINDOWS, 0, total)
         strip: NDArray[np.float32] | None = None
         for number, (top, below) in enumerate(pairwise([*tops, size[0]])):
             for first, logits in self._row(source, top, lefts, number * len(lefts), total):
@@ -147,7 +147,7 @@ class SlideRunner(Runner):
                 source.write(top, left, crop)
             yield first, self.window_runner.run({IMAGES.name: crops})[LOGITS]
             if self._progress is not None:
-                self._progress(done + first + len(chosen), total)
+                self._progress(WINDOWS, done + first + len(chosen), total)
 
 
 class _Tensor:

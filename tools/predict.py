@@ -58,7 +58,11 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     from pipeline.images.named_image import read_image
 
     current, written = "", []
-    model = load(options.deployment, provider=options.device, progress=lambda done, total: count(current, done, total))
+
+    def count_windows(_what: str, done: int, total: int) -> None:
+        count(current, done, total)
+
+    model = load(options.deployment, provider=options.device, progress=count_windows)
     if model.level != "final":
         raise InputError(f'{options.deployment}: output level "{model.level}" has no results; deploy level final')
     unit = "images" if model.manifest.windows is None else "windows"

@@ -126,11 +126,11 @@ def test_memory_is_one_strip_and_does_not_grow_with_the_height() -> None:
 
 
 def test_progress_counts_the_windows_and_batches_are_bounded() -> None:
-    seen: list[tuple[int, int]] = []
-    inner, runner = bright(batch=2, progress=lambda done, total: seen.append((done, total)))
+    seen: list[tuple[str, int, int]] = []
+    inner, runner = bright(batch=2, progress=lambda *counted: seen.append(counted))
     runner.run({"images": np.zeros((1, 3, 112, 200), np.float32)})
     assert inner.batches == [2, 2, 2, 2]
-    assert seen == [(0, 8), (2, 8), (4, 8), (6, 8), (8, 8)]
+    assert seen == [("windows", done, 8) for done in (0, 2, 4, 6, 8)]
 
 
 def test_sizes_out_of_bounds_are_refused() -> None:
@@ -141,7 +141,7 @@ def test_sizes_out_of_bounds_are_refused() -> None:
 
 
 def test_an_image_under_way_ends_in_peace() -> None:
-    inner, runner = bright(progress=lambda done, _total: runner.close() if done == 4 else None)
+    inner, runner = bright(progress=lambda _, done, _total: runner.close() if done == 4 else None)
     labels = runner.run({"images": np.ones((1, 3, 112, 200), np.float32)})["label_map"]
     assert labels.all()
     assert inner.released
