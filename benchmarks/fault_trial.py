@@ -8,21 +8,23 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import onnx
 from fault_list import Fault
 from torch import nn
 
-from pipeline import deploying
 from pipeline.alignment.aligning import MEMORY, THRESHOLDS, align_subject
 from pipeline.alignment.subject import subject_of
+from pipeline.deploying import make_deployment
 from pipeline.export.reference_run import ReferenceRun
 from pipeline.images.named_image import read_image
 from pipeline.job.deploy_target import deploy_target
-from pipeline.job.job import Job
+from pipeline.job.job import Job, plan_job
 from pipeline.parity.errors import ParityMissedError
 from pipeline.proof.fallback_runtime import open_deployment
+from pipeline.stages import exported, measured, prepared, staged
 from zoo.config import load_config
 from zoo.datasets import build_dataset
 from zoo.errors import ZooportError
@@ -68,9 +70,7 @@ class Trial:
             if fault is not None:
                 stack.enter_context(fault.runtime())
             try:
-                deploying.make_deployment(
-                    config, deploy_target(config, exporter="torchscript"), (), work_dir=self.work / "out"
-                )
+                make_deployment(plan_job(config, deploy_target(config, exporter="torchscript"), (), self.work / "out"))
             except ProvedError:
                 return "passed"
             except ParityMissedError as error:
@@ -82,7 +82,8 @@ class Trial:
     @contextmanager
     def _proof_alone(self, fault: Fault | None, planted: Path) -> Iterator[None]:
         """The real deploy, with what is the same every time kept, the fault planted, and the end cut off."""
-        real = {name: getattr(deploying, name) for name in ("build_model", "run_reference", "export_step", "manifest")}
+        steps = {"build_model": prepared, "run_reference": prepared, "export_step": exported, "manifest": staged}
+        real = {name: getattr(module, name) for name, module in steps.items()}
 
         def build_model(*arguments: Any) -> nn.Module:
             model: nn.Module = self._once("model", lambda: real["build_model"](*arguments))
@@ -109,21 +110,14 @@ class Trial:
             shutil.copytree(folder, planted)
             raise ProvedError
 
-        replacements = {
-            "build_model": build_model,
-            "run_reference": run_reference,
-            "export_step": export_step,
-            "manifest": manifest,
-            "module_errors": module_errors,
-        }
-        saved = {name: getattr(deploying, name) for name in replacements}
-        for name, replacement in replacements.items():
-            setattr(deploying, name, replacement)
-        try:
+        with (
+            patch.object(prepared, "build_model", build_model),
+            patch.object(prepared, "run_reference", run_reference),
+            patch.object(exported, "export_step", export_step),
+            patch.object(staged, "manifest", manifest),
+            patch.object(measured, "module_errors", module_errors),
+        ):
             yield
-        finally:
-            for name, right in saved.items():
-                setattr(deploying, name, right)
 
     def _once(self, name: str, make: Any) -> Any:
         if name not in self._kept:

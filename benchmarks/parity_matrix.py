@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 from measured import STAMP, keep, machine, shipped_configs, sources, state_of, write_page
 
 from pipeline.deploying import make_deployment
+from pipeline.job.job import plan_job
 from zoo import Target
 from zoo.config import config_target, load_config
 from zoo.errors import ZooportError
@@ -87,7 +88,7 @@ def _cell(path: str, target: Target) -> dict[str, Any]:
     images = sorted(VAL.glob("*.jpg"))[:IMAGES]
     with tempfile.TemporaryDirectory() as folder:
         try:
-            deployed = make_deployment(path, target, images, work_dir=folder)
+            deployed = make_deployment(plan_job(path, target, images, folder))
         except ZooportError as error:
             return {"verdict": "failed", "reason": str(error)}
         figures = [figure for case in deployed.record.cases for figure in case.findings.figures if figure.gate]

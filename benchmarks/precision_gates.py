@@ -27,6 +27,7 @@ from measured import machine, sources, state_of, write_page
 from backends.refused import NothingComputedError
 from pipeline.deploying import make_deployment
 from pipeline.job.deploy_target import deploy_target
+from pipeline.job.job import plan_job
 from zoo.config import load_config
 from zoo.processor import processor
 from zoo.target import Target
@@ -130,7 +131,7 @@ def _cell(config: str, precision: str) -> dict[str, Any]:
 
 def _deployed(config: str, target: Target) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        deployed = make_deployment(config, target, work_dir=folder, allow_parity_failure=True)
+        deployed = make_deployment(plan_job(config, target, (), folder), allow_parity_failure=True)
         record, nodes = deployed.record.to_dict(), deployed.deployment.manifest.precision["nodes"]
         size = (deployed.place / "model.onnx").stat().st_size / MEGABYTE
     if isinstance(record["metric"], str):

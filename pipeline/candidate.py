@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backends.registry import get_backend
-from pipeline.base.steps import BeginStep
+from pipeline.base.steps import CHECK, BeginStep, unseen
 from pipeline.deploying import make_deployment
 from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.result_store import as_file_name
 from pipeline.export.manifest import config_sha256
 from pipeline.job.deploy_target import deploy_target, target_preprocess
 from pipeline.job.deployment_path import deployment_place
+from pipeline.job.job import plan_job
 from zoo.config import ModelConfig, config_target
 from zoo.errors import InputError
 from zoo.input_specs import IMAGE_SIZES, SCORE_THRESHOLD
@@ -51,7 +52,9 @@ def deployed(
     place = deployment_place(work_dir, config.task.name, config.name, target, own)
     if _is_current(config, target, weights, place):
         return place
-    return make_deployment(config, target, checkpoint=checkpoint, work_dir=work_dir, progress=progress).place
+    progress = progress or unseen
+    progress(CHECK)
+    return make_deployment(plan_job(config, target, (), work_dir), checkpoint, progress=progress).place
 
 
 def _is_current(config: ModelConfig, target: Target, weights: str, place: Path) -> bool:

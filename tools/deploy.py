@@ -9,7 +9,7 @@ from command_line import Parser, run_tool
 from open_page import open_page
 from terminal import open_console, show_steps
 
-from pipeline.base.steps import BeginStep, deploy_steps
+from pipeline.base.steps import CHECK, BeginStep, deploy_steps
 from pipeline.job.paths_check import check_present
 from pipeline.job.target_flags import parse_dynamic, parse_engine
 from zoo.errors import GateError
@@ -126,17 +126,15 @@ def deploy(options: argparse.Namespace, config: "ModelConfig", target: Target, b
     """The work. torch takes seconds to load, so its import waits until the arguments are known to be good."""
     begin(LOAD)
     from pipeline.deploying import make_deployment
+    from pipeline.job.job import plan_job
 
-    return make_deployment(
-        config,
-        target,
-        options.image,
-        checkpoint=options.checkpoint,
-        work_dir=options.work_dir,
-        allow_parity_failure=options.allow_parity_failure,
-        calibration=options.calibration_image,
-        progress=begin,
-    )
+    begin(CHECK)
+    try:
+        job = plan_job(config, target, options.image, options.work_dir, options.calibration_image)
+    except KeyboardInterrupt as stop:
+        stop.add_note("nothing was published")
+        raise
+    return make_deployment(job, options.checkpoint, allow_parity_failure=options.allow_parity_failure, progress=begin)
 
 
 def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:

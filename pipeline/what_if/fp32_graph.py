@@ -65,7 +65,7 @@ def fp32_graph(
         given = feeds(job, count, images=calibration, defaults=job.contract(model).defaults)
         step("deploy in fp32")
         try:
-            deployed = make_deployment(config, job.target, images, checkpoint=checkpoint, work_dir=folder)
+            deployed = make_deployment(job, checkpoint)
         except ParityMissedError as error:
             raise GateError(
                 f"in fp32 the graph is not the model: {error.record.failures[0]}; fix that first (tools/align.py)"

@@ -15,6 +15,7 @@ from pipeline.deploying import make_deployment
 from pipeline.evaluating import evaluate
 from pipeline.export.thresholds import OTHERS
 from pipeline.job.deploy_target import deploy_target
+from pipeline.job.job import plan_job
 from pipeline.parity.plugin_candidates import final_detections
 from rewriters.plugins import plugin_nodes
 from rewriters.plugins.yolo_layer import OUTPUTS
@@ -41,12 +42,8 @@ def changed(path: Path, section: dict[str, Any]) -> ModelConfig:
 def made(tmp_path: Path, images: int = 2, section: dict[str, Any] | None = None, **target: Any) -> Any:
     config = changed(CONFIG, section or {})
     axes = {axis: target.pop(axis) for axis in ("batch", "height", "width") if axis in target}
-    return make_deployment(
-        config,
-        deploy_target(config, axes, **target),
-        SAMPLE_IMAGES[:: len(SAMPLE_IMAGES) // images][:images],
-        work_dir=tmp_path,
-    )
+    paths = SAMPLE_IMAGES[:: len(SAMPLE_IMAGES) // images][:images]
+    return make_deployment(plan_job(config, deploy_target(config, axes, **target), paths, tmp_path))
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from backends.backend import Backend
 from backends.gpu import Gpu
 from backends.onnxruntime import providers
 from backends.tensorrt import build_check
-from pipeline import deploying
+from pipeline.stages import prepared
 from tests.tools.tiny import Run, Tiny
 
 Deploy = Callable[[Sequence[str]], Run]
@@ -98,7 +98,7 @@ def test_what_cannot_be_built_here_is_told_before_the_model_is_made(
     monkeypatch.setattr(build_check, "gpu", gpu)
     monkeypatch.setattr(gpu_module, "gpu", gpu)
     monkeypatch.setattr(providers, "provider_options", lambda *given: ("", {}))
-    monkeypatch.setattr(deploying, "build_model", lambda *given: pytest.fail("the model was made"))
+    monkeypatch.setattr(prepared, "build_model", lambda *given: pytest.fail("the model was made"))
     check_refused(deploy(tiny.with_images(*arguments)), tiny, code, words)
 
 

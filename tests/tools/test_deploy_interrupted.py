@@ -19,6 +19,7 @@ from backends import load
 from pipeline import deploying
 from pipeline.proof.fallback_runtime import open_deployment
 from pipeline.publishing import publish
+from pipeline.stages import exported, prepared, proved, records
 from tests.tools.tiny import Run, Tiny
 from zoo.errors import InputError
 
@@ -26,7 +27,7 @@ Deploy = Callable[[Sequence[str]], Run]
 
 SCRIPT = Path(__file__).parent / "deploy_tiny.py"
 KILLS = 15
-STEPS = ["run_reference", "export_step", "graph_parity", "write_report"]
+STEPS = {"run_reference": prepared, "export_step": exported, "graph_parity": proved, "write_report": records}
 
 
 def fail_at(monkeypatch: pytest.MonkeyPatch, step: str, action: Callable[[], Any]) -> None:
@@ -34,7 +35,7 @@ def fail_at(monkeypatch: pytest.MonkeyPatch, step: str, action: Callable[[], Any
         action()
         pytest.fail("went on")
 
-    monkeypatch.setattr(deploying, step, fail)
+    monkeypatch.setattr(STEPS[step], step, fail)
 
 
 @pytest.mark.parametrize("step", STEPS)

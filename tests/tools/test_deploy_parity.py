@@ -13,9 +13,9 @@ import torch
 
 from backends import load
 from backends.image_model import ImageModel
-from pipeline import deploying
 from pipeline.export import export_step
 from pipeline.parity.errors import BATCH, BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
+from pipeline.stages import exported, prepared, staged
 from tests.tools.tiny import SAMPLE_IMAGES, Run, Tiny
 from zoo import preprocess
 from zoo.preprocess import Geometry, Preprocess
@@ -47,13 +47,13 @@ def change_weights(monkeypatch: pytest.MonkeyPatch, change: Callable[[torch.Tens
 
 def change_manifest(monkeypatch: pytest.MonkeyPatch, **preprocess: Any) -> None:
     """Another preprocessing in the deployment than in the config."""
-    real = deploying.manifest
+    real = staged.manifest
 
     def wrong(*arguments: Any) -> Any:
         made = real(*arguments)
         return replace(made, preprocess=replace(made.preprocess, **preprocess))
 
-    monkeypatch.setattr(deploying, "manifest", wrong)
+    monkeypatch.setattr(staged, "manifest", wrong)
 
 
 def test_a_wrong_graph(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,13 +111,13 @@ def test_another_preprocessing(
 def test_other_classes_in_the_manifest(
     deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], Any], words: str
 ) -> None:
-    real = deploying.manifest
+    real = staged.manifest
 
     def wrong(*arguments: Any) -> Any:
         made = real(*arguments)
         return replace(made, classes=change(made.classes))
 
-    monkeypatch.setattr(deploying, "manifest", wrong)
+    monkeypatch.setattr(staged, "manifest", wrong)
     run = deploy(tiny.with_images())
     check_missed(run, tiny, words)
     assert MANIFEST in run.err
@@ -185,7 +185,7 @@ def test_the_reference_runs_before_the_export_and_unpatched(
     deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
-    real_run, real_export = deploying.run_reference, deploying.export_step
+    real_run, real_export = prepared.run_reference, exported.export_step
 
     def run(*arguments: Any) -> Any:
         assert not torch.onnx.is_in_onnx_export()
@@ -196,7 +196,7 @@ def test_the_reference_runs_before_the_export_and_unpatched(
         order.append("export")
         return real_export(*arguments)
 
-    monkeypatch.setattr(deploying, "run_reference", run)
-    monkeypatch.setattr(deploying, "export_step", export)
+    monkeypatch.setattr(prepared, "run_reference", run)
+    monkeypatch.setattr(exported, "export_step", export)
     assert deploy(tiny.with_images()).code == 0
     assert order == ["reference", "export"]

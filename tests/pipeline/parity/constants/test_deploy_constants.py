@@ -9,9 +9,9 @@ import onnx
 import pytest
 
 import pipeline
-from pipeline import deploying
 from pipeline.job.deploy_target import deploy_target
 from pipeline.parity.errors import ParityMissedError
+from pipeline.stages import exported
 from tests.pipeline.parity.constants.faults import Fault, attribute, read, stored
 from zoo.config import load_config
 
@@ -35,7 +35,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 
 
 def planted(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
-    real: Callable[..., Any] = deploying.export_step
+    real: Callable[..., Any] = exported.export_step
 
     def faulty(job: Any, model: Any, reference: Any, folder: Path, *rest: Any) -> Any:
         record = real(job, model, reference, folder, *rest)
@@ -44,7 +44,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
         onnx.save(graph, folder / "model.onnx")
         return record
 
-    monkeypatch.setattr(deploying, "export_step", faulty)
+    monkeypatch.setattr(exported, "export_step", faulty)
 
 
 @pytest.mark.slow

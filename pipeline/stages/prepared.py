@@ -1,0 +1,52 @@
+"""What a deploy starts from: the model, and what it gives unpatched for all that will be compared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+from torch import nn
+
+from pipeline.base.steps import BUILD, REFERENCE, BeginStep
+from pipeline.export.host_windows import host_windows
+from pipeline.export.reference_run import ReferenceRun, run_reference
+from pipeline.job.job import Job
+from pipeline.proof.added_images import with_added_images
+from pipeline.self_test.case import SelfTestCase, self_test_case
+from zoo.build import build_model
+from zoo.windows import Windows
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """``job``: with the images that were added. ``folder``: where the deployment is made.
+
+    ``windows``: those that the host cuts. ``self_test``: its input, None where the deployment has no self-test.
+    """
+
+    job: Job
+    folder: Path
+    model: nn.Module
+    windows: Windows | None
+    reference: ReferenceRun
+    self_test: SelfTestCase | None
+
+    @property
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The deployment's inputs of the first case, by name."""
+        return self.job.contract(self.model).default_arrays() | dict(self.reference.graph[0].given.arrays)
+
+
+def prepare(job: Job, folder: Path, checkpoint: str | Path | None, progress: BeginStep) -> Prepared:
+    """Build the model, and run it before any export begins. Raises InputError for weights or sizes that do not fit."""
+    progress(BUILD)
+    model = build_model(job.config, checkpoint)
+    windows = host_windows(model, job.target)
+    progress(REFERENCE)
+    reference = run_reference(job, model)
+    self_test = self_test_case(job, model, reference)
+    if self_test is not None:
+        reference = replace(reference, graph=[*reference.graph, self_test.reference])
+    job, reference = with_added_images(job, model, reference)
+    return Prepared(job, folder, model, windows, reference, self_test)
