@@ -101,11 +101,11 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
 def show_list(console: "Console") -> Mapping[str, Any]:
     """All rewriters; the same as data."""
-    from rewriters.graph_rewriters import GRAPH_REWRITERS
+    from rewriters.graph_rewriters import all_graph_rewriters
     from rewriters.graph_rewriters.option_types import words as type_words
 
     rewriters = []
-    for rewriter in GRAPH_REWRITERS.values():
+    for rewriter in all_graph_rewriters().values():
         console.print(f"{rewriter.name}: {rewriter.summary}", soft_wrap=True, highlight=False)
         shown = []
         for option, hint in rewriter.options.items():
@@ -132,14 +132,15 @@ def parse_step(words: Sequence[str]) -> dict[str, Any]:
 
 def typed(rewriter: str, option: str, text: str) -> Any:
     """A Python literal, or else the text; also the text where only that is of the option's type (a tensor named 12)."""
-    from rewriters.graph_rewriters import GRAPH_REWRITERS
+    from rewriters.graph_rewriters import all_graph_rewriters
     from rewriters.graph_rewriters.option_types import fits
 
     try:
         value = ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
-    hint = GRAPH_REWRITERS[rewriter].options.get(option, Any) if rewriter in GRAPH_REWRITERS else Any
+    known = all_graph_rewriters()
+    hint = known[rewriter].options.get(option, Any) if rewriter in known else Any
     return text if fits(text, hint) and not fits(value, hint) else value
 
 

@@ -6,16 +6,22 @@ from rewriters.graph_rewriters.drop_identities import drop_identities
 from rewriters.graph_rewriters.efficient_nms_plugin import efficient_nms_plugin
 from rewriters.graph_rewriters.extract_submodel import extract_submodel
 from rewriters.graph_rewriters.fold_constants import fold_constants
-from rewriters.graph_rewriters.graph_rewriter import GRAPH_REWRITERS, Rewritten, check_steps, rewrite_graph
+from rewriters.graph_rewriters.graph_rewriter import (
+    GRAPH_REWRITERS,
+    Rewritten,
+    all_graph_rewriters,
+    check_steps,
+    rewrite_graph,
+)
 from rewriters.graph_rewriters.replace_op import replace_op
 from rewriters.graph_rewriters.set_metadata import set_metadata
 from rewriters.graph_rewriters.simplify import simplify
 from rewriters.graph_rewriters.threshold_inputs import threshold_inputs
-from rewriters.graph_rewriters.yolo_decode_plugin import yolo_decode_plugin
 
 __all__ = [
     "GRAPH_REWRITERS",
     "Rewritten",
+    "all_graph_rewriters",
     "cast_bytes_last",
     "cast_precision",
     "check_steps",
@@ -28,5 +34,4 @@ __all__ = [
     "set_metadata",
     "simplify",
     "threshold_inputs",
-    "yolo_decode_plugin",
 ]

@@ -35,7 +35,7 @@ def efficient_nms_plugin(
     """Put thresholds and NMS behind the outputs boxes [N, M, 4] and scores [N, M, C]: level decoded becomes final.
 
     `form`: "plugin" for an EfficientNMS_TRT node, "onnx" for NonMaxSuppression, which TensorRT 11 and ONNX Runtime run.
-    `best_class_only`: an anchor is a candidate for its best class alone, as in YOLOv5. The outputs are those of the
+    `best_class_only`: an anchor is a candidate for its best class alone. The outputs are those of the
     detection contract: num_dets, boxes, scores, labels, padded to `max_output_boxes`.
     """
     if form not in FORMS:

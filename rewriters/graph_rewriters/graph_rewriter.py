@@ -7,6 +7,7 @@ from typing import Any, get_type_hints
 
 import onnx
 
+from rewriters.family_rewriters import import_all_rewriters
 from rewriters.graph_rewriters.option_types import fits, words
 from zoo.errors import InputError, nearest
 
@@ -79,6 +80,12 @@ def graph_rewriter(*, same_numbers: bool = True) -> Callable[[Rewrite], Rewrite]
     return register
 
 
+def all_graph_rewriters() -> Mapping[str, GraphRewriter]:
+    """By name, those of the families of models as well, which are imported with their other rewriters."""
+    import_all_rewriters()
+    return GRAPH_REWRITERS
+
+
 def rewrite_graph(
     model: onnx.ModelProto, steps: Sequence[str | Mapping[str, Any]]
 ) -> tuple[onnx.ModelProto, tuple[Rewritten, ...]]:
@@ -104,9 +111,9 @@ def check_steps(steps: Sequence[str | Mapping[str, Any]]) -> list[tuple[GraphRew
 
 def _chosen(step: str | Mapping[str, Any]) -> tuple[GraphRewriter, dict[str, Any]]:
     options = {"name": step} if isinstance(step, str) else dict(step)
-    name = options.pop("name", None)
-    if name not in GRAPH_REWRITERS:
-        raise InputError(f'unknown graph rewriter "{name}"; {nearest(str(name), GRAPH_REWRITERS)}')
-    rewriter = GRAPH_REWRITERS[name]
+    name = str(options.pop("name", None))
+    rewriter = GRAPH_REWRITERS.get(name) or all_graph_rewriters().get(name)
+    if rewriter is None:
+        raise InputError(f'unknown graph rewriter "{name}"; {nearest(name, GRAPH_REWRITERS)}')
     rewriter.check(options)
     return rewriter, options

@@ -12,6 +12,7 @@ from onnx.reference.op_run import OpRun
 
 from rewriters.plugins.domain import PLUGIN_DOMAIN
 from rewriters.plugins.greedy_nms import class_nms, greedy_nms
+from rewriters.plugins.operators import plugin_operator
 
 
 def efficient_nms(
@@ -49,6 +50,7 @@ def efficient_nms(
     return num, kept_boxes, kept_scores, kept_classes
 
 
+@plugin_operator
 class EfficientNMS_TRT(OpRun):  # noqa: N801 - onnx finds it by the node's type
     """The node, for onnx's ReferenceEvaluator, with the attributes that our rewriters write."""
 

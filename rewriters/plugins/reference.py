@@ -3,10 +3,14 @@
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from rewriters.plugins.efficient_nms import EfficientNMS_TRT
-from rewriters.plugins.yolo_layer import YoloLayer_TRT
+import rewriters.plugins.efficient_nms  # noqa: F401  # the plugin of no family
+from rewriters.family_rewriters import import_all_rewriters
+from rewriters.plugins.domain import plugin_nodes
+from rewriters.plugins.operators import PLUGIN_OPERATORS
 
 
 def reference_evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
     """An evaluator that knows the plugin nodes. Its `run(names, arrays)` gives the outputs; convolutions are slow."""
-    return ReferenceEvaluator(model, new_ops=[EfficientNMS_TRT, YoloLayer_TRT])
+    if any(node.op_type not in PLUGIN_OPERATORS for node in plugin_nodes(model)):
+        import_all_rewriters()
+    return ReferenceEvaluator(model, new_ops=list(PLUGIN_OPERATORS.values()))

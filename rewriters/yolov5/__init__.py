@@ -1,5 +1,5 @@
-"""Rewriters of the zoo's YOLOv5."""
+"""Rewriters of the zoo's YOLOv5: of its functions, and of its graph for TensorRT's plugin."""
 
-from rewriters.yolov5 import postprocess_detections
+from rewriters.yolov5 import postprocess_detections, yolo_decode_plugin
 
-__all__ = ["postprocess_detections"]
+__all__ = ["postprocess_detections", "yolo_decode_plugin"]

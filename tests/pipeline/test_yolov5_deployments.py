@@ -18,11 +18,11 @@ from pipeline.job.deploy_target import deploy_target
 from pipeline.job.job import plan_job
 from pipeline.parity.plugin_candidates import final_detections
 from rewriters.plugins import plugin_nodes
-from rewriters.plugins.yolo_layer import OUTPUTS
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.config import ModelConfig, load_config, read_config
 from zoo.errors import GateError, InputError
 from zoo.manifest import Manifest
+from zoo.models.detection.yolov5.family import DECODE_OUTPUTS as OUTPUTS
 from zoo.target import AxisRange, Target
 
 ROOT = Path(__file__).parents[2]

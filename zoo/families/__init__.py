@@ -12,12 +12,14 @@ A family registers itself for its models' classes, in the zoo and outside of it 
 from zoo.families.contracts import contract_module, who_has
 from zoo.families.detector import DetectorFamily
 from zoo.families.family import Contracts, Family, PluginNode, Scales, Sliding
+from zoo.families.generic import Generic
 from zoo.families.registry import families, family_of, register
 
 __all__ = [
     "Contracts",
     "DetectorFamily",
     "Family",
+    "Generic",
     "PluginNode",
     "Scales",
     "Sliding",

@@ -1,5 +1,8 @@
-"""The models, as their authors wrote them: never edited for export. Importing this package registers them."""
+"""The models, as their authors wrote them, and their families. Importing this package registers those of all folders.
 
-from zoo.models import classification, detection, restoration, segmentation
+A model is never edited for export.
+"""
 
-__all__ = ["classification", "detection", "restoration", "segmentation"]
+import zoo.subpackages
+
+zoo.subpackages.import_subpackages(__name__)

@@ -12,7 +12,7 @@ REFUSED_BY_RTX = (
         always,
         "refuse",
         "tensorrt-rtx parses NonMaxSuppression and has no kernel for it",
-        "torchvision's detectors and YOLOv5 are exported without it; of another model give --output-level decoded",
+        "the zoo's detectors are exported without it; of another model give --output-level decoded",
         "NVIDIA/TensorRT-RTX#5; measured",
     ),
     Row(

@@ -7,7 +7,7 @@ import onnx
 import onnx_graphsurgeon as gs
 import pytest
 
-from rewriters.graph_rewriters import GRAPH_REWRITERS, rewrite_graph
+from rewriters.graph_rewriters import GRAPH_REWRITERS, all_graph_rewriters, rewrite_graph
 from rewriters.graph_rewriters.option_types import fits
 from rewriters.graph_rewriters.surgeon import edited
 from tests.rewriters.graph_rewriters.graphs import model
@@ -18,7 +18,8 @@ GRAPH = "g (float[batch, 3] x) => (float[batch, 3] y) { a = Identity(x)  y = Rel
 
 def test_each_says_what_it_does() -> None:
     assert set(GRAPH_REWRITERS) >= {"fold_constants", "drop_identities", "simplify", "replace_op", "set_metadata"}
-    assert all(rewriter.summary.endswith(".") for rewriter in GRAPH_REWRITERS.values())
+    assert all(rewriter.summary.endswith(".") for rewriter in all_graph_rewriters().values())
+    assert "yolo_decode_plugin" in GRAPH_REWRITERS  # of a family
 
 
 @pytest.mark.parametrize(

@@ -45,12 +45,12 @@ class SRCNNFamily(Family):
 
         Of images float32 [N, 3, h, w] and targets [N, 3, h * s, w * s].
         """
-        enlarged, targets = self.enlarged(model, batch), batch["targets"]
+        enlarged, targets = self._enlarged(model, batch), batch["targets"]
         if cast("SRCNN", model).channels == "y":
             enlarged, targets = luma(enlarged), luma(targets)
         return {"loss": F.mse_loss(enlarged, targets)}
 
-    def enlarged(self, model: Any, batch: Mapping[str, Any]) -> Tensor:
+    def _enlarged(self, model: Any, batch: Mapping[str, Any]) -> Tensor:
         """The images as large as the targets."""
         enlarged: Tensor = model(batch["images"])
         return enlarged
@@ -69,7 +69,7 @@ class AnyScaleSRCNNFamily(SRCNNFamily):
         restorer = cast("AnyScaleSRCNN", model)
         return Scales(restorer.scales, restorer.scale, is_input=True)
 
-    def enlarged(self, model: Any, batch: Mapping[str, Any]) -> Tensor:
+    def _enlarged(self, model: Any, batch: Mapping[str, Any]) -> Tensor:
         """At the scale of the batch."""
         scale = batch["targets"].shape[2] // batch["images"].shape[2]
         enlarged: Tensor = model(batch["images"], torch.tensor([scale]))

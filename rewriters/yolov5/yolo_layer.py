@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from onnx.reference.op_run import OpRun
 
 from rewriters.plugins.domain import PLUGIN_DOMAIN
+from rewriters.plugins.operators import plugin_operator
 
-OUTPUTS = ("DecodeNumDetection", "DecodeDetectionBoxes", "DecodeDetectionScores", "DecodeDetectionClasses")
 ANCHORS_OF_A_LEVEL = 3
 BOX_AND_OBJECT = 5  # x, y, width, height, objectness
 
@@ -68,6 +68,7 @@ def _rows(
     return corners.reshape(count, -1, BOX_AND_OBJECT + num_classes).astype(np.float32)
 
 
+@plugin_operator
 class YoloLayer_TRT(OpRun):  # noqa: N801 - onnx finds it by the node's type
     """The node, for onnx's ReferenceEvaluator."""
 

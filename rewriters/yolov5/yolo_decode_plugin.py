@@ -9,8 +9,9 @@ import onnx_graphsurgeon as gs
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
 from rewriters.graph_rewriters.surgeon import edited
 from rewriters.plugins.domain import PLUGIN_DOMAIN, plugin_nodes
-from rewriters.plugins.yolo_layer import ANCHORS_OF_A_LEVEL, BOX_AND_OBJECT, OUTPUTS
+from rewriters.yolov5.yolo_layer import ANCHORS_OF_A_LEVEL, BOX_AND_OBJECT
 from zoo.errors import ExportError, InputError
+from zoo.models.detection.yolov5.family import DECODE_OUTPUTS
 
 NODE = "YoloLayer_TRT"
 LEVELS = 3
@@ -28,7 +29,7 @@ def yolo_decode_plugin(
     """Cut off what follows the sigmoid of YOLOv5's head, and put one YoloLayer_TRT node there.
 
     It finds the head in a graph of any output level. `anchors`: (w, h) in pixels of three anchors for each of p3, p4,
-    p5, flat. See rewriters.plugins.yolo_layer for what the node computes and gives.
+    p5, flat. See yolo_layer for what the node computes and gives.
     """
     if len(anchors) != LEVELS * ANCHORS_OF_A_LEVEL * 2:
         raise InputError(
@@ -51,7 +52,7 @@ def yolo_decode_plugin(
         slots = _slots(maps)
         shapes = ([batch, 1], [batch, slots, 4], [batch, slots], [batch, slots])
         kinds = (np.int32, np.float32, np.float32, np.int32)
-        outputs = [gs.Variable(*spec) for spec in zip(OUTPUTS, kinds, shapes, strict=True)]
+        outputs = [gs.Variable(*spec) for spec in zip(DECODE_OUTPUTS, kinds, shapes, strict=True)]
         graph.nodes.append(gs.Node(NODE, "YoloLayer", attributes, maps, outputs, domain=PLUGIN_DOMAIN))
         graph.outputs = outputs
         graph.cleanup().toposort()
