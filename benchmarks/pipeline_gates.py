@@ -123,7 +123,7 @@ def _rows(found: Sequence[Findings], pairs: NDArray[np.float64], gates: Mapping[
     rows = []
     for name, figures in by_name.items():
         if len(pairs) and name.endswith("end to end"):
-            continue  # told by pair below, explained ones included
+            continue  # reported by pair below, explained ones included
         errors = np.array([figure.max_error for figure in figures], dtype=np.float64)
         unit = f", {figures[0].unit}" if figures[0].unit else ""
         rows.append(Row(f"{name}{unit}; images", errors, figures[0].gate))

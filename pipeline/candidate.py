@@ -24,7 +24,9 @@ from zoo.windows import WINDOW_BATCH
 
 @dataclass(frozen=True)
 class Candidate:
-    """A deployment's ``folder`` and what stands in it. ``name``: the folder's name, told apart where two are alike."""
+    """A deployment's ``folder`` and what stands in it. ``name``: the folder's name, made distinct where two are
+    alike.
+    """
 
     name: str
     folder: Path

@@ -63,9 +63,9 @@ def evaluate(
     against. ``limit``: the first images alone. ``resume``: take up the results of an earlier run. ``gate_split``: the
     config's ``gate_dataset``. ``launcher``: "pytorch" under torchrun; the first process then has the whole outcome.
     ``device``: where all of them run, PyTorch on the CPU where it has no such device; None for the CPU, and for what
-    each deployment's manifest says.
-    ``progress`` is told (name, images done, images in all), ``steps`` what else begins: those of a deploy, the metric.
-    Raises InputError (all faults of the data set together, before the first image) and what a deploy raises.
+    each deployment's manifest says. ``progress`` is called with (name, images done, images in all), ``steps`` with what
+    else begins: those of a deploy, the metric. Raises InputError (all faults of the data set together, before the first
+    image) and what a deploy raises.
     """
     if not backends and not deployments:
         backends = DEFAULT_BACKENDS

@@ -19,9 +19,9 @@ from zoo.progress import Progress
 def measure_card(path: str | Path, progress: Progress | None = None, steps: BeginStep | None = None) -> Measured:
     """The cost of a config's model, and its metric on PyTorch and ONNX Runtime, from a deployment made for this.
 
-    `progress` is told (name, images done, images in all), `steps` the steps of the deploy. Raises GateError where a
-    backend misses its gate, InputError where the config has no card, evaluator or data set, and what deploying and
-    evaluating raise.
+    `progress` is called with (name, images done, images in all), `steps` with the steps of the deploy. Raises GateError
+    where a backend misses its gate, InputError where the config has no card, evaluator or data set, and what deploying
+    and evaluating raise.
     """
     config = load_config(path)
     for key, section, content in (

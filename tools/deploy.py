@@ -33,7 +33,7 @@ EXAMPLES = """examples:
 exit codes: 0 good, 2 wrong usage or input, 3 parity missed (nothing is published), 4 a backend is not available,
 5 the exporter or the backend refused the model, 130 interrupted, 1 a fault of zooport"""
 LOAD = "load PyTorch"
-COMPUTED = ("float32", "float16", "int8")  # what a count is told of; whole numbers and bools are places
+COMPUTED = ("float32", "float16", "int8")  # what a count is printed of; whole numbers and bools are places
 
 
 def parser() -> Parser:

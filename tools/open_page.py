@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def open_page(console: "Console", path: Path) -> bool:
-    """Whether a browser took it. That none did is told, and no error: the page is written."""
+    """Whether a browser took it. That none did is printed, and is no error: the page is written."""
     opened = webbrowser.open(path.resolve().as_uri())
     if not opened:
         console.print(f"no browser was found here; open {path} by hand", soft_wrap=True, highlight=False)

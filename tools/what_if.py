@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
                     graph,
                     converter(options.precision, graph.job.target.backend),
                     judge,
-                    lambda trial: console.print(told(trial, judge), highlight=False),
+                    lambda trial: console.print(summary(trial, judge), highlight=False),
                 )
                 choices = [(), *([graph.options.keep_fp32] if graph.options.keep_fp32 else []), *options.keep_fp32]
                 trials.check(choices)
@@ -149,7 +149,7 @@ def finite(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def told(trial: "Trial", judge: "Judge") -> str:
+def summary(trial: "Trial", judge: "Judge") -> str:
     """A line while the work goes on."""
     return f"in fp32 {', '.join(trial.kept) or 'nothing'}: {trial.difference:+.2f} {judge.unit}"
 

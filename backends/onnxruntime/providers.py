@@ -103,7 +103,7 @@ def _tensorrt_rtx(provider: str, engine: EngineOptions, profile: Profile | None,
 
 
 def _refuse(provider: str, engine: EngineOptions, names: tuple[str, ...]) -> None:
-    """Raise InputError where an option is set that the provider cannot be told: it would silently be left out."""
+    """Raise InputError where an option is set that the provider does not take: it would silently be left out."""
     default = EngineOptions()
     for name in names:
         value = getattr(engine, name)

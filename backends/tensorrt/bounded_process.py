@@ -85,7 +85,7 @@ def _passed(pid: int, until: float, memory_mib: int | None) -> Limit | None:
 
 
 def own_memory_kib(pid: int) -> int:
-    """The memory that a process has filled, KiB, without mapped files (proc(5), RssAnon); 0 where it is not told."""
+    """The memory that a process has filled, KiB, without mapped files (proc(5), RssAnon); 0 where it is not known."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
     except OSError:

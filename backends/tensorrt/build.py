@@ -110,7 +110,7 @@ def _run(request: BuildRequest, visible: Mapping[str, str]) -> Ended:
 
 
 def _built(name: str, options: EngineOptions, ended: Ended) -> dict[str, Any]:
-    """What the process answered of the ONNX file `name`: the record's fields, and the seconds. Its warnings are told.
+    """What the process answered of the ONNX file `name`: the record's fields, and the seconds. Its warnings are logged.
 
     Raises what became of it.
     """
@@ -128,7 +128,7 @@ def _built(name: str, options: EngineOptions, ended: Ended) -> dict[str, Any]:
         answer = json.loads(ended.answer)
     except ValueError:
         raise _no_answer(name, ended.status, ended.said) from None
-    for warning in answer["told"]:
+    for warning in answer["reported"]:
         logger.warning("%s", warning)
     if "fault" in answer:
         _raise_fault(name, answer)

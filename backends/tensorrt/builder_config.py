@@ -22,7 +22,7 @@ def configure(trt: ModuleType, config: Any, backend: str, options: EngineOptions
         config.set_flag(trt.BuilderFlag.VERSION_COMPATIBLE)
     if options.refittable:
         config.set_flag(trt.BuilderFlag.REFIT)
-    if options.hardware_compatible and backend == "tensorrt":  # an engine of tensorrt-rtx is so without being told
+    if options.hardware_compatible and backend == "tensorrt":  # an engine of tensorrt-rtx is so without a flag
         config.hardware_compatibility_level = trt.HardwareCompatibilityLevel.AMPERE_PLUS
     if options.compute_capabilities:
         _set_capabilities(trt, config, options.compute_capabilities)

@@ -1,7 +1,7 @@
 """The process that builds one engine: python -m backends.tensorrt.building, with a BuildRequest on stdin.
 
 Native code can abort it, so it is a process of its own. It writes the plan and, last, its answer to stdout: a JSON
-object {"built": {...}} or {"fault": class, ...}, with what was "told" of the build. What native code prints goes to
+object {"built": {...}} or {"fault": class, ...}, with what was "reported" of the build. What native code prints goes to
 stderr. Exit status 0 where there is an answer.
 """
 
@@ -31,7 +31,7 @@ from zoo.files.writing import write_synced
 OUT_OF_MEMORY = "bad_alloc"  # how C++ says it
 
 
-class Told(logging.Handler):
+class Reported(logging.Handler):
     """Keeps the lines that are logged."""
 
     def __init__(self) -> None:
@@ -47,11 +47,11 @@ def main() -> int:
     """Answer the request on stdin."""
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
         os.dup2(2, 1)
-        told = Told()
-        logging.basicConfig(handlers=[told])
+        reported = Reported()
+        logging.basicConfig(handlers=[reported])
         request = BuildRequest.from_json(sys.stdin.read())
         die_with(request.parent)
-        json.dump({**answer(request), "told": told.lines}, answers)
+        json.dump({**answer(request), "reported": reported.lines}, answers)
     return 0
 
 

@@ -10,8 +10,8 @@ from backends.tensorrt.buffer import Buffer
 def output_allocator(trt: ModuleType) -> Any:
     """An IOutputAllocator for one output. Set its `buffer` before a run; read `shape` and `error` after it.
 
-    `shape`: of the output, None where TensorRT never told. `error`: what went wrong in a call, None for nothing; an
-    exception must not pass through TensorRT's own code.
+    `shape`: of the output, None where TensorRT never reported one. `error`: what went wrong in a call, None for
+    nothing; an exception must not pass through TensorRT's own code.
     """
     return _allocator_class(trt)()
 

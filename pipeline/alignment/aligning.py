@@ -52,7 +52,7 @@ def align(
     config's data set. `deployment`, `onnx`: a folder or a file of an earlier deploy; without either the model is
     exported now. `threshold`: of the relative error, None for that of the precision. `by_pieces`: bisect by engines of
     pieces; None: where the backend fuses. `memory`: bytes of tensors that are held at once. `step` and `progress` are
-    told what is done. Raises as a deploy does.
+    called with what is done. Raises as a deploy does.
     """
     if threshold is not None and not 0 < threshold < 1:
         raise InputError(f"threshold {threshold:g}: expected a part of a tensor's largest value, between 0 and 1")

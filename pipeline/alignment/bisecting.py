@@ -1,4 +1,4 @@
-"""Where an engine that fuses parts from PyTorch: engines of ever shorter beginnings of the graph are compared.
+"""Where an engine that fuses diverges from PyTorch: engines of ever shorter beginnings of the graph are compared.
 
 A fusing engine has no inner tensors, and one that is made to give them fuses otherwise. So the graph is cut behind a
 tensor, an engine is built of what lies before it, and its outputs are compared; the first tensor at which such an

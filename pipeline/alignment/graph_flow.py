@@ -17,10 +17,10 @@ class GraphFlow:
     """Of the main graph. `entering` and `leaving`: module -> tensors in graph order; all depend on more of the
     inputs than their sizes.
 
-    A tensor leaves every module around its node up to the first that also holds all its readers; likewise it enters.
-    `order`: the place of each tensor's node. `present`: modules with a node at or below them. `norms`: modules with a
-    batch norm's node at them. `chosen`: tensors behind a choice by data. `contents`: those
-    that depend on more of the inputs than their sizes.
+    A tensor leaves every module around its node up to the first that also holds all its readers; it enters in the same
+    way. `order`: the place of each tensor's node. `present`: modules with a node at or below them. `norms`: modules
+    with a batch norm's node at them. `chosen`: tensors behind a choice by data. `contents`: those that depend on more
+    of the inputs than their sizes.
     """
 
     def __init__(self, model: onnx.ModelProto) -> None:

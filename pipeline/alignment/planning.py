@@ -15,7 +15,7 @@ from pipeline.alignment.graph_flow import GraphFlow, with_parents
 from rewriters.graph_passes.marks import marks
 
 SILENT = (nn.modules.dropout._DropoutNd, nn.Identity)  # noqa: SLF001 - torch has no public name for all of a kind
-"""Change nothing, so nobody needs to be told that they are gone."""
+"""Change nothing, so nobody needs to know that they are gone."""
 FOLDED = (nn.modules.batchnorm._BatchNorm, nn.ReLU, nn.ReLU6, nn.Hardswish, nn.SiLU, *SILENT)  # noqa: SLF001 - see above
 GONE = "no node of the graph has its name: its result is a constant there, or another form computes it"
 INSIDE = "its nodes give nothing that PyTorch's module gives: another form computes it, or they are in a loop or branch"

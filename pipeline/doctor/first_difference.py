@@ -14,7 +14,7 @@ from zoo.errors import ExportError
 
 
 def first_difference(model: onnx.ModelProto, module: nn.Module, feed: Mapping[str, Tensor]) -> str:
-    """Its name; "" where it is the model itself, or where the modules cannot be told apart in the graph.
+    """Its name; "" where it is the model itself, or where the modules cannot be distinguished in the graph.
 
     Modules are compared in the order in which they end, those that run once and give one tensor. `model` has module
     paths on its nodes.

@@ -11,7 +11,7 @@ INTERVAL = (2.5, 97.5)  # percentiles
 
 
 class PairedBootstrap:
-    """Holds models against a reference, whose entries (the metric's, one for each image) are ``reference``."""
+    """Compares models with a reference, whose entries (the metric's, one for each image) are ``reference``."""
 
     def __init__(self, metric: Metric, reference: list[object]) -> None:
         self.metric = metric

@@ -7,7 +7,7 @@ from zoo.preprocess import Preprocess
 
 @dataclass(frozen=True)
 class InputPolicy:
-    """The preprocessing, and whether the model is told where the images end in their tensors."""
+    """The preprocessing, and whether the model is given where the images end in their tensors."""
 
     rule: Preprocess
     image_sizes: bool

@@ -70,7 +70,7 @@ class ResultStore:
         self._file.execute("insert into run values (?)", (made_from,))
 
     def made_from(self) -> str | None:
-        """What ``begin`` was told; None where the file was never finished."""
+        """What ``begin`` was given; None where the file was never finished."""
         known = self._file.execute("select 1 from sqlite_master where name = 'run'").fetchone()
         row = self._file.execute("select made_from from run").fetchone() if known else None
         return None if row is None else str(row[0])

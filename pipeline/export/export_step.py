@@ -39,7 +39,7 @@ def export_step(
 ) -> ExportRecord:
     """Write model.onnx into the folder; the record says what the deployment takes and gives.
 
-    `windows`: those that the backend will cut; the file is then the model of one. `progress` is told when the file is
+    `windows`: those that the backend will cut; the file is then the model of one. `progress` is called when the file is
     brought to fp16 or int8. Raises ExportError, and InputError for a call that export_onnx refuses.
     """
     target, path = job.target, folder / ONNX_FILE

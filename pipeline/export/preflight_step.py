@@ -1,4 +1,4 @@
-"""What is known of a graph on its backend, before anything is built: cured, refused or told."""
+"""What is known of a graph on its backend, before anything is built: cured, refused or reported."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -17,7 +17,7 @@ def deployment_place(work_dir: str | Path, task: str, name: str, target: Target,
     """The folder of a deployment. Only what differs from ``default``, the config's own target, is in its name.
 
     An axis reads ``batch4`` where it is fixed and ``height320-640-960`` (min, opt, max) where it is not; the input
-    image_sizes ``imagesizes`` or ``noimagesizes``, thresholds likewise; sliding windows ``host`` or ``graph`` and
+    image_sizes ``imagesizes`` or ``noimagesizes``, thresholds the same; sliding windows ``host`` or ``graph`` and
     ``windows4``, a batch of them; a device ``cuda0``. Modules that are kept in fp32 are a hash of their names, as they
     may be many; options of an engine are their first letters and values: ``wm512`` (workspace_mib), ``vcTrue``.
     """

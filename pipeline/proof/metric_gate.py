@@ -40,8 +40,8 @@ def metric_figures(
 ) -> tuple[MetricFigure, ...] | str:
     """The main metric of each candidate, by what it is, and of the model.
 
-    On the config's gate split, or its data set where it has none; ``progress`` is told how far it is. ``allowed``:
-    where nothing can be measured, the reason is given; else it is raised as InputError.
+    On the config's gate split, or its data set where it has none; ``progress`` is called with how far it is.
+    ``allowed``: where nothing can be measured, the reason is given; else it is raised as InputError.
     """
     try:
         check_judgeable(job)

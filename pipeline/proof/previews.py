@@ -1,4 +1,4 @@
-"""Images for people: what PyTorch found, what the backend found, and where they part."""
+"""Images for people: what PyTorch found, what the backend found, and where they differ."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -58,7 +58,7 @@ def _sources(tools: Path) -> str:
 def _digest(parts: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
     for part in parts:
-        digest.update(hashlib.sha256(part).digest())  # so that two parts are told from one that holds both
+        digest.update(hashlib.sha256(part).digest())  # so that two parts differ from one that holds both
     return digest.hexdigest()
 
 

@@ -39,8 +39,8 @@ def run_matrix(
     """Run all cells that are not excluded, and write report.md and report.html after each of them.
 
     ``tools``: the folder of deploy.py and evaluate.py. ``resume`` keeps the results that an earlier run has left and
-    that were made from the same; ``rerun_failed`` keeps those of them that are green. ``progress`` is told each cell
-    that is run as it begins (with None) and as it ends, and how many have not ended. An interrupt ends the running
+    that were made from the same; ``rerun_failed`` keeps those of them that are green. ``progress`` is called with each
+    cell that is run as it begins (with None) and as it ends, and how many have not ended. An interrupt ends the running
     processes, and leaves the finished cells. Raises InputError where the work folder is in use or cannot be written.
     """
     if jobs < 1:

@@ -105,7 +105,7 @@ def _summary(first: Recorded, second: Recorded) -> Iterator[str]:
 
 
 def _identity(first: Recorded, second: Recorded) -> Iterator[Row]:
-    def told(side: Recorded) -> dict[str, str]:
+    def facts(side: Recorded) -> dict[str, str]:
         manifest = side.manifest
         return {
             "model": manifest.name,
@@ -121,7 +121,7 @@ def _identity(first: Recorded, second: Recorded) -> Iterator[Row]:
             "weights, sha256": (manifest.checkpoint or {}).get("sha256", NONE),
         }
 
-    yield from _pairs(told(first), told(second))
+    yield from _pairs(facts(first), facts(second))
 
 
 def _parity(first: Recorded, second: Recorded) -> Iterator[Row]:

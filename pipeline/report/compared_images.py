@@ -12,7 +12,7 @@ from zoo.image_file import ImageFileError, read_pixels
 from zoo.opened_file import OpenedFile
 from zoo.tasks.highlight import Image, faded, highlight
 
-VISIBLE = 24  # of 255: how far a drawn pixel must change to be told
+VISIBLE = 24  # of 255: how far a drawn pixel must change to be reported
 
 
 def compared_images(first: Recorded, second: Recorded) -> list[tuple[str, list[Panel]]]:

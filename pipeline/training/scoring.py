@@ -36,8 +36,8 @@ def scored_on(path: Path, also: Iterable[str]) -> Datasets:
 def score(path: Path, also: Iterable[str], checkpoint: Path, *, progress: Progress | None = None) -> Figures:
     """The figures of a checkpoint in eager PyTorch, by config: of that at `path`, and of those named beside it.
 
-    Two decimals, as a card has them; None where there was nothing to judge. `progress` is told (name, images done,
-    images in all). Raises InputError as `evaluate` does.
+    Two decimals, as a card has them; None where there was nothing to judge. `progress` is called with (name, images
+    done, images in all). Raises InputError as `evaluate` does.
     """
     figures = {}
     for other in _configs(path, also):

@@ -11,7 +11,7 @@ from rewriters.onnx_graph.opset import STANDARD, opset_of
 from rewriters.onnx_graph.scopes import rename_reads, subgraphs
 from rewriters.onnx_graph.value_types import value_types
 
-PLAIN_DROPOUT = 7  # from this opset on a Dropout does nothing unless it is told to train
+PLAIN_DROPOUT = 7  # from this opset on a Dropout does nothing but in training mode
 Useless = Callable[[onnx.NodeProto], bool]
 
 

@@ -106,7 +106,7 @@ class Operator:
         unpack: Callable[[Any], Sequence[Any]],
         stand_in: Callable[[Any], torch.Tensor | None],
     ) -> list[torch.Tensor]:
-        """The results, on the device meta, of which dtype and number of axes hold; [] where they cannot be told.
+        """The results, on the device meta, of which dtype and number of axes hold; [] where they are not known.
 
         `stand_in(argument)`: a tensor on meta of its dtype and number of axes, or LookupError.
         """

@@ -1,8 +1,8 @@
 """The size of an enlarged image, computed in the graph from its input `scale`.
 
 In eager PyTorch the scale is read out of its tensor as a number of Python's. torchscript freezes that: the file would
-enlarge as its example did, whatever it is told. dynamo's first way of tracing refuses it; torch 2.15 then takes another
-one, which succeeds, after it has printed the failure of the first.
+enlarge as its example did, whatever its input says. dynamo's first way of tracing refuses it; torch 2.15 then takes
+another one, which succeeds, after it has printed the failure of the first.
 """
 
 from collections.abc import Callable

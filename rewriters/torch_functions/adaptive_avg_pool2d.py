@@ -5,8 +5,8 @@ The mean over a cell of rows and columns is the mean of the rows' means, so
     y = R x C^T,    R[i, j] = 1 / (end_i - start_i) where start_i <= j < end_i, else 0,
                     start_i = floor(i h / s),  end_i = ceil((i + 1) h / s)
 
-for an axis of h elements and s cells; C likewise. Cells overlap where s does not divide h, which no pooling operator of
-ONNX has. For a dynamic size the matrices are computed in the graph.
+for an axis of h elements and s cells; C in the same way. Cells overlap where s does not divide h, which no pooling
+operator of ONNX has. For a dynamic size the matrices are computed in the graph.
 """
 
 from collections.abc import Callable

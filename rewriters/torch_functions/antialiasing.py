@@ -3,7 +3,7 @@
     y = R x C^T,    R[i, j] = f((j + 1/2 - c_i) / max(s, 1)) / (the sum over j),    c_i = s (i + 1/2)
 
 for s elements of the input to one of the output, and the filter f: a triangle (bilinear) or Keys's cubic with a = -1/2
-(bicubic). C likewise. For a dynamic size the matrices are computed in the graph.
+(bicubic). C in the same way. For a dynamic size the matrices are computed in the graph.
 
 Against torch in float64 the result is right to 1e-7 of the values. torch's own float32 weights are less exact: to 2e-5
 for sides of up to 1000 elements, 6e-5 for 4000. To one column torch 2.15 itself is wrong: all rows become the first.

@@ -87,7 +87,7 @@ def test_a_process_without_an_answer(run: Build) -> None:
     ],
 )
 def test_each_fault_has_its_class(run: Build, answer: str, error: type[Exception], message: str) -> None:
-    answer = json.dumps({**json.loads(answer), "told": []})
+    answer = json.dumps({**json.loads(answer), "reported": []})
     code = f"print({answer!r})"
     with pytest.raises(error, match=message):
         run(code, memory_limit_mib=300)
@@ -173,7 +173,7 @@ def test_it_sees_the_gpu_that_the_engine_is_for(
 
 
 def test_its_warnings_are_told(run: Build, caplog: pytest.LogCaptureFixture) -> None:
-    answer = json.dumps({"fault": "input", "message": "x", "told": ["the cache is corrupt"]})
+    answer = json.dumps({"fault": "input", "message": "x", "reported": ["the cache is corrupt"]})
     with pytest.raises(InputError, match="x"):
         run(f"print({answer!r})")
     assert [record.getMessage() for record in caplog.records] == ["the cache is corrupt"]
@@ -184,7 +184,7 @@ def test_it_finds_the_modules_of_the_current_folder(
 ) -> None:
     """As python -c has it in sys.path, by the name "". The build's own process does not add it: it has -P."""
     folder = tmp_path_factory.mktemp("current")
-    answer = json.dumps({"fault": "input", "message": "ours", "told": []})
+    answer = json.dumps({"fault": "input", "message": "ours", "reported": []})
     (folder / "only_here.py").write_text(f"print({answer!r})")
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
@@ -212,7 +212,7 @@ def test_what_a_killed_build_left_is_removed_and_what_another_has_is_not(run: Bu
     assert not held.exists()
     left.mkdir()
     with pytest.raises(InputError):
-        run('print(\'{"fault": "input", "message": "", "told": []}\')')
+        run('print(\'{"fault": "input", "message": "", "reported": []}\')')
 
 
 def test_a_fault_of_the_bindings_is_one_line_and_what_was_logged_is_told(
@@ -235,7 +235,7 @@ def test_a_fault_of_the_bindings_is_one_line_and_what_was_logged_is_told(
 
 def test_what_varies_between_builds_is_not_in_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = {"library_version": "11", "device": None, "layers": {}, "plan_sha256": "", "bytes": 0, "warnings": ["slow"]}
-    answer = {"built": {"record": facts, "seconds": 2.5}, "told": []}
+    answer = {"built": {"record": facts, "seconds": 2.5}, "reported": []}
     code = f"import json, sys; open(json.load(sys.stdin)['plan'], 'w').close(); print({json.dumps(answer)!r})"
     monkeypatch.setattr(build, "COMMAND", (sys.executable, "-c", code))
     onnx, plan = convolution(tmp_path / "m.onnx"), tmp_path / "m.engine"

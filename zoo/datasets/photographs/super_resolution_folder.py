@@ -24,8 +24,8 @@ class SuperResolutionFolder(EvaluationDataset):
 
     "image" is the small copy (see low_resolution), made when it is asked for; "target" uint8 [h * scale, w * scale, 3]
     BGR the large one, cut off where the scale does not divide it. `scale`: of a model that has one alone. `scales`, in
-    its stead: of a model that is told; every image comes once for each of them, all images at the first scale before
-    the second, and the item's "inputs" have it.
+    its stead: of a model that takes the scale; every image comes once for each of them, all images at the first scale
+    before the second, and the item's "inputs" have it.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class SuperResolutionFolder(EvaluationDataset):
     ) -> None:
         if (scale is None) == (scales is None):
             raise InputError(f"{type(self).__name__}: got scale {scale} and scales {scales}, expected one of the two")
-        self.root, self.told = Path(root), scales is not None
+        self.root, self.gives_scale = Path(root), scales is not None
         self.scales: tuple[int, ...] = tuple(scales or ()) if scale is None else (scale,)
         if not self.scales or not all(type(one) is int and one >= 1 for one in self.scales):
             raise InputError(f"{type(self).__name__}: got scales {self.scales}, expected whole numbers, 1 or more")
@@ -49,7 +49,7 @@ class SuperResolutionFolder(EvaluationDataset):
         scale = self._scale(index)
         item = super().image_item(index)
         item["image"] = low_resolution(trimmed(item["image"], scale), scale)
-        return item | ({INPUTS: {SCALE.name: scale}} if self.told else {})
+        return item | ({INPUTS: {SCALE.name: scale}} if self.gives_scale else {})
 
     def _index(self, faults: Faults) -> list[ImageEntry]:
         if not self.root.is_dir():

@@ -31,7 +31,7 @@ class TrainingPhotographCrops(EvaluationDataset):
     ) -> None:
         if (scale is None) == (scales is None):
             raise InputError(f"{type(self).__name__}: got scale {scale} and scales {scales}, expected one of the two")
-        self.told = scales is not None
+        self.gives_scale = scales is not None
         self.scales: tuple[int, ...] = tuple(scales or ()) if scale is None else (scale,)
         if not self.scales or not all(type(one) is int and one >= 1 for one in self.scales):
             raise InputError(f"{type(self).__name__}: got scales {self.scales}, expected whole numbers, 1 or more")
@@ -50,7 +50,7 @@ class TrainingPhotographCrops(EvaluationDataset):
         left = (photograph.shape[1] - width) * place // (CROPS - 1)
         small = low_resolution(np.ascontiguousarray(photograph[top : top + height, left : left + width]), scale)
         item = {"image": small, "image_id": entry.image_id, "path": str(entry.path)}
-        return item | ({INPUTS: {SCALE.name: scale}} if self.told else {})
+        return item | ({INPUTS: {SCALE.name: scale}} if self.gives_scale else {})
 
     def _index(self, _: Faults) -> list[ImageEntry]:
         from zoo.datasets.digits.photographs import TRAIN_PHOTOGRAPHS

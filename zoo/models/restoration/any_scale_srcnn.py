@@ -14,12 +14,12 @@ from zoo.registry import MODELS
 
 @MODELS.register_module()
 class AnyScaleSRCNN(SRCNN):
-    """An SRCNN that is told how many times to enlarge.
+    """An SRCNN that takes how many times to enlarge as an input.
 
     The features of the first two convolutions are multiplied and shifted, each channel by what a linear layer makes of
     1 / scale (Perez et al., FiLM: Visual Reasoning with a General Conditioning Layer, 2018): twice enlarged and four
     times enlarged images lack other details.
-    `scales`: those it is trained for; it takes others. `scale`: where it is told none, by default. Other arguments are
+    `scales`: those it is trained for; it takes others. `scale`: where it is given none, by default. Other arguments are
     those of SRCNN.
     forward: images [N, 3, H, W], scale int64 [1] -> [N, 3, H * scale, W * scale].
     """
