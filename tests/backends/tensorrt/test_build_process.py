@@ -161,7 +161,7 @@ def test_it_sees_the_gpu_that_the_engine_is_for(
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     code = (
         "import json, os; "
-        "print(json.dumps({'fault': 'input', 'message': f'[{os.environ[\"CUDA_VISIBLE_DEVICES\"]}]', 'told': []}))"
+        "print(json.dumps({'fault': 'input', 'message': f'[{os.environ[\"CUDA_VISIBLE_DEVICES\"]}]', 'reported': []}))"
     )
     monkeypatch.setattr(build, "COMMAND", (sys.executable, "-c", code))
     onnx = convolution(tmp_path / "model.onnx")
@@ -172,7 +172,7 @@ def test_it_sees_the_gpu_that_the_engine_is_for(
     assert str(raised.value) == f"[{seen}]"
 
 
-def test_its_warnings_are_told(run: Build, caplog: pytest.LogCaptureFixture) -> None:
+def test_its_warnings_are_logged(run: Build, caplog: pytest.LogCaptureFixture) -> None:
     answer = json.dumps({"fault": "input", "message": "x", "reported": ["the cache is corrupt"]})
     with pytest.raises(InputError, match="x"):
         run(f"print({answer!r})")
@@ -215,7 +215,7 @@ def test_what_a_killed_build_left_is_removed_and_what_another_has_is_not(run: Bu
         run('print(\'{"fault": "input", "message": "", "reported": []}\')')
 
 
-def test_a_fault_of_the_bindings_is_one_line_and_what_was_logged_is_told(
+def test_a_fault_of_the_bindings_is_one_line_and_what_was_logged_is_reported(
     run: Build, caplog: pytest.LogCaptureFixture
 ) -> None:
     code = (
