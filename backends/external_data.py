@@ -3,13 +3,12 @@
 import posixpath
 from collections.abc import Container, Iterator, Mapping
 
+from backends.protobuf import MESSAGE, fields
 from zoo.errors import InputError
 from zoo.opened_file import COPY_AGAIN, OpenedFile
 from zoo.opened_folder import MANIFEST_FILE
 
 LOCATION = b"location"
-VARINT, EIGHT_BYTES, MESSAGE, FOUR_BYTES = 0, 1, 2, 5  # protobuf's kinds of fields
-LAST_BYTE = 0x80  # below it a byte is the last of a number
 
 Message = Mapping[int, "Message"]
 # fields of onnx.proto that lead to tensors, by their numbers; messages hold one another
@@ -57,41 +56,12 @@ def _locations(content: memoryview) -> Iterator[str]:
     while waiting:
         message, known = waiting.pop()
         if known is _ENTRY:
-            entry = {number: bytes(part) for number, part in _fields(message)}
+            entry = {field.number: bytes(field.content) for field in fields(message) if field.kind == MESSAGE}
             if entry.get(1) == LOCATION:
                 yield entry.get(2, b"").decode()
             continue
-        waiting += [(part, known[number]) for number, part in _fields(message) if number in known]
-
-
-def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Number and content of each field that holds bytes."""
-    place = 0
-    while place < len(message):
-        tag, place = _number(message, place)
-        kind = tag & 7
-        if kind == VARINT:
-            _, place = _number(message, place)
-            continue
-        if kind not in (EIGHT_BYTES, MESSAGE, FOUR_BYTES):
-            raise ValueError(f"a field of kind {kind}")
-        length = {EIGHT_BYTES: 8, FOUR_BYTES: 4}.get(kind, 0)
-        if kind == MESSAGE:
-            length, place = _number(message, place)
-        if place + length > len(message):
-            raise ValueError("it is cut off")
-        if kind == MESSAGE:
-            yield tag >> 3, message[place : place + length]
-        place += length
-
-
-def _number(message: memoryview, place: int) -> tuple[int, int]:
-    """A number of variable length, and the place after it."""
-    value = shift = 0
-    while True:
-        byte = message[place]
-        place += 1
-        value |= (byte & (LAST_BYTE - 1)) << shift
-        shift += 7
-        if byte < LAST_BYTE:
-            return value, place
+        waiting += [
+            (field.content, known[field.number])
+            for field in fields(message)
+            if field.kind == MESSAGE and field.number in known
+        ]

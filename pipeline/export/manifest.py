@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import onnx
 import torch
 from torch import nn
 
@@ -15,7 +16,7 @@ from pipeline.export.thresholds import default_thresholds
 from pipeline.job.job import Job
 from pipeline.job.plugin_level import plugin_level
 from rewriters import ExportRecord
-from rewriters.precision.report import DTYPES
+from rewriters.precision.report import DTYPES, computing_nodes
 from zoo.config import ModelConfig
 from zoo.families import family_of
 from zoo.manifest import ONNX_FILE, Manifest, file_record
@@ -148,7 +149,7 @@ def manifest(
         axes={axis: getattr(target, axis) for axis in target.dynamic_axes},
         output_level=output_level(job, model),
         backend=target.backend,
-        precision=_precision(target, export, computed),
+        precision=_precision(target, export, computed, folder / ONNX_FILE),
         engine=target.engine.to_dict() if backend.engine_options else {},
         provider=backend.device(target.device),
         exporter=export.exporter,
@@ -163,10 +164,14 @@ def manifest(
     )
 
 
-def _precision(target: Target, export: ExportRecord, computed: Mapping[str, int] | None) -> dict[str, Any]:
-    """`options` are what was asked for; `calibrated_on` is how many images there were."""
-    if export.precision is None or computed is None:
-        return {"stored": target.precision, "computed": target.precision}
+def _precision(target: Target, export: ExportRecord, computed: Mapping[str, int] | None, path: Path) -> dict[str, Any]:
+    """`options` are what was asked for; `calibrated_on` is how many images there were. `path`: the ONNX file's."""
+    if computed is None:
+        return {"stored": target.precision, "computed": "fp32" if target.precision == "fp32" else "unknown"}
+    if export.precision is None:
+        nodes = {"stored": computing_nodes(onnx.load(path)), "computed": dict(computed)}
+        lower = computed.keys() - {"float32", "float64"}
+        return {"stored": target.precision, "computed": "mixed" if lower else target.precision, "nodes": nodes}
     return {
         "stored": target.precision,
         "computed": _mostly(target.precision, export.precision.nodes, computed),

@@ -98,7 +98,7 @@ def write_report(folder: Path, data: ReportData) -> Path:
         rewriters=rewriter_table(data.export),
         memory=format_size(data.export.peak_memory, 0),
         tensors=tensor_table(manifest),
-        precision=precision_table(manifest) if data.export.precision else None,
+        precision=precision_table(manifest),
         profiles=None if data.engine is None else profile_table(data.engine),
         files=file_table(manifest),
         versions=Table("Versions", ("package", "version"), list(manifest.versions.items())),

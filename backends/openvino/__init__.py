@@ -1,0 +1,1 @@
+"""OpenVINO: models compiled from model.onnx, on the CPU, a GPU or an NPU of Intel's."""

@@ -1,0 +1,121 @@
+"""The runner of OpenVINO."""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino
+
+from backends.openvino.compiling import Settings, version
+from backends.runner import Array, Runner
+from zoo.errors import ExportError, InputError
+from zoo.target import AxisRange
+from zoo.tensor_spec import TensorSpec
+
+
+class OpenVINORunner(Runner):
+    """Runs a compiled model. Threads may share it.
+
+    Each run has an inference request to itself; there are as many as threads run at the same time.
+
+    ``path``: the file's, for messages. Without ``inputs`` and ``outputs`` they are the model's own.
+    Raises InputError where the given tensors are not those of the file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        model: openvino.CompiledModel,
+        settings: Settings,
+        inputs: Iterable[TensorSpec] | None = None,
+        outputs: Iterable[TensorSpec] | None = None,
+        axes: Mapping[str, AxisRange] | None = None,
+        *,
+        defaults: Mapping[str, float] | None = None,
+    ) -> None:
+        self.path = path
+        self.settings = settings
+        self._model: openvino.CompiledModel | None = model
+        self._idle: list[openvino.InferRequest] = []
+        self._lock = threading.Lock()
+        super().__init__(
+            self._agreed("input", model.inputs, inputs), self._agreed("output", model.outputs, outputs), axes, defaults
+        )
+
+    @property
+    def layers(self) -> Sequence[Any]:
+        """The nodes of the graph that is executed."""
+        return list(self._open().get_runtime_model().get_ordered_ops())
+
+    def _run(self, arrays: Mapping[str, Array]) -> Sequence[Array]:
+        model = self._open()
+        with self._lock:
+            request = self._idle.pop() if self._idle else None
+        request = request or model.create_infer_request()
+        try:
+            results = request.infer(dict(arrays), share_inputs=True, share_outputs=False)
+        except RuntimeError as error:
+            shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
+            reason = " ".join(str(error).split())
+            raise ExportError(f"{self.path}: OpenVINO {version()} stopped at inputs {shapes}: {reason}") from error
+        outputs = [np.asarray(results[spec.name]) for spec in self.outputs]
+        with self._lock:
+            if self._model is not None:
+                self._idle.append(request)
+        return outputs
+
+    def _open(self) -> openvino.CompiledModel:
+        model = self._model
+        if model is None:
+            raise InputError("the runner is closed; load the deployment again")
+        return model
+
+    def _release(self) -> None:
+        with self._lock:
+            self._model = None
+            self._idle.clear()
+
+    def _agreed(self, side: str, ports: Sequence[Any], wanted: Iterable[TensorSpec] | None) -> tuple[TensorSpec, ...]:
+        """``wanted``, which must have the model's names and dtypes; the model's own specs without it."""
+        own = tuple(_spec(port) for port in ports)
+        if wanted is None:
+            return own
+        specs = tuple(wanted)
+        known = {spec.name: spec for spec in own}
+        for spec in specs:
+            if not _is_same(known.get(spec.name), spec):
+                raise InputError(
+                    f"{self.path}: got the {side}s {', '.join(map(str, own))}; expected {spec}; the file is not the "
+                    "one that was described: export it again"
+                )
+        return specs
+
+
+def _is_same(own: TensorSpec | None, wanted: TensorSpec) -> bool:
+    """Whether names, dtypes and numbers of axes are equal, and sizes where both sides know them."""
+    return (
+        own is not None
+        and own.dtype == wanted.dtype
+        and (
+            not own.shape
+            or (
+                len(own.shape) == len(wanted.shape)
+                and all(
+                    one == other or isinstance(one, str) or isinstance(other, str)
+                    for one, other in zip(own.shape, wanted.shape, strict=True)
+                )
+            )
+        )
+    )
+
+
+def _spec(port: Any) -> TensorSpec:
+    """Of an input or output; an axis that varies is named after it and the axis."""
+    name = port.get_any_name()
+    shape = port.get_partial_shape()
+    if shape.rank.is_dynamic:
+        return TensorSpec(name, port.get_element_type().to_dtype().name, ())
+    sides = (f"{name}_{axis}" if side.is_dynamic else side.get_length() for axis, side in enumerate(shape))
+    return TensorSpec(name, port.get_element_type().to_dtype().name, tuple(sides))
