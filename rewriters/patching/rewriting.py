@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
@@ -60,9 +60,7 @@ def rewriting(
     _check_options(rewriters, options)
     with EXPORT_LOCK, ExitStack() as undo:
         session = Session(target, rewriters, options, eager)
-        for rewriter in rewriters:
-            rewriter.check_target()
-            _patch(rewriter, session, undo)
+        _patch(rewriters, session, undo)
         outer = getattr(_active, "session", None)
         _active.session = session
         undo.callback(setattr, _active, "session", outer)
@@ -86,15 +84,27 @@ def _check_options(rewriters: list[Rewriter], options: Mapping[str, Mapping[str,
                 raise ExportError(f'rewriter {name} has no option "{option}"; it has: {", ".join(known) or "none"}')
 
 
-def _patch(rewriter: Rewriter, session: Session, undo: ExitStack) -> None:
-    current = getattr(rewriter.target, rewriter.attribute)
-    original = getattr(current, _ORIGINAL, current)  # nested: the inner session replaces, it does not stack
-    dispatcher = _dispatcher(rewriter, original, session)
-    _set(rewriter.target, rewriter.attribute, dispatcher, undo)
-    if isinstance(rewriter.target, ModuleType):
-        undo.callback(_put_back, dispatcher, current)
-        for module, name in _copies(current, rewriter):
-            _set(module, name, dispatcher, undo)
+def _patch(rewriters: list[Rewriter], session: Session, undo: ExitStack) -> None:
+    for rewriter in rewriters:
+        rewriter.check_target()
+    functions = [_current(rewriter) for rewriter in rewriters if isinstance(rewriter.target, ModuleType)]
+    holders = _holders(functions)
+    dispatchers: list[tuple[object, object]] = []
+    undo.callback(_put_back, dispatchers)
+    for rewriter in rewriters:
+        current = _current(rewriter)
+        original = getattr(current, _ORIGINAL, current)  # nested: the inner session replaces, it does not stack
+        dispatcher = _dispatcher(rewriter, original, session)
+        places: list[tuple[type | ModuleType, str]] = [(rewriter.target, rewriter.attribute)]
+        if isinstance(rewriter.target, ModuleType):
+            dispatchers.append((dispatcher, current))
+            places += holders.get(id(current), ())  # ``from x import f``
+        for owner, name in dict.fromkeys(places):
+            _set(owner, name, dispatcher, undo)
+
+
+def _current(rewriter: Rewriter) -> Any:
+    return getattr(rewriter.target, rewriter.attribute)
 
 
 def _dispatcher(rewriter: Rewriter, original: Callable[..., Any], session: Session) -> Callable[..., Any]:
@@ -140,23 +150,25 @@ def _set(owner: type | ModuleType, name: str, value: object, undo: ExitStack) ->
     setattr(owner, name, value)
 
 
-def _put_back(dispatcher: object, function: object) -> None:
-    """Modules that were first imported while the patch was in hold the dispatcher; they get what they asked for."""
-    for module, name in list(_holders(dispatcher)):
-        setattr(module, name, function)
+def _put_back(dispatchers: list[tuple[object, object]]) -> None:
+    """Modules that were first imported while the patches were in hold dispatchers; they get what they asked for."""
+    holders = _holders([dispatcher for dispatcher, _ in dispatchers])
+    for dispatcher, function in dispatchers:
+        for module, name in holders.get(id(dispatcher), ()):
+            setattr(module, name, function)
 
 
-def _copies(function: object, rewriter: Rewriter) -> Iterator[tuple[ModuleType, str]]:
-    """Where modules hold the same function under a name of their own (``from x import f``)."""
-    for module, name in _holders(function):
-        if not (module is rewriter.target and name == rewriter.attribute):
-            yield module, name
+def _holders(functions: Sequence[object]) -> dict[int, list[tuple[ModuleType, str]]]:
+    """The modules that hold these functions, and the names that they have there, by the function's id.
 
-
-def _holders(function: object) -> Iterator[tuple[ModuleType, str]]:
+    All of them in one walk: there are thousands of modules.
+    """
+    wanted = set(map(id, functions))
+    holders: dict[int, list[tuple[ModuleType, str]]] = {}
     for module in list(sys.modules.values()):
-        if not isinstance(module, ModuleType):
+        if not isinstance(module, ModuleType) or wanted.isdisjoint(map(id, list(vars(module).values()))):
             continue
         for name, value in list(vars(module).items()):
-            if value is function:
-                yield module, name
+            if id(value) in wanted:
+                holders.setdefault(id(value), []).append((module, name))
+    return holders
