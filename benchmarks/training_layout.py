@@ -61,7 +61,7 @@ class Step(nn.Module):
         super().__init__()
         torch.manual_seed(0)
         config = load_config(path)
-        recipe = Recipe.from_config(config, path, iterations=1)
+        recipe = Recipe.from_config(config, iterations=1)
         recipe = recipe if recipe.num_scenes is None else replace(recipe, num_scenes=SCENES)
         model = build_model(config, weights=False)
         self.batch = next(iter(training_data(config, recipe, model)))

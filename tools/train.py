@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     logging.disable(logging.NOTSET)  # the log of a training is its progress
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     torch.set_num_threads(options.threads)
-    recipe = Recipe.from_config(config, options.config, iterations=options.iters, seed=options.seed)
+    recipe = Recipe.from_config(config, iterations=options.iters, seed=options.seed)
     datasets = scored_on(options.config, recipe.also)  # before the long work: can it be scored, and kept?
     if options.publish or options.reproduce:
         file = published_file(config)
@@ -154,7 +154,7 @@ def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace
         recipe = replace(recipe, seed=run.seed)
     check_writable(work_dir)
     try:
-        return train(config, options.config, recipe, work_dir, run, resume=resume)
+        return train(config, recipe, work_dir, run, resume=resume)
     except KeyboardInterrupt as stop:
         if (work_dir / "last_checkpoint").is_file():
             stop.add_note("go on with --resume")

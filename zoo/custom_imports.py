@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -103,6 +103,15 @@ def _is_scope(module: ModuleType) -> bool:
     """Whether mmengine finds a registry here: in a package at the top, with a module `registry`."""
     is_top_package = hasattr(module, "__path__") and "." not in module.__name__
     return is_top_package and find_spec(f"{module.__name__}.registry") is not None
+
+
+def sources(names: Iterable[str], folder: Path) -> Iterator[Path]:
+    """The files in ``folder`` of these imported modules, of a package all of its own; not what they import in turn."""
+    for name in sorted(set(names)):
+        place = getattr(sys.modules.get(name), "__file__", None)
+        if place is None or not (file := Path(place).resolve()).is_relative_to(folder.resolve()):
+            continue
+        yield from sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
 
 
 def class_of(kind: str) -> Any:

@@ -1,6 +1,7 @@
 """What a cell's result depends on, so that it is taken up again only where all of that is the same.
 
-Covered: the cell, the number of images and which split; the config with its bases; the checkpoint, where it is a file
+Covered: the cell, the number of images and which split; the config with its bases, and the modules beside
+it that it imports (not what those import in turn); the checkpoint, where it is a file
 (a download is named by its hash); the Python sources of the packages and tools; the versions of Python and of what
 zooport requires. Not covered: the data set's files, the machine, and the time limit.
 """
@@ -18,6 +19,7 @@ from packaging.requirements import Requirement
 import zoo
 from pipeline.regression.matrix import Matrix
 from zoo.config import load_config
+from zoo.custom_imports import sources
 from zoo.errors import InputError
 
 PACKAGES = ("zoo", "rewriters", "backends", "pipeline")
@@ -43,7 +45,8 @@ def _config(path: str) -> str:
         config = load_config(path)
     except InputError as error:
         return _digest([Path(path).read_bytes(), str(error).encode()])
-    parts = [json.dumps(config.content, sort_keys=True, default=repr).encode()]
+    parts = [source.read_bytes() for source in sources(config.custom_modules, config.path.parent)]
+    parts += [json.dumps(config.content, sort_keys=True, default=repr).encode()]
     if config.checkpoint is not None and (file := Path(path).parent / config.checkpoint).is_file():
         parts.append(file.read_bytes())
     return _digest(parts)

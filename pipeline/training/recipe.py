@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Self
 
 from pipeline.training.recipe_values import pretraining_values, recipe_values
@@ -52,14 +51,12 @@ class Recipe:
     also: tuple[str, ...] = field(default_factory=tuple)
 
     @classmethod
-    def from_config(
-        cls, config: ModelConfig, path: Path, *, iterations: int | None = None, seed: int | None = None
-    ) -> Self:
-        """The recipe of a loaded config at `path`, with other iterations and another seed where they are given.
+    def from_config(cls, config: ModelConfig, *, iterations: int | None = None, seed: int | None = None) -> Self:
+        """The recipe of a config, with other iterations and another seed where they are given.
 
         Raises InputError where it has none, or with all that is wrong in it.
         """
-        section: dict[str, Any] = dict(config.train or {})
+        section, path = dict(config.train or {}), config.path
         if "config" in section:
             raise InputError(
                 f"config {path} uses the checkpoint of another one; run python tools/train.py "

@@ -49,27 +49,26 @@ class RunInCheckpoint(Hook):  # type: ignore[misc]  # mmengine is untyped
 
 @one_opencv_thread()
 def train(
-    config: ModelConfig, path: Path, recipe: Recipe, work_dir: Path, run: TrainingRun, *, resume: Path | None = None
+    config: ModelConfig, recipe: Recipe, work_dir: Path, run: TrainingRun, *, resume: Path | None = None
 ) -> tuple[nn.Module, TrainingRun]:
     """Trains the config's model and returns it, on the CPU, with the finished run; logs and checkpoints: `work_dir`.
 
-    `path` is the config's own. `resume`: the checkpoint to go on from; `run` is then what that file tells of itself.
+    `resume`: the checkpoint to go on from; `run` is then what that file tells of itself.
     Training runs on the device that mmengine finds (a GPU where there is one). Raises InputError where the config is
     for data of one's own, the model or its backbone cannot be had, or there is no mixed precision on the device.
     """
     check_recipe_data(config)
     if resume is None:
         (work_dir / "last_checkpoint").unlink(missing_ok=True)  # of an earlier run, which --resume must not take
-        run = replace(run, backbone_sha256=backbone_sha256(path, recipe))
+        run = replace(run, backbone_sha256=backbone_sha256(config, recipe))
     record = RunInCheckpoint(run)
-    runner = build_runner(config, path, recipe, work_dir, record, resume=resume)
+    runner = build_runner(config, recipe, work_dir, record, resume=resume)
     runner.train()
     return runner.model.model.cpu(), record.so_far(runner.iter)
 
 
 def build_runner(
     config: ModelConfig,
-    path: Path,
     recipe: Recipe,
     work_dir: Path,
     record: RunInCheckpoint,
@@ -78,7 +77,7 @@ def build_runner(
 ) -> Runner:
     """The Runner of a training, with the model to start from; pre-training, where there is any, is done in here."""
     optimizing = optimization(recipe, amp=record.before.amp)
-    model = starting_model(config, path, recipe) if resume is None else build_model(config, weights=False)
+    model = starting_model(config, recipe) if resume is None else build_model(config, weights=False)
     return Runner(
         model=Trainable(model),
         work_dir=str(work_dir),
@@ -101,5 +100,5 @@ def build_runner(
         load_from=None if resume is None else str(resume),
         resume=resume is not None,
         default_scope="zoo",
-        experiment_name=path.stem,
+        experiment_name=config.name,
     )

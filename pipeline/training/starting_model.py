@@ -20,15 +20,15 @@ from zoo.models.resnet import ResNet18
 BACKBONES = ("backbone.body", "backbone")  # a detector's, inside its feature pyramid, and a segmentor's
 
 
-def starting_model(config: ModelConfig, path: Path, recipe: Recipe) -> nn.Module:
+def starting_model(config: ModelConfig, recipe: Recipe) -> nn.Module:
     """The config's model with random weights, its backbone loaded or pre-trained where the recipe says so.
 
-    `path` is the config's own. Raises InputError where the model cannot be built, or the backbone does not fit.
+    Raises InputError where the model cannot be built, or the backbone does not fit.
     """
     torch.manual_seed(recipe.seed)
     model = build_model(config, weights=False)
     if recipe.backbone is not None:
-        file = _backbone_file(path, recipe.backbone)
+        file = _backbone_file(config, recipe.backbone)
         load_state(backbone_of(model), _fitted(_backbone_state(file), model), f"train.backbone {file}")
     if recipe.pretrain is not None:
         assert recipe.num_scenes is not None  # from_config sees to that
@@ -42,11 +42,11 @@ def _fitted(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tenso
     return {name: tensor for name, tensor in own.items() if OFFSETS in name} | dict(state)
 
 
-def backbone_sha256(path: Path, recipe: Recipe) -> str | None:
-    """Of the file that the recipe of the config at `path` starts from, if any. Raises InputError: no such file."""
+def backbone_sha256(config: ModelConfig, recipe: Recipe) -> str | None:
+    """Of the file that the config's recipe starts from, if any. Raises InputError where there is no such file."""
     if recipe.backbone is None:
         return None
-    return hashlib.sha256(_backbone_file(path, recipe.backbone).read_bytes()).hexdigest()
+    return hashlib.sha256(_backbone_file(config, recipe.backbone).read_bytes()).hexdigest()
 
 
 def backbone_of(model: nn.Module) -> nn.Module:
@@ -63,8 +63,8 @@ def backbone_of(model: nn.Module) -> nn.Module:
     )
 
 
-def _backbone_file(path: Path, name: str) -> Path:
-    file = path.parent / name
+def _backbone_file(config: ModelConfig, name: str) -> Path:
+    file = config.path.parent / name
     if not file.is_file():
         raise InputError(f"train.backbone {file}: no such file; train that model first, or leave train.backbone out")
     return file

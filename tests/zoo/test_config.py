@@ -1,10 +1,12 @@
 """Configs: every fault in one message, nearest names, and the target that a config asks for."""
 
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
+from mmengine.config import Config
 
-from zoo.config import CardSection, axis_range, config_target, load_config
+from zoo.config import CardSection, axis_range, config_target, load_config, read_config
 from zoo.errors import InputError
 from zoo.target import AxisRange, Target
 
@@ -166,7 +168,7 @@ def test_axis_ranges_are_checked(value: object, words: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"backend": "onnxruntim"}, 'unknown backend "onnxruntim"; nearest: "onnxruntime"'),
+        ({"backend": "ONNX Runtime"}, "backend 'ONNX Runtime': expected a name of lower-case letters, digits and"),
         ({"exporter": "torchscrip"}, 'unknown exporter "torchscrip"; nearest: "torchscript"'),
         ({"opset": 17}, "opset 17 with exporter dynamo: expected 18 or above"),
         ({"opset": 3, "exporter": "torchscript"}, "opset 3: expected 17 to 26"),
@@ -179,3 +181,29 @@ def test_targets_are_checked(changes: dict[str, object], words: str) -> None:
     target = Target(height=AxisRange.fixed(64), width=AxisRange.fixed(96))
     with pytest.raises(InputError, match=words):
         target.with_(**changes)
+
+
+def test_only_the_reader_knows_that_a_config_was_mmengines() -> None:
+    root = Path(__file__).parents[2]
+    packages = ("zoo", "rewriters", "backends", "pipeline", "tools")
+    sources = {path: path.read_text(encoding="utf-8") for name in packages for path in (root / name).rglob("*.py")}
+    importing = {str(path.relative_to(root)) for path, text in sources.items() if "import Config\n" in text}
+    assert importing == {"zoo/config/loading.py"}
+
+
+def test_an_mmengine_config_may_be_changed_before_it_is_checked(tmp_path: Path) -> None:
+    config = read_config(write(tmp_path, GOOD))
+    config.export["opset"] = 17
+    assert load_config(config).export.target["opset"] == 17
+    config.export["opsett"] = 3
+    with pytest.raises(InputError, match=r'config .*config.py: unknown key export."opsett"'):
+        load_config(config)
+    with pytest.raises(InputError, match="without a filename"):
+        load_config(Config({"model": {}}))
+
+
+def test_a_config_is_frozen_and_read_once(tmp_path: Path) -> None:
+    config = load_config(write(tmp_path, GOOD))
+    assert load_config(config) is config
+    with pytest.raises(FrozenInstanceError):
+        config.checkpoint = "other.pth"  # type: ignore[misc]

@@ -10,6 +10,7 @@ from torch import nn
 
 from zoo.build import build_model
 from zoo.config import load_config
+from zoo.custom_imports import sources
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
 from zoo.metrics import build_metric
@@ -31,6 +32,7 @@ class {name}(nn.Module):
         self.conv = nn.Conv2d(3, width, 1)
         self.head = None if head is None else MODELS.build(head)
 """
+UNREGISTERED = NET.format(name="Net").replace("@MODELS.register_module()\n", "")
 JUDGED = """
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.metrics import MeanIoU
@@ -93,8 +95,7 @@ def test_types_with_their_module_need_no_import_and_no_registration(tmp_path: Pa
         'dataset = dict(type="judged_of_a_user.NoImages")\n'
         'evaluator = dict(type="judged_of_a_user.HalfIoU", num_classes=1)\n'
     )
-    net = NET.format(name="Net").replace("@MODELS.register_module()\n", "")
-    config = load_config(write(tmp_path, text, dotted_of_a_user=net, judged_of_a_user=JUDGED))
+    config = load_config(write(tmp_path, text, dotted_of_a_user=UNREGISTERED, judged_of_a_user=JUDGED))
     model = build_model(config, weights=False)
     assert type(model).__module__ == "dotted_of_a_user"
     assert isinstance(model.head, nn.Conv2d)
@@ -110,6 +111,17 @@ def test_a_new_process_imports_the_same(tmp_path: Path) -> None:
     code = f"from zoo.build import build_model; print(type(build_model({str(path)!r}, weights=False)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "<class 'far_of_a_user.Net'>\n"
+
+
+def test_a_config_knows_the_modules_that_it_imports_and_their_files(tmp_path: Path) -> None:
+    text = CONFIG.format(model="known_of_a_user.Net") + imports("json", "package_of_a_user")
+    (tmp_path / "package_of_a_user").mkdir()
+    inside = [tmp_path / "package_of_a_user" / name for name in ("__init__.py", "part.py")]
+    for file in inside:
+        file.touch()
+    config = load_config(write(tmp_path, text, known_of_a_user=UNREGISTERED))
+    assert config.custom_modules == ("json", "package_of_a_user", "known_of_a_user")
+    assert list(sources(config.custom_modules, tmp_path)) == [tmp_path / "known_of_a_user.py", *inside]
 
 
 def test_what_cannot_be_imported_is_said_with_all_other_faults(tmp_path: Path) -> None:
@@ -166,8 +178,8 @@ def test_two_configs_whose_modules_share_a_name_are_not_mixed(tmp_path: Path) ->
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
     one, two = (
-        write(tmp_path / folder, CONFIG.format(model="twin_of_a_user.Net"), twin_of_a_user=NET.format(name=name))
-        for folder, name in (("one", "Net"), ("two", "NetOfTwo"))
+        write(tmp_path / folder, CONFIG.format(model="twin_of_a_user.Net"), twin_of_a_user=UNREGISTERED)
+        for folder in ("one", "two")
     )
     load_config(one)
     assert f'"model.type": another module of this name, {one.with_name("twin_of_a_user.py")}, hides' in refused(two)

@@ -93,7 +93,7 @@ def test_the_card_describes_the_file(file: Path) -> None:
 def test_the_card_has_the_recipe_of_its_config(file: Path) -> None:
     record = record_of(file)
     path = ROOT / record.training.config
-    recipe = Recipe.from_config(load_config(path), path, seed=record.training.seed)
+    recipe = Recipe.from_config(load_config(path), seed=record.training.seed)
     assert json.loads(json.dumps(asdict(recipe))) == record.recipe, "train again, and publish"
 
 
@@ -169,4 +169,4 @@ def test_the_detector_is_not_resized_again() -> None:
 def test_a_config_without_a_recipe_of_its_own_names_the_one_to_run() -> None:
     path = ROOT / "configs/segmentation/fcn_r18-slide_digits.py"
     with pytest.raises(Exception, match=r"run python tools/train.py .*fcn_r18_digits.py"):
-        Recipe.from_config(load_config(path), path)
+        Recipe.from_config(load_config(path))

@@ -9,7 +9,7 @@ from mmengine.config import Config
 
 from zoo.config.export_section import export_faults
 from zoo.config.faults import Kinds, raised, unknown_keys, wrong_types
-from zoo.config.model_config import ModelConfig
+from zoo.config.model_config import BUILT, ModelConfig
 from zoo.custom_imports import check_dotted_type, dotted_types, import_custom_module
 from zoo.errors import InputError, nearest
 from zoo.preprocess import MIN_SIDE, Preprocess
@@ -36,8 +36,6 @@ KINDS: Kinds = {
 REQUIRED = ("model", "task", "preprocess")
 CUSTOM_IMPORTS_KINDS: Kinds = {"imports": (str, list, tuple), "allow_failed_imports": bool}
 CARD_KINDS: Kinds = {"what": str, "paper": str, "licence": str}
-# Sections that a registry builds: each names its `type`.
-TYPED = ("model", "task", "dataset", "gate_dataset", "calibration_dataset", "evaluator")
 
 
 def load_config(source: ConfigSource) -> ModelConfig:
@@ -82,7 +80,7 @@ def _faults(path: Path, content: Mapping[str, Any]) -> Iterable[str]:
     yield from unknown_keys("key", sections, KINDS)
     yield from (f'key "{key}" is missing' for key in REQUIRED if key not in sections)
     yield from wrong_types("", sections, KINDS)
-    for key in TYPED:
+    for key in BUILT:
         yield from _type_faults(key, sections.get(key))
     import_faults = list(_import_faults(sections, path.parent))
     yield from import_faults
@@ -109,7 +107,7 @@ def _import_faults(sections: Mapping[str, Any], folder: Path) -> Iterable[str]:
     """Imports what the config names beside it, or installed."""
     if isinstance(custom := sections.get("custom_imports"), dict):
         yield from _custom_imports_faults(custom, folder)
-    for key in TYPED:
+    for key in BUILT:
         for where, kind in dotted_types(key, sections.get(key)):
             yield from (f'"{where}": {fault}' for fault in raised(lambda kind: check_dotted_type(kind, folder), kind))
 

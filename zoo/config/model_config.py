@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from zoo.config.export_section import ExportSection
+from zoo.custom_imports import dotted_types
 from zoo.preprocess import Preprocess
 from zoo.tasks import Task, build_task
 
 Section = Mapping[str, Any]
 """What a registry builds: its ``type``, a str, and the arguments of that class."""
+BUILT = ("model", "task", "dataset", "gate_dataset", "calibration_dataset", "evaluator")
+"""The keys of such sections."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,13 @@ class ModelConfig:
     def name(self) -> str:
         """The file's name without its ending."""
         return self.path.stem
+
+    @property
+    def custom_modules(self) -> tuple[str, ...]:
+        """The modules that the config imports: by ``custom_imports``, and by types that name them."""
+        names = self.content.get("custom_imports", {}).get("imports", ())
+        types = [kind for key in BUILT for _, kind in dotted_types(key, self.content.get(key))]
+        return (*((names,) if isinstance(names, str) else names), *(kind.rpartition(".")[0] for kind in types))
 
     @classmethod
     def from_dict(cls, path: Path, content: Mapping[str, Any]) -> Self:

@@ -1,5 +1,6 @@
 """What a second run takes up, and what it runs again."""
 
+import sys
 import tomllib
 from pathlib import Path
 
@@ -73,6 +74,23 @@ def test_a_result_depends_on_the_bases_and_the_checkpoint(world: World) -> None:
         world.write(exclude=[])
         digests.add(world.run().cells[0][1].made_from["config"])
     assert len(digests) == 3
+
+
+def test_a_result_depends_on_the_modules_beside_the_config(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    module = world.folder / "module_of_a_fingerprint.py"
+    text = (
+        'custom_imports = dict(imports="module_of_a_fingerprint")\nmodel = dict(type="M")\n'
+        'task = dict(type="Detection", classes=[dict(name="a", category_id=1)])\npreprocess = dict(size=(64, 64))\n'
+    )
+    (world.folder / "model.py").write_text(f"{text}# {{}}\n", encoding="utf-8")
+    digests = set()
+    for content in ("A = 1", "A = 2", "A = 2"):
+        module.write_text(content, encoding="utf-8")
+        world.write(exclude=[])
+        digests.add(world.run().cells[0][1].made_from["config"])
+    sys.modules.pop("module_of_a_fingerprint")
+    assert len(digests) == 2
 
 
 def test_a_result_depends_on_the_sources_of_all_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

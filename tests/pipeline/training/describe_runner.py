@@ -19,9 +19,9 @@ def main(path: Path) -> None:
 
     starting.pretrain = pretrain
     config = load_config(path)
-    recipe = Recipe.from_config(config, path)
+    recipe = Recipe.from_config(config)
     record = RunInCheckpoint(begin_run(path, recipe, amp=False))
-    runner = build_runner(config, path, recipe, path.parent / "work", record)
+    runner = build_runner(config, recipe, path.parent / "work", record)
     wrapper = runner.build_optim_wrapper(runner.optim_wrapper)
     groups = wrapper.optimizer.param_groups
     found = {

@@ -21,7 +21,7 @@ def config(preprocess: dict[str, object], train: dict[str, object]) -> ModelConf
 
 
 def recipe(**train: object) -> Recipe:
-    return Recipe.from_config(config({"size": (64, 96)}, train), Path("a/b.py"))
+    return Recipe.from_config(config({"size": (64, 96)}, train))
 
 
 def test_defaults_come_from_the_preprocessing() -> None:
@@ -30,7 +30,7 @@ def test_defaults_come_from_the_preprocessing() -> None:
 
 
 def test_iterations_can_be_overruled() -> None:
-    assert Recipe.from_config(config({"size": (64, 96)}, GOOD), Path("a/b.py"), iterations=9).iterations == 9
+    assert Recipe.from_config(config({"size": (64, 96)}, GOOD), iterations=9).iterations == 9
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_faults_are_named(train: dict[str, object], message: str) -> None:
 
 def test_a_size_is_needed() -> None:
     with pytest.raises(InputError, match="config a/b.py: training needs tensors of one size; give preprocess a size"):
-        Recipe.from_config(config({"resize": "keep"}, GOOD), Path("a/b.py"))
+        Recipe.from_config(config({"resize": "keep"}, GOOD))
 
 
 def test_all_that_a_recipe_says_is_kept() -> None:

@@ -23,7 +23,7 @@ CONFIGS = Path(__file__).parents[3] / "configs" / "restoration"
 def test_batches_of_each_scale_lower_the_loss(name: str, sides: list[int]) -> None:
     path = CONFIGS / f"{name}.py"
     config = load_config(path)
-    recipe = Recipe.from_config(config, path, iterations=3)
+    recipe = Recipe.from_config(config, iterations=3)
     assert recipe.size == recipe.crop == (32, 32)
     torch.manual_seed(0)
     model = build_model(config, weights=False)
@@ -58,11 +58,11 @@ def test_only_losses_are_given() -> None:
 def test_each_task_learns_from_its_own_images() -> None:
     path = CONFIGS / "srcnn_x3_photographs.py"
     config = load_config(path)
-    recipe = replace(Recipe.from_config(config, path), num_scenes=10)
+    recipe = replace(Recipe.from_config(config), num_scenes=10)
     with pytest.raises(InputError, match="got num_scenes 10 for a SRCNN; super-resolution learns from crops"):
         training_data(config, recipe, SRCNN())
     config = replace(
         config, train={**(config.train or {}), "pretrain": {"iterations": 1, "batch_size": 2, "side": 32, "lr": 0.1}}
     )
     with pytest.raises(InputError, match="pretrain: learns from digits; give num_scenes"):
-        Recipe.from_config(config, path)
+        Recipe.from_config(config)

@@ -36,9 +36,9 @@ def test_the_file_of_the_backbone_is_recorded_where_it_was_loaded(
     path = write_tiny(tmp_path)
     (tmp_path / "other.safetensors").write_bytes(b"weights")
     config = load_config(path)
-    recipe = replace(Recipe.from_config(config, path), backbone="other.safetensors")
+    recipe = replace(Recipe.from_config(config), backbone="other.safetensors")
     begun = replace(begin_run(path, recipe, amp=False), backbone_sha256=None if resume is None else "ab")
-    _, run = train(config, path, recipe, tmp_path, begun, resume=resume)
+    _, run = train(config, recipe, tmp_path, begun, resume=resume)
     assert run.iterations == 2
     assert run.backbone_sha256 == (hashlib.sha256(b"weights").hexdigest() if resume is None else "ab")
     (hook,) = started

@@ -73,7 +73,7 @@ def constant(config: Path, label: int) -> nn.Module:
 def publish_model(config: Path, model: nn.Module) -> Path:
     """Weights and record, as a training by the recipe would have published them; the record."""
     loaded = load_config(config)
-    recipe, run = Recipe.from_config(loaded, config), run_of(config)
+    recipe, run = Recipe.from_config(loaded), run_of(config)
     weights = half_precision_file(model)
     file = (config.parent / loaded.checkpoint).resolve()
     file.parent.mkdir(exist_ok=True)
@@ -84,7 +84,7 @@ def publish_model(config: Path, model: nn.Module) -> Path:
 
 
 def run_of(config: Path, iterations: int = 2) -> TrainingRun:
-    beginning = begin_run(config, Recipe.from_config(load_config(config), config), amp=False)
+    beginning = begin_run(config, Recipe.from_config(load_config(config)), amp=False)
     return TrainingRun(**{**beginning.to_dict(), "iterations": iterations})
 
 

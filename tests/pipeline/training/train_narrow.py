@@ -35,13 +35,13 @@ def scaled(channels: Any, part: int) -> Any:
 def main(path: Path, work_dir: Path, threads: int) -> None:
     torch.set_num_threads(threads)
     config = load_config(path)
-    recipe = Recipe.from_config(config, path, iterations=ITERATIONS)
+    recipe = Recipe.from_config(config, iterations=ITERATIONS)
     scenes = None if recipe.num_scenes is None else 2
     first = None if recipe.pretrain is None else Pretraining(iterations=2, batch_size=4, side=32, lr=1e-3)
     crop = recipe.crop if scenes is None else (96, 128)
     recipe = replace(recipe, batch_size=4, crop=crop, num_scenes=scenes, warmup=1, backbone=None, pretrain=first)
     config = replace(config, model=narrowed(dict(config.model)))
-    train(config, path, recipe, work_dir, begin_run(path, recipe, amp=False))
+    train(config, recipe, work_dir, begin_run(path, recipe, amp=False))
 
 
 if __name__ == "__main__":
