@@ -24,7 +24,7 @@ from pipeline.evaluation.run_dataset import Judged
 from pipeline.evaluation.session import Session
 from pipeline.export.manifest import config_sha256, versions, weights_sha256
 from pipeline.job.deploy_target import deploy_target, target_preprocess
-from pipeline.parity.gates import GATE_OF_UNIT, merged_gates
+from pipeline.parity.gates import merged_gates, metric_gate
 from pipeline.publishing.lock import locked
 from pipeline.publishing.writable import writable
 from zoo.build import build_model
@@ -201,7 +201,8 @@ def _compared(
     )
     if metric is None:
         return row
-    gate = merged_gates(session.plan.config.gates, precision)["metric"][GATE_OF_UNIT[metric.unit]]
+    gates = merged_gates(session.plan.config.gates, precision, own=session.plan.task.gates)
+    gate = metric_gate(gates, metric.unit)
     difference = judged.figures[metric.main_key] - reference.figures[metric.main_key]
     if math.isnan(difference):
         raise InputError(

@@ -63,7 +63,7 @@ METRIC: Mapping[str, Mapping[str, float]] = {
     "int8": {"points": 1.0, "decibels": 0.1},
 }
 
-GATE_OF_UNIT = {"points": "points", "dB": "decibels"}  # a metric's unit -> the name of its gate
+GATE_OF_UNIT = {"dB": "decibels"}  # a metric's unit -> the name of its gate, where that is another
 
 
 def merged_gates(
@@ -87,6 +87,20 @@ def merged_gates(
     if faults:
         raise InputError("gates: " + "; ".join(faults))
     return gates
+
+
+def metric_gate(gates: Gates, unit: str) -> float:
+    """How far the main figure may be off, in the ``unit`` of its metric.
+
+    Raises InputError for a unit that has no gate: a task gives one as ``gates = {"metric": {unit: ...}}``.
+    """
+    name = GATE_OF_UNIT.get(unit, unit)
+    if name not in gates["metric"]:
+        raise InputError(
+            f'gates: no gate for a metric in "{unit}"; give the task gates={{"metric": {{"{unit}": 0.1}}}}, the '
+            "largest difference that is allowed"
+        )
+    return gates["metric"][name]
 
 
 def _override(kind: str, gates: dict[str, float], values: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.session import Session
 from pipeline.job.job import Job
-from pipeline.parity.gates import GATE_OF_UNIT
+from pipeline.parity.gates import metric_gate
 from pipeline.parity.records import MetricFigure
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
@@ -66,7 +66,7 @@ def _measured(
                 images=metric.images,
                 reference=reference,
                 value=value(candidate, what or "the deployment"),
-                gate=job.gates["metric"][GATE_OF_UNIT[metric.unit]],
+                gate=metric_gate(job.gates, metric.unit),
                 what=what,
             )
             for what, candidate in candidates.items()

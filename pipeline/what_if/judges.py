@@ -13,7 +13,7 @@ from pipeline.evaluation.reference import reference_model
 from pipeline.images.named_image import NamedImage, read_image
 from pipeline.images.parity_images import misfit
 from pipeline.job.job import Job
-from pipeline.parity.gates import GATE_OF_UNIT, merged_gates
+from pipeline.parity.gates import merged_gates, metric_gate
 from pipeline.proof.metric_gate import metric_judge
 from pipeline.what_if.fp32_graph import Fp32Graph
 from zoo.datasets import build_dataset
@@ -67,7 +67,7 @@ def open_judge(
                     "nothing to lose; give a larger --limit"
                 )
             gates = merged_gates(job.config.gates, precision, own=job.task.gates)
-            gate = gates["metric"][GATE_OF_UNIT[metric.unit]]
+            gate = metric_gate(gates, metric.unit)
             yield Judge(metric.main_key, metric.unit, metric.images, reference, tolerance or gate, value)
         return
     assert tolerance is not None  # check_judge

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from backends import load
 from pipeline import align, deploy, evaluate
 from zoo.config import load_config
 from zoo.errors import GateError
@@ -47,6 +49,12 @@ def test_a_deploy_proves_it_by_its_own_gates(deployed: Path) -> None:
     assert (parity["gates"]["graph"]["brightness"], parity["gates"]["pipeline"]["brightness"]) == (0.01, 0.5)
     assert [figure["name"] for figure in parity["summary"]["graph"]["figures"]] == ["brightness"]
     assert len(list((deployed / "previews").glob("*.png"))) >= 2
+
+
+def test_it_is_loaded_and_says_whether_this_machine_computes_what_was_proved(deployed: Path) -> None:
+    with load(deployed, check=True) as model:
+        white, black = (np.full((50, 60, 3), level, np.uint8) for level in (255, 0))
+        assert [round(float(result.brightness)) for result in model([white, black])] == [255, 0]
 
 
 def test_the_report_has_its_plot_and_its_words(deployed: Path) -> None:

@@ -18,6 +18,7 @@ from zoo.metrics import build_metric
 from zoo.registry import MODELS
 
 CONFIGS = {
+    "configs/classification/resnet18_digits.py": ("classification/top1", 88),
     "configs/detection/faster-rcnn_r18-fpn_digits.py": ("coco/box_AP", 60),
     "configs/detection/fcos_r18-fpn_digits.py": ("coco/box_AP", 55),
     "configs/detection/keypoint-rcnn_r18-fpn_digits.py": ("coco/keypoint_AP", 55),
@@ -43,6 +44,7 @@ MAX_BYTES = {  # of each shipment
     ("yolov5n",): 4_000_000,
     ("deeplabv3plus", "pspnet", "upernet"): 5_000_000,
     ("upernet_dcn-r18",): 2_000_000,
+    ("resnet18",): 400_000,
     ("srcnn_any-scale",): 300_000,
     ("srcnn_x3",): 300_000,
 }
@@ -50,6 +52,7 @@ BUFFERS = r"running_|num_batches|\.anchors$"  # no parameters: statistics, and Y
 LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
 # The first LIMIT images, in points or dB, for each config C: python tools/evaluate.py C --backend pytorch --limit 8
 GOLDEN = {
+    "configs/classification/resnet18_digits.py": 100.0,
     "configs/restoration/srcnn_any-scale_photographs.py": 32.49,
     "configs/restoration/srcnn_x3_photographs.py": 29.60,
     "configs/detection/faster-rcnn_r18-fpn_digits.py": 77.10,

@@ -96,6 +96,10 @@ class TaskProof(ABC):
         """What `compare_outputs` needs of the model's own ``output`` beside the contract's ``outputs``."""
         return None
 
+    def is_blank(self, outputs: Arrays) -> bool:  # noqa: ARG002
+        """Whether PyTorch found nothing in a batch, so that a fault of the machine might not show."""
+        return False
+
     def explained(self, own: EagerResult, rounded: EagerResult) -> float:  # noqa: ARG002
         """How much of `logits` the rounding of the input explains; 0 where results are not judged by them."""
         return 0.0

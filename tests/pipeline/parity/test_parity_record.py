@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipeline.parity.errors import ParityMissedError
-from pipeline.parity.gates import GRAPH, METRIC, merged_gates
+from pipeline.parity.gates import GRAPH, METRIC, merged_gates, metric_gate
 from pipeline.parity.records import Case, MetricFigure, ParityRecord, dump_json, recorded
 from zoo.comparison import Borderline, Figure, Findings, merge_figures
 from zoo.errors import InputError
@@ -131,3 +131,12 @@ def test_faults_of_gates_are_shown_together() -> None:
     assert '"graph.scores": expected a positive number, got -1' in message
     assert '"graph.logits": expected a positive number, got True' in message
     assert '"pipeline": expected a dict of gates, got 3' in message
+
+
+def test_the_gate_of_a_metric_is_that_of_its_unit() -> None:
+    gates = merged_gates({"metric": {"points": 0.2}}, own={"metric": {"degrees": 0.5}})
+    assert [metric_gate(gates, unit) for unit in ("points", "dB", "degrees")] == [0.2, 0.01, 0.5]
+    with pytest.raises(
+        InputError, match=r'no gate for a metric in "metres"; give the task gates=\{"metric": \{"metres"'
+    ):
+        metric_gate(gates, "metres")

@@ -46,6 +46,10 @@ class DetectionProof(TaskProof):
         """By the model's own post-processing."""
         return detections_in_image(model(image[None], **forward)[0], placed), None
 
+    def is_blank(self, outputs: Arrays) -> bool:
+        """No detections, where the graph counts them."""
+        return "num_dets" in outputs and not outputs["num_dets"].any()
+
     def compare_outputs(
         self,
         level: str,

@@ -54,6 +54,10 @@ class SegmentationProof(TaskProof):
         logits: NDArray[np.float32] = model_logits(output).cpu().numpy()
         return logits
 
+    def is_blank(self, outputs: Arrays) -> bool:
+        """One label everywhere."""
+        return LABEL_MAP in outputs and len(np.unique(outputs[LABEL_MAP])) == 1
+
     def explained(self, own: EagerResult, rounded: EagerResult) -> float:
         """The margin between two logits below which the rounding may change the label of a pixel."""
         assert own.logits is not None
