@@ -125,9 +125,9 @@ class Backend(ABC):
         del device
         return None
 
-    def device(self, asked: str) -> str:
-        """The device that it builds for and runs on where ``asked`` is asked for."""
-        return asked
+    def device(self, requested: str) -> str:
+        """The device that it builds for and runs on where ``requested`` was asked for."""
+        return requested
 
     def check_device(self, device: str) -> None:
         """Raises InputError for what is no device of this backend."""
@@ -175,12 +175,12 @@ class Backend(ABC):
     def check_load(self, manifest: "Manifest", options: LoadOptions) -> None:
         """Raises InputError for an option of `load` that this backend has not."""
         del manifest
-        for option, asked in (
+        for option, requested in (
             ("engine", options.engine is not None),
             ("cuda_graph", options.cuda_graph),
             ("cache", options.cache is not None),
         ):
-            if asked and option not in self.load_options:
+            if requested and option not in self.load_options:
                 raise InputError(f"{option} with backend {self.name}, which {_LACKS[option]}; leave it out")
 
 

@@ -36,9 +36,13 @@ class Runner(ABC):
         self.outputs = tuple(outputs)
         self.axes: Mapping[str, AxisRange] = MappingProxyType(dict(axes or {}))
         self._check = InputCheck(self.inputs, self.axes)
-        given = defaults or {}
+        default_values = defaults or {}
         self.defaults: Mapping[str, Array] = MappingProxyType(
-            {spec.name: np.array([given[spec.name]], spec.dtype) for spec in self.inputs if spec.name in given}
+            {
+                spec.name: np.array([default_values[spec.name]], spec.dtype)
+                for spec in self.inputs
+                if spec.name in default_values
+            }
         )
         self._closed = False
 
@@ -57,8 +61,8 @@ class Runner(ABC):
     def run_float32(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
         """As `run`, with float32 in and out also where the model's own inputs and outputs are float16."""
         halves = {spec.name for spec in self.inputs if spec.dtype == "float16"}
-        given = {name: array.astype(np.float16) if name in halves else array for name, array in arrays.items()}
-        outputs = self.run(given)
+        cast = {name: array.astype(np.float16) if name in halves else array for name, array in arrays.items()}
+        outputs = self.run(cast)
         return {
             name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in outputs.items()
         }

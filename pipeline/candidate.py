@@ -50,8 +50,8 @@ def deployed(
 
     ``weights``: the sha256 of the model that the config builds. Raises what a deploy raises.
     """
-    own = config_target(config, target.precision)
-    place = deployment_place(work_dir, config.task.name, config.name, target, own)
+    default_target = config_target(config, target.precision)
+    place = deployment_place(work_dir, config.task.name, config.name, target, default_target)
     if _is_current(config, target, weights, place):
         return place
     progress = progress or unseen
@@ -66,13 +66,13 @@ def _is_current(config: ModelConfig, target: Target, weights: str, place: Path) 
     except InputError:
         return False
     host = None if target.slide == "graph" else target.window_batch or WINDOW_BATCH
-    asked = (
+    requested = (
         *(target.backend, target.precision, target.exporter, target.opset),
         *(target.image_sizes, target.thresholds, host),
         target.engine.to_dict() if get_backend(target.backend).engine_options else {},
         None if target.precision == "fp32" else target.precision_options.to_dict(),
     )
-    made = (
+    recorded = (
         *(manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset),
         *(
             _takes_sizes(manifest),
@@ -82,7 +82,7 @@ def _is_current(config: ModelConfig, target: Target, weights: str, place: Path) 
         manifest.engine,
         manifest.precision.get("options"),
     )
-    return asked == made and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
+    return requested == recorded and manifest.parity["verdict"] == "passed" and not _faults(manifest, config, weights)
 
 
 def candidates(config: ModelConfig, folders: list[Path], weights: str) -> list[Candidate]:
@@ -91,7 +91,7 @@ def candidates(config: ModelConfig, folders: list[Path], weights: str) -> list[C
     Raises InputError where a folder is no deployment, or the deployment is not one of this config's model: another
     task, other classes or weights, images fed by another rule. All faults of a deployment are in one message.
     """
-    found: list[Candidate] = []
+    listed: list[Candidate] = []
     taken = {REFERENCE_BACKEND}
     for resolved, folder in {path.resolve(): path for path in folders}.items():
         manifest = Manifest.read_verified(folder)
@@ -100,8 +100,8 @@ def candidates(config: ModelConfig, folders: list[Path], weights: str) -> list[C
                 f"deployment {folder} is not of {config.path}: {'; '.join(faults)}; deploy this config again, or "
                 "evaluate the deployment with the config and checkpoint that it was made from"
             )
-        found.append(Candidate(_free_name(resolved.name, taken), folder, manifest))
-    return found
+        listed.append(Candidate(_free_name(resolved.name, taken), folder, manifest))
+    return listed
 
 
 def _free_name(name: str, taken: set[str]) -> str:

@@ -96,7 +96,7 @@ def evaluate(
                 target = deploy_target(config, backend=backend, precision=precision, device=provider)
                 make = partial(deployed, config, target, weights, checkpoint, work_dir, steps)
                 folders.append(by_the_first(make))
-        found = candidates(config, folders, weights)
+        compared = candidates(config, folders, weights)
         held.enter_context(writable(plan.place))
         by_the_first(partial(_hold, plan.place, held))
         session = Session(
@@ -110,7 +110,7 @@ def evaluate(
             progress=progress,
             steps=steps,
         )
-        rows = tuple(_rows(session, model, weights, found))
+        rows = tuple(_rows(session, model, weights, compared))
     metric = plan.metric()
     return Evaluation(
         config=str(config.path),
@@ -128,19 +128,19 @@ def _hold(place: Path, held: ExitStack) -> None:
     held.enter_context(locked(place))
 
 
-def _rows(session: Session, model: nn.Module, weights: str, found: Sequence[Candidate]) -> Iterator[Row]:
+def _rows(session: Session, model: nn.Module, weights: str, compared: Sequence[Candidate]) -> Iterator[Row]:
     """The reference for each size of the input that occurs, the config's first, each with its deployments behind it."""
     config = session.plan.config
     target = config_target(config)
-    own = InputPolicy(Preprocess.from_dict(target_preprocess(config, target)), target.image_sizes)
+    default_policy = InputPolicy(Preprocess.from_dict(target_preprocess(config, target)), target.image_sizes)
     metric = session.plan.metric()
-    policies = dict.fromkeys(candidate.input_policy for candidate in found) or {own: None}
-    for input_policy in sorted(policies, key=lambda input_policy: input_policy != own):
-        name = REFERENCE_BACKEND if input_policy == own else f"{REFERENCE_BACKEND}, {input_policy.words}"
+    policies = dict.fromkeys(candidate.input_policy for candidate in compared) or {default_policy: None}
+    for input_policy in sorted(policies, key=lambda input_policy: input_policy != default_policy):
+        name = REFERENCE_BACKEND if input_policy == default_policy else f"{REFERENCE_BACKEND}, {input_policy.words}"
         reference = _reference(session, name, model, weights, input_policy)
         yield Row(name, REFERENCE_BACKEND, "fp32", None, reference.figures, reference.seconds, reference.resumed)
         bootstrap = None
-        for candidate in found:
+        for candidate in compared:
             if candidate.input_policy != input_policy:
                 continue
             judged = _candidate(session, candidate)

@@ -201,8 +201,8 @@ def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-def _check(fields: Mapping[str, Any], source: str, mend: str) -> None:
+def _check(fields: Mapping[str, Any], source: str, cure: str) -> None:
     errors = list(schema_errors(fields)) or list(contradictions(fields))
     if errors:
         more = f" (and {len(errors) - SHOWN_ERRORS} more)" if len(errors) > SHOWN_ERRORS else ""
-        raise InputError(f"{source}: {printable('; '.join(errors[:SHOWN_ERRORS]))}{more}; {mend}")
+        raise InputError(f"{source}: {printable('; '.join(errors[:SHOWN_ERRORS]))}{more}; {cure}")

@@ -34,14 +34,14 @@ def check_fits(expected: Mapping[str, Tensor], state: Mapping[str, Tensor], what
         )
 
 
-def check_dtypes(own: Mapping[str, Tensor], state: Mapping[str, Tensor], what: str) -> None:
+def check_dtypes(model_state: Mapping[str, Tensor], state: Mapping[str, Tensor], what: str) -> None:
     """Raises InputError where values would become others: loading converts between all dtypes in silence.
 
     Floating-point weights may be stored in any of WEIGHTS, whole numbers in fewer bits than the model's, everything
     else in the model's dtype; batch norm's counters, which no inference reads, in any real one.
     """
     for name, tensor in state.items():
-        wanted, dtype = own[name].dtype, tensor.dtype
+        wanted, dtype = model_state[name].dtype, tensor.dtype
         if dtype == wanted or (name.endswith(COUNTER) and not dtype.is_complex):
             continue
         is_widened = _is_whole(dtype) and _is_whole(wanted) and torch.promote_types(dtype, wanted) == wanted

@@ -70,11 +70,11 @@ def _counted(events: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         if event.get("cat") == "Node" and event["name"].endswith(KERNEL):
             details = event["args"]
             kernels[event["name"], details["node_index"], details["op_name"]] = details["input_type_shape"]
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for (_, _, operator), inputs in kernels.items():
         if operator in INTEGER:
-            found["int8"] += 1
+            counts["int8"] += 1
         elif operator in LAYERS:
             kind = next(iter(inputs[0]))
-            found[DTYPES.get(kind, kind)] += 1
-    return dict(sorted(found.items()))
+            counts[DTYPES.get(kind, kind)] += 1
+    return dict(sorted(counts.items()))

@@ -7,8 +7,8 @@ ORT = {"onnxruntime": "1.31"}
 
 def no_operator_of_its_own(site: Site) -> bool:
     """As undefined, but for ONNX Runtime's own operators; level plugin is run by references."""
-    own = site.node.domain in ("ai.onnx.ml", "com.microsoft")
-    return undefined(site) and not own and site.target.level != "plugin"
+    is_own = site.node.domain in ("ai.onnx.ml", "com.microsoft")
+    return undefined(site) and not is_own and site.target.level != "plugin"
 
 
 def nearest_antialias(site: Site) -> bool:

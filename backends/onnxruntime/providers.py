@@ -92,8 +92,14 @@ def _tensorrt(provider: str, engine: EngineOptions, profile: Profile | None, cac
 
 
 def _tensorrt_rtx(provider: str, engine: EngineOptions, profile: Profile | None, cache: str | None) -> dict[str, str]:
-    asked = ("optimization_level", "version_compatible", "hardware_compatible", "refittable", "compute_capabilities")
-    _refuse(provider, engine, (*asked, "batches"))
+    options_taken = (
+        "optimization_level",
+        "version_compatible",
+        "hardware_compatible",
+        "refittable",
+        "compute_capabilities",
+    )
+    _refuse(provider, engine, (*options_taken, "batches"))
     options = _shapes("nv", profile)
     if engine.workspace_mib is not None:
         options["nv_max_workspace_size"] = str(engine.workspace_mib * MEBIBYTE)

@@ -92,27 +92,27 @@ class OnnxRuntimeRunner(Runner):
         self, side: str, nodes: Sequence[onnxruntime.NodeArg], wanted: Iterable[TensorSpec] | None
     ) -> tuple[TensorSpec, ...]:
         """`wanted`, which must have the file's names and dtypes; the file's own specs without it."""
-        found = tuple(_spec(node) for node in nodes)
-        specs = found if wanted is None else tuple(wanted)
-        has = {spec.name: spec for spec in found}
+        actual = tuple(_spec(node) for node in nodes)
+        specs = actual if wanted is None else tuple(wanted)
+        has = {spec.name: spec for spec in actual}
         for spec in specs:
             if not _is_same(has.get(spec.name), spec):
                 raise InputError(
-                    f"{self.path}: got the {side}s {', '.join(map(str, found))}; expected {spec}; "
+                    f"{self.path}: got the {side}s {', '.join(map(str, actual))}; expected {spec}; "
                     "the file is not the one that was described: export it again"
                 )
         return specs
 
 
-def _is_same(found: TensorSpec | None, wanted: TensorSpec) -> bool:
+def _is_same(actual: TensorSpec | None, wanted: TensorSpec) -> bool:
     """Whether names and dtypes are equal, and sizes where both sides know them. ONNX Runtime gives () for no shape."""
-    if found is None or found.dtype != wanted.dtype:
+    if actual is None or actual.dtype != wanted.dtype:
         return False
-    if not found.shape:
+    if not actual.shape:
         return True
-    return len(found.shape) == len(wanted.shape) and all(
+    return len(actual.shape) == len(wanted.shape) and all(
         one == other or isinstance(one, str) or isinstance(other, str)
-        for one, other in zip(found.shape, wanted.shape, strict=True)
+        for one, other in zip(actual.shape, wanted.shape, strict=True)
     )
 
 

@@ -32,7 +32,7 @@ class Checked:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return {"passed": True, "words": self.words, "outputs": [found.to_dict() for found in self.deviations]}
+        return {"passed": True, "words": self.words, "outputs": [deviation.to_dict() for deviation in self.deviations]}
 
 
 def check(deployment: "Deployment") -> Checked:

@@ -37,9 +37,9 @@ class TensorRT(Backend):
     load_options = frozenset({"provider", "threads", "cuda_graph"})
     devices = "cpu, cuda or cuda:N, for example cuda:0"
 
-    def device(self, asked: str) -> str:
+    def device(self, requested: str) -> str:
         """An engine runs on a GPU: the one asked for, or the first."""
-        return "cuda:0" if asked == "cpu" else asked
+        return "cuda:0" if requested == "cpu" else requested
 
     def can_run(self, device: str) -> str | None:
         """See Backend."""

@@ -38,17 +38,17 @@ class Ended(NamedTuple):
 
 
 def run_bounded(
-    command: Sequence[str], given: str, seconds: float, memory_mib: int | None, environment: Mapping[str, str]
+    command: Sequence[str], stdin: str, seconds: float, memory_mib: int | None, environment: Mapping[str, str]
 ) -> Ended:
-    """Run the command with `given` on its stdin, with at most so many seconds and MiB of memory (None: no limit).
+    """Run the command with `stdin` on its stdin, with at most so many seconds and MiB of memory (None: no limit).
 
     It has this process's environment, with `environment` in it, and finds the modules that this one finds. The memory
     is what is its own, not that of mapped files; only Linux tells it. It and all that it started are killed at a limit
     and at an exception, KeyboardInterrupt among them.
     """
-    found = os.pathsep.join(path or os.getcwd() for path in sys.path)  # noqa: PTH109 - "" is the current folder
+    search_path = os.pathsep.join(path or os.getcwd() for path in sys.path)  # noqa: PTH109 - "" is the current folder
     until = time.monotonic() + seconds
-    unsent: str | None = given
+    unsent: str | None = stdin
     with subprocess.Popen(  # noqa: S603 - our own command
         command,
         stdin=subprocess.PIPE,
@@ -56,7 +56,7 @@ def run_bounded(
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        env={**os.environ, **environment, "PYTHONPATH": found},
+        env={**os.environ, **environment, "PYTHONPATH": search_path},
         start_new_session=True,
     ) as process:
         try:

@@ -41,14 +41,14 @@ def check_machine(backend: str, options: EngineOptions, here: Gpu | None) -> Non
         )
 
 
-def check_capabilities(trt: ModuleType, asked: Sequence[str]) -> Mapping[str, Any]:
+def check_capabilities(trt: ModuleType, requested: Sequence[str]) -> Mapping[str, Any]:
     """Each compute capability that tensorrt_rtx builds for, "8.9" -> the member SM89 of its enumeration.
 
-    Raises InputError where one that is `asked` for is not among them.
+    Raises InputError where one of `requested` is not among them.
     """
     members = trt.ComputeCapability.__members__
     known = {f"{name[2:-1]}.{name[-1]}": member for name, member in members.items() if name.startswith("SM")}
-    for text in asked:
+    for text in requested:
         if text not in known:
             has = ", ".join(sorted(known, key=float))
             raise InputError(f"engine option compute_capabilities: got {text}, but {trt.__name__} builds for {has}")

@@ -28,11 +28,11 @@ def configure(trt: ModuleType, config: Any, backend: str, options: EngineOptions
         _set_capabilities(trt, config, options.compute_capabilities)
 
 
-def _set_capabilities(trt: ModuleType, config: Any, asked: Sequence[str]) -> None:
+def _set_capabilities(trt: ModuleType, config: Any, requested: Sequence[str]) -> None:
     """("8.9", "12.0") are SM89 and SM120. None of them set, tensorrt-rtx builds for 8.0 and later."""
-    known = check_capabilities(trt, asked)
-    config.num_compute_capabilities = len(asked)
-    for index, text in enumerate(asked):
+    known = check_capabilities(trt, requested)
+    config.num_compute_capabilities = len(requested)
+    for index, text in enumerate(requested):
         if not config.set_compute_capability(known[text], index):
             raise InputError(f"engine option compute_capabilities: {trt.__name__} {trt.__version__} refuses {text}")
 

@@ -88,12 +88,12 @@ def capsule(memory: Memory, device: tuple[int, int]) -> object:
     return _new(address, FRESH, _drop)
 
 
-def read(given: object, name: str) -> Memory:
+def read(capsule: object, name: str) -> Memory:
     """The tensor in a capsule, which is then used up. `name` is for messages.
 
     Raises InputError for a dtype that numpy has not, and for a tensor that is not C-contiguous.
     """
-    address = _pointer(given, FRESH)
+    address = _pointer(capsule, FRESH)
     managed = _Managed.from_address(address)
     lent: Any = managed.tensor
     shape = tuple(lent.shape[: lent.ndim])
@@ -103,7 +103,7 @@ def read(given: object, name: str) -> Memory:
     if lent.strides and not _contiguous(shape, tuple(lent.strides[: lent.ndim])):
         raise InputError(f'input "{name}": the tensor is not C-contiguous; give a contiguous one (.contiguous())')
     owner = _Borrowed(address, managed)
-    _rename(given, USED)
+    _rename(capsule, USED)
     dtype = np.dtype(f"{KINDS[code]}{bits // BITS_PER_BYTE}")
     return Memory((lent.data or 0) + lent.byte_offset, shape, dtype, owner)
 
@@ -142,10 +142,10 @@ def _forget(address: int) -> None:
     _handed_out.pop(address, None)
 
 
-def _forget_unused(given: int) -> None:
+def _forget_unused(capsule: int) -> None:
     """A capsule goes that nobody has used. Its object is about to be freed, so only its raw address is touched."""
-    if _raw_valid(given, FRESH):
-        _forget(_raw_pointer(given, FRESH))
+    if _raw_valid(capsule, FRESH):
+        _forget(_raw_pointer(capsule, FRESH))
 
 
 _release, _drop = _DELETER(_forget), _DESTRUCTOR(_forget_unused)

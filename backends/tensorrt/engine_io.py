@@ -25,12 +25,12 @@ class EngineIO:
 
     def __init__(self, engine: Any, trt: ModuleType) -> None:
         names = [engine.get_tensor_name(index) for index in range(engine.num_io_tensors)]
-        given = [name for name in names if engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT]
-        self.inputs = {name: _dtype(engine, name) for name in given}
+        inputs = [name for name in names if engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT]
+        self.inputs = {name: _dtype(engine, name) for name in inputs}
         self.outputs = {name: _dtype(engine, name) for name in names if name not in self.inputs}
-        self.on_host = frozenset(name for name in given if engine.get_tensor_location(name) == trt.TensorLocation.HOST)
+        self.on_host = frozenset(name for name in inputs if engine.get_tensor_location(name) == trt.TensorLocation.HOST)
         self.ranges: tuple[Mapping[str, ShapeRange], ...] = tuple(
-            {name: _range(engine, name, index) for name in given if name not in self.on_host}
+            {name: _range(engine, name, index) for name in inputs if name not in self.on_host}
             for index in range(engine.num_optimization_profiles)
         )
 
@@ -54,16 +54,16 @@ class EngineIO:
         return min(fits, key=lambda index: _breadth(self.ranges[index]))
 
 
-def agree(side: str, path: object, found: Mapping[str, str], wanted: Sequence[TensorSpec]) -> None:
+def agree(side: str, path: object, actual: Mapping[str, str], wanted: Sequence[TensorSpec]) -> None:
     """Raise InputError unless an engine's tensors of one side ("input", "output") are those described."""
     for spec in wanted:
-        if found.get(spec.name) != spec.dtype:
-            has = ", ".join(f"{name} {dtype}" for name, dtype in found.items())
+        if actual.get(spec.name) != spec.dtype:
+            has = ", ".join(f"{name} {dtype}" for name, dtype in actual.items())
             raise InputError(
                 f"{path}: got the {side}s {has}; expected {spec}; the engine is not the one that was described: deploy "
                 "the model again"
             )
-    extra = found.keys() - {spec.name for spec in wanted}
+    extra = actual.keys() - {spec.name for spec in wanted}
     if side == "input" and extra:
         raise InputError(
             f"{path}: the engine needs the input {min(extra)}, which nothing describes; deploy the model again"

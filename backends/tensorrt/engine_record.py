@@ -145,9 +145,9 @@ def _version_fits(record: EngineRecord, library_version: str) -> bool:
 
 
 def _capability_fault(record: EngineRecord, capability: str) -> str | None:
-    asked = record.compute_capabilities
-    if asked and capability not in asked:
-        return f"built for compute capability {', '.join(asked)}, and this GPU has {capability}"
-    if not asked and version_numbers(capability) < FIRST_RTX_CAPABILITY:
+    requested = record.compute_capabilities
+    if requested and capability not in requested:
+        return f"built for compute capability {', '.join(requested)}, and this GPU has {capability}"
+    if not requested and version_numbers(capability) < FIRST_RTX_CAPABILITY:
         return f"built for compute capability 8.0 and later, and this GPU has {capability}"
     return None

@@ -57,18 +57,18 @@ class Lane:
             self._reading_pinned = False
             return {name: array.copy() for name, array in staged.items()}
 
-    def run_device(self, given: Mapping[str, Given]) -> dict[str, DeviceArray]:
+    def run_device(self, inputs: Mapping[str, Given]) -> dict[str, DeviceArray]:
         """All outputs, on the device, in memory of their own. The work may still be under way."""
         self._let_go()
         fresh: defaultdict[str, Buffer] = defaultdict(lambda: Buffer(self._cuda))
         with self._settled():
-            outputs = self._enqueue(given, fresh)
+            outputs = self._enqueue(inputs, fresh)
             if self._cuda_graph:
                 for name, memory in outputs.items():
                     target = fresh[name].reserve(memory.size)
                     self._cuda.copy_within(target, memory.address, memory.size, self.stream)
             event = self._cuda.create_event()
-            self._kept.append((event, given))
+            self._kept.append((event, inputs))
             self._cuda.record(event, self.stream)
             return {
                 name: DeviceArray(self._cuda, fresh[name], memory.shape, memory.dtype, self.stream)
@@ -95,34 +95,34 @@ class Lane:
         with suppress(Exception), self._cuda.current():  # at the end of the process CUDA may be gone before us
             self.close()
 
-    def _enqueue(self, given: Mapping[str, Given], buffers: defaultdict[str, Buffer]) -> dict[str, Memory]:
+    def _enqueue(self, inputs: Mapping[str, Given], buffers: defaultdict[str, Buffer]) -> dict[str, Memory]:
         """Put a run on the stream. Gives where the outputs will be: in `buffers`, or in the CUDA graph's own memory."""
         if self._cuda_graph:
-            return self._launch(given)
+            return self._launch(inputs)
         if self._execution is None:
             self._execution = Execution(self._loaded, self.stream)
         outputs = self._loaded.io.outputs
-        shapes = self._execution.prepare({name: self._placed(name, value) for name, value in given.items()})
-        found = self._execution.enqueue(
+        shapes = self._execution.prepare({name: self._placed(name, value) for name, value in inputs.items()})
+        result_shapes = self._execution.enqueue(
             shapes, lambda name, shape: buffers[name].reserve(_bytes(shape, outputs[name])), buffers
         )
         return {
             name: Memory(buffers[name].reserve(1), shape, np.dtype(outputs[name]), buffers[name])
-            for name, shape in found.items()
+            for name, shape in result_shapes.items()
         }
 
-    def _launch(self, given: Mapping[str, Given]) -> dict[str, Memory]:
-        shapes = tuple(value.shape for value in given.values())
+    def _launch(self, inputs: Mapping[str, Given]) -> dict[str, Memory]:
+        shapes = tuple(value.shape for value in inputs.values())
         if shapes not in self._graphs:
             while len(self._graphs) >= MOST_GRAPHS:
                 self._cuda.synchronize(self.stream)
                 self._graphs.popitem(last=False)[1].free()
-            like = {name: _memory(value) for name, value in given.items()}
+            like = {name: _memory(value) for name, value in inputs.items()}
             self._graphs[shapes] = Captured(self._cuda, self._loaded, self.stream, like)
         self._graphs.move_to_end(shapes)
         graph = self._graphs[shapes]
         try:
-            for name, value in given.items():
+            for name, value in inputs.items():
                 self._fill(name, value, graph.inputs[name].address)
             graph.launch()
         except BaseException:  # half a graph is of no use to the next run

@@ -56,6 +56,6 @@ def node_named_in(network: Any, reason: str) -> str | None:
     layers.sort(key=lambda layer: len(layer.name), reverse=True)
     for layer in layers:
         if layer.name and layer.name in reason:
-            found = ONNX_NODE.search(layer.metadata)
-            return found[1] if found else None
+            match = ONNX_NODE.search(layer.metadata)
+            return match[1] if match else None
     return None

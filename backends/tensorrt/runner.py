@@ -87,16 +87,16 @@ class TensorRTRunner(Runner):
         with self._lane() as lane:
             if stream is not None:
                 self._cuda.follow(lane.stream, stream)
-            given = {
+            inputs = {
                 name: taken(name, tensor, self._cuda, lane.stream)
                 for name, tensor in {**self.defaults, **tensors}.items()
             }
-            self._check.check_described(given)
+            self._check.check_described(inputs)
             arrays = lane.run_device(
                 {
                     spec.name: np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
                     for spec in self.inputs
-                    for value in (given[spec.name],)
+                    for value in (inputs[spec.name],)
                 }
             )
             if stream is not None:

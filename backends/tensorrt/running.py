@@ -28,10 +28,10 @@ def can_run(backend: str, device: str = "cuda:0") -> str | None:
         return str(error)
     if reason is not None:
         return reason
-    found = gpu(number)
-    if backend == "tensorrt-rtx" and found is not None and found.capability not in RTX_CAPABILITIES:
+    found_gpu = gpu(number)
+    if backend == "tensorrt-rtx" and found_gpu is not None and found_gpu.capability not in RTX_CAPABILITIES:
         return (
-            f"{found.name} has compute capability {found.capability}, and tensorrt-rtx runs on "
+            f"{found_gpu.name} has compute capability {found_gpu.capability}, and tensorrt-rtx runs on "
             f"{', '.join(RTX_CAPABILITIES)}; use backend tensorrt there"
         )
     return None

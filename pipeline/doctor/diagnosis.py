@@ -75,8 +75,8 @@ def _of_numbers(
         return Finding(*_suspect(attempt, sights), ways, why)
     if watched.ties:
         return Finding(by_sight("ties"), next(iter(watched.ties)), ways, why)
-    mended = with_rewriters(attempt, attempts)
-    right = mended.fired if mended is not None and mended.good else ()
+    corrected = with_rewriters(attempt, attempts)
+    right = corrected.fired if corrected is not None and corrected.good else ()
     for operator, places in watched.operators.items():
         rewriter = symbolic_rewriter(operator, attempt.way)
         if rewriter in right:  # what acted in the file that is right

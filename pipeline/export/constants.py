@@ -41,14 +41,14 @@ def constants_at_sizes(
     job: Job, model: nn.Module, inputs: Sequence[GraphInput], graph: onnx.ModelProto, windows: Windows | None
 ) -> Iterable[ComparedConstant]:
     """As ``compared_constants``, of a ``graph`` that lies anywhere, at each size of the ``inputs``."""
-    by_size = {given.shape[2:]: given for given in reversed(inputs)}
+    by_size = {entry.shape[2:]: entry for entry in reversed(inputs)}
     compared: dict[tuple[str, str, str], ComparedConstant] = {}
-    for given in by_size.values():
-        constants = list(family_of(model).constants(model, _case(job, model, given)))
+    for entry in by_size.values():
+        constants = list(family_of(model).constants(model, _case(job, model, entry)))
         if not constants:
             continue
         half = job.target.precision == "fp16"
-        for one in constants_of_graph(graph, constants, _given(given, windows), half=half):
+        for one in constants_of_graph(graph, constants, _given(entry, windows), half=half):
             key = (one.module, one.name, one.expected)
             if key not in compared or compared[key].passed:
                 compared[key] = one
@@ -69,24 +69,24 @@ def constants_of_graph(
     return list(compare_constants(constants, GraphSide(readings, graph_nodes(graph, attributed), half=half)))
 
 
-def _case(job: Job, model: nn.Module, given: GraphInput) -> Case:
+def _case(job: Job, model: nn.Module, entry: GraphInput) -> Case:
     fixed = not (job.target.height.dynamic or job.target.width.dynamic)
-    return Case(job.target.level, fixed, given.shape, partial(_outputs, job, model, given))
+    return Case(job.target.level, fixed, entry.shape, partial(_outputs, job, model, entry))
 
 
-def _outputs(job: Job, model: nn.Module, given: GraphInput, modules: Mapping[str, nn.Module]) -> dict[str, Any]:
+def _outputs(job: Job, model: nn.Module, entry: GraphInput, modules: Mapping[str, nn.Module]) -> dict[str, Any]:
     target = job.target
     runner = eager_runner(
         model, job.task, target.level, job.forward, image_sizes=target.image_sizes, layout=target.layout
     )
     with module_outputs(modules) as seen:
-        runner.run(given.arrays)
+        runner.run(entry.arrays)
     return seen
 
 
-def _given(given: GraphInput, windows: Windows | None) -> Arrays:
+def _given(entry: GraphInput, windows: Windows | None) -> Arrays:
     """The graph's inputs: the first window of the images where the host cuts them."""
     if windows is None:
-        return given.arrays
+        return entry.arrays
     height, width = windows.crop_size
-    return {IMAGES.name: np.ascontiguousarray(given.arrays[IMAGES.name][..., :height, :width])}
+    return {IMAGES.name: np.ascontiguousarray(entry.arrays[IMAGES.name][..., :height, :width])}

@@ -92,14 +92,14 @@ def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Pa
     plugin = plugin_level(model, job.task, section.plugin)
     base = target.with_(level=plugin.base)
     contract = contract_module(model, job.task, plugin.base, job.forward)
-    found = graph_references(model, job.task, plugin.base, job.forward, [entry.given for entry in reference.graph])
+    references = graph_references(model, job.task, plugin.base, job.forward, [entry.given for entry in reference.graph])
     example = _example(job, reference)
     record = export_onnx(
         contract,
         base,
         path,
         example=example,
-        output_specs=output_specs(contract.outputs(job.task, plugin.base), base, found),
+        output_specs=output_specs(contract.outputs(job.task, plugin.base), base, references),
         required_rewriters=section.rewriters,
         metadata=onnx_metadata(job, model),
         other_sizes=False,  # the comparison of the deployment covers them
@@ -125,8 +125,8 @@ def _example(job: Job, reference: ReferenceRun) -> dict[str, Tensor]:
     """
     batch = job.target.batch
     count = max(EXAMPLE_BATCH, batch.min) if batch.dynamic else batch.opt
-    found = [job.task.amount(entry.result) for entry in reference.pipeline]
-    order = sorted(range(len(found)), key=lambda index: -found[index])
+    amounts = [job.task.amount(entry.result) for entry in reference.pipeline]
+    order = sorted(range(len(amounts)), key=lambda index: -amounts[index])
     chosen = [job.images[order[i % len(order)]] for i in range(count)]
     size = (job.target.height.opt, job.target.width.opt)
     arrays = stacked(chosen, size, job.preprocess, image_sizes=job.target.image_sizes).arrays

@@ -47,9 +47,9 @@ def host_windows(model: nn.Module, target: Target) -> Windows | None:
         return None
     sliding = family_of(model).sliding(model)
     if sliding is None:
-        asked = "slide host" if target.slide == "host" else f"window_batch {target.window_batch}"
+        requested = "slide host" if target.slide == "host" else f"window_batch {target.window_batch}"
         raise InputError(
-            f"{asked}: {type(model).__name__} has no sliding windows here; leave it out, or give an EncoderDecoder "
+            f"{requested}: {type(model).__name__} has no sliding windows here; leave it out, or give an EncoderDecoder "
             'test_cfg=dict(mode="slide", crop_size=(h, w), stride=(h, w))'
         )
     if target.slide == "graph":

@@ -34,13 +34,13 @@ def versions(backend: str = DEFAULT_BACKEND) -> dict[str, str]:
 
     Those of the default backend are always among them: it checks exports, and quantises.
     """
-    found = {}
+    installed = {}
     for package in dict.fromkeys((*EXPORTERS_PACKAGES, *_runtime_packages(backend))):
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def proved_on(backend: str) -> dict[str, Any]:
@@ -184,8 +184,8 @@ def _precision(target: Target, export: ExportRecord, computed: Mapping[str, int]
 def _mostly(precision: str, stored: Mapping[str, int], computed: Mapping[str, int]) -> str:
     """The precision that the layers of the file which are in it run in: "mixed" where not all of them do."""
     dtype = DTYPES[precision]
-    asked, found = stored.get(dtype, 0), computed.get(dtype, 0)
-    return precision if found >= asked else "mixed" if found else "fp32"
+    storing, computing = stored.get(dtype, 0), computed.get(dtype, 0)
+    return precision if computing >= storing else "mixed" if computing else "fp32"
 
 
 def _defaults(job: Job, model: nn.Module) -> dict[str, float]:

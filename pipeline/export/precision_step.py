@@ -32,11 +32,11 @@ def at_precision(
     """
     if target.precision == "fp32":
         return record
-    found, asked = calibration(), target.precision_options.calibration_images
+    calibrated, requested = calibration(), target.precision_options.calibration_images
     convert = converter(target.precision, target.backend)
-    model, report = convert(onnx.load(path), target.precision_options, found.feeds)
-    if found.images < asked:
-        fewer = f"calibrated on {found.images} images: {asked} were asked for, and there are no more"
+    model, report = convert(onnx.load(path), target.precision_options, calibrated.feeds)
+    if calibrated.images < requested:
+        fewer = f"calibrated on {calibrated.images} images: {requested} were asked for, and there are no more"
         report = replace(report, notes=(*report.notes, fewer))
     inputs, outputs = (tuple(tensor_spec(value) for value in side) for side in (model.graph.input, model.graph.output))
     dtypes = {spec.name: spec.dtype for spec in (*inputs, *outputs)}
@@ -45,5 +45,10 @@ def at_precision(
     check_graph(model, target, arrays, specs)
     path.write_bytes(model.SerializeToString(deterministic=True))
     return replace(
-        record, precision=report, calibrated=found.images, nodes=len(model.graph.node), inputs=inputs, outputs=outputs
+        record,
+        precision=report,
+        calibrated=calibrated.images,
+        nodes=len(model.graph.node),
+        inputs=inputs,
+        outputs=outputs,
     )

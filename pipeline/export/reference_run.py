@@ -73,15 +73,15 @@ def _references(job: Job, model: nn.Module, inputs: list[GraphInput]) -> list[Gr
     )
 
 
-def _at_other_thresholds(job: Job, model: nn.Module, given: GraphInput) -> Iterator[GraphReference]:
+def _at_other_thresholds(job: Job, model: nn.Module, entry: GraphInput) -> Iterator[GraphReference]:
     """One case at other thresholds than the model's own, where they are inputs of the graph."""
     if not default_thresholds(model, job.target):
         return
     family = family_of(model)
     for score, iou in OTHERS:
         with family.at_thresholds(model, score, iou):
-            (reference,) = _references(job, model, [given])
-            yield replace(reference, given=with_thresholds(given, score, iou), rule=family.decision_rule(model))
+            (reference,) = _references(job, model, [entry])
+            yield replace(reference, given=with_thresholds(entry, score, iou), rule=family.decision_rule(model))
 
 
 @contextmanager

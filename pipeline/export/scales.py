@@ -22,8 +22,8 @@ def at_other_scales(model: nn.Module, inputs: Sequence[GraphInput]) -> Iterator[
         return
     for scale in scales.values:
         if scale != scales.default:
-            for given in (inputs[0], inputs[-1]):
-                yield replace(given, arrays={**given.arrays, SCALE.name: np.array([scale], np.int64)})
+            for entry in (inputs[0], inputs[-1]):
+                yield replace(entry, arrays={**entry.arrays, SCALE.name: np.array([scale], np.int64)})
 
 
 def shape_values(model: nn.Module) -> Mapping[str, AxisRange]:

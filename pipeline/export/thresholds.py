@@ -34,12 +34,12 @@ def default_thresholds(model: nn.Module, target: Target) -> dict[str, float]:
 
 def threshold_steps(model: nn.Module, target: Target) -> list[dict[str, Any]]:
     """The graph rewriter that makes them inputs."""
-    own = default_thresholds(model, target)
-    return [{"name": "threshold_inputs", **own}] if own else []
+    defaults = default_thresholds(model, target)
+    return [{"name": "threshold_inputs", **defaults}] if defaults else []
 
 
-def with_thresholds(given: GraphInput, score: float, iou: float) -> GraphInput:
+def with_thresholds(entry: GraphInput, score: float, iou: float) -> GraphInput:
     """The same case at other thresholds."""
     values = {SCORE_THRESHOLD.name: score, IOU_THRESHOLD.name: iou}
     more = {name: np.array([value], np.float32) for name, value in values.items()}
-    return replace(given, arrays={**given.arrays, **more})
+    return replace(entry, arrays={**entry.arrays, **more})

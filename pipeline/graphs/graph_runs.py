@@ -45,10 +45,10 @@ def graph_tensors(model: onnx.ModelProto, arrays: Mapping[str, Array], names: Se
     halves = {value.name for value in model.graph.input if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT16}
     needed = (value.name for value in model.graph.input if value.name in arrays)
     feed = {name: arrays[name].astype(np.float16) if name in halves else arrays[name] for name in needed}
-    found = run_once(model.SerializeToString(), feed, names, threads=default_threads())
+    tensors = run_once(model.SerializeToString(), feed, names, threads=default_threads())
     return {
         name: array.astype(np.float32) if array.dtype == np.float16 else array
-        for name, array in zip(names, map(np.asarray, found), strict=True)
+        for name, array in zip(names, map(np.asarray, tensors), strict=True)
     }
 
 

@@ -23,11 +23,11 @@ def parity_images(
     Raises InputError for a file that is not a whole image, one that the target's sizes cannot take, and where two
     different images cannot be had.
     """
-    given = [read_image(path) for path in paths]
-    for path, image in zip(paths, given, strict=True):
+    read = [read_image(path) for path in paths]
+    for path, image in zip(paths, read, strict=True):
         if fault := misfit(image, preprocess, target):
             raise InputError(f"image {path}: {fault}; give another image or wider --dynamic bounds")
-    chosen = distinct(given)
+    chosen = distinct(read)
     if len(chosen) < LEAST:
         chosen = distinct([*chosen, *_from_dataset(config, preprocess, target, count)])
     if len(chosen) < LEAST:
@@ -52,13 +52,13 @@ def _from_dataset(config: ModelConfig, preprocess: Preprocess, target: Target, c
     if config.dataset is None:
         return []
     dataset = build_dataset(config.dataset, config.task)
-    found: list[NamedImage] = []
+    chosen: list[NamedImage] = []
     for start in range(len(dataset)):  # evenly spread ones first, then their neighbours
         step = max(1, len(dataset) // count)
         item = dataset.image_item((start * step + start // count) % len(dataset))
         image = NamedImage(printable(Path(item["path"]).name), item["image"])
         if misfit(image, preprocess, target) is None:
-            found.append(image)
-        if len(found) == count:
+            chosen.append(image)
+        if len(chosen) == count:
             break
-    return found
+    return chosen

@@ -32,18 +32,18 @@ def deploy_target(
     """
     target = config_target(config, changes.get("precision") or "fp32")
     axes = {axis: bounds or _default(axis, getattr(target, axis)) for axis, bounds in (dynamic or {}).items()}
-    asked = {name: value for name, value in changes.items() if value is not None}
-    if asked.get("layout") == "ultralytics":
-        asked = {"level": "decoded"} | asked
+    requested = {name: value for name, value in changes.items() if value is not None}
+    if requested.get("layout") == "ultralytics":
+        requested = {"level": "decoded"} | requested
         sizes = [axes.get(axis, getattr(target, axis)) for axis in ("height", "width")]
         if not any(size.dynamic for size in sizes):
             axes = {"batch": AxisRange.fixed(1)} | axes
     if chosen := {name: value for name, value in (engine or {}).items() if value is not None}:
-        asked["engine"] = EngineOptions.from_dict({**asdict(target.engine), **chosen})
+        requested["engine"] = EngineOptions.from_dict({**asdict(target.engine), **chosen})
     if chosen := {name: value for name, value in (precision_options or {}).items() if value is not None}:
-        asked["precision_options"] = PrecisionOptions.from_dict({**asdict(target.precision_options), **chosen})
+        requested["precision_options"] = PrecisionOptions.from_dict({**asdict(target.precision_options), **chosen})
         _check_used(target.precision, chosen)
-    target = target.with_(**axes, **asked)
+    target = target.with_(**axes, **requested)
     get_backend(target.backend)
     return target
 
@@ -56,13 +56,13 @@ def _check_used(precision: str, options: Mapping[str, Any]) -> None:
         raise InputError(f"option {unused[0]} with precision {precision}: it would change nothing; leave it out")
 
 
-def _default(axis: str, own: AxisRange) -> AxisRange:
-    if own.dynamic:
-        return own
+def _default(axis: str, default_axis: AxisRange) -> AxisRange:
+    if default_axis.dynamic:
+        return default_axis
     if axis == "batch":
-        return AxisRange(1, max(2, own.opt), max(DEFAULT_MAX_BATCH, own.opt))
+        return AxisRange(1, max(2, default_axis.opt), max(DEFAULT_MAX_BATCH, default_axis.opt))
     low, high = DEFAULT_SIDES
-    return AxisRange(min(low, own.opt), own.opt, max(high, own.opt))
+    return AxisRange(min(low, default_axis.opt), default_axis.opt, max(high, default_axis.opt))
 
 
 def target_preprocess(config: ModelConfig, target: Target) -> dict[str, Any]:
@@ -71,10 +71,10 @@ def target_preprocess(config: ModelConfig, target: Target) -> dict[str, Any]:
     Where height and width are both dynamic an image is kept at its own size and padded; else it is brought to the
     target's preferred size by the config's own rule.
     """
-    own = config.preprocess
+    preprocess = config.preprocess
     if target.height.dynamic and target.width.dynamic:
-        return own.to_dict() | {"size": None, "resize": "keep"}
-    return own.to_dict() | {
+        return preprocess.to_dict() | {"size": None, "resize": "keep"}
+    return preprocess.to_dict() | {
         "size": (target.height.opt, target.width.opt),
-        "resize": "letterbox" if own.resize == "keep" else own.resize,
+        "resize": "letterbox" if preprocess.resize == "keep" else preprocess.resize,
     }

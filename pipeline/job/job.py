@@ -71,8 +71,8 @@ def plan_job(
     """
     config = load_config(config)
     target = deploy_target(config) if target is None else target
-    own = config_target(config, target.precision)
-    check_target(target, own)
+    default_target = config_target(config, target.precision)
+    check_target(target, default_target)
     task = config.task
     gates = merged_gates(config.gates, target.precision, own=task.gates)
     fields = target_preprocess(config, target)
@@ -81,9 +81,9 @@ def plan_job(
     if target.image_sizes:
         check_image_sizes(task, preprocess)
     _check_steps(config.export)
-    place = deployment_place(work_dir, task.name, config.name, target, own)
-    found = parity_images(config, images, preprocess, target)
-    return Job(config, target, task, fields, found, gates, place, tuple(map(Path, calibration)))
+    place = deployment_place(work_dir, task.name, config.name, target, default_target)
+    chosen_images = parity_images(config, images, preprocess, target)
+    return Job(config, target, task, fields, chosen_images, gates, place, tuple(map(Path, calibration)))
 
 
 def _check_steps(export: ExportSection) -> None:

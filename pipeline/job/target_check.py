@@ -5,11 +5,11 @@ from zoo.errors import InputError
 from zoo.target import Target
 
 
-def check_target(target: Target, own: Target) -> None:
+def check_target(target: Target, default_target: Target) -> None:
     """Whether the target can be built on this machine.
 
-    ``own``: the config's target. Its engine options are for backends that have them, and no fault elsewhere. Raises
-    InputError and BackendUnavailableError.
+    ``default_target``: the config's target. Its engine options are for backends that have them, and no fault elsewhere.
+    Raises InputError and BackendUnavailableError.
     """
     backend = get_backend(target.backend)
     if target.precision != "fp32" and target.level == "plugin":
@@ -17,4 +17,4 @@ def check_target(target: Target, own: Target) -> None:
             f"precision {target.precision} at output level plugin: nothing here runs plugin nodes, so no range can be "
             "measured; give --output-level decoded or --precision fp32"
         )
-    backend.check_target(target, own)
+    backend.check_target(target, default_target)

@@ -14,12 +14,12 @@ def parse_dynamic(flags: Iterable[str]) -> dict[str, AxisRange | None]:
     """From the command line's ``AXIS`` or ``AXIS=MIN:OPT:MAX``. Raises InputError that names the flag."""
     axes: dict[str, AxisRange | None] = {}
     for flag in flags:
-        axis, given, bounds = flag.partition("=")
+        axis, separator, bounds = flag.partition("=")
         if axis not in AXES:
             raise InputError(f'--dynamic {flag}: unknown axis "{axis}"; {nearest(axis, AXES)}')
         if axis in axes:
             raise InputError(f"--dynamic {flag}: {axis} was given before; give each axis once")
-        axes[axis] = _bounds(flag, axis, bounds) if given else None
+        axes[axis] = _bounds(flag, axis, bounds) if separator else None
     return axes
 
 
@@ -28,8 +28,8 @@ def parse_engine(flags: Iterable[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     kinds = {field.name: str(field.type) for field in fields(EngineOptions)}
     for flag in flags:
-        name, given, text = flag.partition("=")
-        if not given:
+        name, separator, text = flag.partition("=")
+        if not separator:
             raise InputError(f"--engine {flag}: expected OPTION=VALUE, for example workspace_mib=1024")
         if name not in kinds:
             raise InputError(f'--engine {flag}: unknown option "{name}"; {nearest(name, kinds)}')
@@ -51,12 +51,12 @@ def _bounds(flag: str, axis: str, text: str) -> AxisRange:
     if not re.fullmatch(r"\d+:\d+:\d+", text, re.ASCII):
         raise InputError(f"--dynamic {flag}: expected three whole numbers min:opt:max, for example {example}")
     low, preferred, high = map(int, text.split(":"))
-    mend = f"Give min:opt:max in rising order, for example {example}."
+    cure = f"Give min:opt:max in rising order, for example {example}."
     if low < 1:
-        raise InputError(f"--dynamic {flag}: min {low} is below 1. {mend}")
+        raise InputError(f"--dynamic {flag}: min {low} is below 1. {cure}")
     for smaller, value, larger, bound in (("min", low, "opt", preferred), ("opt", preferred, "max", high)):
         if value > bound:
             if low > high:
-                raise InputError(f"--dynamic {flag}: min {low} is above max {high}. {mend}")
-            raise InputError(f"--dynamic {flag}: {smaller} {value} is above {larger} {bound}. {mend}")
+                raise InputError(f"--dynamic {flag}: min {low} is above max {high}. {cure}")
+            raise InputError(f"--dynamic {flag}: {smaller} {value} is above {larger} {bound}. {cure}")
     return AxisRange(low, preferred, high)

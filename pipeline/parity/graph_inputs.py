@@ -98,7 +98,7 @@ def stacked(
     return GraphInput(tuple(image.name for image in images), arrays)
 
 
-def _ending(given: GraphInput, regions: Sequence[tuple[float, float]]) -> GraphInput:
+def _ending(entry: GraphInput, regions: Sequence[tuple[float, float]]) -> GraphInput:
     """The same tensor, whose images fill these parts of it: what lies outside is image that must not matter."""
-    sizes = (np.array(regions) * given.shape[2:]).astype(np.int64).clip(min=1)
-    return replace(given, arrays={**given.arrays, IMAGE_SIZES.name: sizes})
+    sizes = (np.array(regions) * entry.shape[2:]).astype(np.int64).clip(min=1)
+    return replace(entry, arrays={**entry.arrays, IMAGE_SIZES.name: sizes})

@@ -55,11 +55,11 @@ def graph_references(
     runner = eager_runner(model, task, level, forward, image_sizes=image_sizes, layout=layout)
     references = []
     with _own_output(model) as seen:
-        for given in inputs:
-            found = runner.run(given.arrays)
-            logits = proof_of(task).logits(seen[-1], found)
+        for entry in inputs:
+            outputs = runner.run(entry.arrays)
+            logits = proof_of(task).logits(seen[-1], outputs)
             seen.clear()
-            references.append(GraphReference(given, found, logits))
+            references.append(GraphReference(entry, outputs, logits))
     return references
 
 
@@ -94,6 +94,6 @@ def graph_parity(
     """The same tensors into the engine; one case for each reference."""
     for reference in references:
         candidate = runner.run_float32(reference.given.arrays)
-        own = reference.rule or rule
-        findings = compare_outputs(task, level, reference.outputs, candidate, gates, own, reference.logits)
+        own_rule = reference.rule or rule
+        findings = compare_outputs(task, level, reference.outputs, candidate, gates, own_rule, reference.logits)
         yield Case("graph", reference.given.images, reference.given.shape, findings)

@@ -22,10 +22,10 @@ def manifest_failures(manifest: Manifest, task: Task, preprocess: Preprocess) ->
     for label, (ours, theirs) in enumerate(zip(task.classes, manifest.classes, strict=False)):
         if ours != theirs:
             yield f"class {label} is {_class(theirs)}, the config has {_class(ours)}"
-    expected, found = preprocess.to_dict(), manifest.preprocess.to_dict()
+    expected, actual = preprocess.to_dict(), manifest.preprocess.to_dict()
     for name in expected:
-        if found[name] != expected[name]:
-            yield f"preprocess.{name} is {found[name]!r}, the config has {expected[name]!r}"
+        if actual[name] != expected[name]:
+            yield f"preprocess.{name} is {actual[name]!r}, the config has {expected[name]!r}"
 
 
 def _class(info: tuple[str, int | None]) -> str:

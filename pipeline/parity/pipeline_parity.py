@@ -113,11 +113,11 @@ def compare_input(
     """The tensors [3, H, W] that the two preprocessings make of one image: largest and mean error in grey levels."""
     if problem := shape_problem("images", reference, candidate):
         return Findings.broken((problem,))
-    found = figure(INPUT, reference, candidate, unit="grey levels", gate=gates["input_max"], scale=GREY_LEVELS)
-    mean = Figure(MEAN_INPUT, "grey levels", found.mean_error, found.mean_error, None, 1, gates["input_mean"])
-    failures = tuple(gate_failure(each) for each in (found, mean) if not each.passed)
+    measured = figure(INPUT, reference, candidate, unit="grey levels", gate=gates["input_max"], scale=GREY_LEVELS)
+    mean = Figure(MEAN_INPUT, "grey levels", measured.mean_error, measured.mean_error, None, 1, gates["input_mean"])
+    failures = tuple(gate_failure(each) for each in (measured, mean) if not each.passed)
     return Findings(
-        (found, mean), failures=failures, faults=failures, blank=True
+        (measured, mean), failures=failures, faults=failures, blank=True
     )  # whether there is something to find, results show
 
 
@@ -140,7 +140,7 @@ def compare_results(
 def _named(findings: Findings, what: str) -> Findings:
     return replace(
         findings,
-        figures=tuple(replace(found, name=f"{found.name}, {what}") for found in findings.figures),
+        figures=tuple(replace(measured, name=f"{measured.name}, {what}") for measured in findings.figures),
         failures=tuple(f"{what}: {failure}" for failure in findings.failures),
         faults=tuple(f"{what}: {fault}" for fault in findings.faults),
     )

@@ -24,7 +24,7 @@ def final_detections(outputs: Arrays, rule: DecisionRule) -> Arrays:
     assert rule.nms_iou is not None
     assert rule.slots is not None
     count, slots = len(num), rule.slots
-    found: dict[str, NDArray[Any]] = {
+    detections: dict[str, NDArray[Any]] = {
         "num_dets": np.zeros(count, np.int64),
         "boxes": np.zeros((count, slots, 4), np.float32),
         "scores": np.zeros((count, slots), np.float32),
@@ -33,13 +33,13 @@ def final_detections(outputs: Arrays, rule: DecisionRule) -> Arrays:
     for image in range(count):
         used = np.flatnonzero(scores[image, : int(num[image, 0])] > rule.score)
         used = used[np.argsort(-scores[image, used], kind="stable")][: rule.candidates]
-        own = boxes[image, used], scores[image, used]
+        candidates = boxes[image, used], scores[image, used]
         if rule.class_agnostic:
-            kept = greedy_nms(*own, rule.nms_iou)
+            kept = greedy_nms(*candidates, rule.nms_iou)
         else:
-            kept = class_nms(*own, classes[image, used], rule.nms_iou)
+            kept = class_nms(*candidates, classes[image, used], rule.nms_iou)
         kept = used[kept[:slots]]
-        found["num_dets"][image] = len(kept)
+        detections["num_dets"][image] = len(kept)
         for name, values in (("boxes", boxes), ("scores", scores), ("labels", classes)):
-            found[name][image, : len(kept)] = values[image, kept]
-    return found
+            detections[name][image, : len(kept)] = values[image, kept]
+    return detections

@@ -67,16 +67,20 @@ def reference_result(
     produced = np.empty((3, *rule.geometry(*image.shape[:2]).tensor_size), np.float32)
     rule.run(image, produced)
     valid = placed.resized if image_sizes else placed.tensor.shape[2:]
-    own = _run(model, task, forward, placed.tensor[0], placed, valid)
-    tensors = () if np.allclose(own.tensor, produced, rtol=0, atol=EQUAL) else rounded_inputs(own.tensor, produced)
+    own_result = _run(model, task, forward, placed.tensor[0], placed, valid)
+    tensors = (
+        ()
+        if np.allclose(own_result.tensor, produced, rtol=0, atol=EQUAL)
+        else rounded_inputs(own_result.tensor, produced)
+    )
     rounded, explained = [], 0.0
     for tensor in tensors:
         eager = _run(model, task, forward, torch.from_numpy(tensor), placed, valid)
         rounded.append(eager.result)
-        explained = max(explained, proof_of(task).explained(own, eager))
+        explained = max(explained, proof_of(task).explained(own_result, eager))
     return ReferenceResult(
         placed,
-        own=own,
+        own=own_result,
         production=_run(model, task, forward, torch.from_numpy(produced), placed, valid),
         rounded=tuple(rounded),
         explained=explained,
@@ -93,7 +97,7 @@ def _run(
 ) -> EagerResult:
     """On the part ``valid`` (h, w) of the tensor [3, H, W]; its frame is the tensor's, from the top left."""
     array: NDArray[np.float32] = tensor.numpy()
-    given = tensor[:, : valid[0], : valid[1]]
+    region = tensor[:, : valid[0], : valid[1]]
     with torch.inference_mode():
-        result, logits = proof_of(task).eager_result(model, forward, given, placed)
+        result, logits = proof_of(task).eager_result(model, forward, region, placed)
     return EagerResult(array, result, logits)

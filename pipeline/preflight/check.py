@@ -18,12 +18,12 @@ def preflight(model: onnx.ModelProto, target: Target) -> tuple[Finding, ...]:
     Subgraphs are searched as well. One finding for each row of the table, with all its nodes.
     """
     rows = get_backend(target.backend).preflight_rows()
-    found: dict[str, tuple[Row, list[FoundNode]]] = {}
+    matches: dict[str, tuple[Row, list[FoundNode]]] = {}
     for site in sites(model, target) if rows else ():
         for row in rows:
             if row.hits(site):
-                found.setdefault(row.name, (row, []))[1].append(FoundNode.of(site.node))
-    return tuple(Finding(row, tuple(nodes), target.backend) for row, nodes in found.values())
+                matches.setdefault(row.name, (row, []))[1].append(FoundNode.of(site.node))
+    return tuple(Finding(row, tuple(nodes), target.backend) for row, nodes in matches.values())
 
 
 def steps(findings: Iterable[Finding]) -> list[str]:

@@ -99,8 +99,8 @@ class Site:
             if name in scope.tensors:
                 return True
             if name in scope.makers:
-                made = self.at(scope.makers[name])
-                return all(made.fixed(i, depth - 1) for i, given in enumerate(made.node.input) if given)
+                maker = self.at(scope.makers[name])
+                return all(maker.fixed(i, depth - 1) for i, source in enumerate(maker.node.input) if source)
         return False
 
     def maker(self, index: int) -> "Site | None":

@@ -51,7 +51,7 @@ def _in_turns(job: Job, model: nn.Module, runner: Runner, arrays: Arrays) -> lis
         run()  # brings its own threads and caches back
         seconds[name] += _turn(run)
     batch = arrays[IMAGES.name].shape[0]
-    return [_row(name, batch, found) for name, found in seconds.items()]
+    return [_row(name, batch, times) for name, times in seconds.items()]
 
 
 def _turn(run: Callable[[], Any]) -> list[float]:

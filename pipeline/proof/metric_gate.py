@@ -26,13 +26,15 @@ from zoo.target import REFERENCE_BACKEND
 
 def check_judgeable(job: Job) -> None:
     """Raises InputError where no metric can decide; known before the long work."""
-    asked = f"precision {job.target.precision} is judged by the metric on a data set"
+    requirement = f"precision {job.target.precision} is judged by the metric on a data set"
     remedy = "or give --allow-parity-failure, and the manifest says that nothing judged it"
     if job.target.level != "final":
-        raise InputError(f"{asked}, which output level {job.target.level} has not; give --output-level final, {remedy}")
+        raise InputError(
+            f"{requirement}, which output level {job.target.level} has not; give --output-level final, {remedy}"
+        )
     config = job.config
     if config.evaluator is None or (config.dataset is None and config.gate_dataset is None):
-        raise InputError(f"{asked}; config {config.path} has no dataset and evaluator: add them, {remedy}")
+        raise InputError(f"{requirement}; config {config.path} has no dataset and evaluator: add them, {remedy}")
 
 
 def metric_figures(

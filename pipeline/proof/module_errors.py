@@ -28,16 +28,18 @@ def module_errors(job: Job, model: nn.Module, folder: Path, windows: Windows | N
         return ModuleErrors("Plugin nodes run in TensorRT alone, so the tensors between modules were not compared.")
     try:
         subject = subject_of(job, model, onnx.load(folder / ONNX_FILE), windows)
-        found = align_subject(subject, THRESHOLDS[job.target.precision], MEMORY, by_pieces=False, images=1)
+        alignment = align_subject(subject, THRESHOLDS[job.target.precision], MEMORY, by_pieces=False, images=1)
     except Exception as error:  # noqa: BLE001 - see above
         reason = next(iter(str(error).splitlines()), "")
         return ModuleErrors(f"The tensors between modules were not compared: {type(error).__name__}: {reason}")
     rows = [
         ModuleError(pair.name, _largest(pair.figures), pair.figures.relative, pair.verdict)
-        for pair in found.pairs
+        for pair in alignment.pairs
         if pair.figures is not None
     ]
-    return ModuleErrors(f"{found.images[0]}: {found.verdict}.", rows, found.threshold, tuple(_notes(found)))
+    return ModuleErrors(
+        f"{alignment.images[0]}: {alignment.verdict}.", rows, alignment.threshold, tuple(_notes(alignment))
+    )
 
 
 def _largest(figures: Figures) -> float:
@@ -45,11 +47,11 @@ def _largest(figures: Figures) -> float:
     return inf if isinf(figures.relative) else figures.max_error
 
 
-def _notes(found: Alignment) -> Iterator[str]:
+def _notes(alignment: Alignment) -> Iterator[str]:
     yield AS_RUN
-    yield from found.notes
-    without = sum(pair.figures is None for pair in found.pairs) + len(found.absent)
+    yield from alignment.notes
+    without = sum(pair.figures is None for pair in alignment.pairs) + len(alignment.absent)
     if without:
         yield f"{without} modules or tensors could not be compared; tools/align.py --json has the reasons."
-    if found.changed:
-        yield f"The graph's own outputs change by {found.changed:.2g} when tensors between modules are read, too."
+    if alignment.changed:
+        yield f"The graph's own outputs change by {alignment.changed:.2g} when tensors between modules are read, too."

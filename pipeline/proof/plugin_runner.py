@@ -29,8 +29,8 @@ class PluginReferenceRunner(Runner):
 
     def __init__(self, model: onnx.ModelProto, manifest: Manifest) -> None:
         super().__init__(manifest.inputs, manifest.outputs, manifest.axes)
-        made = {output for node in model.graph.node for output in node.output}
-        read = [name for node in plugin_nodes(model) for name in node.input if name in made]
+        computed = {output for node in model.graph.node for output in node.output}
+        read = [name for node in plugin_nodes(model) for name in node.input if name in computed]
         before, _ = rewrite_graph(model, [{"name": "extract_submodel", "outputs": read}])
         after, _ = rewrite_graph(model, [{"name": "extract_submodel", "inputs": read}])
         self._evaluator = reference_evaluator(after)
@@ -41,8 +41,8 @@ class PluginReferenceRunner(Runner):
             self._before = get_backend(DEFAULT_BACKEND).open_graph(path, manifest.inputs, specs, manifest.axes)
 
     def _run(self, arrays: Mapping[str, Array]) -> Sequence[Array]:
-        found = self._evaluator.run([spec.name for spec in self.outputs], dict(self._before.run(arrays)))
-        return cast("list[Array]", found)
+        outputs = self._evaluator.run([spec.name for spec in self.outputs], dict(self._before.run(arrays)))
+        return cast("list[Array]", outputs)
 
     def _release(self) -> None:
         self._before.close()

@@ -230,7 +230,7 @@ def _as_input_error(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename or place
-        mend = "free room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
+        cure = "free room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
         raise InputError(
-            f"{place}: cannot write the deployment ({where}: {error.strerror}); {mend}, or give another --work-dir"
+            f"{place}: cannot write the deployment ({where}: {error.strerror}); {cure}, or give another --work-dir"
         ) from error

@@ -60,7 +60,7 @@ def write_report(folder: Path, data: ReportData) -> Path:
     """Write report.html into the folder, where the deployment's model.onnx is."""
     manifest, record = data.manifest, data.record
     graph = graph_facts(folder / ONNX_FILE)
-    found = [] if data.scatter is None else scatter_plots(data.scatter, manifest.backend)
+    plots = [] if data.scatter is None else scatter_plots(data.scatter, manifest.backend)
     page = render(
         TEMPLATE,
         plots=True,
@@ -86,7 +86,7 @@ def write_report(folder: Path, data: ReportData) -> Path:
         constants=constant_table(record) if record.constants else None,
         exercised=exercised_table(record) if record.exercised else None,
         scatter=data.scatter,
-        scatter_plots=found,
+        scatter_plots=plots,
         scatter_table=None if data.scatter is None else scatter_table(data.scatter),
         modules=data.modules,
         module_plot=module_plot(data.modules) if data.modules and data.modules.rows else None,

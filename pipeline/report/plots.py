@@ -31,24 +31,24 @@ def plot_library() -> str:
     return "\n".join(Resources(mode="inline", components=["bokeh"], log_level="warn").js_raw)
 
 
-def scatter_plots(found: Scatter | Histogram, backend: str) -> list[Plot]:
+def scatter_plots(scatter: Scatter | Histogram, backend: str) -> list[Plot]:
     """PyTorch's values against the backend's, and their difference; of images how far their values are apart."""
-    if isinstance(found, Histogram):
-        return [_plot("levels", "How far values are apart", _level_bars(found))]
-    if not found.points:
+    if isinstance(scatter, Histogram):
+        return [_plot("levels", "How far values are apart", _level_bars(scatter))]
+    if not scatter.points:
         return []
     return [
-        _plot("scatter", f"{found.what}: PyTorch against {backend}", _both(found, backend)),
-        _plot("scatter-difference", f"{found.what}: {backend} minus PyTorch", _apart(found, backend)),
+        _plot("scatter", f"{scatter.what}: PyTorch against {backend}", _both(scatter, backend)),
+        _plot("scatter-difference", f"{scatter.what}: {backend} minus PyTorch", _apart(scatter, backend)),
     ]
 
 
-def module_plot(found: ModuleErrors) -> Plot:
+def module_plot(modules: ModuleErrors) -> Plot:
     """Errors in graph order, on a logarithmic axis; an error of zero has no point there."""
     from bokeh.models import HoverTool
     from bokeh.plotting import ColumnDataSource, figure
 
-    rows = found.rows
+    rows = modules.rows
     edge = 10 * max((row.error for row in rows if isfinite(row.error)), default=1.0) or 1.0
     source = ColumnDataSource(
         {
@@ -73,7 +73,7 @@ def module_plot(found: ModuleErrors) -> Plot:
             "place", "broken", source=source, color=CANDIDATE, marker="x", size=2 * DOT, legend_label="not finite"
         )
     ends = [0, len(rows) - 1]
-    drawn.line(ends, [found.threshold] * 2, color=REFERENCE, line_dash="dashed", legend_label="threshold of the part")
+    drawn.line(ends, [modules.threshold] * 2, color=REFERENCE, line_dash="dashed", legend_label="threshold of the part")
     drawn.legend.click_policy = "hide"
     drawn.legend.orientation = "horizontal"
     drawn.add_layout(drawn.legend[0], "above")
@@ -103,23 +103,23 @@ def bar_plot(identity: str, title: str, counts: Mapping[str, int]) -> Plot:
     return _plot(identity, title, drawn)
 
 
-def _both(found: Scatter, backend: str) -> "Figure":
+def _both(scatter: Scatter, backend: str) -> "Figure":
     from bokeh.plotting import figure
 
-    drawn = figure(x_axis_label=f"PyTorch's {found.what}", y_axis_label=f"{backend}'s {found.what}", **_usual())
+    drawn = figure(x_axis_label=f"PyTorch's {scatter.what}", y_axis_label=f"{backend}'s {scatter.what}", **_usual())
     drawn.axis.formatter = _plain()
-    ends = [min(point.reference for point in found.points), max(point.reference for point in found.points)]
+    ends = [min(point.reference for point in scatter.points), max(point.reference for point in scatter.points)]
     drawn.line(ends, ends, color=REFERENCE, line_dash="dashed")
-    _dots(drawn, found.points, [point.candidate for point in found.points])
+    _dots(drawn, scatter.points, [point.candidate for point in scatter.points])
     return drawn
 
 
-def _apart(found: Scatter, backend: str) -> "Figure":
+def _apart(scatter: Scatter, backend: str) -> "Figure":
     from bokeh.plotting import figure
 
-    drawn = figure(x_axis_label=f"PyTorch's {found.what}", y_axis_label=f"{backend} minus PyTorch", **_usual())
+    drawn = figure(x_axis_label=f"PyTorch's {scatter.what}", y_axis_label=f"{backend} minus PyTorch", **_usual())
     drawn.xaxis.formatter = _plain()
-    _dots(drawn, found.points, [point.candidate - point.reference for point in found.points])
+    _dots(drawn, scatter.points, [point.candidate - point.reference for point in scatter.points])
     return drawn
 
 
@@ -148,12 +148,12 @@ def _dots(drawn: "Figure", points: Sequence[Point], heights: Sequence[float]) ->
     )
 
 
-def _level_bars(found: Histogram) -> "Figure":
+def _level_bars(scatter: Histogram) -> "Figure":
     from bokeh.models import SingleIntervalTicker
     from bokeh.plotting import figure
 
-    drawn = figure(y_axis_type="log", x_axis_label=f"difference ({found.unit})", y_axis_label="values", **_usual())
-    levels, numbers = list(found.counts), list(found.counts.values())
+    drawn = figure(y_axis_type="log", x_axis_label=f"difference ({scatter.unit})", y_axis_label="values", **_usual())
+    levels, numbers = list(scatter.counts), list(scatter.counts.values())
     drawn.vbar(x=levels, top=numbers, bottom=0.5, width=0.8, color=CANDIDATE)  # a logarithmic axis has no zero
     drawn.xaxis.ticker = SingleIntervalTicker(interval=max(1, max(levels, default=0) // TICKS), num_minor_ticks=0)
     return drawn

@@ -71,9 +71,9 @@ def _case(job: Job, model: nn.Module, image: NamedImage) -> SelfTestCase:
     arrays: dict[str, NDArray[Any]] = {IMAGES.name: tensor_of(png, batch, sides)}
     if target.image_sizes:
         arrays[IMAGE_SIZES.name] = np.array([(height, width)] * batch, np.int64)
-    given = GraphInput((f"{image.name} (self-test)",), arrays)
+    entry = GraphInput((f"{image.name} (self-test)",), arrays)
     (reference,) = graph_references(
-        model, job.task, target.level, job.forward, [given], image_sizes=target.image_sizes, layout=target.layout
+        model, job.task, target.level, job.forward, [entry], image_sizes=target.image_sizes, layout=target.layout
     )
     return SelfTestCase(image.name, png, (batch, *sides), reference)
 

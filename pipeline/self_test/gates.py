@@ -26,8 +26,8 @@ def self_test_gates(graph: Mapping[str, float], precision: str) -> dict[str, flo
 
 def thresholds(rule: DecisionRule) -> dict[str, float | bool]:
     """The model's own, at which a rounding decides what is found; without those that it has not."""
-    found = {"score": rule.score, "nms_iou": rule.nms_iou, "slots": rule.slots, "class_agnostic": rule.class_agnostic}
-    return {name: value for name, value in found.items() if value is not None}
+    bounds = {"score": rule.score, "nms_iou": rule.nms_iou, "slots": rule.slots, "class_agnostic": rule.class_agnostic}
+    return {name: value for name, value in bounds.items() if value is not None}
 
 
 def sure_pixels(reference: GraphReference, gates: Mapping[str, float]) -> NDArray[np.bool_] | None:

@@ -90,8 +90,8 @@ def _curve(panel: Axes, records: Sequence[Record], key: str, colour: str) -> Non
 
 
 def _points(records: Sequence[Record], key: str) -> tuple[list[float], list[float]]:
-    found = [(record["step"], record[key]) for record in records if math.isfinite(record.get(key, math.nan))]
-    return [step for step, _ in found], [value for _, value in found]
+    points = [(record["step"], record[key]) for record in records if math.isfinite(record.get(key, math.nan))]
+    return [step for step, _ in points], [value for _, value in points]
 
 
 def smooth(values: Sequence[float]) -> NDArray[np.float64]:

@@ -31,8 +31,8 @@ def pretrain(backbone: nn.Module, plan: Pretraining, *, num_scenes: int, seed: i
     """
     torch.manual_seed(seed)
     plain = ResNet18(backbone.conv1.out_channels) if isinstance(backbone, ResNet18) else copy.deepcopy(backbone)
-    own = backbone.state_dict()
-    plain.load_state_dict({name: own[name] for name in plain.state_dict()})
+    own_state = backbone.state_dict()
+    plain.load_state_dict({name: own_state[name] for name in plain.state_dict()})
     channels = _last_map(plain.eval(), torch.zeros(1, 3, plan.side, plan.side)).shape[1]
     classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(channels, NUM_CLASSES))
     device = get_device()
@@ -57,10 +57,10 @@ def pretrain(backbone: nn.Module, plan: Pretraining, *, num_scenes: int, seed: i
             accuracy = 100 * right / (LOG_INTERVAL * plan.batch_size)
             logger.info("pre-training %d/%d: loss %.3f, accuracy %.1f", step, plan.iterations, loss.item(), accuracy)
             right = 0
-    backbone.load_state_dict({**own, **plain.state_dict()})
+    backbone.load_state_dict({**own_state, **plain.state_dict()})
 
 
 def _last_map(backbone: nn.Module, images: Tensor) -> Tensor:
-    found = backbone(images)
-    last: Tensor = found if isinstance(found, Tensor) else found[-1]
+    maps = backbone(images)
+    last: Tensor = maps if isinstance(maps, Tensor) else maps[-1]
     return last

@@ -72,12 +72,12 @@ class Recipe:
                 "photographs, num_scenes=None and a crop"
             )
         values: dict[str, Any] = {"crop": size, **section}
-        given = {key: value for key, value in values.items() if key != "pretrain"}
-        faults = [*wrong_arguments(cls, given, (SIZE, "pretrain")), *recipe_values(given)]
+        arguments = {key: value for key, value in values.items() if key != "pretrain"}
+        faults = [*wrong_arguments(cls, arguments, (SIZE, "pretrain")), *recipe_values(arguments)]
         pretrain = section.get("pretrain")
         if isinstance(pretrain, dict):
-            found = [*wrong_arguments(Pretraining, pretrain), *pretraining_values(pretrain)]
-            faults += [f"pretrain: {fault}" for fault in found]
+            more_faults = [*wrong_arguments(Pretraining, pretrain), *pretraining_values(pretrain)]
+            faults += [f"pretrain: {fault}" for fault in more_faults]
         elif pretrain is not None:
             faults.append(f'argument "pretrain": got {pretrain!r}, expected dict(iterations, batch_size, side, lr)')
         if pretrain is not None and scenes is None:
@@ -85,9 +85,9 @@ class Recipe:
         if faults:
             raise InputError(f"config {path}: train: {'; '.join(faults)}")
         pairs: dict[str, Any] = {key: tuple(values[key]) for key in ("crop", "scale", "also") if key in values}
-        asked = {key: value for key, value in (("iterations", iterations), ("seed", seed)) if value is not None}
+        requested = {key: value for key, value in (("iterations", iterations), ("seed", seed)) if value is not None}
         first = None if pretrain is None else Pretraining(**pretrain)
-        fields: dict[str, Any] = {**given, **pairs, **asked, "size": size or pairs["crop"], "pretrain": first}
+        fields: dict[str, Any] = {**arguments, **pairs, **requested, "size": size or pairs["crop"], "pretrain": first}
         return cls(**fields)
 
     def to_dict(self) -> dict[str, Any]:

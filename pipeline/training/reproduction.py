@@ -65,8 +65,8 @@ def check_figures(run: Reproduction, config: str, metric: str, unit: str = "poin
     if value is None or change is None:
         raise GateError(f"{config}: {metric} has nothing to judge; give the config a data set with objects in it")
     if abs(change) > WITHIN[unit]:
-        mend = "publish the new weights" if change > 0 else "fix the recipe, or publish weights that it makes"
+        cure = "publish the new weights" if change > 0 else "fix the recipe, or publish weights that it makes"
         raise GateError(
             f"{config}: {metric} is {value:.2f}, {change:+.2f} from the published weights; expected at most "
-            f"{WITHIN[unit]} either way: {mend}"
+            f"{WITHIN[unit]} either way: {cure}"
         )

@@ -38,8 +38,8 @@ def starting_model(config: ModelConfig, recipe: Recipe) -> nn.Module:
 
 def _fitted(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:
     """The state of a backbone without deformable convolutions, with the fresh offsets of one that has some."""
-    own = backbone_of(model).state_dict()
-    return {name: tensor for name, tensor in own.items() if OFFSETS in name} | dict(state)
+    own_state = backbone_of(model).state_dict()
+    return {name: tensor for name, tensor in own_state.items() if OFFSETS in name} | dict(state)
 
 
 def backbone_sha256(config: ModelConfig, recipe: Recipe) -> str | None:
@@ -56,8 +56,8 @@ def backbone_of(model: nn.Module) -> nn.Module:
         return backbone
     modules = dict(model.named_modules())
     for name in BACKBONES:
-        if isinstance(found := modules.get(name), ResNet18):
-            return found
+        if isinstance(module := modules.get(name), ResNet18):
+            return module
     raise InputError(
         f"train: {type(model).__name__} has no ResNet18 as {' or '.join(BACKBONES)}; leave out backbone and pretrain"
     )
@@ -73,7 +73,9 @@ def _backbone_file(config: ModelConfig, name: str) -> Path:
 def _backbone_state(file: Path) -> Mapping[str, Tensor]:
     state = read_state(file)
     for prefix in (f"{name}." for name in BACKBONES):
-        found = {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
-        if found:
-            return found
+        backbone_state = {
+            name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)
+        }
+        if backbone_state:
+            return backbone_state
     raise InputError(f"train.backbone {file}: none of its {len(state)} tensors is of a backbone; give another file")

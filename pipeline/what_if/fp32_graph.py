@@ -62,7 +62,7 @@ def fp32_graph(
         check_calibration(job, count)
         step("build the PyTorch model")
         model = build_model(config, checkpoint)
-        given = feeds(job, count, images=calibration, defaults=job.contract(model).defaults)
+        inputs = feeds(job, count, images=calibration, defaults=job.contract(model).defaults)
         step("deploy in fp32")
         try:
             deployed = make_deployment(job, checkpoint)
@@ -71,5 +71,5 @@ def fp32_graph(
                 f"in fp32 the graph is not the model: {error.record.failures[0]}; fix that first (tools/align.py)"
             ) from error
         deployed.deployment.close()
-        cut = in_windows(given, deployed.deployment.manifest.windows)
+        cut = in_windows(inputs, deployed.deployment.manifest.windows)
         yield Fp32Graph(job, model, deployed.place, onnx.load(deployed.place / ONNX_FILE), cut, options)

@@ -74,30 +74,30 @@ class Trials:
         few = self.graph.feeds[:RANKED_ON]
         _, rows = sensitivity(self.graph.graph, self.make, options, few, depth=depth, progress=progress)
         names = dict.fromkeys(row.module.removesuffix(ITSELF).rstrip(".") for row in rows)
-        found = search([name for name in names if name], lambda kept: self.try_out(kept).good)
-        if found is None:
+        kept_names = search([name for name in names if name], lambda kept: self.try_out(kept).good)
+        if kept_names is None:
             raise ExportError(
                 f"with all {len(names)} modules in fp32 the difference is still past the tolerance: layers in the "
                 "model's own forward have no module to be named by; give them one, or deploy with precision fp32"
             )
-        return found
+        return kept_names
 
     def _tried(self, kept: Kept) -> Trial:
         options = replace(self.graph.options, keep_fp32=kept, half_io=False)
         try:
-            made, _ = self.make(self.graph.graph, options, self.graph.feeds)
+            candidate, _ = self.make(self.graph.graph, options, self.graph.feeds)
         except NothingToCastError:
             if not kept:
                 raise
-            made = self.graph.graph
-        value = self._value(made)
+            candidate = self.graph.graph
+        value = self._value(candidate)
         difference = value - self.judge.reference
         good = isfinite(difference) and abs(difference) <= self.judge.tolerance
-        return Trial(kept, computing_nodes(made), value, difference, good)
+        return Trial(kept, computing_nodes(candidate), value, difference, good)
 
-    def _value(self, made: onnx.ModelProto) -> float:
+    def _value(self, model: onnx.ModelProto) -> float:
         with TemporaryDirectory(prefix="zooport-what-if-") as folder:
             path = Path(folder) / ONNX_FILE
-            onnx.save(rounded(made), path)  # nothing is changed where nothing is fp16
+            onnx.save(rounded(model), path)  # nothing is changed where nothing is fp16
             with load_graph(self.graph.place, "run by ONNX Runtime", path) as candidate:
                 return self.judge.value(candidate)

@@ -56,7 +56,7 @@ def _resized(images: Tensor, size: tuple[int, int]) -> Tensor:
     return F.interpolate(images.double(), size, mode="nearest").to(images.dtype)
 
 
-def _ends(image_sizes: Tensor, own: tuple[int, int], want: tuple[int, int]) -> Tensor:
+def _ends(image_sizes: Tensor, size: tuple[int, int], want: tuple[int, int]) -> Tensor:
     """Where the images end (h, w) after a resize of the tensor around them."""
-    scale = torch.tensor([new / old for new, old in zip(want, own, strict=True)], dtype=torch.float64)
+    scale = torch.tensor([new / old for new, old in zip(want, size, strict=True)], dtype=torch.float64)
     return (image_sizes * scale).long().clamp(min=1).minimum(torch.tensor(want))

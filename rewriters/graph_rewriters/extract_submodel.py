@@ -44,8 +44,8 @@ def extract_submodel(
     ]
 
 
-def _names(given: str | Sequence[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+def _names(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _summary(model: onnx.ModelProto) -> tuple[int, list[str], list[str]]:

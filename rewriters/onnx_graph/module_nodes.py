@@ -20,16 +20,16 @@ def known_modules(graph: onnx.GraphProto) -> list[str]:
     return sorted({part for path in there if path for part in _with_parents(path)})
 
 
-def between(nodes: Sequence[onnx.NodeProto], own: Sequence[bool]) -> list[bool]:
+def between(nodes: Sequence[onnx.NodeProto], is_inside: Sequence[bool]) -> list[bool]:
     """Which nodes of unknown path have the module's before and behind them, through nodes of unknown path alone."""
     unknown = [module_path(node) is None for node in nodes]
     behind, computed = [], set[str]()
-    for node, ours, open_ in zip(nodes, own, unknown, strict=True):
+    for node, ours, open_ in zip(nodes, is_inside, unknown, strict=True):
         behind.append(open_ and not computed.isdisjoint(reads(node)))
         if ours or behind[-1]:
             computed.update(node.output)
     before, read = [], set[str]()
-    for node, ours, open_ in zip(reversed(nodes), reversed(own), reversed(unknown), strict=True):
+    for node, ours, open_ in zip(reversed(nodes), reversed(is_inside), reversed(unknown), strict=True):
         before.append(open_ and not read.isdisjoint(node.output))
         if ours or before[-1]:
             read.update(reads(node))

@@ -17,7 +17,7 @@ from rewriters.torchvision_detection.run_time_resize import resize_at_run_time
 from rewriters.torchvision_detection.sized_batch import SizedBatch
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
 from rewriters.torchvision_detection.whole_batch import WholeBatch, is_whole_batch
-from zoo.contract.given_frame import size_tensor
+from zoo.contract.coordinates import size_tensor
 
 
 @rewrites(

@@ -66,8 +66,8 @@ def _reproductions(record: TrainingRecord) -> Iterator[str]:
     yield "the same process."
     yield ""
     for number, run in enumerate(record.reproduced, 1):
-        made = "the published weights, to the bit" if run.sha256 == record.sha256 else "other weights"
-        yield f"{number}. seed {run.seed}, {run.iterations} iterations, {_effort(run)}, {_versions(run)}: {made}"
+        weights = "the published weights, to the bit" if run.sha256 == record.sha256 else "other weights"
+        yield f"{number}. seed {run.seed}, {run.iterations} iterations, {_effort(run)}, {_versions(run)}: {weights}"
         if run.recipe is None:
             yield f"   ({UNTOLD})"
     yield ""

@@ -51,7 +51,7 @@ def compare_rows(
         paired = np.take_along_axis(theirs[name], order[..., None], axis=1)
         figures.append(figure(name, ours[name], paired, unit=bound.unit, gate=bound.gate, scale=bound.scale))
         good &= np.abs(ours[name] - paired).max(axis=2, initial=0.0) * bound.scale <= bound.gate
-    failures = [gate_failure(found) for found in figures if not found.passed]
+    failures = [gate_failure(measured) for measured in figures if not measured.passed]
     if failures:
         failures.append(f"{int((~good).sum())} of {good.size} rows have no partner within the gates")
     return Findings(tuple(figures), matched=int((good & used).sum()), failures=tuple(failures), blank=not used.any())

@@ -48,9 +48,9 @@ def compare_tensor(name: str, reference: Array, candidate: Array, gate: float) -
     if reference.size == 0:
         return Findings(blank=True)
     spread = value_range(reference) if np.isfinite(reference).all() else 0.0
-    found = figure(name, reference, candidate, unit="of range", gate=gate, scale=1.0 / spread if spread > 0 else 1.0)
-    failures = () if found.passed else (gate_failure(found),)
-    return Findings((found,), matched=reference.size, failures=failures, blank=spread == 0 and not failures)
+    measured = figure(name, reference, candidate, unit="of range", gate=gate, scale=1.0 / spread if spread > 0 else 1.0)
+    failures = () if measured.passed else (gate_failure(measured),)
+    return Findings((measured,), matched=reference.size, failures=failures, blank=spread == 0 and not failures)
 
 
 def shape_problem(name: str, reference: Array, candidate: Array) -> str | None:
@@ -63,9 +63,9 @@ def shape_problem(name: str, reference: Array, candidate: Array) -> str | None:
     )
 
 
-def gate_failure(found: Figure) -> str:
+def gate_failure(measured: Figure) -> str:
     """Words for a missed gate."""
-    if found.max_error is None:
-        return f"{found.name}: NaN or infinity in the outputs"
-    unit = f" {found.unit}" if found.unit else ""
-    return f"{found.name}: largest error {found.max_error:.3g}{unit}, gate {found.gate:.3g}{unit}"
+    if measured.max_error is None:
+        return f"{measured.name}: NaN or infinity in the outputs"
+    unit = f" {measured.unit}" if measured.unit else ""
+    return f"{measured.name}: largest error {measured.max_error:.3g}{unit}, gate {measured.gate:.3g}{unit}"

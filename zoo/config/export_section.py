@@ -118,8 +118,8 @@ def _input_faults(inputs: object) -> Iterable[str]:
         if axis in inputs:
             yield from raised(lambda axis: axis_range(f"export.inputs.{axis}", inputs[axis]), axis)
     for flag in INPUT_FLAGS:
-        if not isinstance(asked := inputs.get(flag, False), bool):
-            yield f"export.inputs.{flag}: expected True or False, got {asked!r}"
+        if not isinstance(value := inputs.get(flag, False), bool):
+            yield f"export.inputs.{flag}: expected True or False, got {value!r}"
 
 
 def _target_faults(export: Mapping[str, Any]) -> Iterable[str]:

@@ -19,8 +19,10 @@ def config_target(config: ModelConfig, precision: str = "fp32") -> Target:
     if inputs.batch is not None:
         fields["batch"] = inputs.batch
     for index, axis in enumerate(("height", "width")):
-        own = AxisRange(DEFAULT_SIDES[0], 512, DEFAULT_SIDES[1]) if size is None else AxisRange.fixed(size[index])
-        fields[axis] = getattr(inputs, axis) or own
+        default_range = (
+            AxisRange(DEFAULT_SIDES[0], 512, DEFAULT_SIDES[1]) if size is None else AxisRange.fixed(size[index])
+        )
+        fields[axis] = getattr(inputs, axis) or default_range
     return Target(
         **fields,
         **export.target,

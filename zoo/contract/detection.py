@@ -34,8 +34,8 @@ class DetectionFinal(Contract):
 
     def detections(self, images: Tensor, image_sizes: Tensor | None) -> list[dict[str, Tensor]]:
         """The model's own dictionaries, one for each image."""
-        given = images if image_sizes is None else valid_regions(images, image_sizes)
-        detections: list[dict[str, Tensor]] = self.model(given, **self.forward_options)
+        inputs = images if image_sizes is None else valid_regions(images, image_sizes)
+        detections: list[dict[str, Tensor]] = self.model(inputs, **self.forward_options)
         return detections
 
     def tensors(self, detections: list[dict[str, Tensor]]) -> tuple[Tensor, ...]:

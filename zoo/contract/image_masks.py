@@ -20,7 +20,7 @@ def image_masks(
     false. Inside an export a rewriter pastes in the graph, for the padded batch: one entry [N, K, H, W].
     """
     height, width = images.shape[-2:]
-    return [_padded(found["masks"][:, 0] >= THRESHOLD, height, width) for found in detections]
+    return [_padded(detection["masks"][:, 0] >= THRESHOLD, height, width) for detection in detections]
 
 
 def _padded(masks: Tensor, height: int, width: int) -> Tensor:

@@ -42,13 +42,13 @@ class GraphSide:
         """The nodes of this operator in a module, or of no known module."""
         return [node for node in self.nodes if node.operator == operator and node.module in (module, None)]
 
-    def equal(self, found: Array, expected: Array) -> NDArray[np.bool_]:
+    def equal(self, actual: Array, expected: Array) -> NDArray[np.bool_]:
         """Number by number. As near as float32, or fp16 where that is what is stored, can hold the expected one."""
-        one, two = np.asarray(found, np.float64), np.asarray(expected, np.float64)
+        one, two = np.asarray(actual, np.float64), np.asarray(expected, np.float64)
         largest = float(np.abs(two).max(initial=0.0))
         allowed = float(np.spacing(np.float32(largest))) * (ULPS if two.ndim else 1)
         same: NDArray[np.bool_] = np.abs(one - two) <= allowed
-        if found.dtype.kind == "f" and (self.half or found.dtype == np.float16):
+        if actual.dtype.kind == "f" and (self.half or actual.dtype == np.float16):
             with np.errstate(over="ignore"):
                 rounded, step = one.astype(np.float16) == one, np.spacing(np.abs(two).astype(np.float16))
             same |= rounded & (np.abs(one - two) <= step.astype(np.float64))
@@ -101,10 +101,10 @@ def _differing(part: Attributes, node: ReadNode, side: GraphSide) -> dict[str, A
     }
 
 
-def _same_attribute(found: Any, expected: Any, side: GraphSide) -> bool:
-    if isinstance(expected, str) or isinstance(found, str):
-        return bool(found == expected)
-    one, two = np.asarray(found), np.asarray(expected)
+def _same_attribute(actual: Any, expected: Any, side: GraphSide) -> bool:
+    if isinstance(expected, str) or isinstance(actual, str):
+        return bool(actual == expected)
+    one, two = np.asarray(actual), np.asarray(expected)
     return one.shape == two.shape and bool(side.equal(one, two).all())
 
 
@@ -197,5 +197,5 @@ def _undeclared(constants: Sequence[Constant], side: GraphSide) -> Iterator[Comp
             unknown = [x for x in unknown if float(x) not in NEUTRAL]
         if unknown:
             expected = ", ".join(dict.fromkeys(number_text(v) for v in known if v.size == 1)) or "none"
-            found = ", ".join(number_text(x) for x in unknown)
-            yield ComparedConstant(f"what {reading.operator} reads", reading.module, expected, found, passed=False)
+            text = ", ".join(number_text(x) for x in unknown)
+            yield ComparedConstant(f"what {reading.operator} reads", reading.module, expected, text, passed=False)

@@ -69,14 +69,14 @@ def read_constants(model: onnx.ModelProto, arrays: Mapping[str, Array], operator
     Raises ExportError where ONNX Runtime refuses the graph.
     """
     values = {tensor.name: tensor for tensor in model.graph.initializer}
-    found = _places(model.graph, {IMAGES.name}, values, None)
-    places = [place for place in found if place.operator in operators]
+    graph_places = _places(model.graph, {IMAGES.name}, values, None)
+    places = [place for place in graph_places if place.operator in operators]
     computed = sorted({place.name for place in places} - values.keys())
     with more_outputs(model, computed):
-        made = graph_tensors(model, arrays, computed) if computed else {}
+        tensors = graph_tensors(model, arrays, computed) if computed else {}
     readings = []
     for place in places:
-        value = made[place.name] if place.name in made else numpy_helper.to_array(values[place.name])
+        value = tensors[place.name] if place.name in tensors else numpy_helper.to_array(values[place.name])
         readings.append(Reading(place.module, place.operator, place.slot, value))
     return readings
 

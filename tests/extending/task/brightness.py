@@ -138,7 +138,7 @@ class BrightnessFolder(ImageFolder):
     """The images of a folder; an item's "brightness" is the mean luma of its pixels."""
 
     def _truth(self, index: int) -> dict[str, Any]:
-        bgr = self.sample_image(index)["image"].mean(axis=(0, 1))
+        bgr = self.image_item(index)["image"].mean(axis=(0, 1))
         return {"brightness": float(bgr @ np.array(LUMA[::-1]))}
 
 

@@ -30,7 +30,7 @@ from tests.rewriters.small_families import (
     specs_of,
 )
 from tests.rewriters.small_models import contract, detection_specs, export, fixed_target, run, small_faster_rcnn
-from zoo.contract.given_frame import size_tensor
+from zoo.contract.coordinates import size_tensor
 from zoo.errors import ExportError
 
 # Multiples of the stride that torchvision's resize leaves as they are, odd sizes, and a side of 97 or 49 pixels, which

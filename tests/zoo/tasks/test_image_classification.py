@@ -130,7 +130,7 @@ def test_the_difference_has_both_sides_as_bars() -> None:
     drawn = PROOF.difference(IMAGE, FOUND, result(0.1, 0.2, 0.6, 0.1), GATES["pipeline"])
     assert drawn.words == "PyTorch finds class 1, the backend class 2; scores differ by 0.4 at most"
     for ink in (REFERENCE, CANDIDATE):
-        assert (drawn.sample_image == np.array(ink)).all(axis=2).any()
+        assert (drawn.image == np.array(ink)).all(axis=2).any()
     assert PROOF.difference(IMAGE, FOUND, FOUND, {}).words == "both find class 1; scores differ by 0 at most"
 
 

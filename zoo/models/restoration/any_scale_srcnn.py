@@ -36,7 +36,7 @@ class AnyScaleSRCNN(SRCNN):
 
     def forward(self, images: Tensor, scale: Tensor | None = None) -> Tensor:
         factor = torch.tensor([self.scale], device=images.device) if scale is None else scale
-        return self.mended(enlarged(images, scaled_size(images, factor)), 1 / factor.to(images.dtype))
+        return self.corrected(enlarged(images, scaled_size(images, factor)), 1 / factor.to(images.dtype))
 
     def _network(self, images: Tensor, *condition: Tensor) -> Tensor:
         (inverse,) = condition

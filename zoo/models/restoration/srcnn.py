@@ -58,17 +58,17 @@ class SRCNN(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         height, width = images.shape[-2:]
-        return self.mended(enlarged(images, (height * self.scale, width * self.scale)))
+        return self.corrected(enlarged(images, (height * self.scale, width * self.scale)))
 
-    def mended(self, images: Tensor, *condition: Tensor) -> Tensor:
+    def corrected(self, images: Tensor, *condition: Tensor) -> Tensor:
         """Enlarged images [N, 3, H, W] -> the same with the details that the network finds, given a condition."""
         if self.channels == "rgb":
             added = self._network(images, *condition)
             return images + added if self.residual else added
         # of the two affine maps between RGB and YCbCr no more is left than this, because Cb and Cr do not change
-        own = luma(images)
-        found = self._network(own, *condition)
-        return images + (found if self.residual else found - own) * RGB_PER_LUMA
+        planes = luma(images)
+        corrected = self._network(planes, *condition)
+        return images + (corrected if self.residual else corrected - planes) * RGB_PER_LUMA
 
     def _network(self, images: Tensor, *condition: Tensor) -> Tensor:  # noqa: ARG002 - this one has none
         features = F.relu(self.conv2(F.relu(self.conv1(images))))

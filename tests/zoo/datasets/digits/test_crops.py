@@ -15,7 +15,7 @@ def test_there_is_one_crop_for_each_digit_of_val() -> None:
     assert len(crops) == sum(len(truth["labels"]) for truth in truths) > 200
     item, box = crops[3], truths[0]["boxes"][3]
     assert item["label"] + 1 == truths[0]["labels"][3]  # the scenes have a background
-    assert item["image"].shape[:2] == crops.sample_images[3].size
+    assert item["image"].shape[:2] == crops.entries[3].size
     padded = np.pad(scenes[0]["image"], ((400, 400), (400, 400), (0, 0)), constant_values=114)
     side = item["image"].shape[0]
     left, top = (round(float(low + high - side) / 2) + 400 for low, high in zip(box[:2], box[2:], strict=True))

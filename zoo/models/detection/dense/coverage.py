@@ -17,7 +17,7 @@ def dense_coverage(model: Any, usage: Usage) -> Iterator[None]:
     """Count into `usage` what a RetinaNet or an FCOS decides while the context lasts."""
 
     def note(result: list[dict[str, Tensor]], outputs: Any, anchors: Any, sizes: Any) -> None:
-        count_images(usage, [len(found["scores"]) for found in result])
+        count_images(usage, [len(detections["scores"]) for detections in result])
         for image, size in enumerate(sizes):
             _count(
                 usage,
@@ -35,7 +35,7 @@ def _count(usage: Usage, model: Any, outputs: dict[str, list[Tensor]], anchors: 
     """Of one image, by level: the outputs [A, ...] and anchors [A, 4]."""
     decode = getattr(model.box_coder, "decode_single", model.box_coder.decode)
     boxes, scores, labels = [], [], []
-    for level, (logits, codes, own) in enumerate(
+    for level, (logits, codes, level_anchors) in enumerate(
         zip(outputs["cls_logits"], outputs["bbox_regression"], anchors, strict=True)
     ):
         of_class = logits.sigmoid()
@@ -49,7 +49,7 @@ def _count(usage: Usage, model: Any, outputs: dict[str, list[Tensor]], anchors: 
         usage.add("candidates", "removed by the largest number of a level", above - kept)
         best, index = flat.topk(kept)
         rows = index // of_class.shape[1]
-        boxes.append(clip_boxes_to_image(decode(codes[rows], own[rows]), size))
+        boxes.append(clip_boxes_to_image(decode(codes[rows], level_anchors[rows]), size))
         scores.append(best)
         labels.append(index % of_class.shape[1])
     count_removed(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from zoo.contract.contract import Contract
-from zoo.contract.given_frame import in_given_frame, size_tensor
+from zoo.contract.coordinates import in_given_frame, size_tensor
 from zoo.contract.module_outputs import module_outputs
 from zoo.contract.valid_regions import valid_regions
 from zoo.tasks import Task
@@ -28,10 +28,10 @@ class DenseRaw(Contract):
     def raw(self, images: Tensor, image_sizes: Tensor | None) -> tuple[dict[str, Tensor], Tensor, list[Any]]:
         """The head's tensors by name, the anchors [M, 4] in pixels of the resized images, and their sizes (h, w)."""
         model = cast("Any", self.model)
-        given = images if image_sizes is None else valid_regions(images, image_sizes)
+        inputs = images if image_sizes is None else valid_regions(images, image_sizes)
         parts = {"transform": model.transform, "head": model.head, "anchors": model.anchor_generator}
         with module_outputs(parts) as seen:
-            self.model(given, **self.forward_options)
+            self.model(inputs, **self.forward_options)
         return seen["head"], seen["anchors"][0], seen["transform"][0].image_sizes
 
 
@@ -51,8 +51,8 @@ class DenseDecoded(DenseRaw):
         head, anchors, sizes = self.raw(images, image_sizes)
         codes = head["bbox_regression"]
         boxes = self.decode(codes.reshape(-1, 4), anchors.expand_as(codes).reshape(-1, 4)).reshape(codes.shape)
-        given = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes
-        return in_given_frame(boxes, sizes, given), self.scores(head)
+        frame = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes
+        return in_given_frame(boxes, sizes, frame), self.scores(head)
 
     def decode(self, codes: Tensor, anchors: Tensor) -> Tensor:
         """Codes and anchors [B, 4] -> boxes [B, 4] in pixels of the resized images."""

@@ -17,7 +17,7 @@ def ssd_coverage(model: Any, usage: Usage) -> Iterator[None]:
     """Count into `usage` what an SSD decides while the context lasts."""
 
     def note(result: list[dict[str, Tensor]], outputs: dict[str, Tensor], anchors: list[Tensor], sizes: Any) -> None:
-        count_images(usage, [len(found["scores"]) for found in result])
+        count_images(usage, [len(detections["scores"]) for detections in result])
         for image, size in enumerate(sizes):
             _count(usage, model, outputs["cls_logits"][image], outputs["bbox_regression"][image], anchors[image], size)
 

@@ -76,7 +76,7 @@ def _count_detections(
     lengths = [len(boxes) for boxes in proposals]
     scores = torch.split(logits.softmax(dim=-1), lengths)
     decoded = torch.split(heads.box_coder.decode(codes, list(proposals)), lengths)
-    found = []
+    counts = []
     for boxes, of_class, size in zip(decoded, scores, sizes, strict=True):
         clipped = clip_boxes_to_image(boxes, size)[:, 1:].reshape(-1, 4)
         labels = torch.arange(1, of_class.shape[1]).expand(len(of_class), -1).reshape(-1)
@@ -91,5 +91,5 @@ def _count_detections(
             most=heads.detections_per_img,
             least=MIN_BOX_SIZE,
         )
-        found.append(len(kept))
-    count_images(usage, found)
+        counts.append(len(kept))
+    count_images(usage, counts)

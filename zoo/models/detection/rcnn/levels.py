@@ -8,7 +8,7 @@ from torch import Tensor
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
 from zoo.contract.contract import Contract
-from zoo.contract.given_frame import in_given_frame, size_tensor
+from zoo.contract.coordinates import in_given_frame, size_tensor
 from zoo.contract.module_outputs import module_outputs
 from zoo.contract.padding import batched
 from zoo.contract.valid_regions import valid_regions
@@ -32,10 +32,10 @@ class TwoStageRaw(Contract):
     def raw(self, images: Tensor, image_sizes: Tensor | None) -> tuple[Tensor, Tensor, Tensor, list[Any]]:
         """The level's tensors, and the (h, w) of each resized image."""
         model = cast("GeneralizedRCNN", self.model)
-        given: Any = images if image_sizes is None else valid_regions(images, image_sizes)
+        inputs: Any = images if image_sizes is None else valid_regions(images, image_sizes)
         parts = {"transform": model.transform, "rpn": model.rpn, "predictor": model.roi_heads.box_predictor}
         with module_outputs(parts) as seen:
-            model(given, **self.forward_options)
+            model(inputs, **self.forward_options)
         proposals: list[Tensor] = seen["rpn"][0]
         used = batched([torch.ones_like(entry[..., :1]) for entry in proposals], self.num_slots, rank=3)
         if len(proposals) == 1:  # one image, or the padded batch: its empty slots have no area
@@ -56,8 +56,8 @@ class TwoStageDecoded(TwoStageRaw):
         coder = cast("GeneralizedRCNN", self.model).roi_heads.box_coder
         boxes = coder.decode_single(regression.flatten(0, 1), proposals.flatten(0, 1))
         boxes = boxes.reshape(*proposals.shape[:2], -1, 4)
-        given = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes
-        return in_given_frame(boxes, resized, given), logits.softmax(dim=-1)
+        frame = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes
+        return in_given_frame(boxes, resized, frame), logits.softmax(dim=-1)
 
 
 def _split_like(proposals: Sequence[Tensor], tensor: Tensor) -> list[Tensor]:

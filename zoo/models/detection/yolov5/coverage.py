@@ -17,7 +17,7 @@ def yolov5_coverage(model: YOLOv5, usage: Usage) -> Iterator[None]:
     """Count into `usage` what levels and thresholds decide while the context lasts."""
 
     def note(result: list[dict[str, Tensor]], boxes: Tensor, scores: Tensor) -> None:
-        count_images(usage, [len(found["scores"]) for found in result])
+        count_images(usage, [len(detections["scores"]) for detections in result])
         shares = torch.tensor([1 / stride**2 for stride in STRIDES], dtype=torch.float64)
         counts = (shares / shares.sum() * boxes.shape[1]).round().to(torch.int64)  # all levels have as many anchors
         levels = torch.repeat_interleave(torch.arange(len(STRIDES)), counts)

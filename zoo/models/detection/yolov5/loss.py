@@ -41,19 +41,21 @@ def yolov5_losses(
     labels = torch.cat([target["labels"] for target in targets])
     boxes = torch.cat(((corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]), dim=1)
     total = dict.fromkeys(("loss_box", "loss_objectness", "loss_class"), logits[0].new_zeros(()))
-    for level, own, stride, balance in zip(logits, anchors, strides, BALANCE, strict=True):
-        matched = _match(boxes / stride, image, labels, own, (level.shape[2], level.shape[3]))
+    for level, level_anchors, stride, balance in zip(logits, anchors, strides, BALANCE, strict=True):
+        matched = _match(boxes / stride, image, labels, level_anchors, (level.shape[2], level.shape[3]))
         wanted = torch.zeros_like(level[..., 4])
         if len(matched.image):
-            found = level[matched.image, matched.anchor, matched.row, matched.column]
-            loss = complete_box_iou_loss(_corners(_decoded(found, own, matched)), _corners(matched.box))
+            predicted = level[matched.image, matched.anchor, matched.row, matched.column]
+            loss = complete_box_iou_loss(_corners(_decoded(predicted, level_anchors, matched)), _corners(matched.box))
             overlap = (1 - loss).detach().clamp(min=0).to(wanted.dtype)
             place = _place(matched, wanted.shape)
             wanted = wanted.flatten().scatter_reduce(0, place, overlap, "amax").reshape(wanted.shape)
             total["loss_box"] = total["loss_box"] + BOX_GAIN * loss.mean()
-            classes = F.one_hot(matched.label, found.shape[1] - 5).to(found.dtype)
+            classes = F.one_hot(matched.label, predicted.shape[1] - 5).to(predicted.dtype)
             gain = CLASS_GAIN * classes.shape[1] / COCO_CLASSES
-            total["loss_class"] = total["loss_class"] + gain * F.binary_cross_entropy_with_logits(found[:, 5:], classes)
+            total["loss_class"] = total["loss_class"] + gain * F.binary_cross_entropy_with_logits(
+                predicted[:, 5:], classes
+            )
         objectness = F.binary_cross_entropy_with_logits(level[..., 4], wanted)
         total["loss_objectness"] = total["loss_objectness"] + balance * objectness
     return {name: loss * len(targets) for name, loss in total.items()}
@@ -88,10 +90,10 @@ def _place(matched: Matched, shape: torch.Size) -> Tensor:
     return ((matched.image * anchors + matched.anchor) * rows + matched.row) * columns + matched.column
 
 
-def _decoded(found: Tensor, anchors: Tensor, matched: Matched) -> Tensor:
+def _decoded(predicted: Tensor, anchors: Tensor, matched: Matched) -> Tensor:
     """Logits [n, 5 + C] -> boxes [n, 4], x y w h in cells."""
     cell = torch.stack((matched.column, matched.row), dim=1)
-    values = found[:, :4].sigmoid()
+    values = predicted[:, :4].sigmoid()
     center = values[:, :2] * 2 - 0.5 + cell
     sides = ((values[:, 2:] * 2) ** 2 * anchors[matched.anchor]).clamp(min=MIN_SIDE)
     return torch.cat((center, sides), dim=1)

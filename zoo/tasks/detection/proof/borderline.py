@@ -46,7 +46,9 @@ def explain(
         for side, reason_of in zip(sides, reasons, strict=True)
         for index in sorted(reason_of)
     )
-    left = tuple([i for i in side.indices if i not in found] for side, found in zip(sides, reasons, strict=True))
+    left = tuple(
+        [i for i in side.indices if i not in explained] for side, explained in zip(sides, reasons, strict=True)
+    )
     return listed, (left[0], left[1])
 
 
@@ -80,7 +82,7 @@ def _spread(
     """Reason 4, one round. Whether anything was found."""
     if rule.nms_iou is None:
         return False
-    found = False
+    changed = False
     for which in (0, 1):
         side, other = sides[which].detections, sides[1 - which].detections
         for index in sides[which].indices:
@@ -93,9 +95,9 @@ def _spread(
                 suppresses = other.scores[cause] >= side.scores[index] - gates["scores"]
                 if suppresses and overlap > rule.nms_iou - gates["nms_iou"]:
                     reasons[which][index] = f"IoU {overlap:.4f} with a borderline one of {sides[1 - which].owner}"
-                    found = True
+                    changed = True
                     break
-    return found
+    return changed
 
 
 def _precise(detections: DetectionResult, index: int) -> str:

@@ -84,13 +84,15 @@ class DetectionProof(TaskProof):
         About as many detections may be further apart than the gates, or without a partner, as ``rounding`` moves (the
         gate "moved").
         """
-        own: Any = expected.result
+        own_result: Any = expected.result
         excuse = None
         if rounding is not None:
             moved = [self.compare(expected, placed, other, gates, rule).differences for other in rounding.results]
-            most = max(1, min(ALWAYS, len(own) // 2)) + int(gates["moved"] * max(moved))
+            most = max(1, min(ALWAYS, len(own_result) // 2)) + int(gates["moved"] * max(moved))
             excuse = Excuse(EXPLAINED, most)
-        return self.compare_sets(self.in_tensor(own, placed), self.in_tensor(result, placed), gates, rule, excuse)
+        return self.compare_sets(
+            self.in_tensor(own_result, placed), self.in_tensor(result, placed), gates, rule, excuse
+        )
 
     def compare_sets(
         self, reference: Any, candidate: Any, gates: Gates, rule: DecisionRule, excuse: Excuse | None = None

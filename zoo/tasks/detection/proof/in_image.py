@@ -9,13 +9,13 @@ from zoo.input_kinds.image.reference_input import ReferenceInput
 from zoo.tasks.detection.result import DetectionResult
 
 
-def detections_in_image(found: Mapping[str, Tensor], placed: ReferenceInput) -> DetectionResult:
+def detections_in_image(detections: Mapping[str, Tensor], placed: ReferenceInput) -> DetectionResult:
     """torchvision's dictionary of one image, boxes moved to the image and clipped to it."""
     height, width = placed.image
-    boxes = boxes_in_image(found["boxes"], placed)
+    boxes = boxes_in_image(detections["boxes"], placed)
     boxes[:, 0::2].clamp_(0, width)
     boxes[:, 1::2].clamp_(0, height)
-    return DetectionResult(boxes.numpy(), found["scores"].numpy(), found["labels"].numpy())
+    return DetectionResult(boxes.numpy(), detections["scores"].numpy(), detections["labels"].numpy())
 
 
 def boxes_in_image(boxes: Tensor, placed: ReferenceInput) -> Tensor:

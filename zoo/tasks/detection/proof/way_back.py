@@ -32,8 +32,8 @@ def way_back_findings(task: Task, geometry: Geometry, placed: ReferenceInput, ga
     }
     (result,) = task.results(outputs, [geometry])
     assert isinstance(result, DetectionResult)
-    given = {"boxes": boxes, "scores": scores, "labels": labels}
-    expected = detections_in_image({name: torch.from_numpy(array) for name, array in given.items()}, placed)
+    columns = {"boxes": boxes, "scores": scores, "labels": labels}
+    expected = detections_in_image({name: torch.from_numpy(array) for name, array in columns.items()}, placed)
     same = len(result) == count and np.array_equal(result.scores, scores) and np.array_equal(result.labels, labels)
     if not same:
         return Findings.broken((f"{count} boxes become {len(result)}, or change their score or label",))

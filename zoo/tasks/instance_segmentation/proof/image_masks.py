@@ -47,15 +47,15 @@ def compare_image_masks(
     failures: list[str] = []
     for row, column in pairs:
         ours, theirs = masks.reference[row], masks.candidate[column]
-        count, found = _parts(ours, theirs)
-        wrong = found[0] > gates["image_masks"] or found[1] > gates["image_masks_of_object"]
+        count, shares = _parts(ours, theirs)
+        wrong = shares[0] > gates["image_masks"] or shares[1] > gates["image_masks_of_object"]
         what = f"the image mask of {format_detection(reference, row)} differs in {count} of {height * width} pixels"
         if wrong and _is_on_a_whole_pixel(reference, row, candidate, column, theirs, gates):
             borderline.append(Borderline(what, "a corner of its enlarged box lies on a whole pixel"))
             continue
-        parts.append(found)
+        parts.append(shares)
         if wrong:
-            failures.append(f"{what}, {found[1]:.3g} of those of the object")
+            failures.append(f"{what}, {shares[1]:.3g} of those of the object")
     return Details(_figures(np.array(parts).reshape(-1, 2), gates), tuple(borderline), tuple(failures))
 
 
@@ -75,11 +75,13 @@ def _is_on_a_whole_pixel(
     gates: Mapping[str, float],
 ) -> bool:
     """Whether the corners of a pair fall on different pixels, and the backend pasted its own mask rightly."""
-    own = candidate[column : column + 1]
-    cells = own.masks.shape[-1]
-    if np.array_equal(pasted_corners(reference.boxes[row : row + 1], cells), pasted_corners(own.boxes, cells)):
+    detection = candidate[column : column + 1]
+    cells = detection.masks.shape[-1]
+    if np.array_equal(pasted_corners(reference.boxes[row : row + 1], cells), pasted_corners(detection.boxes, cells)):
         return False
-    _, (of_image, of_object) = _parts(paste_masks(own.masks, own.boxes, pasted.shape)[0].astype(np.uint8), pasted)
+    _, (of_image, of_object) = _parts(
+        paste_masks(detection.masks, detection.boxes, pasted.shape)[0].astype(np.uint8), pasted
+    )
     return of_image <= gates["image_masks"] and of_object <= gates["image_masks_of_object"]
 
 

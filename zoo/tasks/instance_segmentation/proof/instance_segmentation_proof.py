@@ -34,10 +34,10 @@ class InstanceSegmentationProof(DetectionProof):
     ) -> tuple[Result, None]:
         """With the masks [n, 28, 28] before they were pasted; their boxes are not clipped, as they are their frames."""
         with head_masks(model) as masks:
-            found = model([image], **forward)[0]
-        boxes = boxes_in_image(found["boxes"], placed).numpy()
+            output = model([image], **forward)[0]
+        boxes = boxes_in_image(output["boxes"], placed).numpy()
         return InstanceSegmentationResult(
-            boxes, found["scores"].numpy(), found["labels"].numpy(), masks[0].numpy()
+            boxes, output["scores"].numpy(), output["labels"].numpy(), masks[0].numpy()
         ), None
 
     def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> None:  # noqa: ARG002

@@ -28,11 +28,11 @@ class KeypointProof(DetectionProof):
         self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: ReferenceInput
     ) -> tuple[Result, None]:
         """With torchvision's keypoints x, y and their scores."""
-        found = model([image], **forward)[0]
-        detections = detections_in_image(found, placed)
+        output = model([image], **forward)[0]
+        detections = detections_in_image(output, placed)
         y, x = placed.tensor_per_image
-        places = found["keypoints"][..., :2] / torch.tensor((x, y))
-        points = torch.cat([places, found["keypoints_scores"][..., None]], dim=-1)
+        places = output["keypoints"][..., :2] / torch.tensor((x, y))
+        points = torch.cat([places, output["keypoints_scores"][..., None]], dim=-1)
         return KeypointResult(detections.boxes, detections.scores, detections.labels, points.numpy()), None
 
     def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> None:  # noqa: ARG002

@@ -58,7 +58,9 @@ def compare_label_maps(
         figures += (Figure(UNEXPLAINED, "of all", part, part, None, reference.size, pixels),)
         reason += f", rounding explains {explained / spread:.3g}"
     failures = tuple(
-        f"{over} of {reference.size} pixels relabelled, {gate_failure(found)}" for found in figures if not found.passed
+        f"{over} of {reference.size} pixels relabelled, {gate_failure(measured)}"
+        for measured in figures
+        if not measured.passed
     )
     near = margins.size if not failures else 0
     labels = np.unique(np.concatenate((reference.ravel(), candidate.ravel())))

@@ -20,8 +20,8 @@ def _noise(reference: Array, candidate: Array, psnr: float) -> Figure:
     """
     error = reference.astype(np.float64) - candidate.astype(np.float64)
     mean = float(np.mean(error**2)) if error.size else 0.0
-    found = max(LEAST_NOISE, 10 * float(np.log10(mean / LEVELS**2))) if mean > 0 else LEAST_NOISE
-    return Figure("noise of image", "dB", found, found, None, 1, -psnr)
+    decibels = max(LEAST_NOISE, 10 * float(np.log10(mean / LEVELS**2))) if mean > 0 else LEAST_NOISE
+    return Figure("noise of image", "dB", decibels, decibels, None, 1, -psnr)
 
 
 def compare_restored(reference: Array, candidate: Array, grey_levels: float, psnr: float) -> Findings:
@@ -35,6 +35,6 @@ def compare_restored(reference: Array, candidate: Array, grey_levels: float, psn
         figure("image", reference, candidate, unit="grey levels", gate=grey_levels),
         _noise(reference, candidate, psnr),
     )
-    failures = tuple(gate_failure(found) for found in figures if not found.passed)
+    failures = tuple(gate_failure(measured) for measured in figures if not measured.passed)
     blank = not failures and bool(reference.size == 0 or reference.min() == reference.max())
     return Findings(figures, matched=reference.size, failures=failures, blank=blank)

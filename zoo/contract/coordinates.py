@@ -7,16 +7,16 @@ import torch
 from torch import Tensor
 
 
-def in_given_frame(boxes: Tensor, resized: Sequence[Any], given: Tensor) -> Tensor:
+def in_given_frame(boxes: Tensor, resized: Sequence[Any], frame: Tensor) -> Tensor:
     """Boxes [N, ..., 4] in pixels of the resized images -> clipped to those, in pixels of the tensor given.
 
     `resized`: (h, w) of each resized image; inside an export one entry for the batch, numbers or int64 [B, 2].
-    `given`: (h, w) of the images in the tensor given, int64 [B, 2]. B: one size for all, or one for each image.
+    `frame`: (h, w) of the images in the tensor given, int64 [B, 2]. B: one size for all, or one for each image.
     """
     sizes = torch.cat([size if isinstance(size, Tensor) else torch.tensor([tuple(size)]) for size in resized])
     per_box = [-1, *[1] * (boxes.dim() - 2), 4]
     bounds = sizes.flip(-1).repeat(1, 2).to(boxes.dtype).reshape(per_box)
-    back = (given.to(boxes.dtype) / sizes.to(boxes.dtype)).flip(-1).repeat(1, 2).reshape(per_box)
+    back = (frame.to(boxes.dtype) / sizes.to(boxes.dtype)).flip(-1).repeat(1, 2).reshape(per_box)
     return torch.minimum(boxes.clamp(min=0), bounds) * back
 
 
