@@ -42,9 +42,9 @@ def imported_module(name: str, folder: Path) -> ModuleType:
     try:
         module = import_module(name)
     except ImportError as error:
-        missing = error.name or name
+        missing = (error.name or name).partition(".")[0]
         _check_not_hidden(missing, folder)
-        fix = f"put {missing.partition('.')[0]}.py into {folder}, or install it"
+        fix = "correct the module" if missing in sys.modules else f"put {missing}.py into {folder}, or install it"
         raise InputError(f"cannot be imported ({_reason(error)}); {fix}") from error
     except Exception as error:  # a module of the user's own may raise anything
         raise InputError(f"cannot be imported ({_reason(error)}); correct the module") from error

@@ -14,6 +14,7 @@ from zoo.custom_imports import sources
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
 from zoo.metrics import build_metric
+from zoo.tasks import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = """
@@ -105,6 +106,24 @@ def test_types_with_their_module_need_no_import_and_no_registration(tmp_path: Pa
     assert type(build_metric(config.evaluator)).__name__ == "HalfIoU"
 
 
+def test_a_task_may_be_named_with_its_module(tmp_path: Path) -> None:
+    task = """
+from zoo.tasks import register_task
+from zoo.tasks.detection import Detection
+
+@register_task
+class DetectionOfAUser(Detection):
+    name = "detection-of-a-user"
+"""
+    text = CONFIG.format(model="Net") + 'task["type"] = "task_of_a_user.DetectionOfAUser"\n'
+    before = dict(registry._TASKS)
+    try:
+        assert load_config(write(tmp_path, text, task_of_a_user=task)).task.name == "detection-of-a-user"
+    finally:
+        registry._TASKS.clear()
+        registry._TASKS.update(before)
+
+
 def test_a_new_process_imports_the_same(tmp_path: Path) -> None:
     """As every worker does, which is given the config's path."""
     path = write(tmp_path, CONFIG.format(model="far_of_a_user.Net"), far_of_a_user=NET.format(name="Net"))
@@ -147,6 +166,7 @@ def test_what_cannot_be_imported_is_said_with_all_other_faults(tmp_path: Path) -
         ("custom_imports = dict(import_=[])", 'unknown key custom_imports."import_"; nearest: "imports"'),
         ("custom_imports = dict(imports=3)", '"custom_imports.imports": expected str or list or tuple, got int'),
         ("custom_imports = dict(imports=[3])", '"custom_imports.imports[0]": expected the name of a module, got 3'),
+        ("model['type'] = 'zoo.nowhere.Net'", "No module named 'zoo.nowhere'); correct the module"),
         ("model['type'] = 'nowhere_of_a_user.Net'", '"model.type": cannot be imported (ModuleNotFoundError'),
         ("model['head'] = [dict(type='torch.nn.Conf2d')]", '"model.head[0].type": module torch.nn ('),
         ("model['head'] = [dict(type='torch.nn.Conf2d')]", 'has no "Conf2d"; nearest: "Conv2d"'),

@@ -39,13 +39,19 @@ def known_tasks() -> Mapping[str, type[Task]]:
 
 
 def find_task(name: str) -> type[Task] | None:
-    """The task of that name, or whose class has it; None for an unknown one. Installed ones are looked up last."""
+    """The task of that name, or whose class has it, with its module or without; None for an unknown one.
+
+    Installed ones are looked up last.
+    """
     _load_shipped()
     return _named(name) or (_load_installed() or _named(name))
 
 
 def _named(name: str) -> type[Task] | None:
-    return next((task for task in _TASKS.values() if name in (task.name, task.__name__)), None)
+    for task in _TASKS.values():
+        if name in (task.name, task.__name__, f"{task.__module__}.{task.__name__}"):
+            return task
+    return None
 
 
 @functools.cache
