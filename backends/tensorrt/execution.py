@@ -85,7 +85,7 @@ class Execution:
             self._raise_allocators_errors()
             loaded.refuse("run")
         self._raise_allocators_errors()
-        return {name: self._told(name) if shape is None else shape for name, shape in outputs.items()}
+        return {name: self._reported(name) if shape is None else shape for name, shape in outputs.items()}
 
     def _raise_allocators_errors(self) -> None:
         """They could not be raised inside TensorRT's own code."""
@@ -101,7 +101,7 @@ class Execution:
             self._allocators[name] = allocator  # TensorRT does not keep it alive
         return self._allocators[name]
 
-    def _told(self, name: str) -> Shape:
+    def _reported(self, name: str) -> Shape:
         shape: Shape | None = self._allocators[name].shape
         if shape is None or any(side < 0 for side in shape):
             self._loaded.refuse(f"tell the shape of output {name}", f"it reported {shape}")

@@ -18,7 +18,7 @@ from zoo.torch_file import read_torch_file
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_KEY = "training"  # in the checkpoint's "meta"
-MEND = "give a .pth that tools/train.py wrote"
+CURE = "give a .pth that tools/train.py wrote"
 
 
 def begin_run(config: Path, recipe: Recipe, *, amp: bool) -> TrainingRun:
@@ -69,12 +69,12 @@ def read_run(checkpoint: Path) -> TrainingRun:
     meta = content.get("meta") if isinstance(content, Mapping) else None
     facts = meta.get(RUN_KEY) if isinstance(meta, Mapping) else None
     if not isinstance(facts, Mapping):
-        raise InputError(f"checkpoint {checkpoint} does not tell of its training; {MEND}")
+        raise InputError(f"checkpoint {checkpoint} does not tell of its training; {CURE}")
     faults = list(wrong_arguments(TrainingRun, {str(key): value for key, value in facts.items()}))
     if not isinstance(facts.get("recipe"), Mapping | None):
         faults.append("its recipe is no mapping")
     if faults:
-        raise InputError(f"checkpoint {checkpoint} tells of another training than ours: {'; '.join(faults)}; {MEND}")
+        raise InputError(f"checkpoint {checkpoint} tells of another training than ours: {'; '.join(faults)}; {CURE}")
     return TrainingRun(**facts)
 
 
