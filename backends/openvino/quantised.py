@@ -3,7 +3,7 @@
 Both are of OpenVINO 2026.4.1, and tests fail when a version no longer needs them (tests/backends/openvino/
 test_quantised.py, tests/tools/test_deploy_openvino.py): the passes move scales forward over a padding by -inf, which
 int8 does not hold, and refuse the model, as the R-CNNs'; and a sum of one channel with several, of sizes that vary, is
-fused into the convolution before it, which then gives an empty tensor, as SRCNN's.
+fused into the convolution before it, which then stops, or gives an empty tensor, as SRCNN's.
 
 What stands between is a maximum with the smallest float: no pass moves anything over it, and it changes no number.
 """

@@ -1,0 +1,99 @@
+"""A backend that lives outside of the packages goes through deploy, evaluate, align and the report."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from backends import available, load, registry
+from backends.registry import get_backend
+from pipeline import align, deploy, evaluate
+from zoo.config import config_target, load_config
+from zoo.manifest import Manifest
+from zoo.target import AxisRange
+
+ROOT = Path(__file__).parents[2]
+OWN = Path(__file__).parent / "backend"
+CONFIG = OWN / "small_digits.py"
+NAME = "onnx-reference"
+
+
+@pytest.fixture(scope="module")
+def forgotten() -> Iterator[None]:
+    """What this file registers is forgotten behind it."""
+    before = dict(registry._BACKENDS)
+    yield
+    registry._BACKENDS.clear()
+    registry._BACKENDS.update(before)
+    sys.modules.pop("onnx_reference", None)
+
+
+@pytest.fixture(scope="module")
+def deployed(forgotten: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)  # the config's data set is named from there
+        work_dir = tmp_path_factory.mktemp("work")
+        target = config_target(load_config(CONFIG)).with_(
+            backend=NAME, exporter="torchscript", batch=AxisRange(1, 2, 2)
+        )
+        deploy(CONFIG, target, work_dir=work_dir).close()
+        (manifest,) = work_dir.rglob("deployment.json")
+        yield manifest.parent
+
+
+def test_a_deploy_proves_it(deployed: Path) -> None:
+    manifest = Manifest.read(deployed)
+    assert (manifest.backend, manifest.parity) == (NAME, {"verdict": "passed"})
+    assert deployed.name.startswith(f"{NAME}-fp32")
+    assert "onnx" in manifest.proved_on["versions"]  # type: ignore[index]
+    assert "passed" in json.loads((deployed / "parity.json").read_text(encoding="utf-8"))["verdict"]
+    report = (deployed / "report.html").read_text(encoding="utf-8")
+    assert f"{NAME}, cpu" in report
+
+
+def test_what_runs_it_is_the_backend_itself(deployed: Path) -> None:
+    with load(deployed) as model:
+        assert type(model.runner).__name__ == "ReferenceRunner"
+        assert model.note is None
+        assert model(np.zeros((70, 90, 3), np.uint8)).label_map.shape == (70, 90)
+    assert available()[NAME] is None
+    assert get_backend(NAME).dialect.operator_form == "runtime"
+
+
+def test_evaluate_and_align_take_it(deployed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    rows = evaluate(CONFIG, deployments=[deployed], work_dir=tmp_path, limit=2).rows
+    assert [(row.backend, row.verdict) for row in rows] == [("pytorch", "reference"), (NAME, "passed")]
+    aligned = align(CONFIG, deployment=deployed)
+    assert aligned.first_name is None
+    assert aligned.outputs is not None
+    assert not aligned.outputs.failures
+
+
+def test_an_entry_point_brings_it_to_production(deployed: Path, tmp_path: Path) -> None:
+    """Where its package is installed, nothing needs to import it: `load` finds it by the manifest's name."""
+    facts = tmp_path / "onnx_reference-1.0.dist-info"
+    facts.mkdir()
+    (facts / "entry_points.txt").write_text(f"[{registry.GROUP}]\n{NAME} = onnx_reference\n")
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: onnx-reference\nVersion: 1.0\n")
+    code = "import sys, backends; print(backends.available()[sys.argv[2]], backends.load(sys.argv[1]))"
+    for paths, found in (((ROOT, OWN, tmp_path), True), ((ROOT, OWN), False)):
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+        command = [sys.executable, "-c", code, deployed, NAME]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if found:
+            assert done.stdout == f"None <Deployment small_digits: semantic-segmentation, {NAME} fp32>\n", done.stderr
+        else:
+            assert f"KeyError: '{NAME}'" in done.stderr
+
+
+def test_the_page_is_made_of_its_code() -> None:
+    page = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+    for file in sorted(OWN.glob("*.py")):
+        code = file.read_text(encoding="utf-8")
+        assert f"```python\n{code}```" in page, f"docs/extending.md lacks {file.name} as it is"
