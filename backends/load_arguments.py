@@ -23,7 +23,8 @@ def check_threads(threads: object) -> None:
     is_number = isinstance(threads, int) and not isinstance(threads, bool)
     if threads is not None and not (is_number and 1 <= threads <= MAX_THREADS):  # type: ignore[operator]  # it is one
         raise InputError(
-            f"threads={_words(threads)}: expected a whole number, 1 to {MAX_THREADS}, or None for all of this process's"
+            f"threads={_format_value(threads)}: expected a whole number, 1 to {MAX_THREADS}, or None for all of this "
+            "process's"
         )
 
 
@@ -39,20 +40,24 @@ def check_options(
     """Raises InputError for an option of `load` that is of the wrong type or out of its bounds; names come later."""
     number = provider.partition(":")[2] if isinstance(provider, str) else ""
     if not isinstance(provider, str | None) or (number.isdecimal() and not DEVICE_NUMBER.fullmatch(number)):
-        raise InputError(f'load: provider is {_words(provider)}, expected a name such as "cpu", "cuda" or "cuda:1"')
+        raise InputError(
+            f'load: provider is {_format_value(provider)}, expected a name such as "cpu", "cuda" or "cuda:1"'
+        )
     check_threads(threads)
     if progress is not None and not callable(progress):
-        raise InputError(f"load: progress is {_words(progress)}, expected a function of (what, windows done, windows)")
+        raise InputError(
+            f"load: progress is {_format_value(progress)}, expected a function of (what, windows done, windows)"
+        )
     if engine is not None and not isinstance(engine, EngineOptions):
-        raise InputError(f"load: engine is {_words(engine)}, expected zoo.engine_options.EngineOptions(...)")
+        raise InputError(f"load: engine is {_format_value(engine)}, expected zoo.engine_options.EngineOptions(...)")
     if cache is not None and not isinstance(cache, str | os.PathLike):
-        raise InputError(f"load: cache is {_words(cache)}, expected a folder's path, or None")
+        raise InputError(f"load: cache is {_format_value(cache)}, expected a folder's path, or None")
     for name, value in (("cuda_graph", cuda_graph), ("check", check)):
         if not isinstance(value, bool):
-            raise InputError(f"load: {name} is {_words(value)}, expected True or False")
+            raise InputError(f"load: {name} is {_format_value(value)}, expected True or False")
 
 
-def _words(value: object) -> str:
+def _format_value(value: object) -> str:
     try:
         return repr(value)
     except ValueError:  # Python prints no number of more than some thousand digits

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     console = open_console()
     if options.list:
         return show_list(console)
-    steps = [parse_step(words) for words in options.step]
+    steps = [parse_step(arguments) for arguments in options.step]
     check_paths(options)
     with show_steps(console, STEPS) as begin:
         begin("read")
@@ -81,7 +81,11 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         for line in shown:
             console.print(f"{step.name}: {line}", soft_wrap=True, highlight=False)
     nodes = {"before": count_nodes(before), "after": count_nodes(after)}
-    for line in (f"nodes: {nodes['before']} before, {nodes['after']} after", words(compared), f"{options.out}"):
+    for line in (
+        f"nodes: {nodes['before']} before, {nodes['after']} after",
+        format_comparison(compared),
+        f"{options.out}",
+    ):
         console.print(line, soft_wrap=True, highlight=False)
     return {
         "input": str(options.model),
@@ -102,7 +106,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 def show_list(console: "Console") -> Mapping[str, Any]:
     """All rewriters; the same as data."""
     from rewriters.graph_rewriters import all_graph_rewriters
-    from rewriters.graph_rewriters.option_types import words as type_words
+    from rewriters.graph_rewriters.option_types import format_type
 
     rewriters = []
     for rewriter in all_graph_rewriters().values():
@@ -110,15 +114,15 @@ def show_list(console: "Console") -> Mapping[str, Any]:
         shown = []
         for option, hint in rewriter.options.items():
             default = f"default {rewriter.defaults[option]!r}" if option in rewriter.defaults else "required"
-            console.print(f"    {option}: {type_words(hint)}; {default}", soft_wrap=True, highlight=False)
-            shown.append({"name": option, "type": type_words(hint), "required": option not in rewriter.defaults})
+            console.print(f"    {option}: {format_type(hint)}; {default}", soft_wrap=True, highlight=False)
+            shown.append({"name": option, "type": format_type(hint), "required": option not in rewriter.defaults})
         rewriters.append({"name": rewriter.name, "summary": rewriter.summary, "options": shown})
     return {"rewriters": rewriters}
 
 
-def parse_step(words: Sequence[str]) -> dict[str, Any]:
+def parse_step(arguments: Sequence[str]) -> dict[str, Any]:
     """A step as rewrite_graph takes it. Raises InputError for what is no OPTION=VALUE."""
-    name, *pairs = words
+    name, *pairs = arguments
     step: dict[str, Any] = {"name": name}
     for pair in pairs:
         option, equals, value = pair.partition("=")
@@ -199,7 +203,7 @@ def count_nodes(model: "onnx.ModelProto") -> int:
     return sum(len(graph.node) for graph in every_graph(model.graph))
 
 
-def words(compared: "Comparison") -> str:
+def format_comparison(compared: "Comparison") -> str:
     """What the comparison found, in one line."""
     if compared.not_run:
         return f"not run: {compared.not_run}"

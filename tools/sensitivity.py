@@ -95,12 +95,12 @@ def show(console: "Console", precision: str, whole: float, rows: Sequence["Harm"
     for name in ("module", "layers", f"only it in {precision} (dB)", "all but it (dB)"):
         table.add_column(name, justify="left" if name == "module" else "right", no_wrap=True)
     for row in rows:
-        table.add_row(row.module, str(row.layers), _words(row.only), _words(row.without))
+        table.add_row(row.module, str(row.layers), _format_decibels(row.only), _format_decibels(row.without))
     console.print(table)
     console.print(f"all in {precision}: {whole:.1f} dB signal to noise; less is worse", highlight=False)
 
 
-def _words(value: float) -> str:
+def _format_decibels(value: float) -> str:
     return f"{value:.1f}" if math.isfinite(value) else "no noise"
 
 

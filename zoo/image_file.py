@@ -112,7 +112,7 @@ def _identified(stream: IO[bytes]) -> Image.Image:
             try:
                 image = factory(stream, "")
             except Exception as error:  # whatever a broken file makes the plugin stumble over
-                raise ImageFileError(f"not an image that can be read ({_words(error)}); {GIVE}") from error
+                raise ImageFileError(f"not an image that can be read ({_reason(error)}); {GIVE}") from error
     if image is None:
         raise ImageFileError(f"not an image that can be read (its content is of no known format); {GIVE}")
     pixels, bound = image.width * image.height, max_pixels()
@@ -129,9 +129,9 @@ def _whole(stream: IO[bytes]) -> Image.Image:
     try:
         image.load()
     except Exception as error:  # as above
-        raise ImageFileError(f"corrupt or truncated ({_words(error)}); give a whole image file") from error
+        raise ImageFileError(f"corrupt or truncated ({_reason(error)}); give a whole image file") from error
     return image
 
 
-def _words(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -46,10 +46,10 @@ def check_dtypes(model_state: Mapping[str, Tensor], state: Mapping[str, Tensor],
             continue
         is_widened = _is_whole(dtype) and _is_whole(wanted) and torch.promote_types(dtype, wanted) == wanted
         if not is_widened and not (wanted in WEIGHTS and dtype in WEIGHTS):
-            expected = " or ".join(map(_dtype_words, WEIGHTS if wanted in WEIGHTS else (wanted,)))
+            expected = " or ".join(map(_format_dtype, WEIGHTS if wanted in WEIGHTS else (wanted,)))
             raise InputError(
-                f'{what}: tensor "{name}" is {_dtype_words(dtype)}, expected {expected}; give the checkpoint as it was '
-                "trained, before any quantisation"
+                f'{what}: tensor "{name}" is {_format_dtype(dtype)}, expected {expected}; give the checkpoint as it '
+                "was trained, before any quantisation"
             )
 
 
@@ -57,5 +57,5 @@ def _is_whole(dtype: torch.dtype) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
 
 
-def _dtype_words(dtype: torch.dtype) -> str:
+def _format_dtype(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.self_test.comparing import deviations
 from backends.self_test.deviation import Deviation
-from backends.self_test.proof import proof_words
+from backends.self_test.proof import format_proof
 from backends.self_test.stored import SelfTest
 from zoo.errors import GateError, InputError
 from zoo.manifest import SELF_TEST_FILE
@@ -50,7 +50,7 @@ def check(deployment: "Deployment") -> Checked:
     test = SelfTest.from_bytes(deployment.self_test, f"{manifest.name}: {SELF_TEST_FILE}")
     outputs = deployment.runner.run_float32(test.inputs())
     results = tuple(deviations(test, outputs, manifest.self_test["gates"], manifest.self_test["thresholds"]))
-    proved = proof_words(manifest)
+    proved = format_proof(manifest)
     failures = [deviation for deviation in results if not deviation.passed]
     if failures:
         raise SelfTestFailedError(

@@ -17,7 +17,7 @@ HOW: Mapping[str | None, str] = {
 }
 
 
-def proof_words(manifest: Manifest) -> str:
+def format_proof(manifest: Manifest) -> str:
     """The processor, its instruction sets, the runtime's versions, and what else a reader must know of the proof."""
     proved = manifest.proved_on
     if proved is None:
@@ -38,7 +38,7 @@ def lacking(manifest: Manifest) -> str | None:
     if not lacks:
         return None
     return (
-        f"{manifest.name} computes in int8, and was proved on {proof_words(manifest)}; this machine, "
+        f"{manifest.name} computes in int8, and was proved on {format_proof(manifest)}; this machine, "
         f"{processor().processor}, has {lacks}. It may compute something else: check it with "
         "tools/check_deployment.py, or load(folder, check=True)"
     )

@@ -181,21 +181,21 @@ class Comparison:
     def _behind_the_last(self) -> str:
         compared = {pair.tensor for pair in self.pairs if pair.verdict in (EQUAL, SET, DIFFERS)}
         names = [name for end in self.outputs for name in self.flow.behind(end, compared)[1]]
-        return _words(tuple(dict.fromkeys(names)))
+        return _format_modules(tuple(dict.fromkeys(names)))
 
     def _named(self, pair: Pair) -> Pair:
         """With the modules between it and the compared tensors before it."""
         compared = {other.tensor for other in self.pairs if other.verdict in (EQUAL, SET, DIFFERS)}
         behind, modules = self.flow.behind(pair.tensor, compared)
         every = (*modules, *(name for name in pair.modules if name not in modules))
-        name = _words(every)
+        name = _format_modules(every)
         mark = f' (mark "{pair.role[0]}")' if pair.role[1] == MARKED else ""
         return Pair(
             **{**pair.__dict__, "name": (name or pair.tensor) + mark, "modules": every, "behind": tuple(behind)}
         )
 
 
-def _words(modules: tuple[str, ...]) -> str:
+def _format_modules(modules: tuple[str, ...]) -> str:
     words = [name or ITSELF for name in modules[-NAMED:]]
     return (f"{len(modules) - NAMED} modules + " if len(modules) > NAMED else "") + " + ".join(words)
 

@@ -79,7 +79,7 @@ def attempt(subject: ExaminedModel, way: ExportVariant) -> Attempt:
             subject = replace(subject, module=twin(subject.module, own_tensors=True))
             model, fired = export(twin(subject.module, own_tensors=True), subject, way)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is what the user wants to know
-            return Attempt(way, "exporter", _words(error), location_of_error(error), _warned(caught))
+            return Attempt(way, "exporter", _format_error(error), location_of_error(error), _warned(caught))
     content = model.SerializeToString()
     nodes = Counter(node.op_type for graph in every_graph(model.graph) for node in graph.node)
     result = Attempt(way, warned=_warned(caught), fired=tuple(fired), nodes=dict(nodes), leak=_leak(content))
@@ -155,7 +155,7 @@ def _warned(caught: Sequence[warnings.WarningMessage]) -> tuple[tuple[SourceLoca
     return tuple(dict.fromkeys(messages))
 
 
-def _words(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     """The innermost error, and what wraps it, without colours: the operator's name may be in either."""
     words: list[str] = []
     cause: BaseException | None = error

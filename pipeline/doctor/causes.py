@@ -276,7 +276,7 @@ CAUSES = (
 UNKNOWN = Cause("unknown", "not a known cause", "the message is all that is known; try the other exporter")
 
 
-def by_words(words: str, exporter: str) -> Cause:
+def cause_of_message(words: str, exporter: str) -> Cause:
     """The cause of what an exporter or ONNX Runtime said, or UNKNOWN."""
     return next((cause for cause in _for(exporter) if cause.said and re.search(cause.said, words, re.DOTALL)), UNKNOWN)
 

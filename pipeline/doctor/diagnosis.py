@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.doctor.attempt import Attempt
-from pipeline.doctor.causes import Cause, by_sight, by_warning, by_words
+from pipeline.doctor.causes import Cause, by_sight, by_warning, cause_of_message
 from pipeline.doctor.coverage import Coverage
-from pipeline.doctor.report import Finding, Report, in_words
+from pipeline.doctor.report import Finding, Report, format_run
 from pipeline.doctor.source_location import SourceLocation
 from pipeline.doctor.tracer_warnings import TracerWarnings
 from pipeline.doctor.translations import proposed_rewriter, symbolic_rewriter, with_rewriters
@@ -42,7 +42,7 @@ def _of_attempt(
     way = attempt.way
     if attempt.error:
         code = f" @ {attempt.place.code}" if attempt.place else ""
-        cause = by_words(attempt.error + code, way.exporter)
+        cause = cause_of_message(attempt.error + code, way.exporter)
         if cause.name == "constant-output" and watched.numbers_given and "output" in attempt.error:
             why = f"{watched.numbers_given} of the outputs; {attempt.error.partition(';')[0]}"
             yield Finding(by_sight("python-output"), None, (way,), why)
@@ -67,7 +67,7 @@ def _of_numbers(
     attempt: Attempt, attempts: Sequence[Attempt], watched: TracerWarnings, sights: Sequence[Finding]
 ) -> Finding:
     """For a file that runs, and gives other numbers: on its own example, or on other inputs alone."""
-    why = "; ".join(in_words(run) for run in attempt.runs if not run.good)
+    why = "; ".join(format_run(run) for run in attempt.runs if not run.good)
     if attempt.module:
         why += f"; the first module that differs: {attempt.module}"
     ways = (attempt.way,)

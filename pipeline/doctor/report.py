@@ -114,7 +114,7 @@ def verdict(attempt: Attempt, still_open: Sequence[Finding] = ()) -> str:
     return f"WRONG in {len(bad)} of {len(attempt.runs)} trials: {', '.join(run.label for run in bad)}"
 
 
-def in_words(run: Ran) -> str:
+def format_run(run: Ran) -> str:
     """What is wrong with a run."""
     if run.refused:
         return f"{run.label}: {run.refused}"

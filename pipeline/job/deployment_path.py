@@ -22,11 +22,11 @@ def deployment_place(work_dir: str | Path, task: str, name: str, target: Target,
     may be many; options of an engine are their first letters and values: ``wm512`` (workspace_mib), ``vcTrue``.
     """
     parts = [target.backend, target.precision]
-    parts += _precision_words(target.precision_options, default.precision_options)
+    parts += _precision_parts(target.precision_options, default.precision_options)
     parts += [getattr(target, field) for field in ("exporter", "level", "layout") if _differs(target, default, field)]
     if _differs(target, default, "opset"):
         parts.append(f"opset{target.opset}")
-    parts += [f"{axis}{_words(getattr(target, axis))}" for axis in AXES if _differs(target, default, axis)]
+    parts += [f"{axis}{_format_axis(getattr(target, axis))}" for axis in AXES if _differs(target, default, axis)]
     if _differs(target, default, "image_sizes"):
         parts.append("imagesizes" if target.image_sizes else "noimagesizes")
     if _differs(target, default, "thresholds"):
@@ -35,7 +35,7 @@ def deployment_place(work_dir: str | Path, task: str, name: str, target: Target,
         parts.append(target.slide)
     if _differs(target, default, "window_batch"):
         parts.append(f"windows{target.window_batch or ''}")
-    parts += _engine_words(target.engine, default.engine)
+    parts += _engine_parts(target.engine, default.engine)
     if _differs(target, default, "device"):
         parts.append("cuda0" if target.device == "cuda" else target.device.replace(":", ""))
     return Path(work_dir) / task / name / "-".join(parts)
@@ -45,7 +45,7 @@ def _differs(target: Target, default: Target, field: str) -> bool:
     return bool(getattr(target, field) != getattr(default, field))
 
 
-def _precision_words(options: PrecisionOptions, default: PrecisionOptions) -> list[str]:
+def _precision_parts(options: PrecisionOptions, default: PrecisionOptions) -> list[str]:
     words = []
     if options.keep_fp32 != default.keep_fp32:
         words.append(f"keep{hashlib.sha256(repr(sorted(options.keep_fp32)).encode()).hexdigest()[:8]}")
@@ -58,7 +58,7 @@ def _precision_words(options: PrecisionOptions, default: PrecisionOptions) -> li
     return words
 
 
-def _engine_words(options: EngineOptions, default: EngineOptions) -> list[str]:
+def _engine_parts(options: EngineOptions, default: EngineOptions) -> list[str]:
     words = []
     for field in fields(EngineOptions):
         value = getattr(options, field.name)
@@ -68,5 +68,5 @@ def _engine_words(options: EngineOptions, default: EngineOptions) -> list[str]:
     return words
 
 
-def _words(axis: AxisRange) -> str:
+def _format_axis(axis: AxisRange) -> str:
     return f"{axis.min}-{axis.opt}-{axis.max}" if axis.dynamic else str(axis.opt)

@@ -57,7 +57,7 @@ def reason_of(step: str, code: int, data: Mapping[str, Any], log: Path) -> str:
     """``step``: the tool without its ending. ``code``: not 0; below 0 a signal. ``data``: what it wrote by --json."""
     tool = f"{step}.py"
     if code < 0:
-        words = f"{tool} was killed by {_signal_words(-code)}"
+        words = f"{tool} was killed by {_format_signal(-code)}"
         return f"{words}; the kernel does so where memory runs out" if -code == signal.SIGKILL else words
     words = " ".join(str(data.get("error") or _last_line(log)).split()).removeprefix("error: ") or "it said nothing"
     if state_of(step, code) is State.CRASHED:
@@ -65,7 +65,7 @@ def reason_of(step: str, code: int, data: Mapping[str, Any], log: Path) -> str:
     return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
 
 
-def _signal_words(number: int) -> str:
+def _format_signal(number: int) -> str:
     try:
         return f"{signal.Signals(number).name} ({signal.strsignal(number)})"
     except ValueError:  # a real-time signal

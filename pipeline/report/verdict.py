@@ -29,10 +29,10 @@ def verdict_of(verdict: str | None, *, level: str, by_metric: bool, failures: Se
     """From the manifest's word. ``level``: of the output; ``by_metric``: whether the metric decided, as below fp32."""
     kind = KINDS.get(verdict or "", "open")
     title = TITLES.get(verdict or "", "Parity was not measured")
-    return Verdict(kind, SIGNS[kind], title, _words(verdict, level, by_metric=by_metric), tuple(failures))
+    return Verdict(kind, SIGNS[kind], title, _explain(verdict, level, by_metric=by_metric), tuple(failures))
 
 
-def _words(verdict: str | None, level: str, *, by_metric: bool) -> str:
+def _explain(verdict: str | None, level: str, *, by_metric: bool) -> str:
     if verdict == PASSED and by_metric:
         return "On the data set the deployment is as good as the unpatched PyTorch model, within the metric's gate."
     if verdict == PASSED and level != "final":

@@ -9,7 +9,7 @@ import onnx
 from numpy.typing import NDArray
 
 from rewriters.checks.random_inputs import random_inputs
-from rewriters.onnx_graph.custom_nodes import custom_nodes, in_words
+from rewriters.onnx_graph.custom_nodes import custom_nodes, format_custom_nodes
 from rewriters.onnx_graph.graph_outputs import run_once
 from zoo.errors import ExportError
 
@@ -43,7 +43,7 @@ def compare_graphs(before: onnx.ModelProto, after: onnx.ModelProto) -> Compariso
     """
     if _interface(before) != _interface(after):
         return Comparison(not_run="its inputs or outputs changed")
-    if custom := in_words(custom_nodes(before) or custom_nodes(after)):
+    if custom := format_custom_nodes(custom_nodes(before) or custom_nodes(after)):
         return Comparison(not_run=custom)
     try:
         runs = _runs(before)

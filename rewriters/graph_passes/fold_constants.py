@@ -77,7 +77,7 @@ class _Folder:
             kept.extend(_constant(node, folded[name]) for name in as_nodes)
             graph.initializer.extend(folded[name] for name in folded if name not in as_nodes)
             moved.update(folded)
-            self.changes.append(_words(node, folded))
+            self.changes.append(_format_change(node, folded))
         del graph.node[:]
         graph.node.extend(kept)
         values = [value for value in graph.value_info if value.name not in moved]
@@ -143,6 +143,6 @@ def _constant(node: onnx.NodeProto, tensor: TensorProto) -> onnx.NodeProto:
     return constant
 
 
-def _words(node: onnx.NodeProto, tensors: Mapping[str, TensorProto]) -> str:
+def _format_change(node: onnx.NodeProto, tensors: Mapping[str, TensorProto]) -> str:
     of = ", ".join(f"{name} {list(tensor.dims)}" for name, tensor in tensors.items())
     return f"folded {node.op_type} {node.name or node.output[0]} into {of}"

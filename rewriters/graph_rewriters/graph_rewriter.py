@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import onnx
 
 from rewriters.family_rewriters import import_all_rewriters
-from rewriters.graph_rewriters.option_types import fits, words
+from rewriters.graph_rewriters.option_types import fits, format_type
 from zoo.errors import InputError, nearest
 
 Edited = tuple[onnx.ModelProto, Sequence[str]]
@@ -52,7 +52,7 @@ class GraphRewriter:
                 known = nearest(option, self.options) if self.options else "it has none"
                 raise InputError(f'graph rewriter {self.name}: unknown option "{option}"; {known}')
             if not fits(value, self.options[option]):
-                expected = words(self.options[option])
+                expected = format_type(self.options[option])
                 raise InputError(f"graph rewriter {self.name}: option {option} is {value!r}, expected {expected}")
         missing = [option for option in self.options if option not in self.defaults and option not in options]
         if missing:

@@ -24,13 +24,13 @@ def fits(value: Any, hint: Any) -> bool:
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 
 
-def words(hint: Any) -> str:
+def format_type(hint: Any) -> str:
     """A type as an error message names it.
 
-    >>> words(Mapping[str, int] | None), words(Sequence[str])
+    >>> format_type(Mapping[str, int] | None), format_type(Sequence[str])
     ('a dict of str to int or None', 'a list of str')
     """
-    origin, inner = get_origin(hint), [words(one) for one in get_args(hint)]
+    origin, inner = get_origin(hint), [format_type(one) for one in get_args(hint)]
     if origin in (Union, types.UnionType):
         return " or ".join(inner)
     if origin is Mapping:

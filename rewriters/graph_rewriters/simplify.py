@@ -13,7 +13,7 @@ import onnx
 from rewriters.checks.same_numbers import compare_graphs
 from rewriters.graph_rewriters.defaults import check_no_defaults
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
-from rewriters.onnx_graph.custom_nodes import custom_nodes, in_words
+from rewriters.onnx_graph.custom_nodes import custom_nodes, format_custom_nodes
 from rewriters.onnx_graph.keep_metadata import keep_metadata
 from rewriters.onnx_graph.scopes import every_graph
 from zoo.byte_sizes import MEBIBYTE
@@ -33,7 +33,7 @@ def simplify(model: onnx.ModelProto, *, max_bytes: int = MEBIBYTE) -> Edited:
     """
     slim = _onnxslim()
     check_no_defaults(model)
-    if custom := in_words(custom_nodes(model)):
+    if custom := format_custom_nodes(custom_nodes(model)):
         raise ExportError(f"simplify: {custom}: ONNX Runtime does not know them, so that nothing could be proved")
     result = model
     for _ in range(TIMES):

@@ -17,7 +17,7 @@ def custom_nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     return [node for node in nodes if node.domain not in RUN_DOMAINS and (node.domain, node.op_type) not in functions]
 
 
-def in_words(nodes: Iterable[onnx.NodeProto]) -> str:
+def format_custom_nodes(nodes: Iterable[onnx.NodeProto]) -> str:
     """``custom nodes a::B, c::D``; "" where there are none."""
     operators = {f"{node.domain}::{node.op_type}" for node in nodes}
     return f"custom nodes {', '.join(sorted(operators))}" if operators else ""

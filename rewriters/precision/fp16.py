@@ -52,7 +52,7 @@ def to_fp16(
     if options.half_io and (ends := half_io(halved)):
         notes.append(f"float16 inputs and outputs: {', '.join(ends)}")
     reasons = {**stays, **casting.refused, **overflows}
-    return halved, PrecisionReport(PRECISION, nodes, _in_words(folded, reasons), tuple(notes))
+    return halved, PrecisionReport(PRECISION, nodes, _labelled(folded, reasons), tuple(notes))
 
 
 def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -70,7 +70,7 @@ def _overflows(
     return {place: f"{name} {problems[name]}" for place, names in halves.items() for name in names if name in problems}
 
 
-def _in_words(folded: onnx.ModelProto, reasons: Mapping[int, str]) -> tuple[tuple[str, str], ...]:
+def _labelled(folded: onnx.ModelProto, reasons: Mapping[int, str]) -> tuple[tuple[str, str], ...]:
     """Node and reason; those of one module with a reason of hundreds of nodes as one entry, float32 results alone."""
     floats = {name for name, kind in value_types(folded).items() if kind.tensor_type.elem_type == TensorProto.FLOAT}
     single, summed = list[tuple[str, str]](), Counter[tuple[str, str]]()

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from pipeline.doctor.causes import CAUSES, UNKNOWN, by_words
+from pipeline.doctor.causes import CAUSES, UNKNOWN, cause_of_message
 from tests.pipeline.doctor.test_examining import DYNAMO, TORCHSCRIPT
 
 PAGE = Path(__file__).parents[3] / "docs" / "export_doctor.md"
@@ -27,9 +27,9 @@ def test_every_cause_is_on_the_page() -> None:
 
 def test_a_grid_of_images_is_no_grid_of_volumes() -> None:
     volumes = "OnnxExporterError: Unsupported: ONNX export of operator GridSample with 5D volumetric input."
-    assert by_words(volumes, "torchscript").name == "grid-sample-5d"
-    assert by_words("ExportError: no translation of aten::grid_sampler", "dynamo").name != "grid-sample-5d"
+    assert cause_of_message(volumes, "torchscript").name == "grid-sample-5d"
+    assert cause_of_message("ExportError: no translation of aten::grid_sampler", "dynamo").name != "grid-sample-5d"
 
 
 def test_words_of_no_known_cause() -> None:
-    assert by_words("KeyError: a thing of the model's own", "dynamo") is UNKNOWN
+    assert cause_of_message("KeyError: a thing of the model's own", "dynamo") is UNKNOWN

@@ -29,7 +29,11 @@ def check_header(
         faults.add(path, str(error))
         return None
     if size is not None and header.size != size:
-        faults.add(named_in or path, f"{name}the file is {words(header.size)}, expected {words(size)}", line)
+        faults.add(
+            named_in or path,
+            f"{name}the file is {format_pixel_size(header.size)}, expected {format_pixel_size(size)}",
+            line,
+        )
         return None
     return header
 
@@ -62,7 +66,9 @@ def read_image(path: Path, size: tuple[int, int] | None) -> NDArray[np.uint8]:
         raise InputError(f"{path}: {error}") from error
     if size is not None and pixels.shape[:2] != size:
         height, width = pixels.shape[:2]
-        raise InputError(f"{path}: got {width}x{height}, expected {words(size)}; the file has changed since the check")
+        raise InputError(
+            f"{path}: got {width}x{height}, expected {format_pixel_size(size)}; the file has changed since the check"
+        )
     return pixels
 
 
@@ -79,12 +85,12 @@ def read_values(path: Path, size: tuple[int, int]) -> NDArray[np.uint8]:
         raise InputError(f"{path}: {error}") from error
     if values.dtype != np.uint8 or values.shape != size:
         raise InputError(
-            f"{path}: got {values.dtype} {list(values.shape)}, expected a label map of {words(size)} with 8 bits a "
-            "pixel; the file has changed since the check"
+            f"{path}: got {values.dtype} {list(values.shape)}, expected a label map of {format_pixel_size(size)} with "
+            "8 bits a pixel; the file has changed since the check"
         )
     return values
 
 
-def words(size: tuple[int, int]) -> str:
+def format_pixel_size(size: tuple[int, int]) -> str:
     """A (height, width) as people write it: width x height."""
     return f"{size[1]}x{size[0]}"

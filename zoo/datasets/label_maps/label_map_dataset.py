@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
-from zoo.datasets.files.image_files import check_header, present_values, read_values, words
+from zoo.datasets.files.image_files import check_header, format_pixel_size, present_values, read_values
 from zoo.datasets.label_maps.lookup import LabelLookup
 from zoo.tasks import ClassInfo
 
@@ -58,7 +58,10 @@ class LabelMapDataset(EvaluationDataset):
                 if present is not None and (message := self.lookup.fault(present)):
                     faults.add(pair.label_map, message)
             if label_map.size != image.size:
-                faults.add(pair.label_map, f"the label map is {words(label_map.size)}, its image {words(image.size)}")
+                faults.add(
+                    pair.label_map,
+                    f"the label map is {format_pixel_size(label_map.size)}, its image {format_pixel_size(image.size)}",
+                )
             listed.append(ImageEntry(pair.image, index, image.size))
             self.label_maps.append(pair.label_map)
         return listed

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zoo.datasets.box_extent import outside
 from zoo.datasets.files.faults import Faults
-from zoo.datasets.files.image_files import words
+from zoo.datasets.files.image_files import format_pixel_size
 from zoo.datasets.files.xml_tree import Element, read_xml
 from zoo.errors import nearest
 
@@ -64,7 +64,7 @@ def _check_size(root: Element, size: tuple[int, int], path: Path, faults: Faults
         if height is None or width is None:
             faults.add(path, "size: expected width and height in pixels", element.line)
         elif (height, width) != size:
-            faults.add(path, f"size {width:g}x{height:g}, the image file is {words(size)}", element.line)
+            faults.add(path, f"size {width:g}x{height:g}, the image file is {format_pixel_size(size)}", element.line)
 
 
 def _box(item: Element, size: tuple[int, int] | None, path: Path, faults: Faults) -> tuple[float, ...] | None:
