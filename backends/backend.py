@@ -134,24 +134,15 @@ class Backend(ABC):
         if device != "cpu":
             raise InputError(f'device "{device}": expected {self.devices}')
 
-    def check_target(self, target: Target, default: Target) -> None:
-        """Whether the target can be built here; found out before the export. ``default``: the config's own target.
+    def check_target(self, target: Target) -> None:
+        """Whether the target can be built here; found out before the export.
 
-        Engine options of a config are for backends that have them, and no fault elsewhere. Raises InputError and
-        BackendUnavailableError.
+        Raises InputError and BackendUnavailableError.
         """
         lack = self.lack()
         if lack is not None:
             raise BackendUnavailableError(f"backend {self.name} is not available: {lack}")
         self.check_device(target.device)
-        if not self.engine_options and target.engine != default.engine:
-            from backends.registry import backends
-
-            takers = " or ".join(name for name, backend in backends().items() if backend.engine_options)
-            raise InputError(
-                f"engine options with backend {self.name}: it builds no engine; leave --engine out, or give --backend "
-                f"{takers}"
-            )
 
     def build(self, request: BuildRequest) -> Built | None:
         """Write `files` beside the ONNX file. None: there is nothing to build.

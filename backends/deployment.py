@@ -38,7 +38,7 @@ class Deployment(ImageModel):
         """
         from backends.self_test.check import check  # a production start without a check need not pay for it
 
-        return check(self)
+        return check(self.manifest, self.runner, self.self_test)
 
     @property
     def _chunk_size(self) -> int:

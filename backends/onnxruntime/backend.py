@@ -56,9 +56,9 @@ class OnnxRuntime(Backend):
         if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
             raise InputError(f'device "{device}": expected {self.devices}')
 
-    def check_target(self, target: Target, default: Target) -> None:
+    def check_target(self, target: Target) -> None:
         """See Backend; BackendUnavailableError also where the target's device is not here."""
-        super().check_target(target, default)
+        super().check_target(target)
         from backends.onnxruntime.providers import provider_options
 
         provider_options(target.device)

@@ -39,9 +39,9 @@ class OpenVINO(Backend):
         """Raises InputError for what is no device of OpenVINO."""
         check_name(device)
 
-    def check_target(self, target: Target, default: Target) -> None:
+    def check_target(self, target: Target) -> None:
         """See Backend; BackendUnavailableError also where the target's device is not here."""
-        super().check_target(target, default)
+        super().check_target(target)
         from backends.openvino.compiling import device_here
 
         device_here(target.device)

@@ -32,9 +32,9 @@ class PyTorch(Backend):
         if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
             raise InputError(f'device "{device}": expected {self.devices}')
 
-    def check_target(self, target: Target, default: Target) -> NoReturn:
+    def check_target(self, target: Target) -> NoReturn:
         """There is nothing to build: an InputError always."""
-        del target, default
+        del target
         raise InputError(
             "backend pytorch is the reference itself, and there is nothing to build for it; give --backend "
             f"{DEFAULT_BACKEND}"

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from backends.runner import Runner
 from backends.self_test.comparing import deviations
 from backends.self_test.deviation import Deviation
 from backends.self_test.proof import format_proof
 from backends.self_test.stored import SelfTest
 from zoo.errors import GateError, InputError
-from zoo.manifest import SELF_TEST_FILE
-
-if TYPE_CHECKING:
-    from backends.deployment import Deployment
+from zoo.manifest import SELF_TEST_FILE, Manifest
 
 
 class SelfTestFailedError(GateError):
@@ -35,20 +33,21 @@ class Checked:
         return {"passed": True, "words": self.words, "outputs": [deviation.to_dict() for deviation in self.deviations]}
 
 
-def check(deployment: "Deployment") -> Checked:
-    """Run the self-test of a deployment, which may be on any provider and number of threads.
+def check(manifest: Manifest, runner: Runner, self_test: bytes | None) -> Checked:
+    """Run the self-test of a deployment, whose runner may be on any provider and number of threads.
+
+    `self_test`: the content of its SELF_TEST_FILE.
 
     Raises InputError where it has no self-test, or what it has is none, and SelfTestFailedError, naming each output
     that is off, by how much, and its gate.
     """
-    manifest = deployment.manifest
-    if deployment.self_test is None or manifest.self_test is None:
+    if self_test is None or manifest.self_test is None:
         raise InputError(
             f"{manifest.name}: this deployment carries no self-test (it was made by an earlier zooport); deploy the "
             "model again with tools/deploy.py, or load it without check"
         )
-    test = SelfTest.from_bytes(deployment.self_test, f"{manifest.name}: {SELF_TEST_FILE}")
-    outputs = deployment.runner.run_float32(test.inputs())
+    test = SelfTest.from_bytes(self_test, f"{manifest.name}: {SELF_TEST_FILE}")
+    outputs = runner.run_float32(test.inputs())
     results = tuple(deviations(test, outputs, manifest.self_test["gates"], manifest.self_test["thresholds"]))
     proved = format_proof(manifest)
     failures = [deviation for deviation in results if not deviation.passed]

@@ -52,9 +52,9 @@ class TensorRT(Backend):
         if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
             raise InputError(f'device "{device}": expected {self.devices}')
 
-    def check_target(self, target: Target, default: Target) -> None:
+    def check_target(self, target: Target) -> None:
         """See Backend: the options, the GPU and the range of batches, too."""
-        super().check_target(target, default)
+        super().check_target(target)
         if target.thresholds:
             raise InputError(
                 f"thresholds as inputs with backend {self.name}: TensorRT takes inputs that may be left out for "

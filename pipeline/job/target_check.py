@@ -1,6 +1,6 @@
 """Whether a target can be built on this machine; known without torch, before the long work."""
 
-from backends.registry import get_backend
+from backends.registry import backends, get_backend
 from zoo.errors import InputError
 from zoo.target import Target
 
@@ -17,4 +17,10 @@ def check_target(target: Target, default_target: Target) -> None:
             f"precision {target.precision} at output level plugin: nothing here runs plugin nodes, so no range can be "
             "measured; give --output-level decoded or --precision fp32"
         )
-    backend.check_target(target, default_target)
+    backend.check_target(target)
+    if not backend.engine_options and target.engine != default_target.engine:
+        takers = " or ".join(name for name, other in backends().items() if other.engine_options)
+        raise InputError(
+            f"engine options with backend {backend.name}: it builds no engine; leave --engine out, or give --backend "
+            f"{takers}"
+        )
