@@ -31,9 +31,8 @@ from zoo.errors import ZooportError
 from zoo.families import family_of
 from zoo.manifest import ONNX_FILE
 from zoo.tasks import Result
-from zoo.tasks.detection import DetectionResult
-from zoo.tasks.detection.proof.matching import compare_detections
-from zoo.tasks.semantic_segmentation import SegmentationResult
+from zoo.tasks.detection.proof import DetectionProof
+from zoo.tasks.proof import proof_of
 from zoo.tasks.super_resolution import SuperResolutionResult
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -142,7 +141,7 @@ class Trial:
         with fault.runtime():
             found = self._results(self.work / "planted")
         pairs = list(zip(self._expected, found, strict=True))
-        different = sum(not _identical(one, two) for one, two in pairs)
+        different = sum(one != two for one, two in pairs)
         return len(pairs), different, sum(self._beyond(one, two) for one, two in pairs)
 
     def _results(self, folder: Path) -> list[Result]:
@@ -151,16 +150,14 @@ class Trial:
             return [result for start in range(0, len(images), 2) for result in deployment(images[start : start + 2])]
 
     def _beyond(self, one: Result, two: Result) -> bool:
-        gates = self._kept["job"].gates["graph"]
-        if isinstance(one, DetectionResult) and isinstance(two, DetectionResult):
-            return bool(
-                compare_detections(
-                    one, two, gates, family_of(self._kept["model"]).decision_rule(self._kept["model"])
-                ).failures
-            )
+        job, model = self._kept["job"], self._kept["model"]
+        proof = proof_of(job.task)
+        if isinstance(proof, DetectionProof):
+            rule = family_of(model).decision_rule(model)
+            return bool(proof.compare_sets(one, two, job.gates["graph"], rule).failures)
         if isinstance(one, SuperResolutionResult) and isinstance(two, SuperResolutionResult):
             return bool(np.abs(one.image.astype(int) - two.image).max(initial=0) > LEVELS)
-        return not _identical(one, two)
+        return one != two
 
 
 def _images(job: Job) -> list[Any]:
@@ -169,12 +166,6 @@ def _images(job: Job) -> list[Any]:
         dataset = build_dataset(job.config.dataset, job.task)
         return [dataset.image_item(index)["image"] for index in range(min(len(dataset), 64))]
     return [read_image(path).pixels for path in sorted(VAL.glob("*.jpg"))]
-
-
-def _identical(one: Result, two: Result) -> bool:
-    if isinstance(one, SegmentationResult) and isinstance(two, SegmentationResult):
-        return np.array_equal(one.label_map, two.label_map)
-    return all(np.array_equal(getattr(one, name), getattr(two, name)) for name in vars(one))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Data sets, as the zoo's tasks read them. Importing this package registers them."""
 
 from zoo.datasets.building import build_dataset
+from zoo.datasets.class_folders import ClassFolders
 from zoo.datasets.coco.detection import CocoDetection
 from zoo.datasets.coco.instances import CocoInstances
 from zoo.datasets.coco.keypoints import CocoKeypoints
@@ -22,6 +23,7 @@ __all__ = [
     "ADE20K",
     "DIGITS_ROOT",
     "Cityscapes",
+    "ClassFolders",
     "CocoDetection",
     "CocoInstances",
     "CocoKeypoints",
