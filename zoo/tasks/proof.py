@@ -92,26 +92,26 @@ class TaskProof(ABC):
         ``image``: the valid part of ``placed.tensor``, from the top left. Shares no code with ``Task.results``.
         """
 
-    def logits(self, output: Any, outputs: Arrays) -> NDArray[np.float32] | None:  # noqa: ARG002
+    def logits(self, output: Any, outputs: Arrays) -> NDArray[np.float32] | None:
         """What `compare_outputs` needs of the model's own ``output`` beside the contract's ``outputs``."""
         return None
 
-    def is_blank(self, outputs: Arrays) -> bool:  # noqa: ARG002
+    def is_blank(self, outputs: Arrays) -> bool:
         """Whether PyTorch found nothing in a batch, so that a fault of the machine might not show."""
         return False
 
-    def explained(self, own: EagerResult, rounded: EagerResult) -> float:  # noqa: ARG002
+    def explained(self, own: EagerResult, rounded: EagerResult) -> float:
         """How much of `logits` the rounding of the input explains; 0 where results are not judged by them."""
         return 0.0
 
     def compare_outputs(
         self,
-        level: str,  # noqa: ARG002 - most tasks compare tensors at every level
+        level: str,
         reference: Arrays,
         candidate: Arrays,
         gates: Gates,
-        rule: DecisionRule,  # noqa: ARG002
-        logits: Array | None = None,  # noqa: ARG002
+        rule: DecisionRule,
+        logits: Array | None = None,
     ) -> Findings:
         """Outputs of one batch, of PyTorch and of a backend, both of the contract of ``level`` and of the same names.
 
@@ -137,11 +137,11 @@ class TaskProof(ABC):
         ``rounding``: where it may explain differences.
         """
 
-    def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> Findings | None:  # noqa: ARG002
+    def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> Findings | None:
         """Whether results that no image has are mapped to the image rightly; None where nothing is made up."""
         return None
 
-    def aligned(self, expected: EagerResult, placed: ReferenceInput, result: Any) -> Result:  # noqa: ARG002
+    def aligned(self, expected: EagerResult, placed: ReferenceInput, result: Any) -> Result:
         """PyTorch's result as the comparison takes it beside the backend's, where several are right."""
         return expected.result
 

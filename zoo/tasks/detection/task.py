@@ -39,7 +39,7 @@ class Detection(Task):
         """Of what `shown` leaves."""
         return f"{len(result)} objects with a score of {DRAWN_SCORE} or more"
 
-    def files(self, image: Array, result: DetectionResult) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
+    def files(self, image: Array, result: DetectionResult) -> Iterator[tuple[str, bytes]]:
         """Each detection as data, best first: box x1 y1 x2 y2 in pixels of the image."""
         names = [self.class_name(label) for label in result.labels.tolist()]
         yield ".json", rows_of_json(names, self._columns(result))

@@ -30,7 +30,7 @@ class ImageClassification(Task):
     endings: ClassVar[tuple[str, ...]] = (".json",)
     truth: ClassVar[tuple[str, ...]] = ("label",)
 
-    def amount(self, result: ClassificationResult) -> int:  # noqa: ARG002
+    def amount(self, result: ClassificationResult) -> int:
         """Every image has a class."""
         return 1
 
@@ -38,7 +38,7 @@ class ImageClassification(Task):
         """The best classes."""
         return ", ".join(self._lines(result))
 
-    def files(self, image: Array, result: ClassificationResult) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
+    def files(self, image: Array, result: ClassificationResult) -> Iterator[tuple[str, bytes]]:
         """The best TOP classes as data, best first."""
         labels, scores = result.labels[:TOP], result.scores[:TOP]
         names = [self.class_name(label) for label in labels.tolist()]

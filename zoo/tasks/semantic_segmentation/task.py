@@ -39,7 +39,7 @@ class SemanticSegmentation(Task):
         """The names of the classes."""
         return f"classes {', '.join(self.class_name(int(label)) for label in np.unique(result.label_map))}"
 
-    def files(self, image: Array, result: SegmentationResult) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
+    def files(self, image: Array, result: SegmentationResult) -> Iterator[tuple[str, bytes]]:
         """The label map: a pixel is the model's own id."""
         label_map = result.label_map
         yield ".png", png(label_map if label_map.dtype == np.uint8 else label_map.astype(np.uint16))

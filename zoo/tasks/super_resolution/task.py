@@ -43,7 +43,7 @@ class SuperResolution(Task):
                 'give preprocess=dict(resize="keep", size_divisor=1) and ranges for height and width'
             )
 
-    def amount(self, result: SuperResolutionResult) -> int:  # noqa: ARG002
+    def amount(self, result: SuperResolutionResult) -> int:
         """A restored image has all there is to have."""
         return 1
 
@@ -51,7 +51,7 @@ class SuperResolution(Task):
         """Its size."""
         return f"an image of {result.image.shape[1]}x{result.image.shape[0]} pixels"
 
-    def files(self, image: Array, result: SuperResolutionResult) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
+    def files(self, image: Array, result: SuperResolutionResult) -> Iterator[tuple[str, bytes]]:
         """The enlarged image."""
         yield ".png", png(result.image)
 

@@ -146,15 +146,15 @@ class DetectionProof(TaskProof):
         """See agreement.py."""
         return agreement(expected, candidates, self.shared_details)
 
-    def details(self, reference: Any, candidate: Any, pairs: Pairs, gates: Gates) -> Details:  # noqa: ARG002
+    def details(self, reference: Any, candidate: Any, pairs: Pairs, gates: Gates) -> Details:
         """The comparison of what pairs have beside boxes and scores; boxes in pixels of the graph's input."""
         return Details()
 
-    def draw_details(self, canvas: Array, reference: Any, candidate: Any, pairs: Pairs) -> str:  # noqa: ARG002
+    def draw_details(self, canvas: Array, reference: Any, candidate: Any, pairs: Pairs) -> str:
         """Draw where what pairs have beside boxes differs, and say how much; "" for nothing."""
         return ""
 
-    def shared_details(self, one: Any, other: Any, a: int, b: int) -> float:  # noqa: ARG002
+    def shared_details(self, one: Any, other: Any, a: int, b: int) -> float:
         """How much of what a pair has beside its boxes is the same, 0..1."""
         return 1.0
 

@@ -42,7 +42,7 @@ class ClassificationProof(TaskProof):
         model: nn.Module,
         forward: Mapping[str, Any],
         image: Tensor,
-        placed: ReferenceInput,  # noqa: ARG002 - a class has no place
+        placed: ReferenceInput,
     ) -> tuple[Result, None]:
         """The softmax of the model's logits."""
         return ClassificationResult.of(model(image[None], **forward)[0].softmax(dim=0).numpy()), None
@@ -70,10 +70,10 @@ class ClassificationProof(TaskProof):
     def compare(
         self,
         expected: EagerResult,
-        placed: ReferenceInput,  # noqa: ARG002
+        placed: ReferenceInput,
         result: Any,
         gates: Gates,
-        rule: DecisionRule,  # noqa: ARG002 - of detectors
+        rule: DecisionRule,
         rounding: Rounding | None = None,
     ) -> Findings:
         """A score may be off by as many times what ``rounding`` moves any score in PyTorch as the gate "moved" says."""
@@ -86,7 +86,7 @@ class ClassificationProof(TaskProof):
             explained = gates["moved"] * max(float(np.abs(ours - other.by_id()).max()) for other in others)
         return compare_scores(ours, result.by_id(), gates[SCORES], explained)
 
-    def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:  # noqa: ARG002
+    def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:
         """Both sides' scores of the classes that are among the best of either."""
         ours, theirs = reference.by_id(), candidate.by_id()
         labels = list(dict.fromkeys([*reference.labels[:TOP].tolist(), *candidate.labels[:TOP].tolist()]))
@@ -96,7 +96,7 @@ class ClassificationProof(TaskProof):
         words = f"{best}; scores differ by {float(np.abs(ours - theirs).max()):.3g} at most"
         return Difference(draw_bars(faded(readable(image)), rows), words)
 
-    def scatter(self, pairs: Sequence[Compared], gates: Gates) -> Scatter:  # noqa: ARG002
+    def scatter(self, pairs: Sequence[Compared], gates: Gates) -> Scatter:
         """The scores of the classes that are among the best of either side."""
         points, same = [], 0
         for pair in pairs:

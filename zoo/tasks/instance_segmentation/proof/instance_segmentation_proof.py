@@ -40,7 +40,7 @@ class InstanceSegmentationProof(DetectionProof):
             boxes, output["scores"].numpy(), output["labels"].numpy(), masks[0].numpy()
         ), None
 
-    def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> None:  # noqa: ARG002
+    def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> None:
         """Nothing: there are no masks for boxes that no image has."""
         return
 

@@ -35,7 +35,7 @@ class KeypointProof(DetectionProof):
         points = torch.cat([places, output["keypoints_scores"][..., None]], dim=-1)
         return KeypointResult(detections.boxes, detections.scores, detections.labels, points.numpy()), None
 
-    def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> None:  # noqa: ARG002
+    def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> None:
         """Nothing: there are no keypoints for boxes that no image has."""
         return
 

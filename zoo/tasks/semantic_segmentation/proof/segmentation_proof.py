@@ -86,7 +86,7 @@ class SegmentationProof(TaskProof):
         placed: ReferenceInput,
         result: Any,
         gates: Gates,
-        rule: DecisionRule,  # noqa: ARG002 - of detectors
+        rule: DecisionRule,
         rounding: Rounding | None = None,
     ) -> Findings:
         """Label maps of the image's size."""
@@ -112,7 +112,7 @@ class SegmentationProof(TaskProof):
             return expected.result
         return SegmentationResult(nearest_label_map(expected, placed, result.label_map))
 
-    def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:  # noqa: ARG002
+    def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:
         """The pixels that have another class."""
         canvas = faded(image)
         if reference.label_map.shape != candidate.label_map.shape:
@@ -121,7 +121,7 @@ class SegmentationProof(TaskProof):
         highlight(canvas, changed)
         return Difference(canvas, f"{int(changed.sum())} of {changed.size} pixels have another class")
 
-    def scatter(self, pairs: Sequence[Compared], gates: Gates) -> Scatter:  # noqa: ARG002
+    def scatter(self, pairs: Sequence[Compared], gates: Gates) -> Scatter:
         """The pixels of each class in each image."""
         points, same, total = [], 0, 0
         for image in pairs:

@@ -46,17 +46,17 @@ class SuperResolutionProof(TaskProof):
     def compare(
         self,
         expected: EagerResult,
-        placed: ReferenceInput,  # noqa: ARG002 - images are never resized before they are enlarged
+        placed: ReferenceInput,
         result: Any,
         gates: Gates,
-        rule: DecisionRule,  # noqa: ARG002 - of detectors
-        rounding: Rounding | None = None,  # noqa: ARG002 - explains nothing here
+        rule: DecisionRule,
+        rounding: Rounding | None = None,
     ) -> Findings:
         """Images as bytes."""
         reference: Any = expected.result
         return compare_restored(reference.image, result.image, gates["grey_levels"], gates["psnr"])
 
-    def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:  # noqa: ARG002
+    def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:
         """Differences in grey levels, made as bright as they can be; black where there are none."""
         if reference.image.shape != candidate.image.shape:
             return Difference(np.zeros_like(reference.image), "images of two sizes")
@@ -69,7 +69,7 @@ class SuperResolutionProof(TaskProof):
         words = f"{int((apart > 0).sum())} of {apart.size} pixels differ, by {largest} of 255 grey levels at most"
         return Difference(drawing, f"{words} (drawn {factor} times as strong)")
 
-    def scatter(self, pairs: Sequence[Compared], gates: Gates) -> Histogram:  # noqa: ARG002
+    def scatter(self, pairs: Sequence[Compared], gates: Gates) -> Histogram:
         """How many values of all images are how many grey levels apart."""
         counted: Counter[int] = Counter()
         for pair in pairs:
