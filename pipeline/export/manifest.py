@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -34,13 +35,18 @@ def versions(backend: str = DEFAULT_BACKEND) -> dict[str, str]:
 
     Those of the default backend are always among them: it checks exports, and quantises.
     """
-    installed = {}
-    for package in dict.fromkeys((*EXPORTERS_PACKAGES, *_runtime_packages(backend))):
-        try:
-            installed[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return installed
+    packages = dict.fromkeys((*EXPORTERS_PACKAGES, *_runtime_packages(backend)))
+    installed = {package: _installed_version(package) for package in packages}
+    return {package: number for package, number in installed.items() if number is not None}
+
+
+@cache
+def _installed_version(package: str) -> str | None:
+    """None where it is not installed. Each is read once: a deploy asks several times."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def proved_on(backend: str) -> dict[str, Any]:

@@ -38,6 +38,16 @@ def evaluate(capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Ru
     return in_this_process(tool("evaluate"), capsys)
 
 
+@pytest.fixture
+def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports without plots, which take half of a tiny deploy's time: for tests of other things than reports."""
+    page = "pipeline.report.deployment_page"
+    nothing = {"id": "nothing", "title": "", "item": {}}
+    monkeypatch.setattr(f"{page}.scatter_plots", lambda *_: [])
+    monkeypatch.setattr(f"{page}.module_plot", lambda *_: nothing)
+    monkeypatch.setattr(f"{page}.bar_plot", lambda *_: nothing)
+
+
 def tool(name: str) -> ModuleType:
     """A script of tools/ as a module."""
     sys.path.insert(0, str(TOOLS))

@@ -11,6 +11,8 @@ from tests.pipeline.alignment.planted import perturb
 from tests.tools.conftest import in_this_process, tool
 from tests.tools.tiny import Run, Tiny
 
+pytestmark = pytest.mark.usefixtures("no_plots")
+
 
 def align(capsys: pytest.CaptureFixture[str], tiny: Tiny, *more: object) -> Run:
     arguments = [str(tiny.config), "--image", *map(str, tiny.images), *map(str, more)]

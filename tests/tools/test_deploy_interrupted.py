@@ -23,6 +23,8 @@ from pipeline.stages import exported, prepared, proved, records
 from tests.tools.tiny import Run, Tiny
 from zoo.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("no_plots")
+
 Deploy = Callable[[Sequence[str]], Run]
 
 SCRIPT = Path(__file__).parent / "deploy_tiny.py"

@@ -20,6 +20,8 @@ from tests.tools.tiny import SAMPLE_IMAGES, Run, Tiny
 from zoo import preprocess
 from zoo.preprocess import Geometry, Preprocess
 
+pytestmark = pytest.mark.usefixtures("no_plots")
+
 Deploy = Callable[[Sequence[str]], Run]
 
 

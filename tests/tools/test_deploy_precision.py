@@ -13,6 +13,8 @@ from backends import load
 from tests.tools.tiny import Run, Tiny
 from zoo.manifest import Manifest
 
+pytestmark = pytest.mark.usefixtures("no_plots")
+
 Deploy = Callable[[Sequence[str]], Run]
 
 

@@ -22,6 +22,8 @@ from pipeline.evaluation.result_store import ResultStore
 from tests.tools.tiny import Run, Tiny
 from zoo.manifest import Manifest, file_record
 
+pytestmark = pytest.mark.usefixtures("no_plots")
+
 EVALUATE_TINY = Path(__file__).with_name("evaluate_tiny.py")
 ROOT = Path(__file__).parents[2]
 Evaluate = Callable[[Sequence[str]], Run]

@@ -17,6 +17,8 @@ from tests.tools.tiny import Run, Tiny
 from zoo import build_model
 from zoo.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("no_plots")
+
 Tool = Callable[[Sequence[str]], Run]
 
 ROOT = Path(__file__).parents[2]

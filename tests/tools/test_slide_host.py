@@ -17,6 +17,8 @@ from tests.tools.conftest import in_this_process, tool
 from tests.tools.tiny import Run, Tiny
 from zoo.manifest import Manifest
 
+pytestmark = pytest.mark.usefixtures("no_plots")
+
 Tool = Callable[[Sequence[str]], Run]
 
 MODEL = """

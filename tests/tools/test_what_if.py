@@ -15,6 +15,8 @@ from tests.tools.conftest import in_this_process, tool
 from tests.tools.tiny import SIZE, Run, Tiny
 from zoo.registry import MODELS
 
+pytestmark = pytest.mark.usefixtures("no_plots")
+
 CONFIG = "configs/segmentation/fcn_r18_digits.py"
 IGNORED = 255
 Tool = Callable[[Sequence[str]], Run]

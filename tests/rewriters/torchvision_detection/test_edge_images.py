@@ -37,6 +37,7 @@ TWO_STAGE = {
     "keypoint_rcnn": (small_keypoint_rcnn, keypoint_specs, "keypoint-detection"),
 }
 FAMILIES = (*TWO_STAGE, *SMALL)
+ON_EVERY_COMMIT = ("faster_rcnn", "fcos")  # of what takes an export of its own
 
 
 class Family:
@@ -132,7 +133,9 @@ def test_an_image_of_nan_has_no_detections_and_proves_nothing(family: Family) ->
     ).blank  # which no deployment passes with
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in ON_EVERY_COMMIT else pytest.mark.slow) for name in FAMILIES]
+)
 def test_equal_scores_take_the_lowest_index(name: str, tmp_path: Path) -> None:
     family = Family(name, tmp_path, scores_alike=True)
     with lowest_index_first():
