@@ -1,0 +1,209 @@
+"""OpenVINO beside ONNX Runtime: every shipped model, fp32 and int8, on 1 and 2 threads, in one run.
+
+Each cell deploys a model for both backends, in a process of its own: the metric of both against PyTorch's (fp32: the
+config's data set; int8: the gate split, as a deploy judges it), the latency of a whole call on one image in turns, the
+first load and the memory in fresh processes, and what OpenVINO computes in.
+
+    python benchmarks/openvino_table.py --page docs/measured/openvino.md
+
+Run it on an idle machine. It may be interrupted: cells are kept in --state and done once. Exit code 3 where a
+deployment for OpenVINO misses a gate.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
+
+import cv2
+import numpy as np
+from matrix import all_passed, run_cells
+from measured import growth, interleaved, machine, ratio, sources, state_of, write_page
+
+from backends import load
+from pipeline.deploying import make_deployment
+from pipeline.evaluating import evaluate
+from pipeline.job.deploy_target import deploy_target
+from pipeline.job.job import plan_job
+from zoo.config import load_config
+from zoo.processor import processor
+from zoo.target import DEFAULT_BACKEND
+
+BACKENDS = (DEFAULT_BACKEND, "openvino")
+PRECISIONS = ("fp32", "int8")
+THREADS = (1, 2)
+ROUNDS = 15
+RUNS = 3  # of a process whose memory is measured
+CODE = (
+    "benchmarks/openvino_table.py",
+    "configs",
+    "rewriters",
+    "backends",
+    "zoo/weights",
+    "zoo/models",
+    "pipeline/precision",
+)
+MIB = 2**20
+PACKAGES = ("openvino", "onnxruntime", "torch", "onnx")
+INTRO = (
+    "Every shipped model for OpenVINO and for ONNX Runtime, the same graph. Metric: of PyTorch, and the differences of "
+    "both deployments to it (points, or dB), in fp32 on the config's data set, in int8 on the gate split. Latency: "
+    f"OpenVINO's time over ONNX Runtime's of a whole call on one image, the median of {ROUNDS} interleaved rounds; in "
+    "brackets ONNX Runtime's milliseconds. First load: from `load` to the first result in a fresh process, in ms, on "
+    f"one thread; for OpenVINO also from its cache. Memory: by how much that process grows, in MiB, in {RUNS} runs. "
+    "Layers: what OpenVINO computes in, read from the graph that it executes."
+)
+
+
+def main() -> int:
+    """Print and write the table; 3 where a gate is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="models whose name has one of these")
+    parser.add_argument("--precisions", nargs="+", default=PRECISIONS, choices=PRECISIONS)
+    parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/openvino.json")
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--cell", nargs=2, metavar=("CONFIG", "PRECISION"), help=argparse.SUPPRESS)
+    parser.add_argument("--start", nargs=2, metavar=("DEPLOYMENT", "IMAGE"), help=argparse.SUPPRESS)
+    parser.add_argument("--cache", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if args.cell:
+        print(json.dumps(_cell(*args.cell)))
+        return 0
+    if args.start:
+        print(json.dumps(_start(Path(args.start[0]), Path(args.start[1]), args.cache)))
+        return 0
+    configs = sorted(
+        str(path.relative_to(ROOT))
+        for ending in ("digits", "photographs")
+        for path in (ROOT / "configs").rglob(f"*_{ending}.py")
+        if path.parent.name != "_base_" and (not args.only or any(word in path.stem for word in args.only))
+    )
+    state = state_of(args.state, sources(*CODE), *PACKAGES)
+    cells = [(config, precision) for config in configs for precision in args.precisions]
+    run_cells(__file__, cells, state, args.state)
+    content = table({" | ".join(cell): state[" | ".join(cell)] for cell in cells})
+    print(content)
+    if args.page:
+        sets = " ".join(processor().instruction_sets or ["unknown"])
+        intro = f"{INTRO}\n\n{machine(*PACKAGES)}; instruction sets: {sets}"
+        write_page(args.page, "OpenVINO beside ONNX Runtime", intro, "benchmarks/openvino_table.py", content)
+    return 0 if all_passed(cells, state) else 3
+
+
+def table(state: dict[str, Any]) -> str:
+    """One line for each cell."""
+    heads = (
+        *("model", "precision", "metric", "ONNX Runtime", "OpenVINO", "gate", "1 thread", "2 threads"),
+        *("first load, ONNX Runtime", "OpenVINO", "from its cache", "memory, ONNX Runtime", "OpenVINO", "layers", ""),
+    )
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for key, cell in state.items():
+        config, precision = key.split(" | ")
+        name = Path(config).stem
+        if "metric" not in cell:
+            lines.append(f"| {name} | {precision} |{' |' * 12} {cell['reason']} |")
+            continue
+        metric, latency, starts = cell["metric"], cell["latency"], cell["starts"]
+        ours, theirs = ("openvino", DEFAULT_BACKEND)
+        lines.append(
+            f"| {name} | {precision} | {metric['name'].rpartition('/')[2]} {metric['reference']:.2f} "
+            f"| {metric[theirs]:+.3f} | {metric[ours]:+.3f} | {metric['gate']:g} "
+            + "".join(f"| {latency[str(n)]['ratio']:.2f} ({latency[str(n)]['ms']:.1f} ms) " for n in THREADS)
+            + f"| {starts[theirs]['ms']:.0f} | {starts[ours]['ms']:.0f} | {starts['cached']['ms']:.0f} "
+            f"| {starts[theirs]['mib']:.0f} | {starts[ours]['mib']:.0f} "
+            f"| {', '.join(f'{count} {dtype}' for dtype, count in cell['layers'].items())} | {cell['verdict']} |"
+        )
+    return "\n".join(lines)
+
+
+def _cell(config: str, precision: str) -> dict[str, Any]:
+    """Both deployments and all that is measured of them; a missed gate is a result, too."""
+    with tempfile.TemporaryDirectory() as scratch:
+        places: dict[str, Path] = {}
+        figures: dict[str, Any] = {}
+        for backend in BACKENDS:
+            target = deploy_target(load_config(config), backend=backend, precision=precision)
+            job = plan_job(config, target, (), scratch)
+            deployed = make_deployment(job, allow_parity_failure=True)
+            places[backend], figures[backend] = deployed.place, deployed.record.metric
+        image = Path(scratch) / "image.png"
+        cv2.imwrite(str(image), job.images[0].pixels)
+        metric = _on_data_set(config, places, scratch) if precision == "fp32" else _of_gate_split(figures)
+        starts = {backend: _fresh(place, image) for backend, place in places.items()}
+        kept = Path(scratch) / "kept"
+        _fresh(places["openvino"], image, kept)
+        return {
+            "verdict": "passed" if abs(metric["openvino"]) <= metric["gate"] else "missed",
+            "metric": metric,
+            "latency": {str(threads): _latency(places, image, threads) for threads in THREADS},
+            "starts": starts | {"cached": _fresh(places["openvino"], image, kept)},
+            "layers": deployed.deployment.manifest.precision["nodes"]["computed"],
+        }
+
+
+def _on_data_set(config: str, places: dict[str, Path], work_dir: str) -> dict[str, Any]:
+    """By the config's data set."""
+    found = evaluate(config, deployments=list(places.values()), work_dir=work_dir)
+    assert found.metric is not None  # each shipped config has truth
+    reference, *rows = found.rows
+    differences = {row.backend: row.difference for row in rows}
+    return {"name": found.metric, "reference": reference.figures[found.metric], "gate": rows[0].gate, **differences}
+
+
+def _of_gate_split(figures: dict[str, Any]) -> dict[str, Any]:
+    """As the deploys judged it."""
+    first = figures[DEFAULT_BACKEND][0]
+    differences = {backend: found[0].value - found[0].reference for backend, found in figures.items()}
+    return {"name": first.name, "reference": first.reference, "gate": first.gate, **differences}
+
+
+def _latency(places: dict[str, Path], image: Path, threads: int) -> dict[str, float]:
+    pixels = cv2.imread(str(image))
+    models = {backend: load(place, threads=threads) for backend, place in places.items()}
+    seconds = interleaved({backend: lambda model=model: model(pixels) for backend, model in models.items()}, ROUNDS)  # type: ignore[misc]
+    for model in models.values():
+        model.close()
+    return {
+        "ratio": ratio(seconds, "openvino", DEFAULT_BACKEND),
+        "ms": 1000 * float(np.median(seconds[DEFAULT_BACKEND])),
+    }
+
+
+def _fresh(place: Path, image: Path, cache: Path | None = None) -> dict[str, float]:
+    """First load and memory in a process of its own."""
+    more = [] if cache is None else ["--cache", str(cache)]
+    command = [sys.executable, __file__, "--start", str(place), str(image), *more]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _start(place: Path, image: Path, cache: Path | None) -> dict[str, float]:
+    pixels = cv2.imread(str(image))
+    assert pixels is not None
+    seconds = 0.0
+
+    def run() -> None:
+        nonlocal seconds
+        start = time.perf_counter()
+        with load(place, threads=1, cache=cache) as model:
+            model(pixels)
+            seconds = time.perf_counter() - start
+            for _ in range(RUNS - 1):
+                model(pixels)
+
+    grown = growth(run)
+    return {"ms": 1000 * seconds, "mib": grown / MIB}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
