@@ -40,11 +40,12 @@ def register_dialect(backend: str, dialect: Dialect) -> None:
 def dialect_of(backend: str) -> Dialect:
     """What the backend takes; the default backend is known before any is registered.
 
-    Raises InputError for a backend that is not registered: `import backends` registers those of zooport.
+    Raises InputError for a backend that is not registered: `backends.available()` registers all there are, and so does
+    whatever pipeline does.
     """
     if backend in _DIALECTS:
         return _DIALECTS[backend]
     if backend == DEFAULT_BACKEND:
         return Dialect()
-    known = nearest(backend, _DIALECTS) if _DIALECTS else "none is registered yet: import backends first"
+    known = nearest(backend, _DIALECTS) if _DIALECTS else "none is registered yet: call backends.available() first"
     raise InputError(f'unknown backend "{backend}"; {known}')

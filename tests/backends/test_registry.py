@@ -113,6 +113,18 @@ def test_an_entry_point_that_registers_nothing(monkeypatch: pytest.MonkeyPatch) 
         get_backend("silent")
 
 
+def test_a_dialect_before_anything_is_registered() -> None:
+    code = (
+        "from zoo.dialect import dialect_of\nprint(dialect_of('onnxruntime').operator_form)\n"
+        "try:\n    dialect_of('tensorrt')\nexcept Exception as error:\n    print(error)\n"
+        "import backends; backends.available(); print(dialect_of('tensorrt').operator_form)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, refused, last = done.stdout.splitlines()
+    assert (first, last) == ("runtime", "standard")
+    assert refused == 'unknown backend "tensorrt"; none is registered yet: call backends.available() first'
+
+
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(InputError, match='unknown backend "onnxruntim"; nearest: "onnxruntime"'):
         get_backend("onnxruntim")

@@ -1,11 +1,14 @@
-"""A registry for tests that declare rewriters of their own."""
+"""The dialects of all backends, and a registry for tests that declare rewriters of their own."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from backends import available
 from rewriters.patching import rewriter as registry
+
+available()  # registers the backends; what they take of a graph is asked for by their names
 
 
 @pytest.fixture
