@@ -95,8 +95,3 @@ def test_a_backend_is_named_in_its_folder_alone() -> None:
 )
 def test_the_walk_sees_a_name(source: str, count: int) -> None:
     assert len(named(source)) == count
-
-
-def test_the_old_list_is_gone() -> None:
-    left = [path for path in SOURCES if "ENGINE_BACKENDS" in path.read_text(encoding="utf-8")]
-    assert left == []
