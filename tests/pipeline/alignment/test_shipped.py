@@ -18,7 +18,7 @@ CONFIGS = sorted(path for kind in ("digits", "photographs") for path in (ROOT / 
 
 
 def test_all_are_here() -> None:
-    assert len(CONFIGS) == 15
+    assert len(CONFIGS) == 16
 
 
 @pytest.mark.slow
