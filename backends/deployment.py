@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from backends.image_model import ImageModel
+from backends.model import Model
 from backends.runner import Runner
 from backends.slide_runner import SlideRunner
 from zoo.manifest import Manifest
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from backends.self_test.check import Checked
 
 
-class Deployment(ImageModel):
+class Deployment(Model):
     """A model in production. Made by `backends.load`; `manifest` says what it is.
 
     `note`: what runs it in the place of its own backend, as in a proof; None where that runs itself. `self_test`: the

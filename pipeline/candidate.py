@@ -146,7 +146,8 @@ def _rule(manifest: Manifest, config: ModelConfig) -> Preprocess:
     axes = {}
     for axis, size in zip(("height", "width"), manifest.inputs[0].shape[2:], strict=True):
         axes[axis] = manifest.axes[size] if isinstance(size, str) else AxisRange.fixed(size)
-    return Preprocess.from_dict(target_preprocess(config, deploy_target(config, axes)))
+    rule: Preprocess = config.task.kind.rule(target_preprocess(config, deploy_target(config, axes)))
+    return rule
 
 
 def _names(manifest: Manifest) -> str:

@@ -31,7 +31,6 @@ from zoo.build import build_model
 from zoo.config import ConfigSource, config_target, load_config
 from zoo.errors import InputError
 from zoo.metrics import Metric
-from zoo.preprocess import Preprocess
 from zoo.progress import Progress
 from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
 
@@ -132,7 +131,7 @@ def _rows(session: Session, model: nn.Module, weights: str, compared: Sequence[C
     """The reference for each size of the input that occurs, the config's first, each with its deployments behind it."""
     config = session.plan.config
     target = config_target(config)
-    default_policy = InputPolicy(Preprocess.from_dict(target_preprocess(config, target)), target.image_sizes)
+    default_policy = InputPolicy(config.task.kind.rule(target_preprocess(config, target)), target.image_sizes)
     metric = session.plan.metric()
     policies = dict.fromkeys(candidate.input_policy for candidate in compared) or {default_policy: None}
     for input_policy in sorted(policies, key=lambda input_policy: input_policy != default_policy):

@@ -55,7 +55,6 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     inputs = _inputs(options.input)
     _check_out(options.out)
     from backends import load
-    from pipeline.images.named_image import read_image
 
     current, written = "", []
 
@@ -70,7 +69,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         with model, show_counts(console, unit) as (_, count):
             for number, (name, path) in enumerate(names.items(), 1):
                 current = path
-                pixels = read_image(path).pixels
+                pixels = model.task.kind.read(path)
                 result = model(pixels, **inputs)
                 files = list(model.task.files(pixels, result))
                 if options.draw:

@@ -15,8 +15,3 @@ SCALE = TensorSpec("scale", "int64", (1,))
 
 SETTINGS = frozenset(spec.name for spec in (SCORE_THRESHOLD, IOU_THRESHOLD, SCALE))
 """Inputs of one element, for the whole batch."""
-
-
-def input_specs(*, image_sizes: bool) -> tuple[TensorSpec, ...]:
-    """The inputs in the graph's order, every axis but the channels dynamic."""
-    return (IMAGES, IMAGE_SIZES) if image_sizes else (IMAGES,)

@@ -8,14 +8,13 @@ from typing import Any, Self
 
 from zoo.errors import InputError
 from zoo.manifest_contradictions import contradictions
-from zoo.manifest_schema import DIGEST_KEY, NEW_KEYS, SCHEMA_VERSION, schema_errors
+from zoo.manifest_schema import DIGEST_KEY, NEW_KEYS, SCHEMA_VERSION, manifest_schema, schema_errors
 from zoo.manifest_text import REDEPLOY, manifest_fields, manifest_text
 from zoo.opened_file import COPY_AGAIN, OpenedFile
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
-from zoo.preprocess import Preprocess
 from zoo.printable import printable
 from zoo.target import AxisRange
-from zoo.tasks import ClassInfo, build_task
+from zoo.tasks import ClassInfo, build_task, input_kind_of
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 
@@ -31,6 +30,7 @@ class Manifest:
 
     The file has one key more, its own sha256 (zoo.manifest_text).
 
+    `preprocess`: the rule of the task's input kind, for images a zoo.preprocess.Preprocess.
     `axes` holds the bounds of each dynamic axis that the shapes of `inputs` name. `precision`: {stored, computed}, and
     below fp32 the `options` that made it, how many images it was `calibrated_on`, and the `nodes` counted in it,
     {stored, computed} -> {dtype: number}.
@@ -49,7 +49,7 @@ class Manifest:
     name: str
     task: str
     classes: tuple[ClassInfo, ...]
-    preprocess: Preprocess
+    preprocess: Any
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     axes: Mapping[str, AxisRange]
@@ -189,7 +189,7 @@ def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that are no plain JSON types in a manifest. Raises InputError where one is out of its range."""
     typed: dict[str, Any] = {
         "classes": tuple(ClassInfo(**info) for info in fields["classes"]),
-        "preprocess": Preprocess.from_dict(fields["preprocess"]),
+        "preprocess": input_kind_of(fields["task"]).rule(fields["preprocess"]),
         "axes": {name: AxisRange(**bounds) for name, bounds in fields["axes"].items()},
         "rewriters": tuple(fields["rewriters"]),
     }
@@ -202,7 +202,8 @@ def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check(fields: Mapping[str, Any], source: str, cure: str) -> None:
-    errors = list(schema_errors(fields)) or list(contradictions(fields))
+    schema = manifest_schema(input_kind_of(fields.get("task")))
+    errors = list(schema_errors(fields, schema)) or list(contradictions(fields))
     if errors:
         more = f" (and {len(errors) - SHOWN_ERRORS} more)" if len(errors) > SHOWN_ERRORS else ""
         raise InputError(f"{source}: {printable('; '.join(errors[:SHOWN_ERRORS]))}{more}; {cure}")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from zoo.input_specs import IMAGES
-from zoo.tasks import find_task
+from zoo.input_kinds import InputKind
+from zoo.tasks import find_task, input_kind_of
 
 MOST_ELEMENTS = 2**31
 """Of the smallest tensor that an input takes: 8 GiB in float32."""
@@ -18,7 +18,7 @@ def contradictions(fields: Mapping[str, Any]) -> Iterator[str]:
     unbounded = list(_unbounded(fields))
     yield from unbounded
     if not unbounded:
-        yield from _sizes(fields)
+        yield from _sizes(fields, input_kind_of(fields["task"]))
     yield from _names(fields)
     yield from _defaults(fields)
     task = find_task(fields["task"])
@@ -43,20 +43,17 @@ def _names(fields: Mapping[str, Any]) -> Iterator[str]:
             yield f"{side}: got the names {', '.join(names)}, expected each once"
 
 
-def _sizes(fields: Mapping[str, Any]) -> Iterator[str]:
+def _sizes(fields: Mapping[str, Any], kind: InputKind) -> Iterator[str]:
     """Tensors that the preprocessing does not make, or no memory holds."""
-    size, axes = fields["preprocess"]["size"], fields["axes"]
+    (first, *_), rule, axes = kind.inputs, fields["preprocess"], fields["axes"]
     for spec in fields["inputs"]:
-        if spec["name"] == IMAGES.name and len(spec["shape"]) != len(IMAGES.shape):
-            yield f"inputs: {spec['name']} has {len(spec['shape'])} axes, expected {len(IMAGES.shape)}"
-            continue
         least = [side if isinstance(side, int) else axes[side]["min"] for side in spec["shape"]]
-        if spec["name"] == IMAGES.name and size is not None:
-            for axis, (side, wanted) in enumerate(zip(spec["shape"][2:], size, strict=True)):
-                bounds = (side, side) if isinstance(side, int) else (axes[side]["min"], axes[side]["max"])
-                if not bounds[0] <= wanted <= bounds[1]:
-                    yield f"preprocess.size[{axis}]: got {wanted}, and {spec['name']} takes {bounds[0]} to {bounds[1]}"
-            least[2:] = size
+        if spec["name"] == first.name:
+            if len(spec["shape"]) != len(first.shape):
+                yield f"inputs: {spec['name']} has {len(spec['shape'])} axes, expected {len(first.shape)}"
+                continue
+            yield from kind.contradictions(rule, spec, axes)
+            least = [*kind.least_shape(rule, least)]
         if math.prod(least) > MOST_ELEMENTS:
             yield f"inputs: {spec['name']} has {math.prod(least)} elements at least, expected {MOST_ELEMENTS} at most"
 

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from zoo.errors import nearest
-from zoo.preprocess import INTERPOLATIONS, MAX_BYTE, MIN_SIDE, RESIZES
+from zoo.input_kinds import InputKind
+from zoo.input_kinds.image import ImageKind
 from zoo.target import EXPORTERS, LEVELS
 from zoo.windows import BLENDS
 
@@ -94,21 +95,7 @@ MANIFEST_SCHEMA: Schema = {
                 "type": "array",
                 "items": _object({"name": _LINE, "category_id": {"type": ["integer", "null"]}}),
             },
-            "preprocess": _object(
-                {
-                    "size": {
-                        "description": "height, width in pixels; null where resize is keep",
-                        "type": ["array", "null"],
-                        "minItems": 2,
-                        "maxItems": 2,
-                        "items": {"type": "integer", "minimum": MIN_SIDE},
-                    },
-                    "resize": {"enum": list(RESIZES)},
-                    "interpolation": {"enum": list(INTERPOLATIONS)},
-                    "pad_value": {"type": "integer", "minimum": 0, "maximum": MAX_BYTE},
-                    "size_divisor": {**_COUNT, "maximum": 4096},
-                }
-            ),
+            "preprocess": ImageKind.preprocess_schema,
             DIGEST_KEY: {
                 **_TEXT,
                 "pattern": "^[0-9a-f]{64}$",
@@ -230,6 +217,11 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "boolean": bool,
     "null": type(None),
 }
+
+
+def manifest_schema(kind: InputKind) -> Schema:
+    """MANIFEST_SCHEMA, whose `preprocess` is that of an image, with that of this kind of input."""
+    return {**MANIFEST_SCHEMA, "properties": {**MANIFEST_SCHEMA["properties"], "preprocess": kind.preprocess_schema}}
 
 
 def schema_errors(value: object, schema: Schema = MANIFEST_SCHEMA, where: str = "") -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mmengine.model import BaseModel
 
-from backends.image_model import ImageModel
+from backends.model import Model
 from pipeline.evaluation.result_store import ResultStore
 from zoo.datasets.evaluation_dataset import INPUTS
 from zoo.errors import InputError
@@ -22,7 +22,7 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
     ``earlier``: the images that an earlier run has left results for.
     """
 
-    def __init__(self, model: ImageModel, store: ResultStore, earlier: frozenset[int]) -> None:
+    def __init__(self, model: Model, store: ResultStore, earlier: frozenset[int]) -> None:
         super().__init__()
         self.image_model = model
         self.store = store

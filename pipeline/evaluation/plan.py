@@ -15,7 +15,7 @@ from zoo.datasets.digits.cache import ensure_split
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
 from zoo.metrics import Metric, build_metric
-from zoo.preprocess import MIN_SIDE, Preprocess
+from zoo.preprocess import MIN_SIDE
 from zoo.progress import Progress
 from zoo.tasks import Task
 
@@ -42,7 +42,7 @@ def plan_evaluation(config: ModelConfig, work_dir: str | Path, *, limit: int | N
     """Check the data set and the evaluator. Raises InputError with all that is wrong in the data."""
     task, target = config.task, config_target(config)
     if target.image_sizes:
-        check_image_sizes(task, Preprocess.from_dict(target_preprocess(config, target)))
+        check_image_sizes(task, task.kind.rule(target_preprocess(config, target)))
     section = data_section(config, gate_split=gate_split)
     dataset = IndexedDataset(build_dataset(section, task), limit)
     if not len(dataset):

@@ -2,27 +2,26 @@
 
 from torch import nn
 
-from backends.image_model import ImageModel
+from backends.model import Model
 from backends.pytorch.runner import PyTorchRunner
 from pipeline.evaluation.input_policy import InputPolicy
 from zoo.config import ModelConfig
 from zoo.families import contract_module
-from zoo.input_specs import input_specs
 from zoo.target import REFERENCE_BACKEND, AxisRange
 from zoo.tasks import Task
 
 
 def reference_model(
     config: ModelConfig, task: Task, model: nn.Module, input_policy: InputPolicy, *, batch_size: int, device: str
-) -> ImageModel:
+) -> Model:
     """The model in eager PyTorch, no rewriter near it, at most ``batch_size`` images at once."""
     contract = contract_module(model.to(device), task, "final", config.export.forward)
     runner = PyTorchRunner(
         contract,
-        (*input_specs(image_sizes=input_policy.image_sizes), *contract.settings),
+        (*task.kind.specs(image_sizes=input_policy.image_sizes), *contract.settings),
         task.outputs("final"),
         {"batch": AxisRange(1, 1, batch_size)},
         defaults=contract.defaults,
         device=device,
     )
-    return ImageModel(REFERENCE_BACKEND, task, input_policy.rule, runner)
+    return Model(REFERENCE_BACKEND, task, input_policy.rule, runner)

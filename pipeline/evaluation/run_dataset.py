@@ -15,7 +15,7 @@ from mmengine.runner import Runner
 from torch import nn
 from torch.utils.data import DataLoader
 
-from backends.image_model import ImageModel
+from backends.model import Model
 from pipeline.evaluation.evaluated_model import EvaluatedModel
 from pipeline.evaluation.indexed_dataset import IndexedDataset
 from pipeline.evaluation.result_store import ResultStore
@@ -46,7 +46,7 @@ class TestRunner(Runner):  # type: ignore[misc]  # mmengine is untyped
 
 
 def judge(
-    model: ImageModel,
+    model: Model,
     dataset: IndexedDataset,
     metric: Metric | None,
     store_file: Path,

@@ -7,7 +7,7 @@ from typing import Any
 
 from mmengine.hooks import Hook
 
-from backends.image_model import ImageModel
+from backends.model import Model
 from pipeline.base.steps import BeginStep
 from pipeline.evaluation.hooks import DrawingHook, ProgressHook
 from pipeline.evaluation.plan import Plan
@@ -40,7 +40,7 @@ class Session:
         if self.steps is not None and is_first():
             self.steps(step)
 
-    def judged(self, name: str, model: ImageModel, made_from: Mapping[str, Any]) -> Judged:
+    def judged(self, name: str, model: Model, made_from: Mapping[str, Any]) -> Judged:
         """The model on all images. ``made_from``: what its results depend on, beside the images."""
         file_name = as_file_name(name)
         store = self.plan.place / f"{file_name}.sqlite"

@@ -21,7 +21,6 @@ from rewriters.precision.report import DTYPES, computing_nodes
 from zoo.config import ModelConfig
 from zoo.families import family_of
 from zoo.manifest import ONNX_FILE, Manifest, file_record
-from zoo.preprocess import Preprocess
 from zoo.processor import processor
 from zoo.target import DEFAULT_BACKEND, Target
 from zoo.windows import Windows
@@ -77,7 +76,7 @@ def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) ->
         "zooport.task": task.name,
         "zooport.output_level": output_level(job, model),
         "zooport.classes": json.dumps([info._asdict() for info in task.classes], sort_keys=True),
-        "zooport.preprocess": json.dumps(Preprocess.from_dict(job.preprocess).to_dict(), sort_keys=True),
+        "zooport.preprocess": json.dumps(job.task.kind.rule(job.preprocess).to_dict(), sort_keys=True),
         "names": repr({index: info.name for index, info in enumerate(task.classes)}),
     }
     if task.options:
@@ -149,7 +148,7 @@ def manifest(
         windows=windows,
         defaults=_defaults(job, model),
         classes=job.task.classes,
-        preprocess=Preprocess.from_dict(job.preprocess),
+        preprocess=job.task.kind.rule(job.preprocess),
         inputs=export.inputs,
         outputs=export.outputs,
         axes={axis: getattr(target, axis) for axis in target.dynamic_axes},

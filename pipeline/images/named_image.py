@@ -7,9 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.errors import InputError
-from zoo.image_file import ImageFileError, read_pixels
-from zoo.preprocess import check_image
+from zoo.input_kinds.image.reading import read_image as read_pixels
 from zoo.printable import printable
 
 
@@ -21,17 +19,8 @@ class NamedImage(NamedTuple):
 
 
 def read_image(path: str | Path) -> NamedImage:
-    """Read one image. Raises InputError: no such file, not an image, truncated, too large, smaller than 32 pixels."""
-    file = Path(path)
-    if not file.is_file():
-        what = "is a folder; give its files one by one" if file.is_dir() else "no such file"
-        raise InputError(f"image {path}: {what}")
-    try:
-        pixels = read_pixels(file)
-    except ImageFileError as error:
-        raise InputError(f"image {path}: {error}") from error
-    check_image(pixels, f"image {path}")
-    return NamedImage(printable(file.name), pixels)
+    """One image. Raises InputError, see zoo.input_kinds.image.reading."""
+    return NamedImage(printable(Path(path).name), read_pixels(path))
 
 
 def distinct(images: Sequence[NamedImage]) -> list[NamedImage]:

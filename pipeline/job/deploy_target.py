@@ -71,10 +71,10 @@ def target_preprocess(config: ModelConfig, target: Target) -> dict[str, Any]:
     Where height and width are both dynamic an image is kept at its own size and padded; else it is brought to the
     target's preferred size by the config's own rule.
     """
-    preprocess = config.preprocess
+    fields: dict[str, Any] = config.preprocess.to_dict()
     if target.height.dynamic and target.width.dynamic:
-        return preprocess.to_dict() | {"size": None, "resize": "keep"}
-    return preprocess.to_dict() | {
+        return fields | {"size": None, "resize": "keep"}
+    return fields | {
         "size": (target.height.opt, target.width.opt),
-        "resize": "letterbox" if preprocess.resize == "keep" else preprocess.resize,
+        "resize": "letterbox" if fields["resize"] == "keep" else fields["resize"],
     }

@@ -20,7 +20,6 @@ from zoo.config import ConfigSource, ExportSection, ModelConfig, config_target, 
 from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import contract_module
-from zoo.preprocess import Preprocess
 from zoo.printable import printable
 from zoo.target import Target
 from zoo.tasks import Task
@@ -76,7 +75,7 @@ def plan_job(
     task = config.task
     gates = merged_gates(config.gates, target.precision, own=task.gates)
     fields = target_preprocess(config, target)
-    preprocess = Preprocess.from_dict(fields)
+    preprocess = task.kind.rule(fields)
     task.check_preprocess(preprocess)
     if target.image_sizes:
         check_image_sizes(task, preprocess)

@@ -18,7 +18,6 @@ from pipeline.parity.levels import compare_outputs
 from pipeline.parity.records import Case
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.families import contract_module
-from zoo.input_specs import input_specs
 from zoo.tasks import Task
 from zoo.tasks.proof import proof_of
 
@@ -68,7 +67,7 @@ def eager_runner(
 ) -> PyTorchRunner:
     """The unpatched model with the inputs and outputs of the graph. InputError where it has no such level."""
     contract = contract_module(model, task, level, forward, layout)
-    specs = (*input_specs(image_sizes=image_sizes), *contract.settings)
+    specs = (*task.kind.specs(image_sizes=image_sizes), *contract.settings)
     return PyTorchRunner(contract, specs, contract.outputs(task, level), defaults=contract.defaults)
 
 

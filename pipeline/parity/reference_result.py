@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pipeline.parity.input_rounding import rounded_inputs
-from zoo.input_kinds.image.reference_input import ReferenceInput, reference_input
-from zoo.preprocess import Preprocess
+from zoo.input_kinds.image.reference_input import ReferenceInput
 from zoo.tasks import Result, Task
 from zoo.tasks.proof import EagerResult, Rounding, proof_of
 
@@ -62,8 +61,8 @@ def reference_result(
 
     ``forward``: the keyword arguments of the model's forward. ``image_sizes``: leave the padding out.
     """
-    placed = reference_input(image, preprocess)
-    rule = Preprocess.from_dict(preprocess)
+    placed = task.kind.reference_input(image, preprocess)
+    rule = task.kind.rule(preprocess)
     produced = np.empty((3, *rule.geometry(*image.shape[:2]).tensor_size), np.float32)
     rule.run(image, produced)
     valid = placed.resized if image_sizes else placed.tensor.shape[2:]

@@ -18,7 +18,6 @@ from zoo.datasets import build_dataset
 from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset
 from zoo.datasets.image_folder import SUFFIXES
 from zoo.errors import InputError
-from zoo.preprocess import Preprocess
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -102,7 +101,7 @@ def _of_config(job: Job, count: int) -> Found:
 
 
 def _given(job: Job, places: Sequence[str | Path], count: int) -> Found:
-    preprocess = Preprocess.from_dict(job.preprocess)
+    preprocess = job.task.kind.rule(job.preprocess)
     entries: Found = []
     for path in _files(places):
         if len(entries) == count:

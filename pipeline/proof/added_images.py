@@ -14,7 +14,6 @@ from pipeline.parity.graph_parity import eager_runner
 from pipeline.parity.records import Exercised
 from zoo.contract.coverage import Usage
 from zoo.families import family_of
-from zoo.preprocess import Preprocess
 
 MOST = 3  # each costs a case of both comparisons
 
@@ -25,7 +24,7 @@ def with_added_images(job: Job, model: nn.Module, reference: ReferenceRun) -> tu
     ``model``: unpatched. Nothing is added where all is used, or where no composed image uses what is left.
     """
     unused = {(one.what, one.part) for one in reference.exercised if one.sought and not one.count}
-    rule, size = Preprocess.from_dict(job.preprocess), (job.target.height.opt, job.target.width.opt)
+    rule, size = job.task.kind.rule(job.preprocess), (job.target.height.opt, job.target.width.opt)
     images, cases = [], []
     for image in composed_images(job.images) if unused else ():
         if misfit(image, rule, job.target) is not None:

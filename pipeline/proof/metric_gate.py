@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from torch import nn
 
-from backends.image_model import ImageModel
+from backends.model import Model
 from pipeline.base.steps import BeginStep
 from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
@@ -19,7 +19,6 @@ from pipeline.job.job import Job
 from pipeline.parity.gates import metric_gate
 from pipeline.parity.records import MetricFigure
 from zoo.errors import InputError
-from zoo.preprocess import Preprocess
 from zoo.progress import Progress
 from zoo.target import REFERENCE_BACKEND
 
@@ -38,7 +37,7 @@ def check_judgeable(job: Job) -> None:
 
 
 def metric_figures(
-    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], progress: BeginStep, *, allowed: bool
+    job: Job, model: nn.Module, candidates: Mapping[str, Model], progress: BeginStep, *, allowed: bool
 ) -> tuple[MetricFigure, ...] | str:
     """The main metric of each candidate, by what it is, and of the model.
 
@@ -55,7 +54,7 @@ def metric_figures(
 
 
 def _measured(
-    job: Job, model: nn.Module, candidates: Mapping[str, ImageModel], progress: BeginStep
+    job: Job, model: nn.Module, candidates: Mapping[str, Model], progress: BeginStep
 ) -> tuple[MetricFigure, ...]:
     def count(name: str, done: int, total: int) -> None:
         progress(f"{name}, {done}/{total} images")
@@ -86,7 +85,7 @@ class JudgingMetric(NamedTuple):
 class Value(Protocol):
     """The main figure of a candidate; ``name`` is for those who watch."""
 
-    def __call__(self, candidate: ImageModel, name: str = "the deployment") -> float:
+    def __call__(self, candidate: Model, name: str = "the deployment") -> float:
         """It is run on all images."""
 
 
@@ -102,7 +101,7 @@ def metric_judge(
     gate_split = job.config.gate_dataset is not None
     if gate_split:
         make_gate_split(job.config, count)
-    input_policy = InputPolicy(Preprocess.from_dict(job.preprocess), image_sizes=job.target.image_sizes)
+    input_policy = InputPolicy(job.task.kind.rule(job.preprocess), image_sizes=job.target.image_sizes)
     with TemporaryDirectory(prefix="zooport-metric-") as folder:
         plan = replace(plan_evaluation(job.config, folder, limit=limit, gate_split=gate_split), place=Path(folder))
         metric = plan.metric()
@@ -119,7 +118,7 @@ def metric_judge(
             steps=None,
         )
 
-        def value(candidate: ImageModel, name: str = "the deployment") -> float:
+        def value(candidate: Model, name: str = "the deployment") -> float:
             return float(session.judged(name, candidate, {}).figures[metric.main_key])
 
         with reference_model(job.config, job.task, model, input_policy, batch_size=1, device="cpu") as reference:

@@ -16,7 +16,6 @@ from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import GraphReference, graph_references
 from pipeline.self_test.reduced import reduced
 from zoo.input_specs import IMAGE_SIZES, IMAGES
-from zoo.preprocess import Preprocess
 from zoo.tasks.proof import proof_of
 
 TRIED = 4  # images at most: each costs a run of PyTorch
@@ -60,7 +59,7 @@ def self_test_case(job: Job, model: nn.Module, reference: ReferenceRun) -> SelfT
 
 def _case(job: Job, model: nn.Module, image: NamedImage) -> SelfTestCase:
     target = job.target
-    rule = Preprocess.from_dict(job.preprocess)
+    rule = job.task.kind.rule(job.preprocess)
     sides = (target.height.opt, target.width.opt)
     rule = replace(rule, size=sides, resize="letterbox" if rule.resize == "keep" else rule.resize)
     placed = rule.placed(image.pixels)

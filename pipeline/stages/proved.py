@@ -16,7 +16,6 @@ from pipeline.parity.records import Case, MetricFigure, ParityRecord, recorded
 from pipeline.proof.fallback_runtime import open_deployment, rounded_deployment
 from pipeline.proof.metric_gate import metric_figures
 from pipeline.stages.prepared import Prepared
-from zoo.preprocess import Preprocess
 from zoo.tasks import Result
 
 ROUNDED = "every fp16 result rounded to fp16"
@@ -56,7 +55,7 @@ def prove(prepared: Prepared, progress: BeginStep, *, allowed: bool) -> Proved:
         allowed=allowed,
         by_engine=opened.note is None,
         metric=metric,
-        manifest=tuple(manifest_failures(manifest, job.task, Preprocess.from_dict(job.preprocess))),
+        manifest=tuple(manifest_failures(manifest, job.task, job.task.kind.rule(job.preprocess))),
         constants=constants,
         exercised=reference.exercised,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-from backends.image_model import ImageModel
+from backends.model import Model
 from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.plan import data_section, make_gate_split
 from pipeline.evaluation.reference import reference_model
@@ -18,7 +18,6 @@ from pipeline.proof.metric_gate import metric_judge
 from pipeline.what_if.fp32_graph import Fp32Graph
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
-from zoo.preprocess import Preprocess
 from zoo.progress import Progress
 from zoo.tasks.proof import proof_of
 
@@ -37,7 +36,7 @@ class Judge:
     images: int
     reference: float
     tolerance: float
-    value: Callable[[ImageModel], float]
+    value: Callable[[Model], float]
 
 
 @contextmanager
@@ -71,7 +70,7 @@ def open_judge(
             yield Judge(metric.main_key, metric.unit, metric.images, reference, tolerance or gate, value)
         return
     assert tolerance is not None  # check_judge
-    input_policy = InputPolicy(Preprocess.from_dict(job.preprocess), image_sizes=job.target.image_sizes)
+    input_policy = InputPolicy(job.task.kind.rule(job.preprocess), image_sizes=job.target.image_sizes)
     images = [image.pixels for image in (_files(job, given) if given else _of_data(job, limit))]
     with reference_model(job.config, job.task, model, input_policy, batch_size=1, device="cpu") as eager:
         expected = eager(images)
@@ -89,7 +88,7 @@ def open_judge(
 def _files(job: Job, given: Sequence[str | Path]) -> Iterator[NamedImage]:
     for path in given:
         image = read_image(path)
-        if fault := misfit(image, Preprocess.from_dict(job.preprocess), job.target):
+        if fault := misfit(image, job.task.kind.rule(job.preprocess), job.target):
             raise InputError(f"image {path}: {fault}; give another image")
         yield image
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backends import image_model, load
+from backends import load
+from backends import model as model_module
 from backends.load_arguments import MAX_THREADS
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess, check_image
@@ -92,7 +93,7 @@ def test_a_size_that_the_graph_does_not_take_is_refused_before_its_tensor_is_mad
 ) -> None:
     keep = Preprocess(None, resize="keep", size_divisor=8)
     model = load(deploy(task="SemanticSegmentation", dynamic_size=True, preprocess=keep))
-    monkeypatch.setattr(image_model.ImageModel, "_tensor", lambda *_: pytest.fail("was made"))
+    monkeypatch.setattr(model_module.Model, "_tensor", lambda *_: pytest.fail("was made"))
     with pytest.raises(InputError, match=r"axis H must be 32 to 256"):
         model(np.broadcast_to(PIXEL, (30_000, 30_000, 3)))
 

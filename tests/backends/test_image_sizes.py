@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from backends import Runner
-from backends.image_model import ImageModel
+from backends.model import Model
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange
 from zoo.tasks import build_task
@@ -33,7 +33,7 @@ class Ends(Runner):
 def test_each_image_ends_where_its_padding_begins() -> None:
     outputs = [spec._replace(shape=("N", *spec.shape[1:])) for spec in TASK.outputs("final")]
     runner = Ends([IMAGES, SIZES], outputs, {"N": AxisRange(3, 3, 4)})
-    model = ImageModel("m", TASK, Preprocess((64, 96)), runner)
+    model = Model("m", TASK, Preprocess((64, 96)), runner)
     wide, tall = np.zeros((50, 200, 3), np.uint8), np.zeros((128, 64, 3), np.uint8)
     first, second, third = model([wide, tall, tall[:64, :32]])
     assert runner.seen[0] == [[24, 96]] * 3, "a slot to spare repeats the last"

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from backends import load
-from backends.image_model import ImageModel
+from backends.model import Model
 from pipeline.export import export_step
 from pipeline.parity.errors import BATCH, BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
 from pipeline.stages import exported, prepared, staged
@@ -142,8 +142,8 @@ def test_the_end_to_end_comparison_alone(deploy: Deploy, tiny: Tiny, monkeypatch
 
 
 def test_results_of_a_batch_in_another_order(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = ImageModel._run_batch
-    monkeypatch.setattr(ImageModel, "_run_batch", lambda *arguments: real(*arguments)[::-1])
+    real = Model._run_batch
+    monkeypatch.setattr(Model, "_run_batch", lambda *arguments: real(*arguments)[::-1])
     run = deploy(tiny.with_images())
     check_missed(run, tiny, "pipeline parity, one.png [1x3x64x96]: together: ")
     assert BATCH in run.err

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from backends import load
-from backends.image_model import ImageModel
+from backends.model import Model
 from tests.tools.conftest import in_this_process, tool
 from tests.tools.tiny import Run
 from zoo.build import build_model
@@ -73,7 +73,7 @@ def test_one_file_for_all_scales(deploy: Tool, predict: Tool, exporter: str, tmp
         assert (run.code, message in run.err) == (2, True), run.err
 
 
-def psnr_of_both(deployment: ImageModel, scale: int, items: Sequence[dict[str, Any]]) -> tuple[float, float]:
+def psnr_of_both(deployment: Model, scale: int, items: Sequence[dict[str, Any]]) -> tuple[float, float]:
     """Of the deployment and of PyTorch."""
     config = load_config(ANY_SCALE)
     model, task = build_model(ANY_SCALE).eval(), config.task

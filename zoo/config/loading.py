@@ -12,8 +12,7 @@ from zoo.config.faults import Kinds, raised, unknown_keys, wrong_types
 from zoo.config.model_config import BUILT, ModelConfig
 from zoo.custom_imports import check_dotted_type, dotted_types, import_custom_module
 from zoo.errors import InputError, nearest
-from zoo.preprocess import MIN_SIDE, Preprocess
-from zoo.tasks import build_task
+from zoo.tasks import build_task, input_kind_of
 
 ConfigSource: TypeAlias = str | Path | Config | ModelConfig
 """A config file, a config of mmengine that was read from one, or what was read already."""
@@ -85,7 +84,9 @@ def _faults(path: Path, content: Mapping[str, Any]) -> Iterable[str]:
     import_faults = list(_import_faults(sections, path.parent))
     yield from import_faults
     if isinstance(preprocess := sections.get("preprocess"), dict):
-        yield from raised(_check_preprocess, preprocess)
+        task = sections.get("task")
+        kind = input_kind_of(task.get("type") if isinstance(task, dict) else None)
+        yield from raised(kind.rule, preprocess)
     if not import_faults and isinstance(task := sections.get("task"), dict) and isinstance(task.get("type"), str):
         yield from _task_faults(task)
     if isinstance(export := sections.get("export"), dict):
@@ -122,13 +123,6 @@ def _custom_imports_faults(custom: Mapping[str, Any], folder: Path) -> Iterable[
             yield from raised(lambda name: import_custom_module(name, folder, allow_failed=allow_failed), name)
         else:
             yield f'"custom_imports.imports[{index}]": expected the name of a module, got {name!r}'
-
-
-def _check_preprocess(fields: Mapping[str, Any]) -> None:
-    size = fields.get("size")
-    if not isinstance(size, list | tuple | None):
-        raise InputError(f"preprocess: got size {size!r}, expected (height, width) in whole pixels, {MIN_SIDE} or more")
-    Preprocess.from_dict(fields)
 
 
 def _task_faults(task: Mapping[str, Any]) -> Iterable[str]:

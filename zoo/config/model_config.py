@@ -7,7 +7,6 @@ from typing import Any, Self
 
 from zoo.config.export_section import ExportSection
 from zoo.custom_imports import dotted_types
-from zoo.preprocess import Preprocess
 from zoo.tasks import Task, build_task
 
 Section = Mapping[str, Any]
@@ -29,6 +28,7 @@ class CardSection:
 class ModelConfig:
     """``path``: the file; relative paths in it start at its folder. What the file leaves out is None.
 
+    ``preprocess``: the rule of the task's input kind, for images a zoo.preprocess.Preprocess.
     ``gates``: those that replace the defaults, by comparison and name. ``train``: the recipe of a shipped checkpoint.
     ``content``: the whole file, its bases included, as plain dicts, lists and numbers, for hashes and records.
     """
@@ -36,7 +36,7 @@ class ModelConfig:
     path: Path
     model: Section
     task: Task
-    preprocess: Preprocess
+    preprocess: Any
     export: ExportSection = field(default_factory=ExportSection)
     checkpoint: str | None = None
     dataset: Section | None = None
@@ -63,12 +63,13 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, path: Path, content: Mapping[str, Any]) -> Self:
         """From the content of a file without faults, see config_faults."""
+        task = build_task(content["task"])
         card = content.get("card")
         plain = ("model", "checkpoint", "dataset", "gate_dataset", "calibration_dataset", "evaluator", "gates", "train")
         return cls(
             path=path,
-            task=build_task(content["task"]),
-            preprocess=Preprocess.from_dict(content["preprocess"]),
+            task=task,
+            preprocess=task.kind.rule(content["preprocess"]),
             export=ExportSection.from_dict(content.get("export", {})),
             card=None if card is None else CardSection(**card),
             content=content,

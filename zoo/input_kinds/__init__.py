@@ -1,1 +1,9 @@
-"""What models take."""
+"""What a model takes: how inputs are read, checked and batched, and which tensors the graph gets.
+
+One folder for each kind, found by its place. A task names its kind (zoo.tasks.Task.input_kind).
+"""
+
+from zoo.input_kinds.input_kind import InputKind
+from zoo.input_kinds.registry import input_kind, register_input_kind
+
+__all__ = ["InputKind", "input_kind", "register_input_kind"]

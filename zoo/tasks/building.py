@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoo.errors import InputError, nearest
+from zoo.input_kinds import InputKind, input_kind
 from zoo.tasks.registry import find_task, known_tasks
 from zoo.tasks.task import Task
 
@@ -32,3 +33,9 @@ def build_task(fields: Mapping[str, Any]) -> Task:
         if not isinstance(value, bool):
             raise InputError(f"task {kind}: {key}: got {value!r}, expected True or False")
     return task(classes, **options)
+
+
+def input_kind_of(name: object) -> InputKind:
+    """What the models of a task take, by the task's name; images where there is no such task, as `build_task` says."""
+    task = find_task(name) if isinstance(name, str) else None
+    return input_kind((task or Task).input_kind)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
+from zoo.input_kinds import InputKind, input_kind
 from zoo.preprocess import Geometry, Preprocess
 from zoo.target import LEVELS
 from zoo.tasks.class_info import ClassInfo
@@ -34,6 +35,8 @@ class Task(ABC):
     """Of the files that `files` may give."""
     truth: ClassVar[tuple[str, ...]]
     """What the truth of one image consists of, by the keys of a data set's item: what a model learns from."""
+    input_kind: ClassVar[str] = "image"
+    """What its models take: the name of a kind of zoo.input_kinds."""
     has_classes: ClassVar[bool] = True
     takes_image_sizes: ClassVar[bool] = False
     """Whether its models take the valid region of each image of a padded batch."""
@@ -48,6 +51,11 @@ class Task(ABC):
             raise InputError(f"task {self.name}: got {len(self.classes)} classes, but it has none; leave them out")
         if not self.classes and self.has_classes:
             raise InputError(f"task {self.name}: no classes; list them all, index = the model's own id")
+
+    @property
+    def kind(self) -> InputKind:
+        """What its models take."""
+        return input_kind(self.input_kind)
 
     @property
     def options(self) -> dict[str, bool]:

@@ -17,7 +17,6 @@ from tests.rewriters.small_families import contract_of, small
 from tests.rewriters.small_models import fixed_target
 from tests.small_tasks import small_task
 from zoo.families import family_of
-from zoo.input_specs import input_specs
 from zoo.tasks import build_task
 
 TASK = build_task({"type": "Detection", "classes": [{"name": "x", "category_id": None}] * 4})
@@ -56,7 +55,7 @@ def test_the_graph_comparison_shows_what_an_engine_does_with_the_sizes(change: A
     contract = contract_of(model, "faster_rcnn")
     given = graph_inputs(FULL, TARGET, {"size": (64, 96)})
     references = graph_references(model, TASK, "final", {}, given, image_sizes=True)
-    runner = PyTorchRunner(Changed(contract, change), input_specs(image_sizes=True), TASK.outputs("final"))
+    runner = PyTorchRunner(Changed(contract, change), TASK.kind.specs(image_sizes=True), TASK.outputs("final"))
     gates = merged_gates()["graph"]
     cases = list(
         graph_parity(runner, references, small_task("detection"), "final", gates, family_of(model).decision_rule(model))

@@ -1,4 +1,4 @@
-"""A model that takes images and gives results, whatever runs it."""
+"""A model that takes images, or whatever its task takes, and gives results, whatever runs it."""
 
 import math
 import os
@@ -11,45 +11,44 @@ from numpy.typing import NDArray
 
 from backends.runner import Runner
 from zoo.errors import InputError, nearest
-from zoo.input_specs import IMAGE_SIZES, IMAGES
-from zoo.preprocess import CHANNELS, Geometry, Preprocess, check_image
 from zoo.target import AxisRange
 from zoo.tasks import Result, Task
 
-STACK_DIMS = 4
-
-Image = NDArray[np.uint8]
+Array = NDArray[Any]
 
 
-class ImageModel:
+class Model:
     """Images in, results out: the preprocessing, the batches, a runner, and the task's results. A context manager.
 
-    `name` is for messages, `task` draws results, `rule` is the preprocessing, `runner` takes and gives the tensors
-    themselves, whose output level is `level`. Threads may share it: no buffer is kept between calls.
+    A task of another input kind takes that kind of array in the place of images. `name` is for messages, `task` draws
+    results, `rule` is the preprocessing, as the kind made it, `runner` takes and gives the tensors themselves, whose
+    output level is `level`. Threads may share it: no buffer is kept between calls.
     """
 
-    def __init__(self, name: str, task: Task, rule: Preprocess, runner: Runner, level: str = "final") -> None:
+    def __init__(self, name: str, task: Task, rule: Any, runner: Runner, level: str = "final") -> None:
         self.name = name
         self.task = task
         self.rule = rule
         self.runner = runner
         self.level = level
+        self._kind = task.kind
+        self._spec = self._kind.inputs[0]
         specs = {spec.name: spec for spec in runner.inputs}
-        if IMAGES.name not in specs:
+        if self._spec.name not in specs:
             raise InputError(
-                f'{name}: no input "{IMAGES.name}" among {", ".join(specs)}; use .runner.run with your own tensors'
+                f'{name}: no input "{self._spec.name}" among {", ".join(specs)}; use .runner.run with your own tensors'
             )
-        self._has_sizes = IMAGE_SIZES.name in specs
-        batch = specs[IMAGES.name].shape[0]
+        self._names = tuple(specs)
+        batch = specs[self._spec.name].shape[0]
         self._batch = runner.axes[batch] if isinstance(batch, str) else AxisRange.fixed(batch)
 
     @overload
-    def __call__(self, images: Image, **inputs: float) -> Result: ...  # type: ignore[overload-overlap]  # an array is iterable, too
+    def __call__(self, images: Array, **inputs: float) -> Result: ...  # type: ignore[overload-overlap]  # an array is iterable, too
 
     @overload
-    def __call__(self, images: Iterable[Image], **inputs: float) -> list[Result]: ...
+    def __call__(self, images: Iterable[Array], **inputs: float) -> list[Result]: ...
 
-    def __call__(self, images: Image | Iterable[Image], **inputs: float) -> Result | list[Result]:
+    def __call__(self, images: Array | Iterable[Array], **inputs: float) -> Result | list[Result]:
         """The result for one image, uint8 [h, w, 3] BGR, or a list of results, in order, for an iterable of them.
 
         Images run in batches of the graph's range: as large as it allows, and a batch below its minimum is filled up
@@ -60,14 +59,15 @@ class ImageModel:
         for an image that is not one (see zoo.preprocess), naming its place, for an unknown input, and where the output
         level is not "final".
         """
+        noun = self._kind.noun
         if self.level != "final":
-            sizes = ', "image_sizes": numpy.array([place.resized_size for place in geometries])' * self._has_sizes
             raise InputError(
                 f'{self.name}: output level "{self.level}" has no results; use array, geometries = '
-                f'.preprocess(images) and .runner.run({{"images": array{sizes}}}), or deploy with --output-level final'
+                f".preprocess({noun}s) and .runner.run({self._kind.feed_example(self._names)}), or deploy with "
+                "--output-level final"
             )
-        if _is_single(images):
-            check_image(images)
+        if self._is_single(images):
+            self._kind.check(images, noun)
             return self._run_batch([images], self._settings(inputs))[0]
         settings = self._settings(inputs)
         results: list[Result] = []
@@ -75,18 +75,20 @@ class ImageModel:
             results += self._run_batch(chunk, settings)
         return results
 
-    def preprocess(self, images: Sequence[Image]) -> tuple[NDArray[np.float32], list[Geometry]]:
+    def preprocess(self, images: Sequence[Array]) -> tuple[NDArray[np.float32], list[Any]]:
         """The tensor float32 [n, 3, H, W] for n images, and where each image lies in it. A new array.
 
         Raises InputError for no image, for an image that is not one, and where tensors would differ in size.
         """
+        noun = self._kind.noun
         if len(images) == 0:
-            raise InputError("no images; give one or more")
+            raise InputError(f"no {noun}s; give one or more")
         for index, image in enumerate(images):
-            check_image(image, f"image {index}")
-        sizes = {self._tensor_size(image) for image in images}
-        if len(sizes) > 1:
-            raise InputError(f"the images' tensors have different sizes {sorted(sizes)}; give images of one size")
+            self._kind.check(image, f"{noun} {index}")
+        unlike = {self._kind.alike(self.rule, image, [self._spec.name]) for image in images}
+        if len(unlike) > 1:
+            sizes = sorted(size for (size,) in unlike)
+            raise InputError(f"the {noun}s' tensors have different sizes {sizes}; give {noun}s of one size")
         return self._tensor(images, len(images))
 
     def close(self) -> None:
@@ -101,19 +103,18 @@ class ImageModel:
     ) -> None:
         self.close()
 
-    def _chunks(self, images: Iterable[Image]) -> Iterator[list[Image]]:
-        """Runs of images that fit one batch: no more than its maximum, and all placed alike in tensors of one size."""
-        chunk: list[Image] = []
-        chunk_sizes: tuple[tuple[int, int], ...] = ()
+    def _chunks(self, images: Iterable[Array]) -> Iterator[list[Array]]:
+        """Runs of images that fit one batch: no more than its maximum, and alike (see InputKind.alike)."""
+        chunk: list[Array] = []
+        in_common: tuple[Any, ...] = ()
         for index, image in enumerate(images):
-            check_image(image, f"image {index}")
-            geometry = self.rule.geometry(*image.shape[:2])
-            sizes = (geometry.tensor_size, geometry.resized_size) if self._has_sizes else (geometry.tensor_size,)
-            if chunk and (sizes != chunk_sizes or len(chunk) == self._chunk_size):
+            self._kind.check(image, f"{self._kind.noun} {index}")
+            alike = self._kind.alike(self.rule, image, self._names)
+            if chunk and (alike != in_common or len(chunk) == self._chunk_size):
                 yield chunk
                 chunk = []
             chunk.append(image)
-            chunk_sizes = sizes
+            in_common = alike
         if chunk:
             yield chunk
 
@@ -146,37 +147,35 @@ class ImageModel:
         except (OverflowError, FloatingPointError) as error:
             raise InputError(f'{self.name}: input "{name}" is too large for {dtype}; give a smaller number') from error
 
-    def _run_batch(self, images: Sequence[Image], settings: Mapping[str, NDArray[Any]]) -> list[Result]:
-        """The results of images that are placed alike, see _chunks; `settings`: see _settings."""
+    def _run_batch(self, images: Sequence[Array], settings: Mapping[str, NDArray[Any]]) -> list[Result]:
+        """The results of images that are alike, see _chunks; `settings`: see _settings."""
         count = max(len(images), self._batch.min)
-        self.runner.check_shape(IMAGES.name, (count, CHANNELS, *self._tensor_size(images[0])))  # before it is made
+        shape = (count, *self._kind.slot_shape(self.rule, images))
+        self.runner.check_shape(self._spec.name, shape)  # before it is made
         tensor, geometries = self._tensor(images, count)
-        arrays: dict[str, NDArray[Any]] = {IMAGES.name: tensor, **settings}
-        if self._has_sizes:
-            arrays[IMAGE_SIZES.name] = np.array([geometries[0].resized_size] * len(tensor), np.int64)
+        arrays: dict[str, NDArray[Any]] = {self._spec.name: tensor, **settings}
+        slots = [*geometries, *geometries[-1:] * (count - len(images))]
+        companions = self._kind.companions(slots)
+        arrays |= {name: array for name, array in companions.items() if name in self._names}
         return self.task.results(self.runner.run_float32(arrays), geometries)
 
-    def _tensor(self, images: Sequence[Image], count: int) -> tuple[NDArray[np.float32], list[Geometry]]:
+    def _tensor(self, images: Sequence[Array], count: int) -> tuple[NDArray[np.float32], list[Any]]:
         """The batch of `count` slots, those past the last image filled with the last image."""
-        shape = (count, CHANNELS, *self._tensor_size(images[0]))
+        shape = (count, *self._kind.slot_shape(self.rule, images))
         try:
             tensor = np.empty(shape, np.float32)
         except MemoryError as error:
             raise InputError(
                 f"{self.name}: the tensor float32 {list(shape)} takes {4 * math.prod(shape)} bytes, and there is no "
-                "memory for it; give smaller images, or fewer at once"
+                f"memory for it; give smaller {self._kind.noun}s, or fewer at once"
             ) from error
-        run = self.rule.run
-        geometries = [run(image, slot) for image, slot in zip(images, tensor, strict=False)]
+        fill = self._kind.fill
+        geometries = [fill(self.rule, image, slot) for image, slot in zip(images, tensor, strict=False)]
         tensor[len(images) :] = tensor[len(images) - 1]
         return tensor, geometries
 
-    def _tensor_size(self, image: Image) -> tuple[int, int]:
-        return self.rule.geometry(image.shape[0], image.shape[1]).tensor_size
-
-
-def _is_single(images: object) -> TypeGuard[Image]:
-    """Whether this is one image, or nothing that could be several (which check_image then explains)."""
-    if isinstance(images, np.ndarray):
-        return images.ndim != STACK_DIMS
-    return isinstance(images, str | bytes | os.PathLike) or not isinstance(images, Iterable)
+    def _is_single(self, images: object) -> TypeGuard[Array]:
+        """Whether this is one input, or nothing that could be several (which the kind's check then explains)."""
+        if isinstance(images, np.ndarray):
+            return images.ndim != len(self._spec.shape)
+        return isinstance(images, str | bytes | os.PathLike) or not isinstance(images, Iterable)

@@ -1,0 +1,109 @@
+"""Images, uint8 [h, w, 3] BGR: the tensor images float32 [N, 3, H, W], and where the target asks image_sizes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.errors import InputError
+from zoo.input_kinds.input_kind import Array, InputKind
+from zoo.input_kinds.registry import register_input_kind
+from zoo.input_specs import IMAGE_SIZES, IMAGES
+from zoo.preprocess import CHANNELS, INTERPOLATIONS, MAX_BYTE, MIN_SIDE, RESIZES, Geometry, Preprocess, check_image
+from zoo.tensor_spec import TensorSpec
+
+PREPROCESS_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "size": {
+            "description": "height, width in pixels; null where resize is keep",
+            "type": ["array", "null"],
+            "minItems": 2,
+            "maxItems": 2,
+            "items": {"type": "integer", "minimum": MIN_SIDE},
+        },
+        "resize": {"enum": list(RESIZES)},
+        "interpolation": {"enum": list(INTERPOLATIONS)},
+        "pad_value": {"type": "integer", "minimum": 0, "maximum": MAX_BYTE},
+        "size_divisor": {"type": "integer", "minimum": 1, "maximum": 4096},
+    },
+    "required": ["interpolation", "pad_value", "resize", "size", "size_divisor"],
+    "additionalProperties": False,
+}
+
+
+@register_input_kind
+class ImageKind(InputKind):
+    """Its rule is a zoo.preprocess.Preprocess, its geometries are zoo.preprocess.Geometry."""
+
+    name: ClassVar[str] = "image"
+    noun: ClassVar[str] = "image"
+    inputs: ClassVar[tuple[TensorSpec, ...]] = (IMAGES, IMAGE_SIZES)
+    preprocess_schema: ClassVar[Mapping[str, Any]] = PREPROCESS_SCHEMA
+    reference: ClassVar[str] = "zoo.input_kinds.image.reference_input:reference_input"
+
+    def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
+        """Every axis but the channels is dynamic."""
+        return self.inputs if image_sizes else self.inputs[:1]
+
+    def rule(self, fields: Mapping[str, Any]) -> Preprocess:
+        """`size` is a list or a tuple, or None."""
+        size = fields.get("size")
+        if not isinstance(size, list | tuple | None):
+            raise InputError(
+                f"preprocess: got size {size!r}, expected (height, width) in whole pixels, {MIN_SIDE} or more"
+            )
+        return Preprocess.from_dict(fields)
+
+    def contradictions(
+        self, fields: Mapping[str, Any], spec: Mapping[str, Any], axes: Mapping[str, Any]
+    ) -> Iterator[str]:
+        """A size that the graph does not take."""
+        if (size := fields["size"]) is None:
+            return
+        for axis, (side, wanted) in enumerate(zip(spec["shape"][2:], size, strict=True)):
+            least, most = (side, side) if isinstance(side, int) else (axes[side]["min"], axes[side]["max"])
+            if not least <= wanted <= most:
+                yield f"preprocess.size[{axis}]: got {wanted}, and {spec['name']} takes {least} to {most}"
+
+    def least_shape(self, fields: Mapping[str, Any], shape: Sequence[int]) -> Sequence[int]:
+        """Of the size that every image gets, if there is one."""
+        return shape if fields["size"] is None else (*shape[:2], *fields["size"])
+
+    def read(self, path: str | Path) -> NDArray[np.uint8]:
+        """Needs Pillow."""
+        from zoo.input_kinds.image.reading import read_image
+
+        return read_image(path)
+
+    def check(self, value: object, what: str) -> None:
+        """See zoo.preprocess.check_image."""
+        check_image(value, what)
+
+    def alike(self, rule: Preprocess, value: Array, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """The size of the tensor; with image_sizes also of the image in it.
+
+        A detector makes a batch of valid regions as large as the largest of them: the others' results would change.
+        """
+        geometry = rule.geometry(*value.shape[:2])
+        sizes = (geometry.tensor_size, geometry.resized_size)
+        return sizes if IMAGE_SIZES.name in names else sizes[:1]
+
+    def slot_shape(self, rule: Preprocess, values: Sequence[Array]) -> tuple[int, ...]:
+        """[3, H, W]."""
+        return (CHANNELS, *rule.geometry(*values[0].shape[:2]).tensor_size)
+
+    def fill(self, rule: Preprocess, value: Array, slot: NDArray[np.float32]) -> Geometry:
+        """RGB, 0..1."""
+        return rule.run(value, slot)
+
+    def companions(self, geometries: Sequence[Geometry]) -> Mapping[str, Array]:
+        """Where each image ends in its tensor."""
+        return {IMAGE_SIZES.name: np.array([place.resized_size for place in geometries], np.int64)}
+
+    def feed_example(self, names: Sequence[str]) -> str:
+        """With image_sizes, if the graph takes them."""
+        sizes = ', "image_sizes": numpy.array([place.resized_size for place in geometries])'
+        return f'{{"images": array{sizes if IMAGE_SIZES.name in names else ""}}}'

@@ -1,0 +1,27 @@
+"""Images from files, checked. Needs Pillow."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.errors import InputError
+from zoo.image_file import ImageFileError, read_pixels
+from zoo.preprocess import check_image
+
+
+def read_image(path: str | Path) -> NDArray[np.uint8]:
+    """Pixels uint8 [h, w, 3] BGR.
+
+    Raises InputError: no such file, not an image, truncated, too large, smaller than 32 pixels.
+    """
+    file = Path(path)
+    if not file.is_file():
+        what = "is a folder; give its files one by one" if file.is_dir() else "no such file"
+        raise InputError(f"image {path}: {what}")
+    try:
+        pixels = read_pixels(file)
+    except ImageFileError as error:
+        raise InputError(f"image {path}: {error}") from error
+    check_image(pixels, f"image {path}")
+    return pixels

@@ -1,0 +1,91 @@
+"""The base of all input kinds."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.tensor_spec import TensorSpec
+
+Array = NDArray[Any]
+
+
+class InputKind(ABC):
+    """What one kind of input is, as numpy arrays. An object of a subclass is given to `register_input_kind`.
+
+    Its `rule`, made of a config's or a manifest's section `preprocess`, says how an input becomes tensors; its
+    geometries say where an input lies in them, and tasks use them on the way back.
+    """
+
+    name: ClassVar[str]
+    noun: ClassVar[str]
+    """For messages: one input, in the singular."""
+    inputs: ClassVar[tuple[TensorSpec, ...]]
+    """The graph's inputs of this kind: the one that holds the inputs themselves, batch axis first, then those that
+    `companions` makes."""
+    preprocess_schema: ClassVar[Mapping[str, Any]]
+    """The JSON schema of a manifest's `preprocess`, in the words that zoo.manifest_schema knows."""
+
+    reference: ClassVar[str]
+    """What the reference makes of an input, as "module:function"; by name, because production has no torch."""
+
+    def reference_input(self, value: Any, preprocess: Mapping[str, Any]) -> Any:
+        """One input as the unpatched model gets it, by a path that shares no code with `fill`: its `tensor`, float32.
+
+        `preprocess`: the config's section, as a mapping.
+        """
+        module, _, name = self.reference.partition(":")
+        return getattr(import_module(module), name)(value, preprocess)
+
+    @abstractmethod
+    def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
+        """Those of `inputs` that a graph takes, in its order. `image_sizes`: of the target, for images alone."""
+
+    @abstractmethod
+    def rule(self, fields: Mapping[str, Any]) -> Any:
+        """The section `preprocess`, typed; it has `to_dict()`. Raises InputError for a fault."""
+
+    def contradictions(
+        self, fields: Mapping[str, Any], spec: Mapping[str, Any], axes: Mapping[str, Any]
+    ) -> Iterator[str]:
+        """What a manifest's `preprocess` says against the `shape` of its input `spec`, one phrase for each fault.
+
+        `spec`: that of the first of `inputs`; `axes`: {name: {min, opt, max}}. All fit their schema.
+        """
+        return iter(())
+
+    def least_shape(self, fields: Mapping[str, Any], shape: Sequence[int]) -> Sequence[int]:
+        """The smallest tensor of the first of `inputs`, where `shape` is the smallest that its axes allow."""
+        return shape
+
+    @abstractmethod
+    def read(self, path: str | Path) -> Any:
+        """One input from a file, checked. Raises InputError. May need libraries that production has not."""
+
+    @abstractmethod
+    def check(self, value: object, what: str) -> None:
+        """Raise InputError unless `value` is one input of this kind. `what` names it in the message."""
+
+    @abstractmethod
+    def alike(self, rule: Any, value: Any, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """Sizes that the inputs of one batch share, of a graph that takes the inputs `names`: first the tensor's."""
+
+    @abstractmethod
+    def slot_shape(self, rule: Any, values: Sequence[Any]) -> tuple[int, ...]:
+        """The shape of one slot of the tensor for `values`, which share a batch."""
+
+    @abstractmethod
+    def fill(self, rule: Any, value: Any, slot: NDArray[np.float32]) -> Any:
+        """Write one input into its slot, every element of it, and give its geometry."""
+
+    def companions(self, geometries: Sequence[Any]) -> Mapping[str, Array]:
+        """The other `inputs` by name, one row for each geometry. Those that the graph lacks are left out."""
+        return {}
+
+    def feed_example(self, names: Sequence[str]) -> str:
+        """Python text: the graph's inputs `names` of `array, geometries = model.preprocess(...)`."""
+        return f'{{"{self.inputs[0].name}": array}}'
