@@ -76,8 +76,8 @@ class Backend(ABC):
     ``install``: the command that brings it. ``distributions``: the packages whose versions its numbers depend on.
     ``dialect``: what it takes of a graph. ``files``: those that `build` adds beside the ONNX file. ``fuses``: whether
     it makes kernels of several operators, so that alignment looks for a difference by running pieces of the graph.
-    ``engine_options``: whether its build takes zoo.engine_options. ``load_options``: which of `load`'s it takes.
-    ``devices``: those that it runs on, in words.
+    ``engine_options``: whether its build takes zoo.engine_options. ``load_options``: which of `load`'s "engine",
+    "cuda_graph" and "cache" it takes. ``devices``: those that it runs on, in words.
 
     Importing the module of a backend loads no library: what needs one is imported when it is used.
     """
@@ -91,7 +91,7 @@ class Backend(ABC):
     files: tuple[str, ...] = ()
     fuses: bool = False
     engine_options: bool = False
-    load_options: frozenset[str] = frozenset({"provider", "threads"})
+    load_options: frozenset[str] = frozenset()
     devices: str = "cpu"
 
     @abstractmethod

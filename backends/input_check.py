@@ -103,7 +103,7 @@ class InputCheck:
 
 def _contiguous(name: str, array: NDArray[Any]) -> NDArray[Any]:
     try:
-        return np.ascontiguousarray(array)
+        return np.ascontiguousarray(array) if array.ndim else np.asarray(array)  # the former gives a scalar an axis
     except MemoryError as error:
         raise InputError(
             f'input "{name}": {array.dtype} {list(array.shape)} needs a copy of {array.nbytes} bytes, and there is no '

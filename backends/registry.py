@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 def register(backend: Backend) -> Backend:
     """Add a backend to those there are; gives it back. Raises InputError where another one has its name."""
     other = _BACKENDS.get(backend.name)
-    if other is not None and type(other) is not type(backend):
+    if other is not None and _class(other) != _class(backend):  # a module that is imported again makes it anew
         raise InputError(
             f'backend "{backend.name}" of {type(backend).__module__}: {type(other).__module__} has registered that '
             "name; choose another one"
@@ -59,6 +59,10 @@ def backends() -> Mapping[str, Backend]:
             except InputError as error:
                 logger.warning("%s", error)
     return MappingProxyType(dict(sorted(_BACKENDS.items())))
+
+
+def _class(backend: Backend) -> tuple[str, str]:
+    return type(backend).__module__, type(backend).__qualname__
 
 
 @cache

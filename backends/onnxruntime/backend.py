@@ -28,7 +28,7 @@ class OnnxRuntime(Backend):
     library = "onnxruntime"
     install = "pip install onnxruntime"
     distributions = ("onnxruntime",)
-    load_options = frozenset({"provider", "threads", "engine", "cache"})
+    load_options = frozenset({"engine", "cache"})
     devices = "cpu, cuda or cuda:N, for example cuda:0"
 
     def open(self, folder: "OpenedFolder", manifest: "Manifest", options: LoadOptions) -> Runner:

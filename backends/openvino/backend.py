@@ -32,7 +32,7 @@ class OpenVINO(Backend):
     install = 'pip install "zooport[openvino]"'
     distributions = ("openvino",)
     fuses = True
-    load_options = frozenset({"provider", "threads", "cache"})
+    load_options = frozenset({"cache"})
     devices = DEVICES
 
     def check_device(self, device: str) -> None:

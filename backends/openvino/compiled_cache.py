@@ -77,9 +77,9 @@ class CompiledCache:
         return self._folder / f"{key[:48]}.blob"
 
     def _make_room(self, newest: Path) -> None:
-        """Another process may remove the same files meanwhile."""
+        """Of all versions, an earlier one's, too. Another process may remove the same files meanwhile."""
         files = []
-        for path in self._folder.glob("*.blob"):
+        for path in self._folder.parent.glob("openvino-*/*.blob"):
             with contextlib.suppress(FileNotFoundError):
                 status = path.stat()
                 files.append((path == newest, status.st_mtime, status.st_size, path))

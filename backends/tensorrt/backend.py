@@ -34,7 +34,7 @@ class TensorRT(Backend):
     files = (ENGINE_FILE, RECORD_FILE)
     fuses = True
     engine_options = True
-    load_options = frozenset({"provider", "threads", "cuda_graph"})
+    load_options = frozenset({"cuda_graph"})
     devices = "cpu, cuda or cuda:N, for example cuda:0"
 
     def device(self, requested: str) -> str:

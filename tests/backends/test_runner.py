@@ -49,6 +49,11 @@ def test_inputs_that_are_not_contiguous_are_copied(runner: Echo) -> None:
     assert runner.seen["images"].flags.c_contiguous
 
 
+def test_a_scalar_stays_one() -> None:
+    spec = TensorSpec("scale", "float32", ())
+    assert Echo([spec], [spec]).run({"scale": np.array(2, np.float32)})["scale"].shape == ()
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

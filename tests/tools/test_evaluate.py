@@ -19,6 +19,7 @@ from onnx import numpy_helper
 from safetensors.torch import load_file, save_file
 
 from pipeline.evaluation.result_store import ResultStore
+from tests.backends.conftest import rewrite_manifest
 from tests.tools.tiny import Run, Tiny
 from zoo.manifest import Manifest, file_record
 
@@ -182,6 +183,28 @@ def test_an_image_that_changed_is_run_again(voc: Tiny, evaluate: Evaluate) -> No
     image = voc.folder / "voc/JPEGImages/3.jpg"
     image.write_bytes(image.read_bytes() + b"more")
     assert measured(evaluate, voc, "--backend", "pytorch", "--resume")["rows"][0]["images_resumed"] == 6
+
+
+def test_code_beside_the_config_that_changed_runs_all_again(voc: Tiny, evaluate: Evaluate) -> None:
+    module = voc.folder / "code_of_ones_own.py"
+    module.write_text("")
+    voc.config.write_text('custom_imports = dict(imports=["code_of_ones_own"])\n' + voc.config.read_text())
+    measured(evaluate, voc, "--backend", "pytorch")
+    for code, resumed in (("", 7), ("CHANGED = True", 0)):
+        module.write_text(code)
+        table = measured(evaluate, voc, "--backend", "pytorch", "--resume")
+        assert [row["images_resumed"] for row in table["rows"]] == [resumed]
+
+
+def test_another_version_of_the_runtime_runs_all_again(
+    voc: Tiny, evaluate: Evaluate, deploy: Evaluate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert deploy(voc.arguments()).code == 0
+    folder = rewrite_manifest(voc.place, backend="openvino")
+    for number, resumed in (("1", 0), ("1", 7), ("2", 0)):
+        monkeypatch.setattr("pipeline.export.manifest._installed_version", {"openvino": number}.get)
+        table = measured(evaluate, voc, "--deployment", folder, "--resume")
+        assert table["rows"][1]["images_resumed"] == resumed
 
 
 def test_a_full_disk_is_one_line(voc: Tiny, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:

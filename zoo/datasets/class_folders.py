@@ -35,7 +35,7 @@ class ClassFolders(EvaluationDataset):
             return []
         names = [info.name for info in self.classes]
         folders = {path.name: path for path in sorted(self.root.iterdir()) if path.is_dir()}
-        for name in folders.keys() - set(names):
+        for name in sorted(folders.keys() - set(names)):
             faults.add(folders[name], f'no class "{name}"; {nearest(name, names)}')
         entries: list[ImageEntry] = []
         for label, name in enumerate(names):

@@ -81,6 +81,9 @@ def test_the_oldest_go_when_there_are_too_many(folder: Path, tmp_path: Path, mon
     load(folder, cache=tmp_path, threads=1).close()
     (oldest,) = tmp_path.rglob("*.blob")
     os.utime(oldest, (1, 1))
+    earlier = tmp_path / "openvino-1.0"  # of an earlier version
+    earlier.mkdir()
+    oldest = oldest.rename(earlier / oldest.name)
     monkeypatch.setattr(compiled_cache, "MOST_BYTES", int(1.5 * oldest.stat().st_size))
     load(folder, cache=tmp_path, threads=2).close()
     (left,) = tmp_path.rglob("*.blob")

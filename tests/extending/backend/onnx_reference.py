@@ -42,7 +42,6 @@ class OnnxReference(Backend):
     library = "onnx"
     install = "pip install onnx"
     distributions = ("onnx",)
-    load_options = frozenset({"provider"})
 
     def open(self, folder: "OpenedFolder", manifest: "Manifest", options: "LoadOptions") -> Runner:
         """Of a deployment. file_tensors: those of one window where the host cuts windows."""
