@@ -17,7 +17,7 @@ CONFIG = Path(__file__).parents[3] / "configs/classification/resnet18_digits.py"
 def test_a_batch_is_single_digits_and_their_ids() -> None:
     config = load_config(CONFIG)
     model = build_model(config)
-    recipe = replace(Recipe.from_config(config, CONFIG, iterations=1), batch_size=8, num_scenes=4)
+    recipe = replace(Recipe.from_config(config, iterations=1), batch_size=8, num_scenes=4)
     (batch,) = training_data(config, recipe, model)
     assert (tuple(batch["images"].shape), batch["labels"].dtype) == ((8, 3, 64, 64), torch.int64)
     with torch.inference_mode():
