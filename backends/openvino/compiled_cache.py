@@ -1,8 +1,9 @@
 """What OpenVINO compiled, kept in a folder that the user names, so that the next load is quick.
 
-<folder>/openvino-<version>/<key>.blob; the key is made of the model's hash, the device and all settings. A file begins
-with the hash of the rest, is written whole, and is compiled again where anything does not fit: two processes may use a
-folder at the same time. What was not used for longest goes when the files together are above MOST_BYTES.
+<folder>/openvino-<version>/<key>.blob; the key is made of the model's hash, of the code that changes it before, of the
+device and all settings. A file begins with the hash of the rest, is written whole, and is compiled again where anything
+does not fit: two processes may use a folder at the same time. What was not used for longest goes when the files
+together are above MOST_BYTES.
 """
 
 import contextlib
@@ -26,7 +27,8 @@ logger = logging.getLogger(__name__)
 
 
 class CompiledCache:
-    """The folder's place for one model. ``model_key``: what tells its content, of all files that it reads.
+    """The folder's place for one model. ``model_key``: what tells its content, of all files that it reads, and what is
+    done to it before it is compiled.
 
     Whoever can write into the folder can change what runs: it must be as trusted as the deployment.
     """

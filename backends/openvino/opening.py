@@ -1,14 +1,17 @@
 """From ONNX files to runners of OpenVINO."""
 
 import hashlib
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from backends.backend import LoadOptions
 from backends.external_data import external_files, listed_name
 from backends.file_tensors import file_tensors
+from backends.openvino import free_inputs, quantised
 from backends.openvino.compiled_cache import CompiledCache
 from backends.openvino.compiling import Settings, compiled
 from backends.openvino.free_inputs import with_free_inputs
@@ -28,12 +31,12 @@ def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions
     settings = Settings(device, manifest.precision["stored"], threads)
     file = folder.file(ONNX_FILE)
     external = {name: folder.file(listed_name(name)) for name in external_files(file, manifest.files)}
-    cache = None
+    kept = None
     if options.cache is not None:
-        hashes = [file.sha256(), *(external[name].sha256() for name in sorted(external))]
-        cache = CompiledCache(options.cache, hashlib.sha256(" ".join(hashes).encode()).hexdigest())
+        hashes = [code_sha256(), file.sha256(), *(external[name].sha256() for name in sorted(external))]
+        kept = CompiledCache(options.cache, hashlib.sha256(" ".join(hashes).encode()).hexdigest())
     with _beside(file, external) as source:
-        model = compiled(file.path, file.read(), settings, source, cache)
+        model = compiled(file.path, file.read(), settings, source, kept)
     return OpenVINORunner(file.path, model, settings, *file_tensors(manifest), defaults=manifest.defaults)
 
 
@@ -51,6 +54,13 @@ def open_file(
         raise InputError(f"{path}: no such file; give the path of an ONNX model")
     settings = Settings(device, precision, threads)
     return OpenVINORunner(path, compiled(path, path.read_bytes(), settings), settings, inputs, outputs, axes)
+
+
+@cache
+def code_sha256() -> str:
+    """Of the code that changes a model before it is compiled: what another zooport compiled is compiled again."""
+    sources = (inspect.getsource(module) for module in (free_inputs, quantised))
+    return hashlib.sha256("".join(sources).encode()).hexdigest()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ("torch", "torchvision", "mmengine", "onnx", "onnxscript", "onnx_graphsurgeon", "rich", "scipy")
+HEAVY = ("torch", "torchvision", "mmengine", "onnx", "onnxscript", "onnx_graphsurgeon", "openvino", "rich", "scipy")
 NVIDIAS = ("tensorrt", "tensorrt_rtx", "cuda")
 
 RUN = """

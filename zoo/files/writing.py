@@ -1,7 +1,7 @@
 """Files that are there whole or not at all, also after a power cut."""
 
 import os
-import threading
+import secrets
 from pathlib import Path
 
 Content = bytes | memoryview
@@ -23,7 +23,7 @@ def write_whole(path: Path, content: Content | str, *, make_folders: bool = Fals
     """
     if make_folders:
         path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_name(f".{path.name}.{threading.get_native_id()}")
+    staged = path.with_name(f".{path.name}.{secrets.token_hex(4)}")  # containers have the same process ids
     try:
         write_synced(staged, content.encode() if isinstance(content, str) else content)
         staged.replace(path)

@@ -66,6 +66,15 @@ def test_other_settings_are_compiled_apart(folder: Path, tmp_path: Path) -> None
     assert len(list((tmp_path / "kept").rglob("*.blob"))) == 2
 
 
+def test_what_another_zooport_compiled_is_compiled_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(folder, cache=tmp_path).close()
+    monkeypatch.setattr("backends.openvino.opening.code_sha256", lambda: "another")
+    load(folder, cache=tmp_path).close()
+    assert len(list(tmp_path.rglob("*.blob"))) == 2
+
+
 @pytest.mark.parametrize("kept", [slice(0, 0), slice(0, 40), slice(0, -7), slice(1, None)])
 def test_a_damaged_one_is_compiled_again(folder: Path, images: list[np.ndarray], tmp_path: Path, kept: slice) -> None:
     plain = scores(folder, images, cache=tmp_path)

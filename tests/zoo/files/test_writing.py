@@ -63,3 +63,19 @@ def test_of_writers_at_once_one_wins_as_a_whole(tmp_path: Path) -> None:
         writer.join()
     assert (tmp_path / "file").read_bytes() in contents
     assert names(tmp_path) == ["file"]
+
+
+def test_a_writer_of_the_same_number_does_not_disturb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of another container, on a folder that both have; here the thread itself writes while it is at it."""
+    path = tmp_path / "file"
+    replace = Path.replace
+
+    def after_another_writer(staged: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", replace)
+        write_whole(path, "another's")
+        return replace(staged, target)
+
+    monkeypatch.setattr(Path, "replace", after_another_writer)
+    write_whole(path, "ours")
+    assert path.read_text() == "ours"
+    assert names(tmp_path) == ["file"]
