@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, NoReturn
 from backends.gpu import seeing_only
 from backends.profiles import profiles
 from backends.tensorrt.bounded_process import Ended, Limit, run_bounded
-from backends.tensorrt.build_request import BuildRequest
 from backends.tensorrt.cuda import device_number
 from backends.tensorrt.engine_record import EngineRecord, record_path
+from backends.tensorrt.engine_request import EngineRequest
 from backends.tensorrt.option_check import check_options
 from backends.tensorrt.refused import EngineRefusedError
 from backends.tensorrt.scratch import scratch_folder
@@ -33,7 +33,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 logger = logging.getLogger(__name__)
 
 
-class Built(NamedTuple):
+class BuiltEngine(NamedTuple):
     """The record that lies beside a plan, and how long the build took, without the start of its process."""
 
     record: EngineRecord
@@ -51,7 +51,7 @@ def build_engine(
     *,
     precision: str,
     device: str = "cuda:0",
-) -> Built:
+) -> BuiltEngine:
     """Build an engine for `backend` ("tensorrt", "tensorrt-rtx") of the ONNX file; write it and its record beside it.
 
     `inputs` and `axes`: the graph's inputs and the bounds of their dynamic axes. `values`: the range of the values of
@@ -70,7 +70,7 @@ def build_engine(
     visible = seeing_only(device_number(device))
     try:
         with scratch_folder(plan) as scratch:
-            request = BuildRequest(
+            request = EngineRequest(
                 backend=backend,
                 onnx=str(onnx),
                 plan=str(scratch / "plan"),
@@ -97,10 +97,10 @@ def build_engine(
     except OSError as error:
         cure = "make room, or give another folder" if error.errno in FULL else "give a folder that can be written"
         raise InputError(f"{plan}: cannot be written ({error.strerror}); {cure}") from error
-    return Built(record, built["seconds"])
+    return BuiltEngine(record, built["seconds"])
 
 
-def _run(request: BuildRequest, visible: Mapping[str, str]) -> Ended:
+def _run(request: EngineRequest, visible: Mapping[str, str]) -> Ended:
     """The process of the build, once it has ended."""
     options = request.options
     try:

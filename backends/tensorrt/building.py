@@ -1,4 +1,4 @@
-"""The process that builds one engine: python -m backends.tensorrt.building, with a BuildRequest on stdin.
+"""The process that builds one engine: python -m backends.tensorrt.building, with a EngineRequest on stdin.
 
 Native code can abort it, so it is a process of its own. It writes the plan and, last, its answer to stdout: a JSON
 object {"built": {...}} or {"fault": class, ...}, with what was "reported" of the build. What native code prints goes to
@@ -16,9 +16,9 @@ from typing import Any
 
 from backends.gpu import gpu
 from backends.tensorrt.build_check import check_machine
-from backends.tensorrt.build_request import BuildRequest
 from backends.tensorrt.build_timings import keep_timings, use_timings
 from backends.tensorrt.builder_config import add_profiles, configure
+from backends.tensorrt.engine_request import EngineRequest
 from backends.tensorrt.layers import layer_counts
 from backends.tensorrt.library import library
 from backends.tensorrt.network import new_network, node_named_in, parse
@@ -49,13 +49,13 @@ def main() -> int:
         os.dup2(2, 1)
         reported = Reported()
         logging.basicConfig(handlers=[reported])
-        request = BuildRequest.from_json(sys.stdin.read())
+        request = EngineRequest.from_json(sys.stdin.read())
         die_with(request.parent)
         json.dump({**answer(request), "reported": reported.lines}, answers)
     return 0
 
 
-def answer(request: BuildRequest) -> dict[str, Any]:
+def answer(request: EngineRequest) -> dict[str, Any]:
     """What came of the request."""
     try:
         return {"built": build(request)}
@@ -74,7 +74,7 @@ def answer(request: BuildRequest) -> dict[str, Any]:
         return {"fault": "failed", "message": f"{type(error).__name__}: {first}"}
 
 
-def build(request: BuildRequest) -> dict[str, Any]:
+def build(request: EngineRequest) -> dict[str, Any]:
     """Write the plan. Gives what the record needs of it, and the seconds."""
     trt = library(request.backend)
     here = gpu()

@@ -61,9 +61,9 @@ def test_it_is_built_for_the_targets_device_and_precision(
 ) -> None:
     asked: dict[str, Any] = {}
 
-    def build_engine(*given: Any, **options: Any) -> build.Built:
+    def build_engine(*given: Any, **options: Any) -> build.BuiltEngine:
         asked.update(options)
-        return build.Built(record({"float16": 1}), 1.0)
+        return build.BuiltEngine(record({"float16": 1}), 1.0)
 
     monkeypatch.setattr(build, "build_engine", build_engine)
     convolution(tmp_path / "model.onnx")

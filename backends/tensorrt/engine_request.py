@@ -11,7 +11,7 @@ from zoo.engine_options import EngineOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildRequest:
+class EngineRequest:
     """`onnx` and `plan` are absolute paths: what is read, and what is written. `parent`: the asker's pid.
 
     `values`: of inputs that decide shapes, the (min, opt, max) of their values.
