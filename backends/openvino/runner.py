@@ -60,6 +60,7 @@ class OpenVINORunner(Runner):
             shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
             reason = " ".join(str(error).split())
             raise ExportError(f"{self.path}: OpenVINO {version()} stopped at inputs {shapes}: {reason}") from error
+        request._inputs_data = None  # noqa: SLF001 - with which it would keep the caller's arrays until its next run
         outputs = [np.asarray(results[spec.name]) for spec in self.outputs]
         with self._lock:
             if self._model is not None:
