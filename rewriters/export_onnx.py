@@ -28,15 +28,10 @@ from rewriters.symbolic import operators_for, symbolic_for
 from rewriters.symbolic.declaration import SymbolicRewriter, other_opsets
 from zoo.errors import ExportError, InputError, ZooportError, nearest
 from zoo.files.writing import write_whole
+from zoo.input_kinds import input_axes
 from zoo.input_specs import SETTINGS
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
-
-INPUT_AXES: dict[str, dict[int, str]] = {
-    "images": {0: "batch", 2: "height", 3: "width"},
-    "image_sizes": {0: "batch"},
-    **{name: {} for name in SETTINGS},
-}
 
 
 def export_onnx(
@@ -180,9 +175,8 @@ def _reason(error: BaseException) -> str:
 
 
 def _dynamic_axes(name: str, target: Target) -> dict[int, str]:
-    """Which axes of an input vary. An input of another name is shaped as the images are."""
-    axes = INPUT_AXES.get(name, INPUT_AXES["images"])
-    return {index: axis for index, axis in axes.items() if axis in target.dynamic_axes}
+    """Which axes of an input vary."""
+    return {index: axis for index, axis in input_axes(name).items() if axis in target.dynamic_axes}
 
 
 def _torchscript(

@@ -14,5 +14,10 @@ class TensorSpec(NamedTuple):
     dtype: str
     shape: tuple[int | str, ...]
 
+    @property
+    def axes(self) -> dict[int, str]:
+        """The dynamic axes: place -> name."""
+        return {place: side for place, side in enumerate(self.shape) if isinstance(side, str)}
+
     def __str__(self) -> str:
         return f"{self.name} {self.dtype} [{', '.join(map(str, self.shape))}]"

@@ -8,10 +8,10 @@ from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.example import Trial
 from pipeline.images.parity_images import parity_images
 from pipeline.parity.graph_inputs import stacked
-from rewriters.export_onnx import INPUT_AXES
 from zoo.build import build_model
 from zoo.config import ModelConfig, config_target, load_config
 from zoo.families import contract_module
+from zoo.input_kinds import input_axes
 from zoo.target import Target
 
 
@@ -23,7 +23,7 @@ def load_config_subject(path: str) -> ExaminedModel:
     module = contract_module(build_model(config), config.task, target.level, export.forward, target.layout)
     rounds = list(_trials(config, target))
     axes = {
-        name: {place: axis for place, axis in INPUT_AXES[name].items() if axis in target.dynamic_axes}
+        name: {place: axis for place, axis in input_axes(name).items() if axis in target.dynamic_axes}
         for name in rounds[0].feed
     }
     options = {

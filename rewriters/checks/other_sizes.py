@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils import _pytree
 
-from rewriters.checks.resized_example import SIZED_AXES, at_sizes, second_sizes
+from rewriters.checks.resized_example import at_sizes, example_size, second_sizes
 from rewriters.checks.same_outputs import disagreement
 from rewriters.onnx_graph.custom_nodes import custom_nodes
 from rewriters.onnx_graph.graph_outputs import run_once
@@ -130,11 +130,6 @@ def _judged(compared: Compared, example: Mapping[str, Tensor], at: str, differen
         "that is a constant of the graph now, such as a Python list or number; correct that, export with the other "
         f"exporter, or fix the axis ({at.partition(' ')[0]})"
     )
-
-
-def example_size(example: Mapping[str, Tensor], axis: str) -> int:
-    """Of the example's images."""
-    return int(next(iter(example.values())).shape[SIZED_AXES[axis]])
 
 
 def _line(error: BaseException) -> str:

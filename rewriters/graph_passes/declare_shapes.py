@@ -8,21 +8,18 @@ from collections.abc import Sequence
 import onnx
 
 from zoo.errors import ExportError
-from zoo.input_specs import SETTINGS
+from zoo.input_kinds import input_axes
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
-
-IMAGE_AXES = ("batch", None, "height", "width")
 
 
 def declare_shapes(model: onnx.ModelProto, target: Target, output_specs: Sequence[TensorSpec]) -> None:
     """Set the shapes, in place. Raises ExportError where a graph's output has another dtype or number of axes."""
     for value in model.graph.input:
-        if value.name in SETTINGS:
-            continue
-        for dim, axis in zip(value.type.tensor_type.shape.dim, IMAGE_AXES, strict=False):
-            if axis is not None and axis in target.dynamic_axes:
-                dim.dim_param = axis
+        dims = value.type.tensor_type.shape.dim
+        for place, axis in input_axes(value.name).items():
+            if place < len(dims) and axis in target.dynamic_axes:
+                dims[place].dim_param = axis
     outputs = {value.name: value for value in model.graph.output}
     for spec in output_specs:
         if spec.name not in outputs:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,13 +10,16 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+import torch
+from torch import Tensor, nn
 
 from backends import Deployment, load
+from rewriters.export_onnx import export_onnx
 from zoo.errors import InputError
 from zoo.input_kinds import InputKind, input_kind, register_input_kind, registry
 from zoo.input_kinds.image import ImageKind
 from zoo.manifest import Manifest, file_record
-from zoo.target import AxisRange
+from zoo.target import AxisRange, Target
 from zoo.tasks import Result, Task, register_task
 from zoo.tasks import registry as task_registry
 from zoo.tensor_spec import TensorSpec
@@ -201,6 +204,31 @@ def test_a_result_is_drawn_and_saved_with_its_input(model: Deployment, tmp_path:
     result = model(value)
     assert model.task.draw(value, result).shape == (3, 10, 3)
     assert list(model.task.files(value, result)) == [(".json", b'{"mean": 4.0, "values": 3}')]
+
+
+class MeanModel(nn.Module):
+    """signals float32 [N, 4], lengths int64 [N] -> mean float32 [N]."""
+
+    def forward(self, signals: Tensor, lengths: Tensor) -> Tensor:
+        return signals.sum(dim=1) / lengths
+
+
+@pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
+def test_its_axes_are_those_of_the_exported_graph(exporter: str, folder: Path) -> None:
+    no_image = AxisRange.fixed(32)
+    target = Target(batch=AxisRange(2, 2, 3), height=no_image, width=no_image, exporter=exporter)
+    example = {"signals": torch.rand(2, 4), "lengths": torch.tensor([4, 3])}
+    path = folder / "model.onnx"
+    record = export_onnx(MeanModel().eval(), target, path, example=example, output_specs=[MEAN])
+    assert record.inputs == (SIGNALS._replace(shape=("batch", 4)), LENGTHS)
+    files = {path.name: file_record(path)}
+    replace(Manifest.read(folder), inputs=record.inputs, axes={"batch": target.batch}, files=files).write(folder)
+    with load(folder) as exported:
+        assert [float(one.mean) for one in exported([signal(1, 2, 3, 4), signal(2, 4, 6, 8), signal(0, 0, 0, 1)])] == [
+            5,
+            10,
+            0.5,
+        ]
 
 
 def test_two_kinds_of_one_name_are_an_error() -> None:

@@ -9,7 +9,7 @@ from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.precision_options import PrecisionOptions
 from zoo.preprocess import MIN_SIDE
-from zoo.target import PRECISIONS, AxisRange, Target
+from zoo.target import AXES, PRECISIONS, AxisRange, Target
 
 KINDS: Kinds = {
     "exporter": str,
@@ -34,9 +34,8 @@ TARGET_FIELDS = {  # the exporter before its opset, the level before its layout
     "slide": "slide",
     "window_batch": "window_batch",
 }
-INPUT_AXES = ("batch", "height", "width")
 INPUT_FLAGS = ("image_sizes", "thresholds")
-INPUT_KEYS = (*INPUT_AXES, *INPUT_FLAGS)
+INPUT_KEYS = (*AXES, *INPUT_FLAGS)
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class InputsSection:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """From fields without faults, see export_faults."""
-        axes: dict[str, Any] = {axis: axis_range(axis, fields[axis]) for axis in INPUT_AXES if axis in fields}
+        axes: dict[str, Any] = {axis: axis_range(axis, fields[axis]) for axis in AXES if axis in fields}
         return cls(**axes, **{flag: fields[flag] for flag in INPUT_FLAGS if flag in fields})
 
 
@@ -114,7 +113,7 @@ def _input_faults(inputs: object) -> Iterable[str]:
     if not isinstance(inputs, dict):
         return
     yield from unknown_keys("key export.inputs.", inputs, INPUT_KEYS)
-    for axis in INPUT_AXES:
+    for axis in AXES:
         if axis in inputs:
             yield from raised(lambda axis: axis_range(f"export.inputs.{axis}", inputs[axis]), axis)
     for flag in INPUT_FLAGS:

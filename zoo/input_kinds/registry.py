@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from zoo.errors import InputError, nearest
 from zoo.input_kinds.input_kind import InputKind
+from zoo.input_specs import IMAGES, SETTINGS
 
 _KINDS: dict[str, InputKind] = {}
 Kind = TypeVar("Kind", bound=type[InputKind])
@@ -30,6 +31,18 @@ def input_kind(name: str) -> InputKind:
     if name not in _KINDS:
         raise InputError(f'unknown input kind "{name}"; {nearest(name, _KINDS)}')
     return _KINDS[name]
+
+
+def input_axes(name: str) -> dict[int, str]:
+    """The axes of a graph's input that may vary, place -> name, as its kind declares them; none of a setting.
+
+    An input that no kind has is shaped as images are, such as the feature map of a model's part.
+    """
+    _load_shipped()
+    if name in SETTINGS:
+        return {}
+    specs = {spec.name: spec for kind in _KINDS.values() for spec in kind.inputs}
+    return specs.get(name, IMAGES).axes
 
 
 @functools.cache
