@@ -10,7 +10,6 @@ from zoo.datasets.coco.runs import runs_fault
 from zoo.errors import InputError
 from zoo.metrics.coco_ap import CocoAP, Columns, boxes_of
 from zoo.registry import METRICS
-from zoo.tasks.instance_segmentation import InstanceSegmentationResult
 
 
 @METRICS.register_module()
@@ -18,7 +17,7 @@ class CocoMaskAP(CocoAP):
     """AP by the IoU of masks (see CocoAP for the rest).
 
     Items and results have masks of the original image's size: bool [n, h, w], or a list of n of COCO's run-length
-    codes, {"size": [h, w], "counts": ...}; an InstanceSegmentationResult is pasted to the image. Without "areas", an
+    codes, {"size": [h, w], "counts": ...}; a result with `image_masks` is pasted to the image. Without "areas", an
     object's area is that of its mask. Gives "coco/mask_AP", "coco/mask_AP50" and so on.
     """
 
@@ -38,7 +37,7 @@ class CocoMaskAP(CocoAP):
     def found_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:
         """The masks. Raises InputError where one is not of the image's size, or its run lengths do not fill it."""
         size = list(self.field(item, "image").shape[:2])
-        pasted = isinstance(result, InstanceSegmentationResult)
+        pasted = hasattr(result, "image_masks")  # a model's, of its boxes; a data set's are of the image already
         codes = [_code(mask, size) for mask in (result.image_masks(*size) if pasted else self.field(result, "masks"))]
         areas = [float(run_lengths.area(code)) for code in codes]
         boxes = boxes_of(result, (size[0], size[1]) if pasted else None)  # a mask's frame may reach past the image
