@@ -1,6 +1,7 @@
 """Which family a model is of, and how families register themselves."""
 
 import functools
+import logging
 from collections.abc import Callable
 from importlib import import_module, metadata
 from typing import TypeVar
@@ -18,6 +19,8 @@ GENERIC = Generic()
 
 _by_class: dict[type[nn.Module], Family] = {}
 Kind = TypeVar("Kind", bound=type[Family])
+
+logger = logging.getLogger(__name__)
 
 
 def register(*classes: type[nn.Module]) -> Callable[[Kind], Kind]:
@@ -56,15 +59,15 @@ def families() -> tuple[Family, ...]:
 def load_families() -> None:
     """Import the zoo's own models and the entry points of other packages, once.
 
-    Raises InputError for an entry point that cannot be imported.
+    An entry point that cannot be imported is logged as a warning, and left out: the model may be another one's.
     """
     import_module(SHIPPED)
     for point in metadata.entry_points(group=ENTRY_POINTS):
         try:
             point.load()
-        except Exception as error:  # whatever another package's module raises
+        except Exception as error:  # noqa: BLE001 - whatever another package raises
             package = point.dist.name if point.dist is not None else "a package"
-            raise InputError(
-                f"entry point {point.name} of {package} ({ENTRY_POINTS}): {point.value} cannot be imported: "
-                f"{type(error).__name__}: {error}; fix or uninstall {package}"
-            ) from error
+            logger.warning(
+                "entry point %s of %s (%s): %s cannot be imported: %s: %s; fix or uninstall %s",
+                *(point.name, package, ENTRY_POINTS, point.value, type(error).__name__, error, package),
+            )
