@@ -175,18 +175,18 @@ def _modules(config: ModelConfig) -> list[str]:
 
 def _candidate(session: Session, candidate: Candidate) -> Judged:
     manifest = candidate.manifest
-    made_from = {
-        "manifest": manifest.to_dict(),
-        "provider": session.provider,
-        "versions": versions(manifest.backend),
-        "modules": _modules(session.plan.config),
-    }
     threads = threads_each(manifest.threads)
     with load(candidate.folder, provider=session.provider, threads=threads) as deployment:
         if deployment.manifest != manifest:
             raise InputError(
                 f"{candidate.folder}: another deployment has taken its place since the evaluation began; evaluate again"
             )
+        made_from = {
+            "manifest": manifest.to_dict(),
+            "provider": session.provider,
+            "versions": versions(manifest.backend),
+            "modules": _modules(session.plan.config),
+        }
         return session.judged(candidate.name, deployment, made_from)
 
 
