@@ -10,7 +10,8 @@ CONFIGS := configs/segmentation/fcn_r18_digits.py \
            configs/segmentation/fcn_r18-slide_digits.py \
            configs/detection/faster-rcnn_r18-fpn_digits.py
 
-# Two test processes on two cores: one thread each is faster than two that wait for each other.
+# Two test processes on two cores: one thread each is faster than two that wait for each other. worksteal leaves the
+# tests of a module together, so that each export which they share is made once.
 export OMP_NUM_THREADS_TEST ?= 1
 PYTEST = OMP_NUM_THREADS=$(OMP_NUM_THREADS_TEST) $(BIN)/python -m pytest
 
@@ -41,14 +42,14 @@ demo: $(INSTALLED)
 	@ls -d work_dirs/*/*/onnxruntime-fp32
 
 test: $(INSTALLED)
-	$(PYTEST) -n 2 -m "not slow and not tensorrt and not gpu"
+	$(PYTEST) -n 2 --dist worksteal -m "not slow and not tensorrt and not gpu"
 
 $(INSTALLED_ALL): $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --editable '.[dev,tensorrt-rtx]'
 	@touch $@
 
 test-all: $(INSTALLED_ALL)
-	ZOOPORT_TEST_ALL=1 $(PYTEST) -n 2
+	ZOOPORT_TEST_ALL=1 $(PYTEST) -n 2 --dist worksteal
 
 $(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py
 	@test -x $(LOWER)/bin/python || $(PYTHON) -m venv $(LOWER)
@@ -57,7 +58,7 @@ $(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py
 	@touch $@
 
 test-lower: $(LOWER_INSTALLED)
-	OMP_NUM_THREADS=1 $(LOWER)/bin/python -m pytest -n 2 -m "not slow and not tensorrt and not gpu"
+	OMP_NUM_THREADS=1 $(LOWER)/bin/python -m pytest -n 2 --dist worksteal -m "not slow and not tensorrt and not gpu"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -17,6 +17,7 @@ from pipeline.publishing.publish import publication
 from tests.examples import TEST_ALL
 from zoo.errors import InputError
 
+EVERY = 1 if TEST_ALL in os.environ else 3  # operations, of which the publisher is killed at one
 PUBLISHER = Path(__file__).parent / "publish_on_command.py"
 RANDOM_KILLS = 150 if TEST_ALL in os.environ else 30
 PUBLICATIONS = 3  # of a run that is killed, at most
@@ -78,7 +79,7 @@ def publish_once_more(place: Path, beside: Collection[str] = ()) -> None:
 @pytest.mark.parametrize("first", [True, False], ids=["new place", "old deployment there"])
 def test_killed_at_every_file_operation(publisher: Publisher, tmp_path: Path, mode: str, first: bool) -> None:
     seen = set()
-    for kill_at in range(1, 400):
+    for kill_at in range(1, 400, EVERY):
         place = tmp_path / str(kill_at) / "place"
         if not first:
             publisher.start(place, 1, mode, 0)
@@ -105,7 +106,7 @@ def test_killed_at_every_file_operation(publisher: Publisher, tmp_path: Path, mo
 def test_killed_at_every_file_operation_it_loses_no_file_of_the_users(
     publisher: Publisher, tmp_path: Path, mode: str
 ) -> None:
-    for kill_at in range(1, 400):
+    for kill_at in range(1, 400, EVERY):
         place = tmp_path / str(kill_at) / "place"
         publisher.start(place, 1, mode, 0)
         assert publisher.answer() == "done"
@@ -138,7 +139,7 @@ def test_a_signal_at_every_file_operation_leaves_nothing_hidden(
     publisher: Publisher, tmp_path: Path, mode: str, first: bool
 ) -> None:
     seen = set()
-    for kill_at in range(1, 400):
+    for kill_at in range(1, 400, EVERY):
         place = tmp_path / str(kill_at) / "place"
         if not first:
             publisher.start(place, 1, mode, 0)

@@ -101,7 +101,9 @@ def crowd() -> Tensor:
     return image
 
 
-@pytest.mark.parametrize("grey", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(
+    "grey", [0.0, pytest.param(0.5, marks=pytest.mark.slow), pytest.param(1.0, marks=pytest.mark.slow)]
+)
 def test_an_empty_or_uniform_image(family: Family, grey: float) -> None:
     family.check(torch.full((1, 3, HEIGHT, WIDTH), grey))
     family.check(torch.cat([torch.full((1, 3, HEIGHT, WIDTH), grey), crowd()]))
