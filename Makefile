@@ -1,4 +1,5 @@
-# Each target sets up what it needs by itself, and is quick the second time.
+# Each target sets up what it needs by itself, and is quick the second time. Python compiles what is imported; pip would
+# compile all that is installed (--no-compile: half a minute less).
 PYTHON ?= python3
 VENV := .venv
 LOWER := .venv-lower
@@ -28,7 +29,7 @@ help:
 $(INSTALLED): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (about two minutes the first time)"
-	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
 	@touch $@
 
 setup: $(INSTALLED)
@@ -45,7 +46,7 @@ test: $(INSTALLED)
 	$(PYTEST) -n 2 --dist worksteal -m "not slow and not tensorrt and not gpu"
 
 $(INSTALLED_ALL): $(INSTALLED)
-	@$(BIN)/python -m pip install --quiet --editable '.[dev,tensorrt-rtx]'
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,tensorrt-rtx]'
 	@touch $@
 
 test-all: $(INSTALLED_ALL)
@@ -54,7 +55,7 @@ test-all: $(INSTALLED_ALL)
 $(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py
 	@test -x $(LOWER)/bin/python || $(PYTHON) -m venv $(LOWER)
 	@$(PYTHON) tests/lower_bounds.py pyproject.toml > $(LOWER)/constraints.txt
-	@$(LOWER)/bin/python -m pip install --quiet --editable '.[dev]' --constraint $(LOWER)/constraints.txt
+	@$(LOWER)/bin/python -m pip install --quiet --no-compile --editable '.[dev]' --constraint $(LOWER)/constraints.txt
 	@touch $@
 
 test-lower: $(LOWER_INSTALLED)

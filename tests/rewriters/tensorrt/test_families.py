@@ -48,7 +48,10 @@ FAMILIES: dict[str, tuple[Callable[[], Contract], list[TensorSpec]]] = {
     "ssdlite": (lambda: dense_contract(small_detector("ssd", lite=True)), detection_specs(SLOTS)),
 }
 FORMS = [
-    pytest.param((family, exporter), marks=[pytest.mark.slow] if exporter == "dynamo" else [])
+    pytest.param(
+        (family, exporter),
+        marks=[pytest.mark.slow] if exporter == "dynamo" or family in ("mask_rcnn", "ssdlite") else [],
+    )
     for family in FAMILIES
     for exporter in ("torchscript", "dynamo")
 ]

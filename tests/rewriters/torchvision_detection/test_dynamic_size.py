@@ -40,7 +40,10 @@ SIZES = ((64, 96), (97, 53), (49, 60), (131, 33), (128, 192))
 
 EXPORTED = [
     pytest.param(
-        (family, exporter), id=f"{family}-{exporter}", marks=[pytest.mark.slow] if exporter == "dynamo" else []
+        (family, exporter),
+        id=f"{family}-{exporter}",
+        # Mask and Keypoint R-CNN have the transform, the proposals and the boxes of Faster R-CNN
+        marks=[pytest.mark.slow] if exporter == "dynamo" or family in ("mask_rcnn", "keypoint_rcnn") else [],
     )
     for exporter in ("torchscript", "dynamo")
     for family in FAMILIES
