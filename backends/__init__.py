@@ -5,8 +5,9 @@
 >>> result = model(image)  # doctest: +SKIP
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from zoo.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from backends.availability import available
@@ -18,21 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Backend", "Deployment", "Runner", "available", "load", "register"]
 
-_HOMES = {
-    "Backend": "backends.backend",
-    "Deployment": "backends.deployment",
-    "Runner": "backends.runner",
-    "available": "backends.availability",
-    "load": "backends.loading",
-    "register": "backends.registry",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Backend": "backends.backend",
+        "Deployment": "backends.deployment",
+        "Runner": "backends.runner",
+        "available": "backends.availability",
+        "load": "backends.loading",
+        "register": "backends.registry",
+    },
+)

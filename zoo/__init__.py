@@ -3,8 +3,9 @@
 Names load when they are used: production code reads `zoo.Target` without torch being installed.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from zoo.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from zoo.build import build_model
@@ -13,14 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Target", "build_model", "list_models"]
 
-_HOMES = {"Target": "zoo.target", "build_model": "zoo.build", "list_models": "zoo.listing"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {"Target": "zoo.target", "build_model": "zoo.build", "list_models": "zoo.listing"},
+)
