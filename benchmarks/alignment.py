@@ -23,10 +23,9 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 import numpy as np
 import onnx
-from measured import machine, write_page
+from measured import machine, shipped_configs, write_page
 from onnx import numpy_helper
 
-CONFIGS = sorted(path for kind in ("digits", "photographs") for path in (ROOT / "configs").glob(f"*/*_{kind}.py"))
 PRECISIONS = ("fp32", "fp16", "int8")
 EXPORTERS = ("dynamo", "torchscript")
 PART = 0.01
@@ -38,7 +37,7 @@ MIB = 1024  # of the kilobytes that the kernel counts
 def main() -> None:
     """One row for each config and exporter."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("configs", nargs="*", type=Path, default=CONFIGS)
+    parser.add_argument("configs", nargs="*", type=Path, default=[Path(path) for path in shipped_configs()])
     parser.add_argument("--exporters", nargs="+", default=EXPORTERS)
     parser.add_argument("--planted", type=int, default=PLANTED, help="convolutions to change, one after another")
     parser.add_argument("--precision", choices=PRECISIONS, default="fp32", help="nothing is planted below fp32")

@@ -5,7 +5,7 @@ import json
 import resource
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,17 @@ from rewriters.export_record import peak_memory
 
 ROOT = Path(__file__).resolve().parents[1]
 STAMP = "made with"
+DATA = ("digits", "photographs")  # what shipped models were trained on; their configs end so
 PAUSE = 0.1  # seconds; ONNX Runtime's threads spin for 50 ms after a run, and would take a core from the next one
 LONG = 0.5  # seconds; what a run's threads and caches need to come back is nothing beside it
 
 
-def shipped_configs() -> list[str]:
-    """The configs whose weights are in the repository."""
-    return [str(path) for path in sorted((ROOT / "configs").rglob("*_digits.py")) if path.parent.name != "_base_"]
+def shipped_configs(words: Sequence[str] = (), data: Sequence[str] = DATA) -> list[str]:
+    """The configs whose weights are in the repository; with `words` those whose name has one of them."""
+    paths = (
+        path for kind in data for path in (ROOT / "configs").glob(f"*/*_{kind}.py") if path.parent.name != "_base_"
+    )
+    return sorted(str(path) for path in paths if not words or any(word in path.stem for word in words))
 
 
 def machine(*packages: str) -> str:

@@ -1,22 +1,26 @@
 """OpenVINO beside ONNX Runtime: every shipped model, fp32 and int8, on 1 and 2 threads, in one run.
 
-Each cell deploys a model for both backends, in a process of its own: the metric of both against PyTorch's (fp32: the
-config's data set; int8: the gate split, as a deploy judges it), the latency of a whole call on one image in turns, the
-first load and the memory in fresh processes, and what OpenVINO computes in.
+Stage `metric` deploys each model for both backends: the metric of both against PyTorch's (fp32: the config's data set;
+int8: the gate split, as a deploy judges it), and what OpenVINO computes in. Stage `time` runs these deployments: the
+latency of a whole call on one image in turns, the first load and the memory in fresh processes. Each cell is a process
+of its own.
 
+    python benchmarks/openvino_table.py --stages metric
     python benchmarks/openvino_table.py --page docs/measured/openvino.md
 
-Run it on an idle machine. It may be interrupted: cells are kept in --state and done once. Exit code 3 where a
-deployment for OpenVINO misses a gate.
+The stage `time` needs an idle machine. The script may be interrupted: cells are kept in --state and done once. Exit
+code 3 where a deployment for OpenVINO misses a gate.
 """
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 import cv2
 import numpy as np
 from matrix import all_passed, run_cells
-from measured import growth, interleaved, machine, ratio, sources, state_of, write_page
+from measured import growth, interleaved, machine, ratio, shipped_configs, sources, state_of, write_page
 
 from backends import load
 from pipeline.deploying import make_deployment
@@ -39,8 +43,10 @@ from zoo.target import DEFAULT_BACKEND
 
 BACKENDS = (DEFAULT_BACKEND, "openvino")
 PRECISIONS = ("fp32", "int8")
+STAGES = ("metric", "time")
 THREADS = (1, 2)
 ROUNDS = 15
+WORK_DIR = ROOT / "work_dirs/openvino_table"
 RUNS = 3  # of a process whose memory is measured
 CODE = (
     "benchmarks/openvino_table.py",
@@ -52,6 +58,7 @@ CODE = (
     "pipeline/precision",
 )
 MIB = 2**20
+IMAGE = "image.png"
 PACKAGES = ("openvino", "onnxruntime", "torch", "onnx")
 INTRO = (
     "Every shipped model for OpenVINO and for ONNX Runtime, the same graph. Metric: of PyTorch, and the differences of "
@@ -68,29 +75,29 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="models whose name has one of these")
     parser.add_argument("--precisions", nargs="+", default=PRECISIONS, choices=PRECISIONS)
-    parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/openvino.json")
+    parser.add_argument("--stages", nargs="+", default=STAGES, choices=STAGES)
+    parser.add_argument("--state", type=Path, default=WORK_DIR / "state.json")
     parser.add_argument("--page", type=Path)
-    parser.add_argument("--cell", nargs=2, metavar=("CONFIG", "PRECISION"), help=argparse.SUPPRESS)
+    parser.add_argument("--cell", nargs=3, metavar=("CONFIG", "PRECISION", "STAGE"), help=argparse.SUPPRESS)
     parser.add_argument("--start", nargs=2, metavar=("DEPLOYMENT", "IMAGE"), help=argparse.SUPPRESS)
     parser.add_argument("--cache", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     if args.cell:
-        print(json.dumps(_cell(*args.cell)))
+        config, precision, stage = args.cell
+        print(json.dumps(_metric(config, precision) if stage == "metric" else _time(config, precision)))
         return 0
     if args.start:
         print(json.dumps(_start(Path(args.start[0]), Path(args.start[1]), args.cache)))
         return 0
-    configs = sorted(
-        str(path.relative_to(ROOT))
-        for ending in ("digits", "photographs")
-        for path in (ROOT / "configs").rglob(f"*_{ending}.py")
-        if path.parent.name != "_base_" and (not args.only or any(word in path.stem for word in args.only))
-    )
+    configs = shipped_configs(args.only)
     state = state_of(args.state, sources(*CODE), *PACKAGES)
-    cells = [(config, precision) for config in configs for precision in args.precisions]
+    models = [(config, precision) for config in configs for precision in args.precisions]
+    cells = [(*model, stage) for stage in args.stages for model in models]
     run_cells(__file__, cells, state, args.state)
-    content = table({" | ".join(cell): state[" | ".join(cell)] for cell in cells})
+    if set(args.stages) != set(STAGES):
+        return 0 if all_passed(cells, state) else 3
+    content = table({model: [state[" | ".join((*model, stage))] for stage in STAGES] for model in models})
     print(content)
     if args.page:
         sets = " ".join(processor().instruction_sets or ["unknown"])
@@ -99,64 +106,83 @@ def main() -> int:
     return 0 if all_passed(cells, state) else 3
 
 
-def table(state: dict[str, Any]) -> str:
-    """One line for each cell."""
+def table(rows: Mapping[tuple[str, str], Sequence[dict[str, Any]]]) -> str:
+    """One line for each model and precision, of its cells by stage."""
     heads = (
         *("model", "precision", "metric", "ONNX Runtime", "OpenVINO", "gate", "1 thread", "2 threads"),
         *("first load, ONNX Runtime", "OpenVINO", "from its cache", "memory, ONNX Runtime", "OpenVINO", "layers", ""),
     )
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for key, cell in state.items():
-        config, precision = key.split(" | ")
+    ours, theirs = ("openvino", DEFAULT_BACKEND)
+    for (config, precision), cells in rows.items():
         name = Path(config).stem
-        if "metric" not in cell:
-            lines.append(f"| {name} | {precision} |{' |' * 12} {cell['reason']} |")
+        reasons = [cell["reason"] for cell in cells if cell["verdict"] == "failed"]
+        if reasons:
+            lines.append(f"| {name} | {precision} |{' |' * 12} {reasons[0]} |")
             continue
-        metric, latency, starts = cell["metric"], cell["latency"], cell["starts"]
-        ours, theirs = ("openvino", DEFAULT_BACKEND)
+        judged, latency, starts = cells[0], cells[1]["latency"], cells[1]["starts"]
+        metric = judged["metric"]
         lines.append(
             f"| {name} | {precision} | {metric['name'].rpartition('/')[2]} {metric['reference']:.2f} "
             f"| {metric[theirs]:+.3f} | {metric[ours]:+.3f} | {metric['gate']:g} "
             + "".join(f"| {latency[str(n)]['ratio']:.2f} ({latency[str(n)]['ms']:.1f} ms) " for n in THREADS)
             + f"| {starts[theirs]['ms']:.0f} | {starts[ours]['ms']:.0f} | {starts['cached']['ms']:.0f} "
             f"| {starts[theirs]['mib']:.0f} | {starts[ours]['mib']:.0f} "
-            f"| {', '.join(f'{count} {dtype}' for dtype, count in cell['layers'].items())} | {cell['verdict']} |"
+            f"| {', '.join(f'{count} {dtype}' for dtype, count in judged['layers'].items())} | {judged['verdict']} |"
         )
     return "\n".join(lines)
 
 
-def _cell(config: str, precision: str) -> dict[str, Any]:
-    """Both deployments and all that is measured of them; a missed gate is a result, too."""
-    with tempfile.TemporaryDirectory() as scratch:
-        places: dict[str, Path] = {}
-        figures: dict[str, Any] = {}
-        for backend in BACKENDS:
-            target = deploy_target(load_config(config), backend=backend, precision=precision)
+def _folder(config: str, precision: str) -> Path:
+    """Of both deployments of a model, and the image that they are timed on."""
+    return WORK_DIR / Path(config).stem / precision
+
+
+def _places(folder: Path) -> dict[str, Path]:
+    return {backend: folder / backend for backend in BACKENDS}
+
+
+def _metric(config: str, precision: str) -> dict[str, Any]:
+    """Makes and judges both deployments; a missed gate is a result, too."""
+    folder = _folder(config, precision)
+    figures: dict[str, Any] = {}
+    precisions: dict[str, Mapping[str, Any]] = {}
+    for backend, place in _places(folder).items():
+        target = deploy_target(load_config(config), backend=backend, precision=precision)
+        with tempfile.TemporaryDirectory() as scratch:
             job = plan_job(config, target, (), scratch)
             deployed = make_deployment(job, allow_parity_failure=True)
-            places[backend], figures[backend] = deployed.place, deployed.record.metric
-        image = Path(scratch) / "image.png"
-        cv2.imwrite(str(image), job.images[0].pixels)
-        metric = _on_data_set(config, places, scratch) if precision == "fp32" else _of_gate_split(figures)
-        starts = {backend: _fresh(place, image) for backend, place in places.items()}
-        kept = Path(scratch) / "kept"
-        _fresh(places["openvino"], image, kept)
-        return {
-            "verdict": "passed" if abs(metric["openvino"]) <= metric["gate"] else "missed",
-            "metric": metric,
-            "latency": {str(threads): _latency(places, image, threads) for threads in THREADS},
-            "starts": starts | {"cached": _fresh(places["openvino"], image, kept)},
-            "layers": deployed.deployment.manifest.precision["nodes"]["computed"],
-        }
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.copytree(deployed.place, place)
+        figures[backend] = deployed.record.metric
+        precisions[backend] = deployed.deployment.manifest.precision
+        cv2.imwrite(str(folder / IMAGE), job.images[0].pixels)
+    metric = _on_data_set(config, folder) if precision == "fp32" else _of_gate_split(figures)
+    verdict = "passed" if abs(metric["openvino"]) <= metric["gate"] else "missed"
+    return {"verdict": verdict, "metric": metric, "layers": precisions["openvino"]["nodes"]["computed"]}
 
 
-def _on_data_set(config: str, places: dict[str, Path], work_dir: str) -> dict[str, Any]:
+def _time(config: str, precision: str) -> dict[str, Any]:
+    """Of the deployments of stage `metric`."""
+    folder = _folder(config, precision)
+    places, image = _places(folder), folder / IMAGE
+    starts = {backend: _fresh(place, image) for backend, place in places.items()}
+    with tempfile.TemporaryDirectory() as cache:
+        _fresh(places["openvino"], image, Path(cache))
+        starts["cached"] = _fresh(places["openvino"], image, Path(cache))
+    latency = {str(threads): _latency(places, image, threads) for threads in THREADS}
+    return {"verdict": "passed", "latency": latency, "starts": starts}
+
+
+def _on_data_set(config: str, folder: Path) -> dict[str, Any]:
     """By the config's data set."""
-    found = evaluate(config, deployments=list(places.values()), work_dir=work_dir)
-    assert found.metric is not None  # each shipped config has truth
-    reference, *rows = found.rows
+    with tempfile.TemporaryDirectory() as work_dir:
+        evaluation = evaluate(config, deployments=list(_places(folder).values()), work_dir=work_dir)
+    name = evaluation.metric
+    assert name is not None  # each shipped config has truth
+    reference, *rows = evaluation.rows
     differences = {row.backend: row.difference for row in rows}
-    return {"name": found.metric, "reference": reference.figures[found.metric], "gate": rows[0].gate, **differences}
+    return {"name": name, "reference": reference.figures[name], "gate": rows[0].gate, **differences}
 
 
 def _of_gate_split(figures: dict[str, Any]) -> dict[str, Any]:

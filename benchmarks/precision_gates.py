@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 from matrix import all_passed, run_cells
-from measured import machine, sources, state_of, write_page
+from measured import machine, shipped_configs, sources, state_of, write_page
 
 from backends.refused import NothingComputedError
 from pipeline.deploying import make_deployment
@@ -67,12 +67,7 @@ def main() -> int:
         warnings.simplefilter("ignore")
         print(json.dumps(_cell(*args.cell)))
         return 0
-    configs = sorted(
-        str(path.relative_to(ROOT))
-        for ending in ("digits", "photographs")
-        for path in (ROOT / "configs").rglob(f"*_{ending}.py")
-        if path.parent.name != "_base_" and (not args.only or any(word in path.stem for word in args.only))
-    )
+    configs = shipped_configs(args.only)
     state = state_of(args.state, sources(*CODE), "torch", "onnx", "onnxruntime")
     cells = [(config, precision) for config in configs for precision in args.precisions]
     if not args.done:

@@ -56,7 +56,7 @@ def main() -> int:
     held = True
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        for config in args.configs or shipped_configs():
+        for config in args.configs or shipped_configs(data=["digits"]):
             _export(config, path.parent)
             for batch in args.batches:
                 peaks = {settings: _in_a_process(settings, path, batch) for settings in SETTINGS}

@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx
 import torch
-from measured import ROOT, sources
+from measured import ROOT, shipped_configs, sources
 from torch import nn
 from torchvision_models import ARCHITECTURES, calibrated, sample_images, task_of
 
@@ -30,10 +30,8 @@ CODE = ("configs", "zoo", "rewriters", "pipeline/preflight", "benchmarks/tensorr
 
 def model_names() -> dict[str, str]:
     """Every row: the name -> a config's path, or "" for a detector of torchvision."""
-    configs = sorted((ROOT / "configs").glob("*/*.py"))
-    shipped = [path for path in configs if path.stem.endswith(("_digits", "_photographs"))]
-    segmentors = [path for path in configs if path.stem.endswith("_coco-voc")]
-    own = {path.stem: str(path) for path in shipped if path.parent.name != "_base_"}
+    segmentors = sorted((ROOT / "configs").glob("*/*_coco-voc.py"))
+    own = {Path(path).stem: path for path in shipped_configs()}
     return own | dict.fromkeys(ARCHITECTURES, "") | {path.stem: str(path) for path in segmentors}
 
 
