@@ -1,6 +1,7 @@
 """A backend: what runs a graph, what that takes, and what is known of it. One object for each; it registers itself."""
 
 import importlib.util
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,7 +78,8 @@ class Backend(ABC):
     ``dialect``: what it takes of a graph. ``files``: those that `build` adds beside the ONNX file. ``fuses``: whether
     it makes kernels of several operators, so that alignment looks for a difference by running pieces of the graph.
     ``engine_options``: whether its build takes zoo.engine_options. ``load_options``: which of `load`'s "engine",
-    "cuda_graph" and "cache" it takes. ``devices``: those that it runs on, in words.
+    "cuda_graph" and "cache" it takes. ``devices``: those that it runs on, in words;
+    ``device_pattern``: the regular expression that a device's whole name matches.
 
     Importing the module of a backend loads no library: what needs one is imported when it is used.
     """
@@ -93,6 +95,7 @@ class Backend(ABC):
     engine_options: bool = False
     load_options: frozenset[str] = frozenset()
     devices: str = "cpu"
+    device_pattern: str = "cpu"
 
     @abstractmethod
     def open(self, folder: "OpenedFolder", manifest: "Manifest", options: LoadOptions) -> Runner:
@@ -131,7 +134,7 @@ class Backend(ABC):
 
     def check_device(self, device: str) -> None:
         """Raises InputError for what is no device of this backend."""
-        if device != "cpu":
+        if not re.fullmatch(self.device_pattern, device):
             raise InputError(f'device "{device}": expected {self.devices}')
 
     def check_target(self, target: Target) -> None:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 NAME_BYTES = 256
+DEVICES = "cpu, cuda or cuda:N, for example cuda:0"
+DEVICE_PATTERN = r"cpu|cuda(:\d+)?"
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR of cuda.h
 
 

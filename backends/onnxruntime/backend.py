@@ -1,6 +1,5 @@
 """The backend onnxruntime."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from backends.backend import Backend, Built, LoadOptions
 from backends.refused import NothingComputedError
 from backends.registry import register
 from backends.runner import Array, Runner
-from zoo.errors import BackendUnavailableError, InputError
+from zoo.errors import BackendUnavailableError
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
 
@@ -29,7 +28,8 @@ class OnnxRuntime(Backend):
     install = "pip install onnxruntime"
     distributions = ("onnxruntime",)
     load_options = frozenset({"engine", "cache"})
-    devices = "cpu, cuda or cuda:N, for example cuda:0"
+    devices = gpu.DEVICES
+    device_pattern = gpu.DEVICE_PATTERN
 
     def open(self, folder: "OpenedFolder", manifest: "Manifest", options: LoadOptions) -> Runner:
         """See Backend."""
@@ -50,11 +50,6 @@ class OnnxRuntime(Backend):
 
         del target
         return OnnxRuntimeRunner(path, inputs, outputs, axes)
-
-    def check_device(self, device: str) -> None:
-        """Raises InputError for what is no device."""
-        if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
-            raise InputError(f'device "{device}": expected {self.devices}')
 
     def check_target(self, target: Target) -> None:
         """See Backend; BackendUnavailableError also where the target's device is not here."""

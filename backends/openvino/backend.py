@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.backend import Backend, Built, LoadOptions
-from backends.openvino.devices import DEVICES, check_name
+from backends.openvino.devices import DEVICE_PATTERN, DEVICES
 from backends.refused import NothingComputedError
 from backends.registry import register
 from backends.runner import Array, Runner
@@ -34,10 +34,7 @@ class OpenVINO(Backend):
     fuses = True
     load_options = frozenset({"cache"})
     devices = DEVICES
-
-    def check_device(self, device: str) -> None:
-        """Raises InputError for what is no device of OpenVINO."""
-        check_name(device)
+    device_pattern = DEVICE_PATTERN
 
     def check_target(self, target: Target) -> None:
         """See Backend; BackendUnavailableError also where the target's device is not here."""

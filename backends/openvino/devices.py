@@ -1,21 +1,14 @@
 """OpenVINO's devices by the names that people use. Imports nothing of OpenVINO."""
 
-import re
-
-from zoo.errors import InputError
+from backends.registry import get_backend
 
 DEVICES = "cpu, gpu, gpu:N, npu or auto, for example gpu:0"
-
-
-def check_name(device: str) -> None:
-    """Raises InputError for what is no device."""
-    if not re.fullmatch(r"cpu|gpu(:\d{1,3})?|npu|auto", device):
-        raise InputError(f'device "{device}": OpenVINO runs on {DEVICES}')
+DEVICE_PATTERN = r"cpu|gpu(:\d{1,3})?|npu|auto"
 
 
 def openvino_name(device: str) -> str:
     """A device as OpenVINO names it: GPU.1 for "gpu:1". Raises InputError for what is no device."""
-    check_name(device)
+    get_backend("openvino").check_device(device)
     return device.upper().replace(":", ".")
 
 

@@ -1,10 +1,10 @@
 """The backend pytorch: the reference itself, which is never deployed."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from backends import gpu
 from backends.backend import Backend, LoadOptions
 from backends.registry import register
 from backends.runner import Runner
@@ -25,12 +25,8 @@ class PyTorch(Backend):
     library = "torch"
     install = 'pip install "zooport[export]"'
     distributions = ("torch",)
-    devices = "cpu, cuda or cuda:N, for example cuda:0"
-
-    def check_device(self, device: str) -> None:
-        """Raises InputError for what is no device."""
-        if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
-            raise InputError(f'device "{device}": expected {self.devices}')
+    devices = gpu.DEVICES
+    device_pattern = gpu.DEVICE_PATTERN
 
     def check_target(self, target: Target) -> NoReturn:
         """There is nothing to build: an InputError always."""

@@ -1,10 +1,10 @@
 """The backends tensorrt and tensorrt-rtx: one implementation over two libraries."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backends import gpu
 from backends.backend import Backend, BuildRequest, Built, LoadOptions
 from backends.registry import register
 from backends.runner import Array, Runner
@@ -35,7 +35,8 @@ class TensorRT(Backend):
     fuses = True
     engine_options = True
     load_options = frozenset({"cuda_graph"})
-    devices = "cpu, cuda or cuda:N, for example cuda:0"
+    devices = gpu.DEVICES
+    device_pattern = gpu.DEVICE_PATTERN
 
     def device(self, requested: str) -> str:
         """An engine runs on a GPU: the one asked for, or the first."""
@@ -46,11 +47,6 @@ class TensorRT(Backend):
         from backends.tensorrt import running
 
         return running.can_run(self.name, self.device(device))
-
-    def check_device(self, device: str) -> None:
-        """Raises InputError for what is no device."""
-        if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
-            raise InputError(f'device "{device}": expected {self.devices}')
 
     def check_target(self, target: Target) -> None:
         """See Backend: the options, the GPU and the range of batches, too."""

@@ -61,7 +61,7 @@ def test_a_dynamic_deployment_is_proved_recorded_and_aligned(
 def test_a_device_that_is_not_here_is_found_out_before_the_export(deploy: Tool, tiny: Tiny) -> None:
     for device, code, words in (
         ("npu", 4, "device npu: OpenVINO"),
-        ("cuda:0", 2, 'device "cuda:0": OpenVINO runs on cpu, gpu, gpu:N, npu or auto'),
+        ("cuda:0", 2, 'device "cuda:0": expected cpu, gpu, gpu:N, npu or auto'),
     ):
         if device == "npu" and "NPU" in openvino.Core().available_devices:
             continue

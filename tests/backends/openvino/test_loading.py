@@ -145,7 +145,7 @@ def test_options_that_it_has_not(folder: Path) -> None:
     for option, value in (("cuda_graph", True), ("engine", EngineOptions())):
         with pytest.raises(InputError, match=f"{option} with backend openvino, which .*; leave it out"):
             load(folder, **{option: value})  # type: ignore[arg-type]
-    with pytest.raises(InputError, match='device "cuda:0": OpenVINO runs on cpu, gpu'):
+    with pytest.raises(InputError, match='device "cuda:0": expected cpu, gpu'):
         load(folder, provider="cuda:0")
     with pytest.raises(InputError, match="cache is 5, expected a folder's path, or None"):
         load(folder, cache=5)  # type: ignore[arg-type]

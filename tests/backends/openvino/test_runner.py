@@ -147,7 +147,7 @@ def test_an_operator_that_openvino_has_not(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("device", ["cuda:0", "CPU", "gpu:", "npu:1", ""])
 def test_what_is_no_device(device: str) -> None:
-    with pytest.raises(InputError, match=f'device "{device}": OpenVINO runs on cpu, gpu, gpu:N, npu or auto'):
+    with pytest.raises(InputError, match=f'device "{device}": expected cpu, gpu, gpu:N, npu or auto'):
         device_here(device)
 
 
