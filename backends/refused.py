@@ -1,5 +1,8 @@
 """What a backend does not take of a graph."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from zoo.errors import ExportError
 
 
@@ -22,3 +25,15 @@ class GraphRefusedError(ExportError):
 
 class NothingComputedError(ExportError):
     """int8 was asked for, and the backend computes nothing in it. The graph itself may be good."""
+
+
+def check_int8(title: str, path: Path, counts: Mapping[str, int], cure: str) -> None:
+    """Raise NothingComputedError unless layers compute in int8.
+
+    `title`: the backend's, in prose. `counts`: how many layers compute in which dtype. `cure`: the rest of the message.
+    """
+    if not counts.get("int8"):
+        stays = ", ".join(f"{count} layers in {dtype}" for dtype, count in counts.items())
+        raise NothingComputedError(
+            f"{path}: precision int8 was asked for, and {title} computes nothing in int8 ({stays}){cure}"
+        )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from backends import gpu
 from backends.backend import Backend, Built, LoadOptions
-from backends.refused import NothingComputedError
+from backends.refused import check_int8
 from backends.registry import register
 from backends.runner import Array, Runner
 from zoo.errors import BackendUnavailableError
@@ -76,12 +76,13 @@ class OnnxRuntime(Backend):
         if target.precision == "fp32":
             return None
         counts = computed(path, feeds, target.device)
-        if target.precision == "int8" and not counts.get("int8"):
-            stays = ", ".join(f"{count} layers in {dtype}" for dtype, count in counts.items())
-            raise NothingComputedError(
-                f"{path}: precision int8 was asked for, and ONNX Runtime computes nothing in int8 ({stays}): it joins "
-                "no layer with the pairs around it, as where an activation reads each number twice (SiLU); deploy it "
-                "with --precision fp32, or in int8 for TensorRT"
+        if target.precision == "int8":
+            check_int8(
+                self.title,
+                path,
+                counts,
+                ": it joins no layer with the pairs around it, as where an activation reads each number twice (SiLU); "
+                "deploy it with --precision fp32, or in int8 for TensorRT",
             )
         return counts
 

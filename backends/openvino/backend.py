@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from backends.backend import Backend, Built, LoadOptions
 from backends.openvino.devices import DEVICE_PATTERN, DEVICES
-from backends.refused import NothingComputedError
+from backends.refused import check_int8
 from backends.registry import register
 from backends.runner import Array, Runner
 from zoo.errors import ExportError
@@ -80,12 +80,8 @@ class OpenVINO(Backend):
                 f"{path}: precision fp32 was asked for, and OpenVINO computes in {lower} on device {target.device}; "
                 "give --device cpu, or --precision fp16"
             )
-        if target.precision == "int8" and not counts.get("int8"):
-            stays = ", ".join(f"{count} layers in {dtype}" for dtype, count in counts.items())
-            raise NothingComputedError(
-                f"{path}: precision int8 was asked for, and OpenVINO computes nothing in int8 ({stays}); deploy it "
-                "with --precision fp32"
-            )
+        if target.precision == "int8":
+            check_int8(self.title, path, counts, "; deploy it with --precision fp32")
         return counts
 
 
