@@ -6,6 +6,7 @@ from pathlib import Path
 
 import onnxruntime
 
+from backends.agreed_specs import agreed_specs
 from backends.onnxruntime.held_model import HeldModel
 from backends.onnxruntime.session import open_session
 from backends.profiles import profiles
@@ -58,9 +59,10 @@ class OnnxRuntimeRunner(Runner):
         self._session: onnxruntime.InferenceSession | None = session
         self.provider: str = session.get_providers()[0]
         self.threads: int = session.get_session_options().intra_op_num_threads
+        nodes = [*session.get_inputs(), *session.get_overridable_initializers()]
         super().__init__(
-            self._agreed("input", [*session.get_inputs(), *session.get_overridable_initializers()], inputs),
-            self._agreed("output", session.get_outputs(), outputs),
+            agreed_specs(self.path, "input", map(_spec, nodes), inputs),
+            agreed_specs(self.path, "output", map(_spec, session.get_outputs()), outputs),
             axes,
             defaults,
         )
@@ -69,14 +71,10 @@ class OnnxRuntimeRunner(Runner):
     @property
     def metadata(self) -> dict[str, str]:
         """What the file says of itself, its metadata_props."""
-        if self._session is None:
-            raise InputError("the runner is closed; load the deployment again")
-        return dict(self._session.get_modelmeta().custom_metadata_map)
+        return dict(self._open().get_modelmeta().custom_metadata_map)
 
     def _run(self, arrays: Mapping[str, Array]) -> Sequence[Array]:
-        session = self._session
-        if session is None:
-            raise InputError("the runner is closed; load the deployment again")
+        session = self._open()
         try:
             outputs: list[Array] = session.run(self._output_names, arrays)
         except Exception as error:  # ONNX Runtime's errors have no base of their own
@@ -85,35 +83,14 @@ class OnnxRuntimeRunner(Runner):
             raise ExportError(f"{self.path}: ONNX Runtime stopped at inputs {shapes}: {reason}") from error
         return outputs
 
+    def _open(self) -> onnxruntime.InferenceSession:
+        session = self._session
+        if session is None:
+            raise InputError("the runner is closed; load the deployment again")
+        return session
+
     def _release(self) -> None:
         self._session = None
-
-    def _agreed(
-        self, side: str, nodes: Sequence[onnxruntime.NodeArg], wanted: Iterable[TensorSpec] | None
-    ) -> tuple[TensorSpec, ...]:
-        """`wanted`, which must have the file's names and dtypes; the file's own specs without it."""
-        actual = tuple(_spec(node) for node in nodes)
-        specs = actual if wanted is None else tuple(wanted)
-        has = {spec.name: spec for spec in actual}
-        for spec in specs:
-            if not _is_same(has.get(spec.name), spec):
-                raise InputError(
-                    f"{self.path}: got the {side}s {', '.join(map(str, actual))}; expected {spec}; "
-                    "the file is not the one that was described: export it again"
-                )
-        return specs
-
-
-def _is_same(actual: TensorSpec | None, wanted: TensorSpec) -> bool:
-    """Whether names and dtypes are equal, and sizes where both sides know them. ONNX Runtime gives () for no shape."""
-    if actual is None or actual.dtype != wanted.dtype:
-        return False
-    if not actual.shape:
-        return True
-    return len(actual.shape) == len(wanted.shape) and all(
-        one == other or isinstance(one, str) or isinstance(other, str)
-        for one, other in zip(actual.shape, wanted.shape, strict=True)
-    )
 
 
 def _spec(node: onnxruntime.NodeArg) -> TensorSpec:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import openvino
 
+from backends.agreed_specs import agreed_specs
 from backends.openvino.compiling import Settings, version
 from backends.runner import Array, Runner
 from zoo.errors import ExportError, InputError
@@ -41,7 +42,10 @@ class OpenVINORunner(Runner):
         self._idle: list[openvino.InferRequest] = []
         self._lock = threading.Lock()
         super().__init__(
-            self._agreed("input", model.inputs, inputs), self._agreed("output", model.outputs, outputs), axes, defaults
+            agreed_specs(path, "input", map(_spec, model.inputs), inputs),
+            agreed_specs(path, "output", map(_spec, model.outputs), outputs),
+            axes,
+            defaults,
         )
 
     @property
@@ -77,39 +81,6 @@ class OpenVINORunner(Runner):
         with self._lock:
             self._model = None
             self._idle.clear()
-
-    def _agreed(self, side: str, ports: Sequence[Any], wanted: Iterable[TensorSpec] | None) -> tuple[TensorSpec, ...]:
-        """``wanted``, which must have the model's names and dtypes; the model's own specs without it."""
-        own = tuple(_spec(port) for port in ports)
-        if wanted is None:
-            return own
-        specs = tuple(wanted)
-        known = {spec.name: spec for spec in own}
-        for spec in specs:
-            if not _is_same(known.get(spec.name), spec):
-                raise InputError(
-                    f"{self.path}: got the {side}s {', '.join(map(str, own))}; expected {spec}; the file is not the "
-                    "one that was described: export it again"
-                )
-        return specs
-
-
-def _is_same(own: TensorSpec | None, wanted: TensorSpec) -> bool:
-    """Whether names, dtypes and numbers of axes are equal, and sizes where both sides know them."""
-    return (
-        own is not None
-        and own.dtype == wanted.dtype
-        and (
-            not own.shape
-            or (
-                len(own.shape) == len(wanted.shape)
-                and all(
-                    one == other or isinstance(one, str) or isinstance(other, str)
-                    for one, other in zip(own.shape, wanted.shape, strict=True)
-                )
-            )
-        )
-    )
 
 
 def _spec(port: Any) -> TensorSpec:
