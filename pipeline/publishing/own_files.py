@@ -32,7 +32,8 @@ def foreign_files(folder: Path) -> list[str]:
     """What lies in ``folder`` and is not the deployment's own, by its name in it; that of a folder ends in "/".
 
     The deployment's own: the names that every deployment has, those that its manifest lists in ``files``, and previews
-    as zooport names them. Raises OSError where the folder cannot be read.
+    as zooport names them. Where the manifest cannot be read, those that any backend builds. Raises OSError where the
+    folder cannot be read.
     """
     return [f"{entry.name}/" if entry.is_folder else str(entry.name) for entry in _entries(folder) if not entry.own]
 
@@ -55,8 +56,7 @@ def remove_own(folder: Path) -> bool:
 
 def _entries(folder: Path) -> Iterator[Entry]:
     """Everything in ``folder``; of folders that are the user's, the folder alone. No link is followed."""
-    built = (name for backend in backends().values() for name in backend.files)
-    files = {PurePath(name) for name in (*KNOWN, *built, *_listed(folder / MANIFEST_FILE))}
+    files = {PurePath(name) for name in (*KNOWN, *_listed(folder / MANIFEST_FILE))}
     folders = {PurePath(PREVIEWS), *(parent for name in files for parent in name.parents)}
     waiting = [folder]
     while waiting:
@@ -74,13 +74,15 @@ def _entries(folder: Path) -> Iterator[Entry]:
 
 
 def _listed(manifest: Path) -> list[str]:
-    """The names in a manifest's ``files``, of whatever version it is; none where it cannot be read."""
+    """The names in a manifest's ``files``, of whatever version it is; where it cannot be read, what backends build."""
     try:
         with OpenedFile(manifest) as file:
             files = json.loads(file.read(MANIFEST_BYTES))["files"]
     except (InputError, ValueError, KeyError, TypeError, RecursionError):
-        return []
-    return list(files) if isinstance(files, dict) else []
+        files = None
+    if isinstance(files, dict):
+        return list(files)
+    return [name for backend in backends().values() for name in backend.files]
 
 
 def _remove_empty(folder: Path) -> bool:

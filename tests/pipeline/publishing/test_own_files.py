@@ -2,9 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from backends import Backend, registry
+from backends.registry import backends
 from pipeline.publishing import publish
 from pipeline.publishing.own_files import foreign_files, remove_own
 from pipeline.publishing.publish import publication
@@ -19,7 +22,7 @@ def fill(folder: Path) -> None:
         (folder / name).write_text(name, encoding="utf-8")
     (folder / "previews").mkdir(exist_ok=True)
     (folder / "previews" / "01-a-photograph.png").write_text("a preview", encoding="utf-8")
-    manifest = {"files": {"model.onnx": {}, "weights.bin": {}}}
+    manifest = {"files": {name: {} for name in ("model.onnx", "weights.bin", "model.engine", "model.engine.json")}}
     (folder / "deployment.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
@@ -89,6 +92,39 @@ def test_an_unreadable_manifest_makes_no_file_ours(place: Path, manifest: str) -
     (place / "deployment.json").write_text(manifest, encoding="utf-8")
     (place / "notes.txt").touch()
     assert foreign_files(place) == ["notes.txt", "weights.bin"]
+
+
+class Foreign(Backend):
+    """A backend from outside, whose build leaves a file with a name that a user might choose, too."""
+
+    name = "foreign"
+    title = "Foreign"
+    library = "json"
+    install = "nothing"
+    files = ("notes.txt",)
+
+    def open(self, folder: Any, manifest: Any, options: Any) -> Any:
+        raise NotImplementedError
+
+    def open_graph(self, path: Any, *others: Any) -> Any:
+        raise NotImplementedError
+
+
+def test_another_backends_files_are_the_users_where_the_manifest_does_not_list_them(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_BACKENDS", {**backends(), "foreign": Foreign()})
+    (place / "notes.txt").write_text("mine", encoding="utf-8")
+    assert foreign_files(place) == ["notes.txt"]
+    assert not remove_own(place)
+    assert names(place) == ["notes.txt"]
+
+
+def test_a_backends_files_are_ours_where_the_manifest_cannot_be_read(place: Path) -> None:
+    (place / "deployment.json").write_text("[", encoding="utf-8")
+    (place / "weights.bin").unlink()
+    assert foreign_files(place) == []
+    assert remove_own(place)
 
 
 def test_a_manifest_cannot_have_files_elsewhere_removed(tmp_path: Path) -> None:
