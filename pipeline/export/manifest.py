@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -34,8 +34,12 @@ def versions(backend: str = DEFAULT_BACKEND) -> dict[str, str]:
 
     Those of the default backend are always among them: it checks exports, and quantises.
     """
-    packages = dict.fromkeys((*EXPORTERS_PACKAGES, *_runtime_packages(backend)))
-    installed = {package: _installed_version(package) for package in packages}
+    default, own = get_backend(DEFAULT_BACKEND).distributions, get_backend(backend).distributions
+    return _installed_versions((*EXPORTERS_PACKAGES, *default, *own))
+
+
+def _installed_versions(packages: Iterable[str]) -> dict[str, str]:
+    installed = {package: _installed_version(package) for package in dict.fromkeys(packages)}
     return {package: number for package, number in installed.items() if number is not None}
 
 
@@ -48,19 +52,12 @@ def _installed_version(package: str) -> str | None:
         return None
 
 
-def proved_on(backend: str) -> dict[str, Any]:
-    """This machine, and the versions of what runs the deployment on it."""
-    installed = versions(backend)
-    runtime = (*_runtime_packages(backend), *RUNNING_PACKAGES)
-    return {
-        **processor().to_dict(),
-        "versions": {package: installed[package] for package in runtime if package in installed},
-    }
-
-
-def _runtime_packages(backend: str) -> tuple[str, ...]:
-    """Of the backend, and of the default one, which stands in for it."""
-    return tuple(dict.fromkeys((*get_backend(DEFAULT_BACKEND).distributions, *get_backend(backend).distributions)))
+def proved_on(target: Target) -> dict[str, Any]:
+    """This machine, and the versions of what runs the deployment on it: its backend, or what stands in for that."""
+    backend, default = get_backend(target.backend), get_backend(DEFAULT_BACKEND)
+    stands_in = target.level == "plugin" or backend.can_run(backend.device(target.device)) is not None
+    packages = (*(default.distributions if stands_in else ()), *backend.distributions, *RUNNING_PACKAGES)
+    return {**processor().to_dict(), "versions": _installed_versions(packages)}
 
 
 def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) -> dict[str, str]:
@@ -165,7 +162,7 @@ def manifest(
         gates=job.gates,
         checkpoint={"sha256": weights_sha256(model)},
         config={"sha256": config_sha256(job.config)},
-        proved_on=proved_on(target.backend),
+        proved_on=proved_on(target),
     )
 
 

@@ -1,9 +1,15 @@
-"""What the manifest says of the weights."""
+"""What the manifest says of the weights, and of what ran the proof."""
 
+import pytest
 import torch
 from torch import nn
 
-from pipeline.export.manifest import weights_sha256
+from backends.registry import get_backend
+from pipeline.export import manifest as manifest_module
+from pipeline.export.manifest import proved_on, weights_sha256
+from zoo.target import AxisRange, Target
+
+SIDE = AxisRange.fixed(64)
 
 
 def model() -> nn.Module:
@@ -23,3 +29,23 @@ def test_any_other_value_dtype_or_name_gives_another_hash() -> None:
     other = model()
     other.get_buffer("1.num_batches_tracked").add_(1)
     assert len(found | {weights_sha256(other)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("backend", "level", "reason", "packages"),
+    [
+        ("onnxruntime", "final", None, {"onnxruntime"}),
+        ("openvino", "final", None, {"openvino"}),
+        ("tensorrt-rtx", "final", None, {"tensorrt_rtx", "cuda-bindings"}),
+        ("tensorrt-rtx", "final", "there is no GPU", {"tensorrt_rtx", "cuda-bindings", "onnxruntime"}),
+        ("tensorrt-rtx", "plugin", None, {"tensorrt_rtx", "cuda-bindings", "onnxruntime"}),
+    ],
+)
+def test_the_proof_names_what_ran_it(
+    monkeypatch: pytest.MonkeyPatch, backend: str, level: str, reason: str | None, packages: set[str]
+) -> None:
+    """Another runtime that is here has no part in it: an older one elsewhere would be a false alarm."""
+    monkeypatch.setattr(manifest_module, "_installed_version", lambda package: "1.0")
+    monkeypatch.setattr(type(get_backend(backend)), "can_run", lambda own, device: reason)
+    target = Target(SIDE, SIDE, backend=backend, level=level)
+    assert set(proved_on(target)["versions"]) == packages | {"numpy", "opencv-python"}
