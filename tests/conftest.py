@@ -1,12 +1,17 @@
 """For every test."""
 
 import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 # yapf, which mmengine imports, writes a cache at its first import ever, and not in one step: of two test processes that
 # begin together on a fresh machine, one would read half of it. pytest loads this file before it starts them.
 import mmengine.config  # noqa: F401
 import pytest
 from hypothesis import settings
+
+from zoo.entry_points import load_entry_points
 
 # A background job of a shell ignores interrupts, nohup ignores hang-ups, and so would every process that a test starts.
 for stop, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
@@ -25,3 +30,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 settings.register_profile("any machine", deadline=None)  # no example is judged by the seconds it takes on a busy one
 settings.load_profile("any machine")
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """`install(group, name, module, code)`: a package "outside" with one entry point, for the time of a test.
+
+    Without code, there is no module.
+    """
+    modules = []
+
+    def install_package(group: str, name: str, module: str, code: str | None = None) -> None:
+        folder = tmp_path / "site" / "outside-1.0.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(f"[{group}]\n{name} = {module}\n")
+        if code is not None:
+            (folder.parent / f"{module}.py").write_text(code)
+            modules.append(module)
+        monkeypatch.syspath_prepend(folder.parent)
+        load_entry_points.cache_clear()
+
+    yield install_package
+    load_entry_points.cache_clear()
+    for module in modules:
+        sys.modules.pop(module, None)

@@ -1,9 +1,9 @@
 """Which backends are found, and what becomes of those of others."""
 
-import logging
+import re
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +39,6 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_BACKENDS", dict(backends()))
 
 
-def entry(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    points = [EntryPoint(name, value, registry.GROUP)]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
-
-
-def module(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
-    (folder / f"{name}.py").write_text(text)
-    monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.delitem(sys.modules, name, raising=False)
-
-
 def test_each_folder_registers_its_own() -> None:
     folders = {path.parent.name for path in Path(registry.__file__).parent.glob("*/backend.py")}
     assert folders == {type(backend).__module__.split(".")[1] for backend in backends().values()}
@@ -82,36 +71,41 @@ def test_a_backend_of_others_is_registered_once() -> None:
         register(taken())
 
 
-def test_an_entry_point_is_imported_when_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module(
-        tmp_path,
-        monkeypatch,
+def test_an_entry_point_is_imported_when_it_is_asked_for(install: Callable[..., None]) -> None:
+    install(
+        registry.ENTRY_POINTS,
+        "entered",
         "entered",
         "from backends import register\nfrom tests.backends.test_registry import Another\n"
         "class Entered(Another):\n    name = 'entered'\nregister(Entered())\n",
     )
-    entry(monkeypatch, "entered", "entered")
     get_backend(DEFAULT_BACKEND)
     assert "entered" not in sys.modules
     assert get_backend("entered").title == "Another"
     assert "entered" in backends()
 
 
-def test_an_entry_point_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
-    entry(monkeypatch, "broken", "no_such_module_at_all")
-    with caplog.at_level(logging.WARNING):
-        assert "broken" not in backends()
-    (record,) = caplog.records
-    words = "backend broken: its entry point no_such_module_at_all cannot be imported (ModuleNotFoundError: "
-    assert record.getMessage().startswith(words)
-    with pytest.raises(InputError, match="install what it needs, or uninstall it"):
+def test_an_entry_point_that_cannot_be_imported(install: Callable[..., None], caplog: pytest.LogCaptureFixture) -> None:
+    install(registry.ENTRY_POINTS, "broken", "no_such_module_at_all")
+    assert "broken" not in backends()
+    assert "broken" not in backends()
+    (record,) = caplog.records  # once
+    words = (
+        "entry point broken of outside (zooport.backends): no_such_module_at_all cannot be imported: "
+        "ModuleNotFoundError: No module named 'no_such_module_at_all'; fix or uninstall outside"
+    )
+    assert record.getMessage() == words
+    with pytest.raises(InputError, match=f"^{re.escape(words)}$"):
         get_backend("broken")
 
 
-def test_an_entry_point_that_registers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry(monkeypatch, "silent", "json")
-    with pytest.raises(InputError, match="registers no backend of that name; call backends.register in that module"):
+def test_an_entry_point_that_registers_nothing(install: Callable[..., None], caplog: pytest.LogCaptureFixture) -> None:
+    install(registry.ENTRY_POINTS, "silent", "json")
+    words = "registers no backend of that name; call backends.register in that module"
+    with pytest.raises(InputError, match=words):
         get_backend("silent")
+    assert "silent" not in backends()
+    assert words in caplog.text
 
 
 def test_a_dialect_before_anything_is_registered() -> None:

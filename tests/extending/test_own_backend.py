@@ -79,7 +79,7 @@ def test_an_entry_point_brings_it_to_production(deployed: Path, tmp_path: Path) 
     """Where its package is installed, nothing needs to import it: `load` finds it by the manifest's name."""
     facts = tmp_path / "onnx_reference-1.0.dist-info"
     facts.mkdir()
-    (facts / "entry_points.txt").write_text(f"[{registry.GROUP}]\n{NAME} = onnx_reference\n")
+    (facts / "entry_points.txt").write_text(f"[{registry.ENTRY_POINTS}]\n{NAME} = onnx_reference\n")
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: onnx-reference\nVersion: 1.0\n")
     code = "import sys, backends; print(backends.available()[sys.argv[2]], backends.load(sys.argv[1]))"
     for paths, found in (((ROOT, OWN, tmp_path), True), ((ROOT, OWN), False)):

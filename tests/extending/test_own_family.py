@@ -1,7 +1,7 @@
 """A family of models from outside: by a config's custom_imports, and by an entry point."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,8 +33,7 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     MODELS.module_dict.update(models)
     family_registry._by_class.clear()
     family_registry._by_class.update(by_class)
-    family_registry.load_families.cache_clear()
-    for name in ("spot_detector", "spot_rewriters", "outside_family"):
+    for name in ("spot_detector", "spot_rewriters"):
         if name not in loaded:
             sys.modules.pop(name, None)
     registry.REWRITERS[:] = [one for one in registry.REWRITERS if one in rewriters or one.name != REWRITER]
@@ -88,26 +87,15 @@ class OutsideFamily(Family):
 """
 
 
-def install(folder: Path, module: str) -> None:
-    """A package with an entry point, and its module."""
-    metadata = folder / "outside-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[zooport.families]\noutside = outside_family\n")
-    (folder / "outside_family.py").write_text(module)
-    sys.path.append(str(folder))
-    family_registry.load_families.cache_clear()
-
-
-def test_an_entry_point_registers_a_family(forgotten: None, tmp_path: Path) -> None:
+def test_an_entry_point_registers_a_family(forgotten: None, install: Callable[..., None]) -> None:
     assert "a model from outside" not in [family.name for family in families()]
-    install(tmp_path, OUTSIDE)
+    install("zooport.families", "outside", "outside_family", OUTSIDE)
     assert "a model from outside" in [family.name for family in families()]
 
 
 def test_an_entry_point_that_cannot_be_imported_is_named_and_left_out(
-    forgotten: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    forgotten: None, install: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    install(tmp_path, "import no_such_library")
+    install("zooport.families", "outside", "outside_family", "import no_such_library")
     assert family_of(nn.Identity()) is family_registry.GENERIC
     assert "entry point outside of outside (zooport.families): outside_family cannot be imported" in caplog.text

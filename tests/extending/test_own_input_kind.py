@@ -1,7 +1,8 @@
 """A task that takes no image: its kind says how inputs are checked, batched and fed, and `load` asks nothing else."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -236,3 +237,30 @@ def test_two_kinds_of_one_name_are_an_error() -> None:
         register_input_kind(type("Other", (ImageKind,), {}))
     with pytest.raises(InputError, match='unknown input kind "imag"; nearest: "image", "signal"'):
         input_kind("imag")
+
+
+INSTALLED = """
+from zoo.input_kinds import register_input_kind
+from zoo.input_kinds.image import ImageKind
+
+@register_input_kind
+class Depth(ImageKind):
+    name = "depth"
+"""
+
+
+def test_an_installed_kind_is_found_by_its_entry_point(install: Callable[..., None]) -> None:
+    install(registry.ENTRY_POINTS, "depth", "depth_images", INSTALLED)
+    assert type(input_kind("depth")).__name__ == "Depth"
+
+
+def test_an_entry_point_that_cannot_be_imported_is_named(
+    install: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
+    install("zooport.input_kinds", "depth", "no_such_module")
+    with pytest.raises(InputError, match='unknown input kind "dept"; nearest: "'):
+        input_kind("dept")
+    words = "entry point depth of outside (zooport.input_kinds): no_such_module cannot be imported"
+    assert words in caplog.text
+    with pytest.raises(InputError, match=re.escape(words)):
+        input_kind("depth")

@@ -1,13 +1,12 @@
 """Which family a model is of, and how families register themselves."""
 
-import functools
-import logging
 from collections.abc import Callable
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TypeVar
 
 from torch import nn
 
+from zoo.entry_points import load_entry_points
 from zoo.errors import InputError
 from zoo.families.family import Family
 from zoo.families.generic import Generic
@@ -19,8 +18,6 @@ GENERIC = Generic()
 
 _by_class: dict[type[nn.Module], Family] = {}
 Kind = TypeVar("Kind", bound=type[Family])
-
-logger = logging.getLogger(__name__)
 
 
 def register(*classes: type[nn.Module]) -> Callable[[Kind], Kind]:
@@ -45,29 +42,17 @@ def register(*classes: type[nn.Module]) -> Callable[[Kind], Kind]:
 
 def family_of(model: nn.Module) -> Family:
     """The family of the model's class, or of the nearest one that it inherits from; the generic one for no family's."""
-    load_families()
+    _load()
     return next((_by_class[one] for one in type(model).__mro__ if one in _by_class), GENERIC)
 
 
 def families() -> tuple[Family, ...]:
     """All that are registered, in the order of their registration."""
-    load_families()
+    _load()
     return tuple(dict.fromkeys(_by_class.values()))
 
 
-@functools.cache
-def load_families() -> None:
-    """Import the zoo's own models and the entry points of other packages, once.
-
-    An entry point that cannot be imported is logged as a warning, and left out: the model may be another one's.
-    """
+def _load() -> None:
+    """Import the zoo's own models and those of other packages; a broken one of these is left out."""
     import_module(SHIPPED)
-    for point in metadata.entry_points(group=ENTRY_POINTS):
-        try:
-            point.load()
-        except Exception as error:  # noqa: BLE001 - whatever another package raises
-            package = point.dist.name if point.dist is not None else "a package"
-            logger.warning(
-                "entry point %s of %s (%s): %s cannot be imported: %s: %s; fix or uninstall %s",
-                *(point.name, package, ENTRY_POINTS, point.value, type(error).__name__, error, package),
-            )
+    load_entry_points(ENTRY_POINTS)

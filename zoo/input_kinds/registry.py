@@ -1,13 +1,18 @@
 """The known input kinds, by name."""
 
-import functools
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TypeVar
 
+from zoo.entry_points import load_entry_points
 from zoo.errors import InputError, nearest
 from zoo.input_kinds.input_kind import InputKind
 from zoo.input_specs import IMAGES, SETTINGS
+from zoo.subpackages import import_subpackages
+
+ENTRY_POINTS = "zooport.input_kinds"
+"""The group of entry points that name modules of other packages; importing one registers its kinds."""
+
+SHIPPED = "zoo.input_kinds"
+"""Every folder of it is a kind."""
 
 _KINDS: dict[str, InputKind] = {}
 Kind = TypeVar("Kind", bound=type[InputKind])
@@ -26,10 +31,16 @@ def register_input_kind(kind: Kind) -> Kind:
 
 
 def input_kind(name: str) -> InputKind:
-    """The kind of that name. Raises InputError that has the nearest names."""
-    _load_shipped()
+    """The kind of that name; installed ones are looked up last.
+
+    Raises InputError that has the nearest names, or says why the entry point of that name cannot be imported.
+    """
+    import_subpackages(SHIPPED)
+    if name in _KINDS:
+        return _KINDS[name]
+    faults = load_entry_points(ENTRY_POINTS)
     if name not in _KINDS:
-        raise InputError(f'unknown input kind "{name}"; {nearest(name, _KINDS)}')
+        raise InputError(faults.get(name) or f'unknown input kind "{name}"; {nearest(name, _KINDS)}')
     return _KINDS[name]
 
 
@@ -38,17 +49,9 @@ def input_axes(name: str) -> dict[int, str]:
 
     An input that no kind has is shaped as images are, such as the feature map of a model's part.
     """
-    _load_shipped()
     if name in SETTINGS:
         return {}
+    import_subpackages(SHIPPED)
+    load_entry_points(ENTRY_POINTS)
     specs = {spec.name: spec for kind in _KINDS.values() for spec in kind.inputs}
     return specs.get(name, IMAGES).axes
-
-
-@functools.cache
-def _load_shipped() -> None:
-    """Every folder of zoo.input_kinds is a kind."""
-    package = import_module("zoo.input_kinds")
-    for module in iter_modules(package.__path__, "zoo.input_kinds."):
-        if module.ispkg:
-            import_module(module.name)

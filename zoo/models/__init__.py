@@ -5,4 +5,4 @@ A model is never edited for export.
 
 import zoo.subpackages
 
-zoo.subpackages.import_subpackages(__name__)
+zoo.subpackages.import_subpackages(__name__, deep=True)

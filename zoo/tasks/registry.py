@@ -1,16 +1,17 @@
 """The known tasks, by name: those of this package, those that other code registered, and installed ones."""
 
-import functools
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.metadata import entry_points
-from pkgutil import iter_modules
 
+from zoo.entry_points import load_entry_points
 from zoo.errors import InputError
+from zoo.subpackages import import_subpackages
 from zoo.tasks.task import Task
 
 ENTRY_POINTS = "zooport.tasks"
 """The group of entry points that name modules of other packages; importing one registers its tasks."""
+
+SHIPPED = "zoo.tasks"
+"""Every folder of it is a task. What proves a task, in a folder below, may need torch and is not imported."""
 
 _TASKS: dict[str, type[Task]] = {}
 
@@ -33,18 +34,24 @@ def register_task(task: type[Task]) -> type[Task]:
 
 def known_tasks() -> Mapping[str, type[Task]]:
     """All tasks, in the order of their names. Imports those of this package and the installed ones, once."""
-    _load_shipped()
-    _load_installed()
+    import_subpackages(SHIPPED)
+    load_entry_points(ENTRY_POINTS)
     return dict(sorted(_TASKS.items()))
 
 
 def find_task(name: str) -> type[Task] | None:
     """The task of that name, or whose class has it, with its module or without; None for an unknown one.
 
-    Installed ones are looked up last.
+    Installed ones are looked up last. Raises InputError where an entry point has that name and cannot be imported.
     """
-    _load_shipped()
-    return _named(name) or (_load_installed() or _named(name))
+    import_subpackages(SHIPPED)
+    if (task := _named(name)) is not None:
+        return task
+    faults = load_entry_points(ENTRY_POINTS)
+    task = _named(name)
+    if task is None and name in faults:
+        raise InputError(faults[name])
+    return task
 
 
 def _named(name: str) -> type[Task] | None:
@@ -52,25 +59,3 @@ def _named(name: str) -> type[Task] | None:
         if name in (task.name, task.__name__, f"{task.__module__}.{task.__name__}"):
             return task
     return None
-
-
-@functools.cache
-def _load_shipped() -> None:
-    """Every folder of zoo.tasks is a task."""
-    package = import_module("zoo.tasks")
-    for module in iter_modules(package.__path__, "zoo.tasks."):
-        if module.ispkg:
-            import_module(module.name)
-
-
-@functools.cache
-def _load_installed() -> None:
-    for entry in entry_points(group=ENTRY_POINTS):
-        try:
-            entry.load()
-        except Exception as error:  # whatever another package's module raises
-            package = entry.dist.name if entry.dist is not None else "a package"
-            raise InputError(
-                f"entry point {entry.name} of {package} ({ENTRY_POINTS}): {entry.value} cannot be imported: "
-                f"{type(error).__name__}: {error}; fix or uninstall {package}"
-            ) from error

@@ -1,7 +1,7 @@
 """Tasks register themselves: those of zoo.tasks, a caller's own, and those of installed packages."""
 
-from collections.abc import Iterator
-from importlib.metadata import EntryPoint
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,9 @@ TASKS = Path(registry.__file__).parent
 
 
 @pytest.fixture(autouse=True)
-def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     known_tasks()
     monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
-    yield
-    registry._load_installed.cache_clear()
 
 
 def test_every_folder_is_a_task_with_all_that_the_rest_asks_for() -> None:
@@ -57,24 +55,25 @@ class Installed(Detection):
 """
 
 
-def test_an_installed_task_is_found_by_its_entry_point(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "installed_task.py").write_text(INSTALLED, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    entry = EntryPoint("installed", "installed_task", registry.ENTRY_POINTS)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == "zooport.tasks" else [])
-    registry._load_installed.cache_clear()
+def test_an_installed_task_is_found_by_its_entry_point(install: Callable[..., None]) -> None:
+    install(registry.ENTRY_POINTS, "installed", "installed_task", INSTALLED)
     task = find_task("installed")
     assert task is not None
     assert task.__name__ == "Installed"
     assert "installed" in known_tasks()
 
 
-def test_an_entry_point_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint("lost", "no_such_module", registry.ENTRY_POINTS)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
-    registry._load_installed.cache_clear()
-    with pytest.raises(InputError, match=r"entry point lost of a package \(zooport.tasks\): no_such_module cannot be"):
-        find_task("unheard-of")
+def test_an_entry_point_that_cannot_be_loaded_is_named(
+    install: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
+    install(registry.ENTRY_POINTS, "lost", "no_such_module")
+    assert find_task("unheard-of") is None
+    words = "entry point lost of outside (zooport.tasks): no_such_module cannot be imported: ModuleNotFoundError"
+    assert caplog.text.count(words) == 1
+    with pytest.raises(InputError, match=re.escape(words)):
+        find_task("lost")
+    with pytest.raises(InputError, match='unknown task "los"; nearest: "'):
+        build_task({"type": "los"})
 
 
 ROOT = TASKS.parents[1]
