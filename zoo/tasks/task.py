@@ -11,7 +11,7 @@ from zoo.input_kinds import InputKind, input_kind
 from zoo.preprocess import Geometry, Preprocess
 from zoo.target import LEVELS
 from zoo.tasks.class_info import ClassInfo
-from zoo.tasks.result import Result
+from zoo.tasks.result import Classes, Result
 from zoo.tensor_spec import TensorSpec
 
 Array = NDArray[Any]
@@ -66,6 +66,18 @@ class Task(ABC):
         """The name of a class for people; the id itself where it is not one of the classes."""
         return self.classes[label].name if 0 <= label < len(self.classes) else str(label)
 
+    def class_ids(self, classes: Classes) -> list[int]:
+        """The model's own ids of classes that are named, or given by id. Raises InputError, naming the nearest."""
+        ids: list[int] = []
+        for wanted in [classes] if isinstance(classes, str | int) else classes:
+            matches = [label for label, info in enumerate(self.classes) if wanted in (info.name, label)]
+            if not matches:
+                names = [info.name for info in self.classes]
+                hint = nearest(str(wanted), names) if names else f"task {self.name} has no classes"
+                raise InputError(f'unknown class "{wanted}"; {hint}')
+            ids += matches
+        return ids
+
     def check_preprocess(self, rule: Preprocess) -> None:  # noqa: B027 - most tasks take every rule
         """Raises InputError where the task's results would be wrong with this preprocessing."""
 
@@ -83,8 +95,8 @@ class Task(ABC):
     def results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
         """One result for each geometry, in the coordinates of its image, from a batch of `final` outputs.
 
-        Results own their arrays. Slots of the batch past the last geometry are ignored. Raises InputError where a
-        `final` tensor is missing: the other levels have no results.
+        Results own their arrays, and know this task. Slots of the batch past the last geometry are ignored. Raises
+        InputError where a `final` tensor is missing: the other levels have no results.
         """
         for spec in self._outputs("final"):
             if spec.name not in outputs:
@@ -92,7 +104,8 @@ class Task(ABC):
                     f'{self.name}: no output "{spec.name}" among {", ".join(outputs)}; only output level "final" has '
                     "results: for other levels use .runner.run(arrays), which gives the tensors themselves"
                 )
-        return self._results(outputs, geometries)
+        results = self._results(outputs, geometries)
+        return [result.of_task(self, geometry) for result, geometry in zip(results, geometries, strict=True)]
 
     def draw(self, image: Array, result: Result) -> Array:
         """The image, uint8 [h, w, 3] BGR, with the result drawn on it. A copy; the same image on every run.

@@ -7,14 +7,13 @@ import cv2
 import numpy as np
 
 from zoo.preprocess import Geometry
-from zoo.tasks.image_classification.result import ClassificationResult
+from zoo.tasks.image_classification.result import TOP, ClassificationResult
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
 from zoo.tasks.saving import rows_of_json
 from zoo.tasks.task import Array, Task
 from zoo.tensor_spec import TensorSpec
 
-TOP = 5
 DRAWN_SIDE = 160  # pixels: a smaller image is enlarged, so that its classes can be read
 LINE = 18  # pixels
 

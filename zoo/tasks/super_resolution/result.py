@@ -12,7 +12,7 @@ from zoo.tasks.result import Result, frozen_array
 IMAGE_DIMS = 3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SuperResolutionResult(Result):
     """`image` uint8 [h * s, w * s, 3] BGR: the whole image, s times enlarged. Read-only; equal by value."""
 
@@ -22,3 +22,11 @@ class SuperResolutionResult(Result):
         object.__setattr__(self, "image", frozen_array(self.image))
         if self.image.ndim != IMAGE_DIMS or self.image.shape[2] != IMAGE_DIMS or self.image.dtype != np.uint8:
             raise InputError(f"image: got {self.image.dtype} {list(self.image.shape)}, expected uint8 [h, w, 3]")
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"size": [h, w]}: the pixels are no JSON."""
+        return {"size": list(self.image.shape[:2])}
+
+    def summary(self) -> str:
+        """Its size."""
+        return f"an image of {self.image.shape[1]}x{self.image.shape[0]} pixels"

@@ -49,7 +49,7 @@ class SuperResolution(Task):
 
     def caption(self, result: SuperResolutionResult) -> str:
         """Its size."""
-        return f"an image of {result.image.shape[1]}x{result.image.shape[0]} pixels"
+        return result.summary()
 
     def files(self, image: Array, result: SuperResolutionResult) -> Iterator[tuple[str, bytes]]:
         """The enlarged image."""

@@ -13,8 +13,8 @@ from zoo.tasks.highlight import faded
 from zoo.tasks.image_classification.proof.bars import draw_bars
 from zoo.tasks.image_classification.proof.compared_scores import compare_scores
 from zoo.tasks.image_classification.proof.contracts import ClassificationDecoded, ClassificationFinal
-from zoo.tasks.image_classification.result import ClassificationResult
-from zoo.tasks.image_classification.task import TOP, readable
+from zoo.tasks.image_classification.result import TOP, ClassificationResult
+from zoo.tasks.image_classification.task import readable
 from zoo.tasks.proof import Array, Arrays, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
 from zoo.tasks.result import Result
 from zoo.tasks.scatter import Point, Scatter

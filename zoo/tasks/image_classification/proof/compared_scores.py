@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.comparison import Borderline, Findings, figure
-from zoo.tasks.image_classification.result import ClassificationResult
-from zoo.tasks.image_classification.task import TOP
+from zoo.tasks.image_classification.result import TOP, ClassificationResult
 
 Scores = NDArray[Any]
 EXPLAINED = "PyTorch moves this score as far when its input is rounded otherwise"
