@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -121,10 +122,11 @@ def test_results_do_not_change_when_the_model_runs_again(detector: Path, segment
     for folder in (detector, segmentor):
         model = load(folder)
         first = model(images[-1])
-        arrays = [getattr(first, name).copy() for name in first.__dataclass_fields__]
+        names = [field.name for field in fields(first)]
+        arrays = [getattr(first, name).copy() for name in names]
         image = images[-1].copy()
         model(images[:4])
-        for name, array in zip(first.__dataclass_fields__, arrays, strict=True):
+        for name, array in zip(names, arrays, strict=True):
             np.testing.assert_array_equal(getattr(first, name), array)
         np.testing.assert_array_equal(images[-1], image)
 
