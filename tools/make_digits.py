@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from command_line import Parser, run_tool
-from terminal import write_line
-
 from zoo.errors import InputError
+from zooport.parser import Parser
+from zooport.running import run_tool
+from zooport.terminal import write_line
 
 EXAMPLE = "example: python tools/make_digits.py gate"
 SPLITS = ("train", "val", "gate")

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from command_line import Parser, run_tool
-from terminal import open_console, show_counts
-
 from zoo.errors import GateError, InputError, nearest
+from zooport.parser import Parser
+from zooport.running import run_tool
+from zooport.terminal import open_console, show_counts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,8 +22,7 @@ EXAMPLES = """examples:
 
 It runs in the root of the repository. What was measured is kept in zoo/cards/measured as soon as it is.
 
-exit codes: 0 good, 2 wrong usage or input, 3 a model misses its gate (its card stays as it is) or, with --check,
-something is stale, 4 a backend is not available, 5 the exporter or the backend refused a model, 130 interrupted"""
+Code 3: a model misses its gate (its card stays as it is) or, with --check, something is stale."""
 LOAD = "load PyTorch"
 
 

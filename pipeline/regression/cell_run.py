@@ -3,9 +3,8 @@
 import json
 import os
 import shutil
-import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -21,9 +20,12 @@ from zoo.manifest import Manifest
 
 @dataclass(frozen=True)
 class Commands:
-    """Command lines of the tools in a folder, for one kind of evaluation. ``limit``: images, None for all."""
+    """Command lines of both verbs, for one kind of evaluation. ``limit``: images, None for all.
 
-    tools: Path
+    ``zooport``: the command that takes a verb and its arguments.
+    """
+
+    zooport: Sequence[str]
     limit: int | None = None
     gate_split: bool = False
 
@@ -31,16 +33,16 @@ class Commands:
         """Export, build, and compare with the unpatched model."""
         backend, precision, exporter = cell.column
         target = ["--backend", backend, "--precision", precision, "--exporter", exporter]
-        return [*self._tool(DEPLOY, cell), *target, *_files(work_dir, json_file)]
+        return [*self._verb(DEPLOY, cell), *target, *_files(work_dir, json_file)]
 
     def evaluate(self, cell: Cell, deployment: str, work_dir: Path, json_file: Path) -> list[str]:
         """The metric of a deployment beside that of the unpatched model."""
         limit = [] if self.limit is None else ["--limit", str(self.limit)]
         split = ["--gate-split"] if self.gate_split else []
-        return [*self._tool(EVALUATE, cell), "--deployment", deployment, *limit, *split, *_files(work_dir, json_file)]
+        return [*self._verb(EVALUATE, cell), "--deployment", deployment, *limit, *split, *_files(work_dir, json_file)]
 
-    def _tool(self, name: str, cell: Cell) -> list[str]:
-        return [sys.executable, str(self.tools / f"{name}.py"), cell.config]
+    def _verb(self, name: str, cell: Cell) -> list[str]:
+        return [*self.zooport, name, cell.config]
 
 
 def _files(work_dir: Path, json_file: Path) -> list[str]:

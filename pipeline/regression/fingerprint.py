@@ -2,7 +2,7 @@
 
 Covered: the cell, the number of images and which split; the config with its bases, and the modules beside
 it that it imports (not what those import in turn); the checkpoint, where it is a file
-(a download is named by its hash); the Python sources of the packages and tools; the versions of Python and of what
+(a download is named by its hash); the Python sources of the packages; the versions of Python and of what
 zooport requires. Not covered: the data set's files, the machine, and the time limit.
 """
 
@@ -22,14 +22,14 @@ from zoo.config import load_config
 from zoo.custom_imports import sources
 from zoo.errors import InputError
 
-PACKAGES = ("zoo", "rewriters", "backends", "pipeline")
+PACKAGES = ("zoo", "rewriters", "backends", "pipeline", "zooport")
 
 
-def fingerprints(matrix: Matrix, tools: Path, versions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def fingerprints(matrix: Matrix, versions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """By the cells' ids, as plain JSON types."""
     shared = {
         "images": [matrix.limit, "gate split" if matrix.gate_split else "data set"],
-        "sources": _sources(tools),
+        "sources": _sources(),
         "versions": dict(versions),
     }
     configs = {config: _config(config) for config in {cell.config for cell in matrix.cells}}
@@ -52,9 +52,9 @@ def _config(path: str) -> str:
     return _digest(parts)
 
 
-def _sources(tools: Path) -> str:
+def _sources() -> str:
     root = Path(zoo.__file__).parents[1]
-    folders = [*(root / package for package in PACKAGES), tools]
+    folders = [root / package for package in PACKAGES]
     return _digest(path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py")))
 
 

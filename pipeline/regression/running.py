@@ -1,6 +1,6 @@
 """Running a matrix: cells one after another or a few at once, each result on the disk as soon as it is known."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -28,7 +28,7 @@ def _unseen(cell: Cell, result: Result | None, left: int) -> None:
 
 def run_matrix(
     matrix: Matrix,
-    tools: Path,
+    zooport: Sequence[str],
     work_dir: Path,
     *,
     resume: bool = False,
@@ -38,20 +38,21 @@ def run_matrix(
 ) -> Regression:
     """Run all cells that are not excluded, and write report.md and report.html after each of them.
 
-    ``tools``: the folder of deploy.py and evaluate.py. ``resume`` keeps the results that an earlier run has left and
-    that were made from the same; ``rerun_failed`` keeps those of them that are green. ``progress`` is called with each
-    cell that is run as it begins (with None) and as it ends, and how many have not ended. An interrupt ends the running
-    processes, and leaves the finished cells. Raises InputError where the work folder is in use or cannot be written.
+    ``zooport``: the command that takes a verb and its arguments. ``resume`` keeps the results that an earlier run has
+    left and that were made from the same; ``rerun_failed`` keeps those of them that are green. ``progress`` is called
+    with each cell that is run as it begins (with None) and as it ends, and how many have not ended. An interrupt ends
+    the running processes, and leaves the finished cells. Raises InputError where the work folder is in use or cannot be
+    written.
     """
     if jobs < 1:
         raise InputError(f"--jobs {jobs}: expected 1 or more")
-    commands = Commands(tools.resolve(), matrix.limit, matrix.gate_split)
+    commands = Commands(zooport, matrix.limit, matrix.gate_split)
     with ExitStack() as held:
         with writable(work_dir):
             work_dir.mkdir(parents=True, exist_ok=True)
             held.enter_context(locked(work_dir))
             versions = installed_versions()
-            sources = fingerprints(matrix, commands.tools, versions)
+            sources = fingerprints(matrix, versions)
             earlier = _earlier(matrix, work_dir) if resume or rerun_failed else {}
             results = {
                 cell: result

@@ -15,7 +15,7 @@ NAMES = sorted(FOLDERS | set(backends()))
 NAME = re.compile(rf"(?<![a-z0-9])({'|'.join(map(re.escape, NAMES))})(?![a-z0-9])")
 SOURCES = [
     path
-    for package in ("zoo", "rewriters", "backends", "pipeline", "tools")
+    for package in ("zoo", "rewriters", "backends", "pipeline", "tools", "zooport")
     for path in sorted((ROOT / package).rglob("*.py"))
     if not (path.parts[len(ROOT.parts)] == "backends" and path.parts[len(ROOT.parts) + 1] in FOLDERS)
 ]
@@ -38,8 +38,8 @@ ALLOWED = {
     "pipeline/evaluation/processes.py": LAUNCHER,
     "pipeline/evaluation/reference.py": REFERENCE,
     "pipeline/parity/graph_parity.py": REFERENCE,
-    "tools/command_line.py": "what installs a Python module that is missing; onnxruntime is a core dependency",
-    "tools/evaluate.py": LAUNCHER,
+    "zooport/running.py": "what installs a Python module that is missing; onnxruntime is a core dependency",
+    "zooport/commands/evaluate.py": LAUNCHER,
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("backends", "benchmarks", "configs", "docs", "pipeline", "rewriters", "tools", "zoo")
+FOLDERS = ("backends", "benchmarks", "configs", "docs", "pipeline", "rewriters", "tools", "zoo", "zooport")
 INSTEAD = {
     "pictures?": "image",
     "mend(s|ed|ing)?": "fix",

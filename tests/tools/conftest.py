@@ -1,7 +1,6 @@
-"""The deploy tool in this process, and fixtures of the tiny model."""
+"""The command line in this process, and fixtures of the tiny model."""
 
 import importlib
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -14,28 +13,28 @@ from safetensors.torch import save_file
 
 from tests.tools.tiny import CLASSES, SIZE, Run, Tiny, TinySegmentor
 from zoo.registry import MODELS
+from zooport.verbs import run_verb
 
-TOOLS = Path(__file__).parents[2] / "tools"
 IMAGES = 7
 TRAINING = 5
 
 
 @pytest.fixture(scope="session")
 def deploy_tool() -> ModuleType:
-    """tools/deploy.py as a module."""
-    return tool("deploy")
+    """The module of `zooport deploy`."""
+    return importlib.import_module("zooport.commands.deploy")
 
 
 @pytest.fixture
-def deploy(deploy_tool: ModuleType, capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
-    """Run tools/deploy.py in this process."""
-    return in_this_process(deploy_tool, capsys)
+def deploy(capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
+    """Run `zooport deploy` in this process."""
+    return in_this_process("deploy", capsys)
 
 
 @pytest.fixture
 def evaluate(capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
-    """Run tools/evaluate.py in this process."""
-    return in_this_process(tool("evaluate"), capsys)
+    """Run `zooport evaluate` in this process."""
+    return in_this_process("evaluate", capsys)
 
 
 @pytest.fixture
@@ -48,21 +47,12 @@ def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{page}.bar_plot", lambda *_: nothing)
 
 
-def tool(name: str) -> ModuleType:
-    """A script of tools/ as a module."""
-    sys.path.insert(0, str(TOOLS))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(TOOLS))
-
-
-def in_this_process(module: ModuleType, capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
-    """A function that runs the tool with arguments."""
+def in_this_process(verb: str, capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
+    """A function that runs a verb of the command line with arguments."""
 
     def run(arguments: Sequence[str]) -> Run:
         capsys.readouterr()
-        code = module.main(arguments)
+        code = run_verb([verb, *arguments])
         out, err = capsys.readouterr()
         return Run(code, out, err)
 

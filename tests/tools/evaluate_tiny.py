@@ -1,4 +1,4 @@
-"""tools/evaluate.py in a process of its own, knowing the tiny model. Run by the tests of signals and of torchrun."""
+"""`zooport evaluate` in a process of its own, knowing the tiny model. Run by the tests of signals and of torchrun."""
 
 import os
 import sys
@@ -6,14 +6,13 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+sys.path[0] = str(ROOT)
 
 if __name__ == "__main__":
-    import evaluate
-
     from pipeline.evaluation.result_store import ResultStore
     from tests.tools.tiny import TinySegmentor
     from zoo.registry import MODELS
+    from zooport.verbs import run_verb
 
     MODELS.register_module(name="TinySegmentor", module=TinySegmentor, force=True)
     if pause := float(os.environ.get("PAUSE_AFTER_EACH_IMAGE", "0")):
@@ -26,4 +25,4 @@ if __name__ == "__main__":
             time.sleep(pause)
 
         ResultStore.put = slow_put
-    sys.exit(evaluate.main(sys.argv[1:]))
+    sys.exit(run_verb(["evaluate", *sys.argv[1:]]))

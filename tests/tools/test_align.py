@@ -8,7 +8,7 @@ import pytest
 from onnx import numpy_helper
 
 from tests.pipeline.alignment.planted import perturb
-from tests.tools.conftest import in_this_process, tool
+from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run, Tiny
 
 pytestmark = pytest.mark.usefixtures("no_plots")
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("no_plots")
 
 def align(capsys: pytest.CaptureFixture[str], tiny: Tiny, *more: object) -> Run:
     arguments = [str(tiny.config), "--image", *map(str, tiny.images), *map(str, more)]
-    return in_this_process(tool("align"), capsys)(arguments)
+    return in_this_process("align", capsys)(arguments)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from tests.backends.conftest import Recipe, add_self_test, recompute, rewrite_manifest, write_deployment
 from tests.backends.test_light_imports import BLOCK, ROOT
 from tests.backends.test_self_test import BOXES
-from tests.tools.conftest import TOOLS, in_this_process, tool
+from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run, Tiny
 from zoo.manifest import SELF_TEST_FILE, Manifest
 from zoo.processor import processor
@@ -23,7 +23,7 @@ MOST_BYTES = 200_000
 
 @pytest.fixture
 def check(capsys: pytest.CaptureFixture[str]) -> Tool:
-    return in_this_process(tool("check_deployment"), capsys)
+    return in_this_process("check", capsys)
 
 
 @pytest.fixture
@@ -103,8 +103,7 @@ def test_exit_codes_of_what_cannot_be_checked(check: Tool, detector: Path, tmp_p
 
 
 def test_it_needs_no_torch(detector: Path) -> None:
-    path = f"sys.path.insert(0, {str(TOOLS)!r})"
-    code = f"{BLOCK}\n{path}\nimport check_deployment\nsys.exit(check_deployment.main(sys.argv[1:]))"
+    code = f"{BLOCK}\nfrom zooport.entry import main\nsys.exit(main(['check', *sys.argv[1:]]))"
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "error", "-c", code, str(detector)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)

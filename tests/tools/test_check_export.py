@@ -13,7 +13,7 @@ from pipeline.doctor.export_variant import ExportVariant
 from pipeline.doctor.subject import Subject
 from rewriters.symbolic import SYMBOLIC_REWRITERS
 from rewriters.symbolic.kernels import KERNELS
-from tests.tools.conftest import in_this_process, tool
+from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run, Tiny
 
 MODELS = Path(__file__).parents[1] / "pipeline" / "doctor" / "failing_models.py"
@@ -23,7 +23,7 @@ INPUT = "x=float32[N=2,3,H=16,W=24]"
 @pytest.fixture
 def check(capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
     """Run tools/check_export.py in this process; its exports run in another."""
-    return in_this_process(tool("check_export"), capsys)
+    return in_this_process("doctor", capsys)
 
 
 @pytest.mark.slow

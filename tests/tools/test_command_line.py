@@ -14,7 +14,7 @@ BLOCKED = """
 import runpy, sys
 sys.modules.update(dict.fromkeys(sys.argv[2].split(",")))
 sys.argv[:] = [sys.argv[1], *sys.argv[3:]]
-sys.path.insert(0, "tools")
+sys.path[0] = "tools"
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 CONFIG = "configs/segmentation/fcn_r18_digits.py"

@@ -221,19 +221,9 @@ def test_damaged_deployments_are_refused(deploy: Deploy, tiny: Tiny) -> None:
 
 
 def test_help_has_an_example_and_needs_no_torch() -> None:
-    tool = Path(__file__).parents[2] / "tools" / "deploy.py"
-    code = "import sys, runpy; sys.argv = ['deploy.py', '--help']\n"
-    code += f"try: runpy.run_path({str(tool)!r}, run_name='__main__')\n"
-    code += "except SystemExit as stop: assert stop.code == 0\n"
-    code += "assert 'torch' not in sys.modules"
-    shown = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tool.parent)!r})\n{code}"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert (
-        "python tools/deploy.py configs/detection/faster-rcnn_r18-fpn_digits.py --backend onnxruntime" in shown.stdout
-    )
+    code = "import sys; from zooport.entry import main; code = main(['deploy', '--help'])\n"
+    code += "assert code == 0 and 'torch' not in sys.modules"
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "zooport deploy configs/detection/faster-rcnn_r18-fpn_digits.py --backend onnxruntime" in shown.stdout
     for flag in ("--checkpoint", "--dynamic", "--image", "--work-dir", "--json", "--device", "--allow-parity-failure"):
         assert flag in shown.stdout

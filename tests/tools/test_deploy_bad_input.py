@@ -135,7 +135,7 @@ def test_engine_options_of_the_config_are_for_the_backends_that_have_engines(dep
         (["--opset", "12"], 2, "opset 12: expected 17 to "),
         (["--opset", "17", "--exporter", "dynamo"], 2, "opset 17 with exporter dynamo: expected 18 or above"),
         (["--opset", "21"], 2, "opset 21 with exporter torchscript: it writes up to 20"),
-        (["--opset", "new"], 2, "--opset: invalid int value: 'new'; see deploy.py --help"),
+        (["--opset", "new"], 2, "--opset: invalid int value: 'new'; see zooport deploy --help"),
         (["--device", "gpu"], 2, 'device "gpu": expected cpu, cuda or cuda:N'),
         (["--device", "cuda:0"], 4, "provider CUDAExecutionProvider is not available"),
         (["--bakend", "x"], 2, 'unknown argument --bakend; nearest: "--backend"'),
@@ -168,7 +168,7 @@ def test_flags(deploy: Deploy, tiny: Tiny, arguments: list[str], code: int, word
 def test_no_config_at_all(deploy: Deploy) -> None:
     run = deploy([])
     assert (run.code, run.out) == (2, "")
-    assert run.err == "error: the following arguments are required: CONFIG; see deploy.py --help\n"
+    assert run.err == "error: the following arguments are required: CONFIG; see zooport deploy --help\n"
 
 
 class TestConfig:

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from backends import load
 from tests.rewriters.small_models import small_segmentor
-from tests.tools.conftest import in_this_process, tool
+from tests.tools.conftest import in_this_process
 from tests.tools.test_slide_host import MODEL
 from tests.tools.tiny import Run, Tiny
 from zoo.manifest import Manifest
@@ -51,7 +51,7 @@ def test_a_dynamic_deployment_is_proved_recorded_and_aligned(
             for one, other in zip(model(resized), kept(resized), strict=True):
                 assert one.label_map.shape == size
                 np.testing.assert_array_equal(one.label_map, other.label_map)
-    align = in_this_process(tool("align"), capsys)
+    align = in_this_process("align", capsys)
     out = tiny.folder / "align.json"
     pictures = ["--image", *map(str, tiny.images)]
     assert align([str(tiny.config), "--deployment", str(place), "--json", str(out), *pictures]).code == 0

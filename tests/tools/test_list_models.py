@@ -1,17 +1,16 @@
 """tools/list_models.py: the table, its filters, the same as data, and no torch."""
 
-import importlib
 import json
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from tests.zoo.cards.tiny_zoo import CONFIG, TinyZoo
 from zoo.cards import measured_file, read_card
+from zooport.verbs import run_verb
 
 ROOT = Path(__file__).parents[2]
 BLOCKED = """
@@ -21,12 +20,6 @@ sys.argv[:] = ["tools/list_models.py", *sys.argv[2:]]
 sys.path.insert(0, "tools")
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-
-
-@pytest.fixture
-def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    return importlib.import_module("list_models")
 
 
 @pytest.fixture
@@ -63,11 +56,9 @@ def test_help_and_wrong_flags_load_no_library() -> None:
     assert without("torch,mmengine,rich,cv2", "--tusk=x").stderr.startswith("error: unknown argument --tusk=x; nearest")
 
 
-def test_a_row_has_the_figures_of_each_backend(
-    tool: ModuleType, zoo: TinyZoo, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_has_the_figures_of_each_backend(zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
     measured_file(zoo.one, zoo.folder).unlink()
-    assert tool.main([]) == 0
+    assert run_verb(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = {line.split()[0]: " ".join(line.split()) for line in lines if line.strip()}
     assert rows["two"] == "two semantic-segmentation a tiny model 1.23 7.65 64x96 mIoU 75.60 75.61"
@@ -77,17 +68,17 @@ def test_a_row_has_the_figures_of_each_backend(
     assert [line.split()[0] for line in problems] == ["configs/boxes.py", "configs/one.py"]
 
 
-def test_weights_that_are_not_shipped(tool: ModuleType, zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
+def test_weights_that_are_not_shipped(zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
     measured_file(zoo.one, zoo.folder).unlink()
     zoo.one.write_text(CONFIG.replace("weights.safetensors", "torchvision://A.B"), encoding="utf-8")
-    assert tool.main(["--name", "one"]) == 0
+    assert run_verb(["list", "--name", "one"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert lines[-1] == "one semantic-segmentation a tiny model - - - not measured here"
 
 
-def test_what_is_stale_is_marked(tool: ModuleType, zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_stale_is_marked(zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
     zoo.one.write_text(CONFIG.replace("(64, 96)", "(96, 64)"), encoding="utf-8")
-    assert tool.main(["--name", "one"]) == 0
+    assert run_verb(["list", "--name", "one"]) == 0
     out = capsys.readouterr().out
     assert "mIoU (stale)" in out
     assert "has changed since it was measured" in out
@@ -107,15 +98,15 @@ def test_what_is_stale_is_marked(tool: ModuleType, zoo: TinyZoo, capsys: pytest.
         (["--name", "o", "--task", "detection"], ["boxes"]),
     ],
 )
-def test_filters(flags: list[str], names: list[str], tool: ModuleType, zoo: TinyZoo) -> None:
+def test_filters(flags: list[str], names: list[str], zoo: TinyZoo) -> None:
     data = zoo.root / "out.json"
-    assert tool.main([*flags, "--json", str(data)]) == 0
+    assert run_verb(["list", *flags, "--json", str(data)]) == 0
     assert [model["name"] for model in json.loads(data.read_text(encoding="utf-8"))["models"]] == names
 
 
-def test_data_has_all_that_is_on_the_card(tool: ModuleType, zoo: TinyZoo) -> None:
+def test_data_has_all_that_is_on_the_card(zoo: TinyZoo) -> None:
     data = zoo.root / "out.json"
-    assert tool.main(["--name", "one", "--json", str(data)]) == 0
+    assert run_verb(["list", "--name", "one", "--json", str(data)]) == 0
     (model,) = json.loads(data.read_text(encoding="utf-8"))["models"]
     assert model["measured"] == zoo.measured(zoo.one).to_dict() | {"rows": model["measured"]["rows"]}
     assert [row["figures"]["segmentation/mIoU"] for row in model["measured"]["rows"]] == [75.6, 75.61]
@@ -136,25 +127,21 @@ def test_data_has_all_that_is_on_the_card(tool: ModuleType, zoo: TinyZoo) -> Non
         (["--configs", "elsewhere"], "--configs elsewhere: no configs in there; give a folder that has some"),
     ],
 )
-def test_what_is_not_there(
-    flags: list[str], words: str, tool: ModuleType, zoo: TinyZoo, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert tool.main(flags) == 2
+def test_what_is_not_there(flags: list[str], words: str, zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_verb(["list", *flags]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"error: {words}")
     assert err.count("\n") == 1
 
 
-def test_a_broken_config_does_not_hide_the_others(
-    tool: ModuleType, zoo: TinyZoo, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_config_does_not_hide_the_others(zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
     zoo.one.write_text("model = 3\n", encoding="utf-8")
     data = zoo.root / "out.json"
-    assert tool.main(["--json", str(data)]) == 2
+    assert run_verb(["list", "--json", str(data)]) == 2
     out, err = capsys.readouterr()
     assert [line.split()[0] for line in out.splitlines() if "a tiny model" in line] == ["boxes", "two"]
     assert err.startswith("error: config configs/one.py: ")
     assert err.count("\n") == 1
     content = json.loads(data.read_text(encoding="utf-8"))
     assert (content["exit_code"], [model["name"] for model in content["models"]]) == (2, ["boxes", "two"])
-    assert tool.main(["--name", "two"]) == 0
+    assert run_verb(["list", "--name", "two"]) == 0

@@ -10,17 +10,18 @@ from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tools.conftest import TOOLS, in_this_process, tool
+from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run, Tiny
 from zoo.errors import InputError
 from zoo.printable import printable
+from zooport import running, terminal
+from zooport.parser import Parser
 
 Deploy = Callable[[Sequence[str]], Run]
 NASTY = (
@@ -35,7 +36,8 @@ NASTY = (
     os.fsdecode(b"\xff"),
 )
 names = st.lists(st.sampled_from(NASTY) | st.text(max_size=5) | st.binary(max_size=3).map(os.fsdecode)).map("".join)
-terminal, command_line = tool("terminal"), tool("command_line")
+FRONT_DOOR = Path(__file__).parents[2] / "zooport"
+PRINTING = ("terminal.py", "running.py", "entry.py", "verbs.py")
 
 
 def shown(write: Callable[[Any], None], *, to_terminal: bool = False) -> str:
@@ -105,10 +107,10 @@ def test_an_error_is_one_line(name: str) -> None:
     stream, before = StringIO(), sys.stderr
     sys.stderr = stream
     try:
-        parser = command_line.Parser(prog="a")
+        parser = Parser(prog="a", epilog="")
         parser.add_shared()
-        assert command_line.run_tool(parser, fail, []) == 2
-        assert command_line.run_tool(parser, fail, [f"+{name}"]) == 2
+        assert running.run_tool(parser, fail, []) == 2
+        assert running.run_tool(parser, fail, [f"+{name}"]) == 2
     finally:
         sys.stderr = before
     first, second, rest = stream.getvalue().split("\n")
@@ -122,13 +124,13 @@ def test_a_traceback_and_a_log_escape_names_too(capsys: pytest.CaptureFixture[st
         logging.getLogger("a").warning("read %s", "\x1b[31m")
         raise InputError("\x1b[31m\x9b: no")
 
-    parser = command_line.Parser(prog="a")
+    parser = Parser(prog="a", epilog="")
     parser.add_shared()
     root = logging.getLogger()
     before = root.handlers[:]
     root.handlers.clear()
     try:
-        assert command_line.run_tool(parser, fail, ["-v"]) == 2
+        assert running.run_tool(parser, fail, ["-v"]) == 2
     finally:
         root.handlers[:] = before
     err = capsys.readouterr().err
@@ -147,16 +149,16 @@ def test_characters_that_the_terminal_has_not_end_no_work(monkeypatch: pytest.Mo
         terminal.write_line("é")
         return {}
 
-    parser = command_line.Parser(prog="a")
+    parser = Parser(prog="a", epilog="")
     parser.add_shared()
-    assert command_line.run_tool(parser, work, []) == 0
+    assert running.run_tool(parser, work, []) == 0
     sys.stdout.flush()
     assert stream.getvalue() == b"\\xe9 \\u6771.jpg\n\\xe9\n"
 
 
-def test_tools_print_by_these_two_files_alone() -> None:
-    for path in TOOLS.glob("*.py"):
-        if path.name in ("terminal.py", "command_line.py"):
+def test_these_files_alone_print() -> None:
+    for path in FRONT_DOOR.rglob("*.py"):
+        if path.name in PRINTING:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
@@ -182,13 +184,8 @@ class Page(HTMLParser):
         self.text += data
 
 
-@pytest.fixture
-def predict_tool() -> ModuleType:
-    return tool("predict")
-
-
 def test_deploy_and_predict_with_names_of_any_kind(
-    deploy: Deploy, tiny: Tiny, predict_tool: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    deploy: Deploy, tiny: Tiny, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     stems = ("[bold]b", "\x1b[31mc", "d\ne", os.fsdecode(b"\xff"), "<alert onerror='x'>", "a&amp;b")
     folder = tmp_path / "a[" / "x]"  # "[/x]" in every path
@@ -205,7 +202,7 @@ def test_deploy_and_predict_with_names_of_any_kind(
     for file in files[:2]:
         assert printable(file.name) in page.text
     out = tmp_path / "[bold]out"
-    predict = in_this_process(predict_tool, capsys)
+    predict = in_this_process("predict", capsys)
     run = predict([str(tiny.place), "--image", *map(str, files), "--out", str(out), "--json", str(data)])
     assert (run.code, run.err) == (0, "")
     written = [out / f"{file.stem}.png" for file in files]

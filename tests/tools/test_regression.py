@@ -1,6 +1,5 @@
 """tools/regression.py: exit codes, what is printed and written, interruptions, and the small matrix for real."""
 
-import importlib
 import json
 import signal
 import subprocess
@@ -8,13 +7,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from tests.pipeline.regression.world import World
+from tests.pipeline.regression.world import FAKE, World
 from tests.tools.tiny import Run
+from zooport.commands import regression
+from zooport.verbs import run_verb
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).parent / "regress_fake.py"
@@ -28,25 +28,13 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 @pytest.fixture
-def tool() -> ModuleType:
-    """tools/regression.py as a module."""
-    sys.path.insert(0, str(ROOT / "tools"))
-    try:
-        return importlib.import_module("regression")
-    finally:
-        sys.path.remove(str(ROOT / "tools"))
-
-
-@pytest.fixture
-def regress(
-    world: World, tool: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Regress:
-    """Run tools/regression.py in this process, with the fake tools."""
-    monkeypatch.setattr(tool, "TOOLS", world.tools)
+def regress(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Regress:
+    """Run `zooport regression` in this process, with the fake of zooport."""
+    monkeypatch.setattr(regression, "ZOOPORT", FAKE)
 
     def run(*more: object) -> Run:
         capsys.readouterr()
-        code = tool.main([*map(str, (world.matrix, "--work-dir", world.work_dir, *more))])
+        code = run_verb([*map(str, ("regression", world.matrix, "--work-dir", world.work_dir, *more))])
         return Run(code, *capsys.readouterr())
 
     return run
@@ -110,7 +98,7 @@ def start(world: World) -> "subprocess.Popen[str]":
     world.config("b_hangs", deploy="hang")
     world.config("c_waits")
     world.write()
-    command = [sys.executable, SCRIPT, world.tools, world.matrix, "--work-dir", world.work_dir]
+    command = [sys.executable, SCRIPT, world.matrix, "--work-dir", world.work_dir]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not (world.folder / "b_hangs.pids").is_file():
         assert process.poll() is None, process.communicate()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import in_this_process, tool
+from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run, Tiny
+from zooport.open_page import open_page
 
 Tool = Callable[[Sequence[str]], Run]
 
@@ -17,7 +18,7 @@ Tool = Callable[[Sequence[str]], Run]
 @pytest.fixture
 def report(capsys: pytest.CaptureFixture[str]) -> Tool:
     """Run tools/report.py in this process."""
-    return in_this_process(tool("report"), capsys)
+    return in_this_process("report", capsys)
 
 
 def test_two_side_by_side(report: Tool, deploy: Tool, tiny: Tiny, tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_what_is_refused_in_one_line(report: Tool, tmp_path: Path) -> None:
 
 
 def test_help_has_an_example(report: Tool) -> None:
-    assert "python tools/report.py --zoo work_dirs" in report(["--help"]).out
+    assert "zooport report --zoo work_dirs" in report(["--help"]).out
 
 
 def test_where_there_is_no_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -105,5 +106,5 @@ def test_where_there_is_no_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
     monkeypatch.setattr(webbrowser, "open", lambda _: False)
     console = Console(width=20, record=True)
-    assert not tool("open_page").open_page(console, tmp_path / "report.html")
+    assert not open_page(console, tmp_path / "report.html")
     assert console.export_text() == f"no browser was found here; open {tmp_path / 'report.html'} by hand\n"

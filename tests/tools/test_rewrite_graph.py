@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from tests.rewriters.graph_rewriters.graphs import model
-from tests.tools.conftest import in_this_process, tool
+from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run
 
 GRAPH = """g (float[batch, 3] x) => (float[batch, 3] y) <float[3] w = {1, 2, 3}>
@@ -22,7 +22,7 @@ def rewrite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     """Run the tool in a folder where a.onnx is a small graph."""
     onnx.save(model(GRAPH), tmp_path / "a.onnx")
     monkeypatch.chdir(tmp_path)
-    run = in_this_process(tool("rewrite_graph"), capsys)
+    run = in_this_process("rewrite", capsys)
     return lambda *arguments: run(arguments)
 
 

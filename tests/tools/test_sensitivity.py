@@ -18,7 +18,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_help_has_an_example() -> None:
     done = run("--help")
     assert done.returncode == 0
-    assert "python tools/sensitivity.py configs/segmentation/fcn_r18_digits.py" in done.stdout
+    assert "zooport sensitivity configs/segmentation/fcn_r18_digits.py" in done.stdout
 
 
 @pytest.mark.parametrize(

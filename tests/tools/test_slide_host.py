@@ -13,7 +13,7 @@ from backends import load
 from pipeline.parity.gates import GRAPH
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import small_segmentor
-from tests.tools.conftest import in_this_process, tool
+from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run, Tiny
 from zoo.manifest import Manifest
 
@@ -43,7 +43,7 @@ def slide(tiny: Tiny) -> Tiny:
 
 @pytest.fixture
 def predict(capsys: pytest.CaptureFixture[str]) -> Tool:
-    return in_this_process(tool("predict"), capsys)
+    return in_this_process("predict", capsys)
 
 
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)

@@ -11,7 +11,7 @@ import torch
 
 from backends import load
 from backends.model import Model
-from tests.tools.conftest import in_this_process, tool
+from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run
 from zoo.build import build_model
 from zoo.config import load_config
@@ -31,7 +31,7 @@ GATE = 0.01  # dB
 
 @pytest.fixture
 def predict(capsys: pytest.CaptureFixture[str]) -> Tool:
-    return in_this_process(tool("predict"), capsys)
+    return in_this_process("predict", capsys)
 
 
 def deployed(deploy: Tool, config: Path, exporter: str, work_dir: Path) -> Path:

@@ -11,7 +11,7 @@ from PIL import Image
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from tests.tools.conftest import in_this_process, tool
+from tests.tools.conftest import in_this_process
 from tests.tools.tiny import SIZE, Run, Tiny
 from zoo.registry import MODELS
 
@@ -25,7 +25,7 @@ Tool = Callable[[Sequence[str]], Run]
 @pytest.fixture
 def what_if(capsys: pytest.CaptureFixture[str]) -> Tool:
     """Run tools/what_if.py in this process."""
-    return in_this_process(tool("what_if"), capsys)
+    return in_this_process("what-if", capsys)
 
 
 class TwoLayers(nn.Module):

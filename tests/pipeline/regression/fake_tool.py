@@ -1,4 +1,4 @@
-"""Stands for tools/deploy.py or tools/evaluate.py, by its own name, and does what the config file tells it to.
+"""Stands for `zooport deploy` and `zooport evaluate`, and does what the config file tells it to.
 
 The config's last line is a comment with JSON: {"deploy": ACT, "evaluate": ACT}, each "good" where it is missing. Every
 call is noted in the file <config>.calls.
@@ -12,14 +12,14 @@ import sys
 import time
 from pathlib import Path
 
-NAME = Path(sys.argv[0]).stem
+NAME = sys.argv.pop(1)
 CONFIG = Path(sys.argv[1])
 FLAGS = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=False))  # no flag without a value, but for --gate-split
 JSON = Path(sys.argv[sys.argv.index("--json") + 1])
 
 
 def measured(difference: float, verdict: str) -> dict[str, object]:
-    """What tools/evaluate.py writes."""
+    """What `zooport evaluate` writes."""
     reference = {"deployment": None, "verdict": "reference", "figures": {"coco/box_AP": 60.0}}
     row = {
         "deployment": FLAGS["--deployment"],

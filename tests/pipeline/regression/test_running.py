@@ -55,7 +55,7 @@ def test_a_crash_leaves_the_stack_in_the_log(world: World) -> None:
     result = world.outcome(evaluate="signal SIGSEGV")
     text = (world.work_dir / result.logs[1]).read_text(encoding="utf-8")
     assert "Fatal Python error: Segmentation fault" in text
-    assert "evaluate.py" in text
+    assert "fake_tool.py" in text
 
 
 def test_what_was_measured(world: World) -> None:

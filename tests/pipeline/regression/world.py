@@ -1,7 +1,7 @@
-"""A folder with matrices, configs and tools that do what the configs tell them to."""
+"""A folder with matrices, configs and a fake of zooport that does what the configs tell it to."""
 
 import json
-import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 from pipeline.regression import Regression, fingerprint, load_matrix, run_matrix
 from pipeline.regression.result import Result
 
-FAKE = Path(__file__).parent / "fake_tool.py"
+FAKE = (sys.executable, str(Path(__file__).parent / "fake_tool.py"))
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,6 @@ class World:
     """Configs and a matrix of them in a folder."""
 
     folder: Path
-
-    @property
-    def tools(self) -> Path:
-        return self.folder / "tools"
 
     @property
     def work_dir(self) -> Path:
@@ -33,11 +29,8 @@ class World:
         return self.folder / "nightly.yaml"
 
     def make(self, monkeypatch: pytest.MonkeyPatch) -> "World":
-        """With the fake tools, whose source is all that results depend on: somebody may be editing the packages."""
+        """Results depend on no source: somebody may be editing the packages."""
         monkeypatch.setattr(fingerprint, "PACKAGES", ())
-        self.tools.mkdir()
-        for name in ("deploy", "evaluate"):
-            shutil.copy(FAKE, self.tools / f"{name}.py")
         return self
 
     def config(self, name: str, **acts: str) -> Path:
@@ -52,7 +45,7 @@ class World:
         return self.matrix
 
     def run(self, **options: Any) -> Regression:
-        return run_matrix(load_matrix(self.matrix), self.tools, self.work_dir, **options)
+        return run_matrix(load_matrix(self.matrix), FAKE, self.work_dir, **options)
 
     def calls(self, name: str) -> list[str]:
         """What was run for a config so far."""

@@ -1,12 +1,9 @@
 """tools/train.py: what it refuses, compares and records, without training; test_training.py trains."""
 
-import importlib
 import json
 import logging
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
@@ -16,29 +13,21 @@ from tests.pipeline.training.tiny_recipe import IMAGES, ROOT, constant, publish_
 from tests.zoo.cards.training_records import facts
 from zoo.cards import TrainingRecord
 from zoo.config import load_config
+from zooport.verbs import run_verb
 
 Train = Callable[..., tuple[int, str, str]]
 FCN = "configs/segmentation/fcn_r18_digits.py"
 
 
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    sys.path.insert(0, str(ROOT / "tools"))
-    try:
-        return importlib.import_module("train")
-    finally:
-        sys.path.remove(str(ROOT / "tools"))
-
-
 @pytest.fixture
-def train(tool: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Train]:
+def train(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Train]:
     """train(arguments ...): exit code, stdout, stderr. It must come to its end without training."""
     monkeypatch.setattr("pipeline.training.train", lambda *_, **__: pytest.fail("trained"))
     monkeypatch.chdir(ROOT)
     disabled = logging.root.manager.disable
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        code = tool.main([str(argument) for argument in arguments])
+        code = run_verb(["train", *map(str, arguments)])
         return code, *capsys.readouterr()
 
     yield run
@@ -63,7 +52,7 @@ def train(tool: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
         ),
         (
             ["--reproduce", "--publish"],
-            "argument --publish: not allowed with argument --reproduce; see train.py --help",
+            "argument --publish: not allowed with argument --reproduce; see zooport train --help",
         ),
         (
             ["--resume", "--work-dir", "none"],

@@ -77,7 +77,9 @@ def test_an_entry_point_that_cannot_be_loaded_is_named(
 
 
 ROOT = TASKS.parents[1]
-ELSEWHERE = [path for top in ("backends", "pipeline", "rewriters", "tools") for path in (ROOT / top).rglob("*.py")]
+ELSEWHERE = [
+    path for top in ("backends", "pipeline", "rewriters", "tools", "zooport") for path in (ROOT / top).rglob("*.py")
+]
 
 
 @pytest.mark.parametrize("folder", sorted(path.parent.name for path in TASKS.glob("*/__init__.py")))

@@ -1,9 +1,10 @@
-"""What tools show: lines and tables in which names are literal; a moving bar on a terminal, plain lines in a pipe."""
+"""What verbs show: lines and tables in which names are literal; a moving bar on a terminal, plain lines in a pipe."""
 
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pipeline.base.steps import BeginStep
@@ -34,8 +35,23 @@ def open_console() -> "Console":
     return LiteralConsole(width=width, markup=False, emoji=False)
 
 
+class PlainConsole:
+    """What verbs that a production machine runs need of rich's console, without rich."""
+
+    is_terminal = False
+
+    def print(self, *words: object, **_style: object) -> None:
+        """A line of these words, names literal."""
+        print(printable(" ".join(map(str, words))))
+
+
+def open_light_console() -> "Console | PlainConsole":
+    """Standard output: rich's console where rich is installed, plain lines where only the core is."""
+    return PlainConsole() if find_spec("rich") is None else open_console()
+
+
 def write_line(text: str) -> None:
-    """A line on standard output, with names literal, for tools that do not need rich."""
+    """A line on standard output, with names literal, for verbs that do not need rich."""
     print(printable(text))
 
 
@@ -83,18 +99,18 @@ def show_steps(console: "Console", names: Sequence[str]) -> Iterator[BeginStep]:
 
 
 @contextmanager
-def show_counts(console: "Console", unit: str = "images") -> Iterator[tuple[BeginStep, Progress]]:
+def show_counts(console: "Console | PlainConsole", unit: str = "images") -> Iterator[tuple[BeginStep, Progress]]:
     """Functions to call with a step as it begins, and with (what, done, all) of a unit of work as it is done.
 
     A terminal shows the time that is left; elsewhere a line comes every few seconds.
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    if not console.is_terminal:
+    if isinstance(console, PlainConsole) or not console.is_terminal:
         lines = _Lines(console, unit)
         yield lines.step, lines.count
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -119,7 +135,7 @@ def show_counts(console: "Console", unit: str = "images") -> Iterator[tuple[Begi
 class _Lines:
     """The same as plain lines."""
 
-    def __init__(self, console: "Console", unit: str) -> None:
+    def __init__(self, console: "Console | PlainConsole", unit: str) -> None:
         self.console = console
         self.unit = unit
         self.name = ""

@@ -1,9 +1,10 @@
-"""What all tools share: one line for a user's mistake, exit codes, signals, quiet libraries."""
+"""Running a verb: one line for a user's mistake, its exit code, what --json writes, signals, quiet libraries."""
 
 import argparse
 import contextlib
 import json
 import logging
+import os
 import signal
 import sys
 import threading
@@ -17,15 +18,12 @@ from tempfile import TemporaryFile
 from types import FrameType
 from typing import Any, NoReturn
 
-from backends.registry import backends
-from zoo.errors import InputError, ZooportError, nearest
+from zoo.errors import InputError, ZooportError
 from zoo.printable import printable
-from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
+from zooport.exit_codes import GOOD, INTERRUPTED, OUR_FAULT, UNAVAILABLE, USER_ERROR
+from zooport.parser import Parser
 
-OUR_FAULT = 1
-USER_ERROR = 2
-UNAVAILABLE = 4
-INTERRUPTED = 130
+STANDARD_OUTPUT = Path("-")  # of --json
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 # What each extra of pyproject.toml brings, by the names that Python imports.
@@ -58,57 +56,6 @@ class _PrintableFormatter(logging.Formatter):
         return "\n".join(map(printable, super().format(record).split("\n")))
 
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line; an unknown flag names the nearest ones. Exit code 2."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
-
-    def add_shared(self) -> None:
-        """The flags that every tool has; called last, so that help lists them last."""
-        self.add_argument("-v", "--verbose", action="store_true", help="show log, library warnings and tracebacks")
-        self.add_argument("--json", type=Path, metavar="FILE", help="write what is printed to FILE as data")
-
-    def add_backend(self) -> None:
-        """The flag --backend, with the names of those there are."""
-        others = ", ".join(name for name in backends() if name not in (DEFAULT_BACKEND, REFERENCE_BACKEND))
-        self.add_argument("--backend", metavar="B", help=f"{DEFAULT_BACKEND} (default), or another: {others}")
-
-    def add_calibration_image(self) -> None:
-        """The flag of those that make fp16 or int8."""
-        self.add_argument(
-            "--calibration-image",
-            nargs="+",
-            action="extend",
-            default=[],
-            metavar="F",
-            help="images, or folders of them, in place of the config's calibration_dataset",
-        )
-
-    def parse_args(  # type: ignore[override]  # one of its two overloads is enough here
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> argparse.Namespace:
-        """As argparse does it."""
-        options, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
-            hint = f"; {nearest(unknown[0].partition('=')[0], flags)}" if unknown[0].startswith("-") else ""
-            self.error(f"unknown argument {unknown[0]}{hint}")
-        return options
-
-    def error(self, message: str) -> NoReturn:
-        """One line on stderr."""
-        self.exit(USER_ERROR, printable(f"error: {message}; see {self.prog} --help") + "\n")
-
-
-def check_counts(options: argparse.Namespace, *names: str) -> None:
-    """Raises InputError for a flag of these that is given, and below 1."""
-    for name in names:
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise InputError(f"--{name} {value}: expected 1 or more")
-
-
 def run_tool(
     parser: Parser, body: Callable[[argparse.Namespace], Mapping[str, Any]], arguments: Sequence[str] | None
 ) -> int:
@@ -126,8 +73,9 @@ def run_tool(
     try:
         with _terminable(), _quiet(verbose=options.verbose):
             _check_json(options.json)
-            content = body(options)
-            _write_json(options.json, {"exit_code": 0, **content})
+            with _screen(options):
+                content = body(options)
+            _write_json(options.json, {"exit_code": GOOD, **content})
     except KeyboardInterrupt as error:
         return _report(_noted("interrupted", error), INTERRUPTED, options)
     except (ZooportError, OSError) as error:
@@ -140,7 +88,7 @@ def run_tool(
         options.verbose = False
         fault = f"this is a fault of zooport, not yours: {type(error).__name__}: {error}"
         return _report(_noted(fault, error), OUR_FAULT, options)
-    return 0
+    return GOOD
 
 
 def _noted(message: str, error: BaseException) -> str:
@@ -172,7 +120,7 @@ def _show_traceback() -> None:
 
 def _check_json(path: Path | None) -> None:
     """Before the long work: can the file be written?"""
-    if path is None:
+    if path is None or path == STANDARD_OUTPUT:
         return
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise InputError(f"--json {path}: not a file in an existing folder; give one")
@@ -186,10 +134,27 @@ def _check_json(path: Path | None) -> None:
 def _write_json(path: Path | None, content: Mapping[str, Any]) -> None:
     if path is None:
         return
+    text = json.dumps(content, indent=2, sort_keys=True) + "\n"
+    if path == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+        return
     try:
-        path.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"--json {path}: cannot be written ({error.strerror})") from error
+
+
+@contextmanager
+def _screen(options: argparse.Namespace) -> Iterator[None]:
+    """Where what is printed goes: nowhere with --quiet, beside the data with --json -."""
+    if options.quiet:
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+            yield
+    elif options.json == STANDARD_OUTPUT:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    else:
+        yield
 
 
 @contextmanager

@@ -1,0 +1,128 @@
+"""The command `zooport`: its overview, its typos, and what all verbs share."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from zoo.errors import GateError, ZooportError
+from zooport.exit_codes import EXIT_CODES
+from zooport.parser import Parser
+from zooport.running import run_tool
+from zooport.terminal import write_line
+from zooport.verbs import COMMANDS, VERBS, run_verb
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("torch", "torchvision", "mmengine", "rich", "onnx", "onnxruntime", "cv2", "numpy.testing")
+LIGHT = f"""
+import sys
+from zooport.entry import main
+code = main(sys.argv[1:])
+print("imported:", *sorted({set(HEAVY)!r} & set(sys.modules)), file=sys.stderr)
+raise SystemExit(code)
+"""
+
+
+def light(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own; what it has imported ends its standard error."""
+    return subprocess.run(
+        [sys.executable, "-c", LIGHT, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_every_module_of_a_verb_is_a_verb_and_a_tool() -> None:
+    modules = {path.stem for path in (ROOT / "zooport" / "commands").glob("*.py")} - {"__init__"}
+    assert {verb.module for verb in VERBS.values()} == modules
+    for name, verb in VERBS.items():
+        tool = (ROOT / "tools" / f"{verb.module}.py").read_text(encoding="utf-8")
+        assert f'run("{name}")' in tool
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_the_overview_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    done = light(*arguments)
+    assert (done.returncode, done.stderr) == (0, "imported:\n")
+    for name, verb in VERBS.items():
+        assert re.search(rf"^  {name} +{re.escape(verb.summary)}$", done.stdout, re.MULTILINE)
+    for code, meaning in EXIT_CODES.items():
+        assert re.search(rf"^  {code} +{re.escape(meaning)}$", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["deplyo"], 'unknown command deplyo; nearest: "deploy"'),
+        (["what_if"], 'unknown command what_if; nearest: "what-if"'),
+        (["--halp"], 'unknown flag --halp; nearest: "--help"'),
+        (["deploy", "--backand", "x"], 'unknown argument --backand; nearest: "--backend"'),
+        (["evaluate", "--limt=3"], 'unknown argument --limt=3; nearest: "--limit"'),
+        (["deploy"], "the following arguments are required: CONFIG; see zooport deploy --help"),
+        (["deploy", "x", "-q", "-v"], "argument -v/--verbose: not allowed with argument -q/--quiet"),
+    ],
+)
+def test_a_typo_is_one_line_and_imports_nothing_heavy(arguments: list[str], message: str) -> None:
+    done = light(*arguments)
+    error, imported, rest = done.stderr.split("\n")
+    assert (done.returncode, done.stdout, rest) == (2, "", "")
+    assert error.startswith(f"error: {message}")
+    assert not {"torch", "mmengine", "onnxruntime"} & set(imported.split())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_has_an_example_and_the_exit_codes(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_verb([verb, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"usage: zooport {verb} " in out
+    assert f"  zooport {verb}" in out.partition("examples:")[2]
+    assert out.partition("exit codes:")[2].count("\n  ") == len(EXIT_CODES)
+    assert "--quiet" in out
+    assert __import__(f"{COMMANDS}.{VERBS[verb].module}", fromlist=["run"]).run.__doc__
+
+
+def test_the_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_verb(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("zooport")
+
+
+def test_the_table_of_exit_codes_is_that_of_the_errors_and_of_the_page() -> None:
+    page = (ROOT / "docs" / "deployments.md").read_text(encoding="utf-8")
+    for code, meaning in EXIT_CODES.items():
+        assert f"| {code} | {meaning} |" in page
+    classes = [ZooportError]
+    for parent in classes:
+        classes += parent.__subclasses__()
+    assert {error.exit_code for error in classes if error.__module__ == "zoo.errors"} < set(EXIT_CODES)
+
+
+def tool(capsys: pytest.CaptureFixture[str], *arguments: str, error: Exception | None = None) -> tuple[int, str, str]:
+    """A verb that prints a line, and gives data or raises."""
+    parser = Parser(prog="zooport try", epilog="examples:")
+    parser.add_shared()
+
+    def work(_options: object) -> dict[str, int]:
+        write_line("a line")
+        if error is not None:
+            raise error
+        return {"figure": 3}
+
+    code = run_tool(parser, work, arguments)
+    return code, *capsys.readouterr()
+
+
+def test_data_on_standard_output_leaves_the_rest_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = tool(capsys, "--json", "-")
+    assert (code, json.loads(out), err) == (0, {"exit_code": 0, "figure": 3}, "a line\n")
+    code, out, err = tool(capsys, "--json", "-", error=GateError("no"))
+    assert (code, json.loads(out), err) == (3, {"exit_code": 3, "error": "no"}, "a line\nerror: no\n")
+
+
+def test_quiet_prints_errors_and_data_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert tool(capsys, "-q") == (0, "", "")
+    assert tool(capsys, "-q", error=GateError("no")) == (3, "", "error: no\n")
+    code, out, err = tool(capsys, "--quiet", "--json", "-")
+    assert (code, json.loads(out)["figure"], err) == (0, 3, "")
+    assert tool(capsys, "-q", "--json", str(tmp_path / "a.json"))[1:] == ("", "")
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["figure"] == 3

@@ -1,0 +1,240 @@
+"""Deploy a model: export it, build it for a backend, prove that it is still the same model, publish it."""
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pipeline.base.steps import CHECK, BeginStep, deploy_steps
+from pipeline.job.paths_check import check_present
+from pipeline.job.target_flags import parse_dynamic, parse_engine
+from zoo.errors import GateError
+from zoo.target import Target, check_choices
+from zooport.open_page import open_page
+from zooport.parser import Parser
+from zooport.terminal import open_console, show_steps
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pipeline.deploying import Deployed
+    from pipeline.parity.records import ParityRecord
+    from zoo.config import ModelConfig
+
+EXAMPLES = """examples:
+  zooport deploy configs/detection/faster-rcnn_r18-fpn_digits.py --backend onnxruntime
+  zooport deploy configs/segmentation/fcn_r18_digits.py --image street.jpg park.jpg --work-dir deployed
+  zooport deploy configs/segmentation/fcn_r18_digits.py --dynamic batch=1:4:16 height=256:512:1024 width
+  zooport deploy configs/detection/retinanet_r18-fpn_digits.py --precision int8 --keep-fp32 'head.*'
+  zooport deploy configs/detection/retinanet_r18-fpn_digits.py --backend tensorrt-rtx --precision fp16 \
+      --engine compute_capabilities=8.9,12.0 batches=1,8
+
+Code 3: parity is missed, and nothing is published."""
+LOAD = "load PyTorch"
+COMPUTED = ("float32", "float16", "int8")  # what a count is printed of; whole numbers and bools are places
+
+
+def parser() -> Parser:
+    """The flags."""
+    flags = Parser(prog="zooport deploy", description=__doc__, epilog=EXAMPLES)
+    flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
+    flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
+    flags.add_backend()
+    flags.add_argument("--precision", metavar="P", help="fp32 (default), fp16 or int8; below fp32 the metric decides")
+    flags.add_argument(
+        "--keep-fp32",
+        nargs="+",
+        action="extend",
+        metavar="MODULE",
+        help="PyTorch modules that stay in fp32, * and ? allowed; default: the config's",
+    )
+    flags.add_argument("--half-io", action="store_true", default=None, help="fp16 inputs and outputs, too")
+    flags.add_calibration_image()
+    flags.add_argument("--calibration-images", type=int, metavar="N", help="images that ranges are measured on")
+    flags.add_argument("--calibration-method", metavar="M", help="of int8: minmax (default), entropy or percentile")
+    flags.add_argument(
+        "--engine",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="how TensorRT builds: workspace_mib=1024, version_compatible=true, batches=1,8 ... (docs/tensorrt.md)",
+    )
+    flags.add_argument("--exporter", metavar="E", help="dynamo or torchscript; default: the config's")
+    flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's")
+    flags.add_argument(
+        "--output-level",
+        metavar="L",
+        help="final, decoded (before the NMS), raw (the head's tensors) or plugin (with nodes of TensorRT's plugins)",
+    )
+    flags.add_argument(
+        "--layout", metavar="L", help="ultralytics: the decoded outputs as one output0, for Ultralytics' own tools"
+    )
+    flags.add_argument(
+        "--dynamic",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="AXIS[=MIN:OPT:MAX]",
+        help="batch, height or width may vary, between MIN and MAX; equal numbers fix it",
+    )
+    flags.add_argument(
+        "--image-sizes",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="a second input says where each image of a padded batch ends; default: the config's",
+    )
+    flags.add_argument("--slide", metavar="S", help="sliding windows in the graph, or on the host, for any size")
+    flags.add_argument("--window-batch", type=int, metavar="N", help="sliding windows that run at once; default: 8")
+    flags.add_argument(
+        "--image", nargs="+", action="extend", default=[], metavar="F", help="images to compare and to draw"
+    )
+    flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
+    flags.add_argument("--open", action="store_true", help="open the report in a browser")
+    flags.add_argument("--device", metavar="D", help="cpu (default), cuda:N, or another of the backend's")
+    flags.add_argument("--allow-parity-failure", action="store_true", help="publish even so; the manifest says so")
+    flags.add_shared()
+    return flags
+
+
+def run(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Deploy, print, and give the same as data."""
+    console = open_console()
+    try:
+        config, target = plan(options)
+        with show_steps(console, (LOAD, *deploy_steps(target.backend, target.precision))) as begin:
+            deployed = deploy(options, config, target, begin)
+    except GateError as error:
+        if record := getattr(error, "record", None):
+            print_parity(console, record)
+        raise
+    try:
+        print_parity(console, deployed.record)
+        print_build(console, deployed)
+        content = show(console, deployed)
+        if options.open:
+            open_page(console, deployed.place / "report.html")
+    except BaseException as error:
+        error.add_note(f"{deployed.place} was published")
+        raise
+    return content
+
+
+def deploy(options: argparse.Namespace, config: "ModelConfig", target: Target, begin: BeginStep) -> "Deployed":
+    """The work. torch takes seconds to load, so its import waits until the arguments are known to be good."""
+    begin(LOAD)
+    from pipeline.deploying import make_deployment
+    from pipeline.job.job import plan_job
+
+    begin(CHECK)
+    try:
+        job = plan_job(config, target, options.image, options.work_dir, options.calibration_image)
+    except KeyboardInterrupt as stop:
+        stop.add_note("nothing was published")
+        raise
+    return make_deployment(job, options.checkpoint, allow_parity_failure=options.allow_parity_failure, progress=begin)
+
+
+def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
+    """The config and what it is deployed for; without torch. Raises InputError and BackendUnavailableError."""
+    check_choices(
+        precision=options.precision,
+        exporter=options.exporter,
+        level=options.output_level,
+        layout=options.layout,
+        slide=options.slide,
+    )
+    dynamic, engine = parse_dynamic(options.dynamic), parse_engine(options.engine)
+    check_present("image", options.image)
+    check_present("checkpoint", [options.checkpoint])
+    from pipeline.job.deploy_target import deploy_target
+    from pipeline.job.target_check import check_target
+    from zoo.config import config_target, load_config
+
+    config = load_config(options.config)
+    target = deploy_target(
+        config,
+        dynamic,
+        backend=options.backend,
+        precision=options.precision,
+        exporter=options.exporter,
+        opset=options.opset,
+        level=options.output_level,
+        layout=options.layout,
+        image_sizes=options.image_sizes,
+        slide=options.slide,
+        window_batch=options.window_batch,
+        device=options.device,
+        engine=engine,
+        precision_options={
+            "keep_fp32": options.keep_fp32,
+            "half_io": options.half_io,
+            "calibration_images": options.calibration_images,
+            "calibration_method": options.calibration_method,
+        },
+    )
+    check_target(target, config_target(config, target.precision))
+    return config, target
+
+
+def print_parity(console: "Console", record: "ParityRecord") -> None:
+    """For each comparison the worst figures beside their gates, and the verdict."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from pipeline.report.figure_rows import figure_row
+
+    for kind in dict.fromkeys(case.kind for case in record.cases):
+        findings = record.summary(kind)
+        counts = f"{findings.matched} matched, {len(findings.borderline)} borderline"
+        words = counts if record.metric is None else "recorded, the metric decides"
+        table = Table(title=f"{kind} parity: {words}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for column in ("figure", "largest", "mean", "unit", "gate", "verdict"):
+            table.add_column(column, justify="right" if column in ("largest", "mean", "gate") else "left")
+        for figure in findings.figures:
+            row = figure_row(figure)
+            table.add_row(*(row[key] for key in ("name", "largest", "mean", "unit", "gate", "verdict")))
+        console.print(table)
+    if record.metric is not None:
+        figures = [record.metric] if isinstance(record.metric, str) else [figure.words for figure in record.metric]
+        for words in figures:
+            console.print(f"metric: {words}", highlight=False)
+    for note in record.notes:
+        console.print(note, style="dim", highlight=False)
+    console.print(f"parity: {record.verdict}", highlight=False)
+
+
+def print_build(console: "Console", deployed: "Deployed") -> None:
+    """What is known of the graph on its backend, what its precision became, and the engine."""
+    for finding in deployed.findings:
+        console.print(f"preflight, {finding.action}: {finding}", highlight=False)
+    precision = deployed.deployment.manifest.precision
+    if "nodes" in precision:
+        counts = ", ".join(
+            f"{count} in {dtype}" for dtype, count in precision["nodes"]["computed"].items() if dtype in COMPUTED
+        )
+        console.print(
+            f"precision: stored in {precision['stored']}, computes in {precision['computed']} ({counts})",
+            highlight=False,
+        )
+    if deployed.engine is not None:
+        console.print(f"engine: {deployed.engine.summary}, built in {deployed.engine.seconds:.1f} s", highlight=False)
+
+
+def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:
+    """Print where everything lies; the same as data."""
+    place, engine = deployed.place, deployed.engine
+    previews = sorted(str(path) for path in (place / "previews").iterdir())
+    for words, path in (("deployment", place), ("report", place / "report.html"), ("previews", place / "previews")):
+        console.print(f"{words + ':':<12}{path}", soft_wrap=True, highlight=False)
+    for folder in deployed.kept:
+        console.print(f"kept: {folder} has what came into the old deployment's folder", soft_wrap=True, highlight=False)
+    return {
+        "deployment": str(place),
+        "report": str(place / "report.html"),
+        "previews": previews,
+        "kept": [str(folder) for folder in deployed.kept],
+        "parity": deployed.record.to_dict(),
+        "preflight": [finding.to_dict() for finding in deployed.findings],
+        "precision": dict(deployed.deployment.manifest.precision),
+        "engine": None if engine is None else {**engine.record, "seconds": engine.seconds},
+    }

@@ -1,0 +1,236 @@
+"""Trains a shipped model as its config's recipe says, scores it on val, and publishes it or holds it to what is."""
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from zoo.errors import GateError, InputError
+from zooport.parser import Parser
+from zooport.terminal import write_line
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from pipeline.training import Recipe
+    from zoo.cards import Figures, Reproduction, TrainingRecord, TrainingRun
+    from zoo.config import ModelConfig
+
+EXAMPLES = """examples:
+  zooport train configs/segmentation/fcn_r18_digits.py --publish
+  zooport train configs/segmentation/fcn_r18_digits.py --seed 1 --reproduce --work-dir work_dirs/train/again
+
+mmengine trains on a GPU where it finds one (CUDA_VISIBLE_DEVICES= hides it).
+Code 3: --reproduce came to other figures."""
+LAST_SEED = 2**32 - 1  # numpy's
+TRAINING_FLAGS = ("iters", "seed", "amp", "resume")
+
+
+def parser() -> Parser:
+    """The flags."""
+    flags = Parser(prog="zooport train", description=__doc__, epilog=EXAMPLES)
+    flags.add_argument("config", type=Path, metavar="CONFIG", help="a config with a train section")
+    flags.add_argument("--work-dir", type=Path, metavar="D", help="default: work_dirs/train/<config>")
+    flags.add_argument("--iters", type=int, metavar="N", help="train N iterations instead of the recipe's")
+    flags.add_argument("--seed", type=int, metavar="N", help="default: the recipe's")
+    flags.add_argument("--amp", action="store_true", help="mixed precision: bfloat16 on a CPU, float16 on a GPU")
+    flags.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the work dir")
+    flags.add_argument("--checkpoint", type=Path, metavar="F", help="do not train: take this .pth of an earlier run")
+    then = flags.add_mutually_exclusive_group()
+    then.add_argument("--publish", action="store_true", help="write the config's checkpoint= file, and its card")
+    then.add_argument(
+        "--reproduce", action="store_true", help="compare with the published weights, and add the run to their card"
+    )
+    flags.add_argument("--remark", metavar="TEXT", help='for the card, about the run: "shared with other work"')
+    flags.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), metavar="N", help="CPU threads")
+    flags.add_shared()
+    return flags
+
+
+def check_flags(options: argparse.Namespace) -> None:
+    """Raises InputError for values and combinations that cannot be meant."""
+    for name, least, most in (("threads", 1, None), ("iters", 1, None), ("seed", 0, LAST_SEED)):
+        value = getattr(options, name)
+        if value is not None and (value < least or (most is not None and value > most)):
+            raise InputError(f"--{name} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
+    values = {name: getattr(options, name) for name in TRAINING_FLAGS}
+    flags = [f"--{name}" for name, value in values.items() if value is not None and value is not False]  # 0 is a seed
+    if options.checkpoint is not None and flags:
+        raise InputError(f"--checkpoint {options.checkpoint}: this does not train; leave out {', '.join(flags)}")
+    if options.reproduce and options.iters is not None:
+        raise InputError("--reproduce --iters: a reproduction does what the recipe says; leave out --iters")
+
+
+def run(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Trains or loads, scores, then publishes or compares. Raises ZooportError. Its imports are here, for --help."""
+    check_flags(options)
+    from zoo.config import load_config
+    from zoo.recipe_data import check_recipe_data
+
+    config = load_config(options.config)
+    check_recipe_data(config)
+    import torch
+
+    from pipeline.publishing.weights import check_publishable
+    from pipeline.training import Recipe, check_unchanged, half_precision_file, reproduction, scored_on, training_record
+    from zoo.build import build_model
+    from zoo.cards import TrainingRecord
+
+    logging.disable(logging.NOTSET)  # the log of a training is its progress
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    torch.set_num_threads(options.threads)
+    recipe = Recipe.from_config(config, iterations=options.iters, seed=options.seed)
+    datasets = scored_on(options.config, recipe.also)  # before the long work: can it be scored, and kept?
+    if options.publish or options.reproduce:
+        file = published_file(config)
+        check_publishable(file)
+    published = None
+    if options.reproduce:
+        published = TrainingRecord.read(file.with_suffix(".json"))
+        build_model(config)  # before the long work: do the published weights load?
+        check_unchanged(published, recipe)
+    model, training = finished(config, recipe, options, published)
+    recipe = replace(recipe, seed=training.seed)
+    weights = half_precision_file(model)
+    figures = scored(options.config, recipe, weights)
+    content: dict[str, Any] = {"training": training.to_dict(), "figures": figures}
+    if options.publish:
+        show(figures)
+        record = training_record(file.name, weights, model, figures, datasets, recipe, training)
+        return content | publish(file, record, weights)
+    if published is not None:
+        again = reproduction(training, weights, figures, scored(options.config, recipe, file.read_bytes()))
+        return content | compare(config, file, published, again)
+    show(figures)
+    return content
+
+
+def finished(
+    config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace, published: "TrainingRecord | None"
+) -> tuple["nn.Module", "TrainingRun"]:
+    """The model to score, trained or loaded, and its run, which is what it is to be taken for. Raises InputError."""
+    from pipeline.training import check_proof, check_recipe, config_name, read_run
+    from zoo.build import build_model
+    from zoo.cards import UNTOLD
+
+    if options.checkpoint is None:
+        model, training = trained(config, recipe, options)
+    else:
+        training, model = read_run(options.checkpoint), build_model(config, options.checkpoint)
+        if options.publish or options.reproduce:
+            check_recipe(training, config_name(options.config), recipe)
+        if training.recipe is None:
+            write_line(f"{options.checkpoint}: {UNTOLD}")
+    if published is not None:
+        check_proof(training, recipe, published)
+    return model, replace(training, remark=options.remark or training.remark)
+
+
+def published_file(config: "ModelConfig") -> Path:
+    """Where the config's weights lie. Raises InputError where they are no file of ours to write."""
+    source = config.checkpoint
+    if source is None or "://" in source or not source.endswith(".safetensors"):
+        raise InputError(f"config {config.path}: checkpoint is {source}; expected the path of a .safetensors file")
+    return config.path.parent.joinpath(source).resolve()
+
+
+def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace) -> tuple["nn.Module", "TrainingRun"]:
+    """Trains, or goes on; draws the curves of what was done. An interruption says how to go on."""
+    from pipeline.training import begin_run, last_checkpoint, read_run, resume_run, train, write_curves
+
+    work_dir = options.work_dir or Path("work_dirs") / "train" / options.config.stem
+    run = begin_run(options.config, recipe, amp=options.amp)
+    resume = last_checkpoint(work_dir) if options.resume else None
+    if resume is not None:
+        run = resume_run(run, read_run(resume), seed=options.seed)
+        recipe = replace(recipe, seed=run.seed)
+    check_writable(work_dir)
+    try:
+        return train(config, recipe, work_dir, run, resume=resume)
+    except KeyboardInterrupt as stop:
+        if (work_dir / "last_checkpoint").is_file():
+            stop.add_note("go on with --resume")
+        raise
+    finally:
+        if curves := write_curves(work_dir):
+            write_line(f"curves: {curves}")
+
+
+def check_writable(work_dir: Path) -> None:
+    """Before the long work. Raises InputError."""
+    try:
+        work_dir.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=work_dir):
+            pass
+    except OSError as error:
+        raise InputError(f"{work_dir} cannot be written: {error.strerror}; give another --work-dir") from error
+
+
+def scored(path: Path, recipe: "Recipe", weights: bytes) -> "Figures":
+    """The figures of a half-precision file, on the config and those that use the same weights."""
+    from pipeline.training import score
+
+    def progress(_name: str, done: int, total: int) -> None:
+        print(f"\rscored {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+    with TemporaryDirectory() as folder, quiet():
+        checkpoint = Path(folder) / "weights.safetensors"
+        checkpoint.write_bytes(weights)
+        return score(path, recipe.also, checkpoint, progress=progress)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """The log is that of the training; the evaluation shows its progress."""
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def show(figures: "Figures") -> None:
+    """One line for each figure."""
+    for config, row in figures.items():
+        for metric, value in row.items():
+            write_line(f"{config}: {metric} {'nothing to judge' if value is None else f'{value:.2f}'}")
+
+
+def publish(file: Path, record: "TrainingRecord", weights: bytes) -> dict[str, Any]:
+    """Weights and card; where they are, as data."""
+    from pipeline.publishing.weights import publish_weights
+
+    card = publish_weights(file, record.to_json(), weights)
+    write_line(f"{file} ({len(weights)} bytes), card {card}")
+    return {"checkpoint": str(file), "card": str(card)}
+
+
+def compare(config: "ModelConfig", file: Path, published: "TrainingRecord", again: "Reproduction") -> dict[str, Any]:
+    """Both figures and their difference; kept on the card, also where the gate is missed. Raises GateError."""
+    from pipeline.publishing.weights import publish_weights
+    from pipeline.training import check_figures
+    from zoo.metrics import build_metric
+
+    for name, row in again.figures.items():
+        for metric, value in row.items():
+            if value is None or (change := again.differences[name][metric]) is None:
+                write_line(f"{name}: {metric} nothing to judge")
+            else:
+                write_line(f"{name}: {metric} {value:.2f}, published {value - change:.2f}, difference {change:+.2f}")
+    path = publish_weights(file, published.with_reproduction(again).to_json())
+    write_line(f"card: {path}")
+    content = {"reproduction": again.to_dict(), "card": str(path)}
+    try:
+        assert config.evaluator is not None  # scored_on
+        metric = build_metric(config.evaluator)
+        check_figures(again, next(iter(again.figures)), metric.main_key, metric.unit)
+    except GateError as error:
+        error.data = content  # type: ignore[attr-defined]  # what run_tool writes beside the error
+        raise
+    return content

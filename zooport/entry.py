@@ -1,0 +1,18 @@
+"""Where the command `zooport` begins: nothing of the other packages is imported before they are known to be its own."""
+
+import sys
+from collections.abc import Sequence
+
+from zooport.own_packages import HiddenPackageError, check_packages
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a verb with its arguments, those of this process by default; the exit code."""
+    try:
+        check_packages()
+    except HiddenPackageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    from zooport.verbs import run_verb
+
+    return run_verb(sys.argv[1:] if arguments is None else arguments)

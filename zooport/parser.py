@@ -1,0 +1,90 @@
+"""The flags of a verb: one line for what cannot be parsed, and the flags that all verbs share.
+
+argparse and this class, rather than a library for command lines: errors name the nearest flag, in one line.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NoReturn
+
+from backends.registry import backends
+from zoo.errors import InputError, nearest
+from zoo.printable import printable
+from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
+from zooport.exit_codes import USER_ERROR, format_exit_codes
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line; an unknown flag names the nearest ones. Exit code 2.
+
+    ``epilog``: the examples; the table of exit codes follows it.
+    """
+
+    def __init__(self, *, epilog: str, **options: Any) -> None:
+        super().__init__(
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog=f"{epilog}\n\n{format_exit_codes()}",
+            **options,
+        )
+
+    def add_shared(self) -> None:
+        """The flags that every verb has; called last, so that help lists them last."""
+        loudness = self.add_mutually_exclusive_group()
+        loudness.add_argument("-q", "--quiet", action="store_true", help="print errors alone")
+        loudness.add_argument("-v", "--verbose", action="store_true", help="show log, library warnings and tracebacks")
+        self.add_argument(
+            "--json",
+            type=Path,
+            metavar="FILE",
+            help="write what is printed to FILE as data; -: to standard output, and what is printed to standard error",
+        )
+
+    def add_backend(self) -> None:
+        """The flag --backend, with the names of those there are."""
+        others = ", ".join(name for name in backends() if name not in (DEFAULT_BACKEND, REFERENCE_BACKEND))
+        self.add_argument("--backend", metavar="B", help=f"{DEFAULT_BACKEND} (default), or another: {others}")
+
+    def add_calibration_image(self) -> None:
+        """The flag of those that make fp16 or int8."""
+        self.add_argument(
+            "--calibration-image",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="F",
+            help="images, or folders of them, in place of the config's calibration_dataset",
+        )
+
+    def parse_args(  # type: ignore[override]  # one of its two overloads is enough here
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """As argparse does it, but an unknown flag comes before what is missing."""
+        arguments = sys.argv[1:] if args is None else args
+        for argument in takewhile(lambda text: text != "--", arguments):
+            if argument.startswith("--") and argument.partition("=")[0] not in self._option_string_actions:
+                self._unknown(argument)
+        options, unknown = self.parse_known_args(arguments, namespace)
+        if unknown:
+            self._unknown(unknown[0])
+        return options
+
+    def _unknown(self, argument: str) -> NoReturn:
+        flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+        hint = f"; {nearest(argument.partition('=')[0], flags)}" if argument.startswith("-") else ""
+        self.error(f"unknown argument {argument}{hint}")
+
+    def error(self, message: str) -> NoReturn:
+        """One line on stderr."""
+        self.exit(USER_ERROR, printable(f"error: {message}; see {self.prog} --help") + "\n")
+
+
+def check_counts(options: argparse.Namespace, *names: str) -> None:
+    """Raises InputError for a flag of these that is given, and below 1."""
+    for name in names:
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise InputError(f"--{name} {value}: expected 1 or more")
