@@ -77,9 +77,11 @@ def exported_and_compared(
     shapes = [tuple(images.shape) for images in cases]
     batches, _, heights, widths = zip(*shapes, strict=True)
     target = Target(
-        batch=AxisRange(min(batches), max(batches) if len(cases) == 1 else 2, max(batches)),
-        height=AxisRange(min(heights), heights[0], max(heights)),
-        width=AxisRange(min(widths), widths[0], max(widths)),
+        {
+            "batch": AxisRange(min(batches), max(batches) if len(cases) == 1 else 2, max(batches)),
+            "height": AxisRange(min(heights), heights[0], max(heights)),
+            "width": AxisRange(min(widths), widths[0], max(widths)),
+        },
         exporter=exporter,
         level=level,
     )

@@ -128,7 +128,7 @@ def _work(exporter: str, form: str, todo: Sequence[tuple[str, int]]) -> None:
     torch.set_num_threads(1)
     side = AxisRange.fixed(64)
     for opset, cells in groupby(todo, key=lambda cell: cell[1]):
-        target = Target(height=side, width=side, exporter=exporter, opset=opset)
+        target = Target({"height": side, "width": side}, exporter=exporter, opset=opset)
         with _in_force(target, form) as table:
             for name, _ in cells:
                 print(MARK + json.dumps(_tried(name, target, table)), flush=True)

@@ -72,7 +72,7 @@ def main() -> int:
 
 def _targets(path: str) -> list[tuple[Target, tuple[str, str, str, str]]]:
     own = config_target(load_config(path))
-    size = (own.height.opt, own.width.opt)
+    size = (own.preferred["height"], own.preferred["width"])
     return [
         (
             own.with_(exporter=exporter, batch=batch, height=AxisRange.fixed(height), width=AxisRange.fixed(width)),

@@ -115,9 +115,7 @@ def _ours(
 ) -> bytes:
     height, width = args.size
     target = Target(
-        height=AxisRange.fixed(height),
-        width=AxisRange.fixed(width),
-        batch=AxisRange.fixed(1),
+        {"batch": AxisRange.fixed(1), "height": AxisRange.fixed(height), "width": AxisRange.fixed(width)},
         exporter=args.exporter,
         window_batch=window_batch,
     )

@@ -138,9 +138,7 @@ def _ours(model: EncoderDecoder, form: str, level: str, size: int, path: Path) -
     export_onnx(
         contract_module(model, task, level, {}),
         Target(
-            height=side,
-            width=side,
-            batch=AxisRange.fixed(1),
+            {"batch": AxisRange.fixed(1), "height": side, "width": side},
             exporter="torchscript",
             level=level,
             window_batch=window_batch,
@@ -156,7 +154,7 @@ def _ours(model: EncoderDecoder, form: str, level: str, size: int, path: Path) -
 def _window(model: EncoderDecoder, path: Path) -> None:
     """The file of the host's form."""
     side = AxisRange.fixed(CROP)
-    target = Target(height=side, width=side, exporter="torchscript", slide=HOST)
+    target = Target({"height": side, "width": side}, exporter="torchscript", slide=HOST)
     images = torch.rand(2, 3, CROP, CROP)
     export_window(model, target, WINDOWS, path, images=images, required_rewriters=(), metadata={})
 

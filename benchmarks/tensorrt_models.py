@@ -52,18 +52,18 @@ def _model(name: str) -> tuple[nn.Module, Task, Mapping[str, Any], Target]:
     place = model_names()[name]
     if not place:
         height, width = (AxisRange.fixed(side) for side in SIZE)
-        return calibrated(name, SIZE), task_of(name), {}, Target(height=height, width=width)
+        return calibrated(name, SIZE), task_of(name), {}, Target({"height": height, "width": width})
     config = load_config(place)
     torch.manual_seed(0)
     model = build_model(config, weights=not name.endswith("_coco-voc"))
     target = config_target(config)
-    if target.height.opt > SIZE[0] and name.endswith("_coco-voc"):
+    if target.axes["height"].opt > SIZE[0] and name.endswith("_coco-voc"):
         target = target.with_(height=AxisRange.fixed(SIZE[0]), width=AxisRange.fixed(SIZE[1]))
     return model, config.task, dict(config.export.forward), target
 
 
 def _export(model: nn.Module, task: Task, forward: Mapping[str, Any], target: Target, path: Path) -> None:
-    size = (target.height.opt, target.width.opt)
+    size = (target.preferred["height"], target.preferred["width"])
     images = sample_images(target.batch.opt, size)
     references = graph_references(model, task, target.level, forward, [GraphInput((), {"images": images.numpy()})])
     contract = contract_module(model, task, target.level, forward)

@@ -32,7 +32,7 @@ from torchvision_models import sample_images
 
 from rewriters.export_onnx import tensor_spec
 from zoo.errors import ZooportError
-from zoo.target import AXES, AxisRange, Target
+from zoo.target import AxisRange, Target
 
 PRECISIONS = ("fp32", "fp16", "int8")
 LEVELS = ("final", "decoded")
@@ -96,7 +96,6 @@ def _built(name: str, precision: str, form: str, level: str) -> dict[str, Any]:
 
     path, target = exported(name, form, level)
     model = onnx.load(path)
-    axes = {axis: getattr(target, axis) for axis in AXES}
     options = replace(target.engine, compute_capabilities=CAPABILITIES, timing_cache=False)
     with tempfile.TemporaryDirectory() as folder:
         given, plan = Path(folder) / "model.onnx", Path(folder) / "model.engine"
@@ -105,7 +104,7 @@ def _built(name: str, precision: str, form: str, level: str) -> dict[str, Any]:
         inputs = [tensor_spec(value) for value in model.graph.input]
         try:
             scales = {spec.name: AxisRange(2, 3, 4) for spec in inputs if spec.name == "scale"}
-            built = build_engine(given, plan, BACKEND, options, inputs, axes, scales, precision=precision)
+            built = build_engine(given, plan, BACKEND, options, inputs, target.axes, scales, precision=precision)
         except EngineRefusedError as error:
             raise explain(error, model, target) from error
         size = plan.stat().st_size
@@ -116,7 +115,7 @@ def _converted(model: onnx.ModelProto, precision: str, target: Target) -> onnx.M
     """The graph in that precision."""
     if precision == "fp32":
         return model
-    images = sample_images(SAMPLE_IMAGES, (target.height.opt, target.width.opt)).numpy()
+    images = sample_images(SAMPLE_IMAGES, (target.preferred["height"], target.preferred["width"])).numpy()
     feeds = [_feed(model, images[number : number + 1]) for number in range(SAMPLE_IMAGES)]
     from rewriters.precision import converter
 

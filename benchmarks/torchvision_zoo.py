@@ -189,7 +189,8 @@ def export_ours(model: Any, architecture: str, exporter: str, size: tuple[int, i
         model, task, "final", {}, [GraphInput((), {"images": sample_images(2, size).numpy()})]
     )
     target = Target(
-        batch=AxisRange(1, 2, 8), height=AxisRange.fixed(size[0]), width=AxisRange.fixed(size[1]), exporter=exporter
+        {"batch": AxisRange(1, 2, 8), "height": AxisRange.fixed(size[0]), "width": AxisRange.fixed(size[1])},
+        exporter=exporter,
     )
     specs = output_specs(contract.outputs(task, "final"), target, references)
     record = export_onnx(contract, target, path, example={"images": sample_images(2, size)}, output_specs=specs)

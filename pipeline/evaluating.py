@@ -213,7 +213,7 @@ def _compared(
     )
     if metric is None:
         return row
-    gates = merged_gates(session.plan.config.gates, precision, own=session.plan.task.gates)
+    gates = merged_gates(session.plan.config.gates, precision, own=session.plan.task.own_gates)
     gate = metric_gate(gates, metric.unit)
     difference = judged.figures[metric.main_key] - reference.figures[metric.main_key]
     if math.isnan(difference):

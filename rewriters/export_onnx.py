@@ -193,7 +193,7 @@ def _dynamo(
     module: nn.Module, target: Target, example: Mapping[str, Tensor], output_names: list[str]
 ) -> onnx.ModelProto:
     dims = {
-        axis: torch.export.Dim(axis, min=getattr(target, axis).min, max=getattr(target, axis).max)
+        axis: torch.export.Dim(axis, min=target.axes[axis].min, max=target.axes[axis].max)
         for axis in target.dynamic_axes
     }
     shapes = tuple({index: dims[axis] for index, axis in _dynamic_axes(name, target).items()} for name in example)

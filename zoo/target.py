@@ -16,7 +16,7 @@ PRECISIONS = ("fp32", "fp16", "int8")
 EXPORTERS = ("dynamo", "torchscript")
 LEVELS = ("final", "decoded", "raw", "plugin")
 LAYOUTS = ("zooport", "ultralytics")
-AXES = ("batch", "height", "width")
+BATCH = "batch"  # the axis that the inputs of every kind have
 SLIDES = ("graph", "host")
 CHOICES: Mapping[str, tuple[str, ...]] = {  # the fields of a target that have one of some names
     "precision": PRECISIONS,
@@ -29,7 +29,6 @@ OPSETS = range(17, 27)
 DYNAMO_MIN_OPSET = 18  # below it the dynamo exporter writes files that ONNX Runtime refuses
 TORCHSCRIPT_MAX_OPSET = 20  # what torch's torchscript exporter writes at most
 DEFAULT_MAX_BATCH = 8
-DEFAULT_SIDES = (32, 2048)
 
 
 def check_choices(**values: str | None) -> None:
@@ -89,12 +88,16 @@ class AxisRange:
         return self.opt
 
 
+DEFAULT_BATCH = AxisRange(1, 2, DEFAULT_MAX_BATCH)
+
+
 @dataclass(frozen=True)
 class Target:
     """What a model is deployed for. Frozen and hashable.
 
-    ``batch``, ``height`` and ``width`` are the axes of the input ``images`` float32 [N, 3, H, W]. ``image_sizes``:
-    whether the graph has a second input ``image_sizes`` int64 [N, 2] (h, w), where the images of a padded batch end.
+    ``axes``: of the graph's inputs, by name, ``batch`` first; of images also ``height`` and ``width``, in pixels, see
+    zoo.input_kinds. Without a ``batch`` it is 1 to 8. ``image_sizes``: whether the graph has a second input
+    ``image_sizes`` int64 [N, 2] (h, w), where the images of a padded batch end.
     ``slide``, for segmentors with sliding windows: the whole inference in the "graph", or the window's model alone, and
     the windows cut and joined by the "host" (backends.slide_runner). ``window_batch``: how many windows run at once;
     None for 8, and for all of them where a graph takes any size. ``layout``, at level decoded: the outputs of the
@@ -104,9 +107,7 @@ class Target:
     Raises InputError where a field has an unknown value, naming the nearest known ones.
     """
 
-    height: AxisRange
-    width: AxisRange
-    batch: AxisRange = AxisRange(1, 2, DEFAULT_MAX_BATCH)
+    axes: Mapping[str, AxisRange] = field(hash=False)
     backend: str = DEFAULT_BACKEND
     precision: str = "fp32"
     exporter: str = "dynamo"
@@ -122,6 +123,7 @@ class Target:
     precision_options: PrecisionOptions = field(default_factory=PrecisionOptions)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", {BATCH: DEFAULT_BATCH, **self.axes})
         for name in CHOICES:
             _check_choice(name, getattr(self, name))
         if not isinstance(self.backend, str) or not BACKEND_NAME.fullmatch(self.backend):
@@ -168,13 +170,29 @@ class Target:
 
     @property
     def dynamic_axes(self) -> tuple[str, ...]:
-        """The names of the axes that may vary, in the order of AXES."""
-        return tuple(axis for axis in AXES if getattr(self, axis).dynamic)
+        """The names of the axes that may vary, in the order of ``axes``."""
+        return tuple(axis for axis, bounds in self.axes.items() if bounds.dynamic)
+
+    @property
+    def batch(self) -> AxisRange:
+        """How many inputs one call takes."""
+        return self.axes[BATCH]
+
+    @property
+    def sides(self) -> Mapping[str, AxisRange]:
+        """The axes of one input: all but the batch."""
+        return {axis: bounds for axis, bounds in self.axes.items() if axis != BATCH}
+
+    @property
+    def preferred(self) -> Mapping[str, int]:
+        """The preferred size of each of ``sides``."""
+        return {axis: bounds.opt for axis, bounds in self.sides.items()}
 
     def with_(self, **changes: Any) -> Self:
-        """A copy with some fields changed. Raises InputError for an unknown field."""
-        known = [each.name for each in fields(self)]
+        """A copy with some fields or axes changed. Raises InputError for an unknown one."""
+        known = [*self.axes, *(each.name for each in fields(self))]
         for name in changes:
             if name not in known:
                 raise InputError(f'unknown target field "{name}"; {nearest(name, known)}')
-        return replace(self, **changes)
+        axes = {axis: changes.pop(axis, bounds) for axis, bounds in changes.pop("axes", self.axes).items()}
+        return replace(self, axes=axes, **changes)

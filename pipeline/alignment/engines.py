@@ -42,7 +42,7 @@ def _own_opener(target: Target) -> Opener:
         constants = {tensor.name for tensor in model.graph.initializer}
         inputs = [tensor_spec(value) for value in model.graph.input if value.name not in constants]
         outputs = [tensor_spec(value) for value in model.graph.output]
-        axes = {axis: getattr(target, axis) for axis in target.dynamic_axes}
+        axes = {axis: target.axes[axis] for axis in target.dynamic_axes}
         return get_backend(target.backend).open_graph(path, inputs, outputs, axes, target)
 
     return open_piece

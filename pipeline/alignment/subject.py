@@ -34,7 +34,7 @@ from zoo.families import family_of
 from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_folder import OpenedFolder, read_whole
-from zoo.target import AXES, AxisRange, Target
+from zoo.target import AxisRange, Target
 from zoo.windows import Windows
 
 Array = NDArray[Any]
@@ -121,8 +121,7 @@ def _cases(job: Job, module: Contract, windows: Windows | None) -> list[GraphInp
     cases = []
     for place in range(len(job.images)):
         chosen = [job.images[(place + step) % len(job.images)] for step in range(count)]
-        size = (target.height.opt, target.width.opt)
-        case = stacked(chosen, size, job.preprocess, image_sizes=target.image_sizes)
+        case = stacked(job.task.kind, chosen, target.preferred, job.preprocess, image_sizes=target.image_sizes)
         arrays = dict(case.arrays)
         if windows is not None:
             height, width = windows.crop_size
@@ -134,8 +133,8 @@ def _cases(job: Job, module: Contract, windows: Windows | None) -> list[GraphInp
 def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.ModelProto:
     """As a deploy exports it; of the cases of parity one for each size is run, which is all that an export asks for."""
     target = job.target
-    inputs = graph_inputs(job.images, target, job.preprocess, checked_divisor(built, target))
-    by_size = list({entry.shape[2:]: entry for entry in reversed(inputs)}.values())
+    inputs = graph_inputs(job.task.kind, job.images, target, job.preprocess, checked_divisor(built, target))
+    by_size = list({entry.shape[1:]: entry for entry in reversed(inputs)}.values())
     references = graph_references(
         built,
         job.task,
@@ -164,10 +163,11 @@ def _of_deployment(config: ModelConfig, folder: OpenedFolder) -> tuple[Target, o
             f"{folder.path}: a deployment of {manifest.name}, and the config is {config.name}; give the "
             "config that it was made of"
         )
-    shape = next(spec.shape for spec in manifest.inputs if spec.name == IMAGES.name)
+    tensor = config.task.kind.inputs[0]
+    shape = next(spec.shape for spec in manifest.inputs if spec.name == tensor.name)
     axes = {
-        axis: manifest.axes[axis] if axis in manifest.axes else AxisRange.fixed(int(side))
-        for axis, side in zip(AXES, (shape[0], *shape[2:]), strict=True)
+        axis: manifest.axes[axis] if axis in manifest.axes else AxisRange.fixed(int(shape[place]))
+        for place, axis in tensor.axes.items()
     }
     names = {spec.name for spec in manifest.inputs}
     target = deploy_target(

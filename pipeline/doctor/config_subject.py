@@ -1,6 +1,6 @@
 """A config of ours as the doctor's subject: its module with the contract's outputs, and images of its data set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import torch
 
@@ -35,21 +35,22 @@ def load_config_subject(path: str) -> ExaminedModel:
 
 
 def _trials(config: ModelConfig, target: Target) -> Iterator[Trial]:
-    """The first images, the others, one more in the batch, and another size where height or width varies."""
+    """The first images, the others, one more in the batch, and another size where a side varies."""
     images = parity_images(config, [], config.preprocess, target)
 
-    def trial(label: str, by: str, batch: int, size: tuple[int, int], first: int = 0) -> Trial:
+    def trial(label: str, by: str, batch: int, sizes: Mapping[str, int], first: int = 0) -> Trial:
         chosen = [images[(first + place) % len(images)] for place in range(batch)]
-        arrays = stacked(chosen, size, config.preprocess.to_dict(), image_sizes=target.image_sizes).arrays
+        fields = config.preprocess.to_dict()
+        arrays = stacked(config.task.kind, chosen, sizes, fields, image_sizes=target.image_sizes).arrays
         return Trial(label, by, {name: torch.from_numpy(array) for name, array in arrays.items()})
 
     batch = max(2, target.batch.min) if target.batch.dynamic else target.batch.opt
-    sides = (target.height, target.width)
-    usual, size = (sides[0].opt, sides[1].opt), tuple(side.min if side.min < side.opt else side.max for side in sides)
+    usual = target.preferred
+    other = {axis: side.min if side.min < side.opt else side.max for axis, side in target.sides.items()}
     yield trial("images", "", batch, usual)
     yield trial("other images", "numbers", batch, usual, first=batch)
     if target.batch.dynamic:
-        other = batch + 1 if batch < target.batch.max else target.batch.min
-        yield trial(f"batch={other}", "batch", other, usual)
-    if size != usual:
-        yield trial(f"height={size[0]} width={size[1]}", "size", batch, (size[0], size[1]))
+        count = batch + 1 if batch < target.batch.max else target.batch.min
+        yield trial(f"batch={count}", "batch", count, usual)
+    if other != usual:
+        yield trial(" ".join(f"{axis}={size}" for axis, size in other.items()), "size", batch, other)

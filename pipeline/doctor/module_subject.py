@@ -73,9 +73,9 @@ def _target(inputs: Sequence[Input]) -> Target:
     if images is None:
         varies = any(axis.name for one in inputs for axis in one.axes[1:])
         side = AxisRange(1, 1, LARGEST) if varies else AxisRange.fixed(1)
-        return Target(height=side, width=side)
+        return Target({"height": side, "width": side})
     ranges: dict[str, Any] = {}
     for place, name in IMAGE_AXES.items():
         axis = images.axes[place]
         ranges[name] = AxisRange(1, axis.size, LARGEST) if axis.name else AxisRange.fixed(axis.size)
-    return Target(**ranges)
+    return Target(ranges)

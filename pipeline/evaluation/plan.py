@@ -66,7 +66,7 @@ def _check_sizes(dataset: IndexedDataset) -> None:
 
 def _check_truth(plan: Plan) -> None:
     """Whether the first item has what the metric asks for; the gates are read, too."""
-    merged_gates(plan.config.gates, own=plan.task.gates)
+    merged_gates(plan.config.gates, own=plan.task.own_gates)
     metric, section = plan.metric(), plan.config.evaluator
     if metric is None or section is None:
         return

@@ -41,7 +41,7 @@ def constants_at_sizes(
     job: Job, model: nn.Module, inputs: Sequence[GraphInput], graph: onnx.ModelProto, windows: Windows | None
 ) -> Iterable[ComparedConstant]:
     """As ``compared_constants``, of a ``graph`` that lies anywhere, at each size of the ``inputs``."""
-    by_size = {entry.shape[2:]: entry for entry in reversed(inputs)}
+    by_size = {entry.shape[1:]: entry for entry in reversed(inputs)}
     compared: dict[tuple[str, str, str], ComparedConstant] = {}
     for entry in by_size.values():
         constants = list(family_of(model).constants(model, _case(job, model, entry)))
@@ -70,7 +70,7 @@ def constants_of_graph(
 
 
 def _case(job: Job, model: nn.Module, entry: GraphInput) -> Case:
-    fixed = not (job.target.height.dynamic or job.target.width.dynamic)
+    fixed = not any(side.dynamic for side in job.target.sides.values())
     return Case(job.target.level, fixed, entry.shape, partial(_outputs, job, model, entry))
 
 

@@ -37,7 +37,7 @@ def engine_step(
     path = folder / ONNX_FILE
     graph = onnx.load(path)
     inputs = [tensor_spec(value) for value in graph.graph.input]
-    axes = {axis: getattr(target, axis) for axis in target.dynamic_axes}
+    axes = {axis: target.axes[axis] for axis in target.dynamic_axes}
     if windows is not None:
         axes = {"batch": AxisRange(1, min(2, windows.batch), windows.batch)}
     try:

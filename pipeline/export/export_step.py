@@ -128,6 +128,6 @@ def _example(job: Job, reference: ReferenceRun) -> dict[str, Tensor]:
     amounts = [job.task.amount(entry.result) for entry in reference.pipeline]
     order = sorted(range(len(amounts)), key=lambda index: -amounts[index])
     chosen = [job.images[order[i % len(order)]] for i in range(count)]
-    size = (job.target.height.opt, job.target.width.opt)
-    arrays = stacked(chosen, size, job.preprocess, image_sizes=job.target.image_sizes).arrays
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    target = job.target
+    case = stacked(job.task.kind, chosen, target.preferred, job.preprocess, image_sizes=target.image_sizes)
+    return {name: torch.from_numpy(array) for name, array in case.arrays.items()}

@@ -18,7 +18,7 @@ from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import Sliding, family_of
 from zoo.input_specs import IMAGES
-from zoo.target import AXES, AxisRange, Target
+from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import WINDOW_BATCH, Windows
 
@@ -53,7 +53,7 @@ def host_windows(model: nn.Module, target: Target) -> Windows | None:
             'test_cfg=dict(mode="slide", crop_size=(h, w), stride=(h, w))'
         )
     if target.slide == "graph":
-        if target.height.dynamic or target.width.dynamic:
+        if any(side.dynamic for side in target.sides.values()):
             raise InputError(
                 f"window_batch {target.window_batch} with a dynamic size: the graph takes all windows at once; leave "
                 "it out, or give --slide host, whose memory does not grow with the height"
@@ -63,13 +63,13 @@ def host_windows(model: nn.Module, target: Target) -> Windows | None:
         raise InputError("slide host with output level raw: the head runs once for each window; use decoded or final")
     windows = sliding.windows
     for axis, crop in zip(("height", "width"), windows.crop_size, strict=True):
-        sizes: AxisRange = getattr(target, axis)
+        sizes: AxisRange = target.axes[axis]
         if sizes.dynamic and sizes.min < crop:
             raise InputError(
                 f"slide host: {axis} may be {sizes.min} pixels and a window has {crop}; give --dynamic "
                 f"{axis}={crop}:{max(crop, sizes.opt)}:{max(crop, sizes.max)}"
             )
-    limits = [min(crop, side.max) for crop, side in zip(windows.crop_size, (target.height, target.width), strict=True)]
+    limits = [min(crop, side.max) for crop, side in zip(windows.crop_size, target.sides.values(), strict=True)]
     strides = [min(stride, crop) for stride, crop in zip(windows.stride, limits, strict=True)]
     batch = target.window_batch or WINDOW_BATCH
     return replace(windows, crop_size=(limits[0], limits[1]), stride=(strides[0], strides[1]), batch=batch)
@@ -141,6 +141,6 @@ def in_windows(feeds: Feeds, windows: Windows | None) -> Feeds:
 
 def images_spec(target: Target) -> TensorSpec:
     """The whole images that a deployment takes."""
-    axes = {axis: getattr(target, axis) for axis in AXES}
-    shape = (axes[side].opt if side in axes and not axes[side].dynamic else side for side in IMAGES.shape)
+    fixed = {axis: bounds.opt for axis, bounds in target.axes.items() if not bounds.dynamic}
+    shape = (fixed.get(side, side) if isinstance(side, str) else side for side in IMAGES.shape)
     return TensorSpec(IMAGES.name, IMAGES.dtype, tuple(shape))

@@ -84,11 +84,12 @@ def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) ->
             "zooport.windows": json.dumps(windows.to_dict(), sort_keys=True),
             "imgsz": repr(list(windows.crop_size)),
         }
-    elif not (target.height.dynamic or target.width.dynamic) or target.layout == "ultralytics":
-        metadata["imgsz"] = repr([target.height.opt, target.width.opt])
+    else:
+        metadata |= task.kind.metadata(target.sides)
     if target.layout == "ultralytics":
         arguments = {"batch": target.batch.max, "dynamic": bool(target.dynamic_axes), "nms": False}
         metadata |= {
+            "imgsz": repr(list(target.preferred.values())),
             "task": "detect",
             "stride": str(family_of(model).size_divisor(model)),
             "batch": str(target.batch.max),
@@ -148,7 +149,7 @@ def manifest(
         preprocess=job.task.kind.rule(job.preprocess),
         inputs=export.inputs,
         outputs=export.outputs,
-        axes={axis: getattr(target, axis) for axis in target.dynamic_axes},
+        axes={axis: target.axes[axis] for axis in target.dynamic_axes},
         output_level=output_level(job, model),
         backend=target.backend,
         precision=_precision(target, export, computed, folder / ONNX_FILE),

@@ -28,7 +28,7 @@ def _spec(spec: TensorSpec, target: Target, references: Sequence[GraphReference]
         seen = {output.shape[index] for output in outputs}
         axis = LETTERS.get(side) if isinstance(side, str) else None
         if axis is not None:
-            bounds = getattr(target, axis)
+            bounds = target.axes[axis]
             shape.append(axis if bounds.dynamic else bounds.opt)
         else:
             shape.append(seen.pop() if len(seen) == 1 else f"{spec.name}_{index}")

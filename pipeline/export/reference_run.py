@@ -41,7 +41,7 @@ def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
 
     Raises InputError where the model does not take the target's sizes, or what the config's `export.forward` gives it.
     """
-    inputs = graph_inputs(job.images, job.target, job.preprocess, checked_divisor(model, job.target))
+    inputs = graph_inputs(job.task.kind, job.images, job.target, job.preprocess, checked_divisor(model, job.target))
     with _forward_options(job, model):
         return run_cases(job, model, [*inputs, *at_other_scales(model, inputs)], other_thresholds=True)
 

@@ -42,7 +42,7 @@ def misfit(image: NamedImage, preprocess: Preprocess, target: Target) -> str | N
     """Why the target's sizes cannot take the image; None where they can."""
     sides = preprocess.geometry(*image.pixels.shape[:2]).tensor_size
     for axis, side in zip(("height", "width"), sides, strict=True):
-        bounds = getattr(target, axis)
+        bounds = target.axes[axis]
         if side not in bounds:
             return f"its tensor would have {axis} {side}, the target takes {bounds.min} to {bounds.max}"
     return None

@@ -9,7 +9,7 @@ from zoo.config import ModelConfig, config_target
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.precision_options import PrecisionOptions
-from zoo.target import DEFAULT_MAX_BATCH, DEFAULT_SIDES, AxisRange, Target
+from zoo.target import BATCH, DEFAULT_MAX_BATCH, AxisRange, Target
 
 Dynamic = Mapping[str, AxisRange | None]
 
@@ -31,13 +31,12 @@ def deploy_target(
     Raises InputError.
     """
     target = config_target(config, changes.get("precision") or "fp32")
-    axes = {axis: bounds or _default(axis, getattr(target, axis)) for axis, bounds in (dynamic or {}).items()}
+    axes = {axis: bounds or _dynamic(config, axis, target.axes[axis]) for axis, bounds in (dynamic or {}).items()}
     requested = {name: value for name, value in changes.items() if value is not None}
     if requested.get("layout") == "ultralytics":
         requested = {"level": "decoded"} | requested
-        sizes = [axes.get(axis, getattr(target, axis)) for axis in ("height", "width")]
-        if not any(size.dynamic for size in sizes):
-            axes = {"batch": AxisRange.fixed(1)} | axes
+        if not any(axes.get(axis, bounds).dynamic for axis, bounds in target.sides.items()):
+            axes = {BATCH: AxisRange.fixed(1)} | axes
     if chosen := {name: value for name, value in (engine or {}).items() if value is not None}:
         requested["engine"] = EngineOptions.from_dict({**asdict(target.engine), **chosen})
     if chosen := {name: value for name, value in (precision_options or {}).items() if value is not None}:
@@ -56,25 +55,13 @@ def _check_used(precision: str, options: Mapping[str, Any]) -> None:
         raise InputError(f"option {unused[0]} with precision {precision}: it would change nothing; leave it out")
 
 
-def _default(axis: str, default_axis: AxisRange) -> AxisRange:
-    if default_axis.dynamic:
-        return default_axis
-    if axis == "batch":
-        return AxisRange(1, max(2, default_axis.opt), max(DEFAULT_MAX_BATCH, default_axis.opt))
-    low, high = DEFAULT_SIDES
-    return AxisRange(min(low, default_axis.opt), default_axis.opt, max(high, default_axis.opt))
+def _dynamic(config: ModelConfig, axis: str, usual: AxisRange) -> AxisRange:
+    if axis != BATCH:
+        return config.task.kind.dynamic_side(axis, usual)
+    return usual if usual.dynamic else AxisRange(1, max(2, usual.opt), max(DEFAULT_MAX_BATCH, usual.opt))
 
 
 def target_preprocess(config: ModelConfig, target: Target) -> dict[str, Any]:
-    """The config's preprocessing for the sizes of the target, as a mapping.
-
-    Where height and width are both dynamic an image is kept at its own size and padded; else it is brought to the
-    target's preferred size by the config's own rule.
-    """
-    fields: dict[str, Any] = config.preprocess.to_dict()
-    if target.height.dynamic and target.width.dynamic:
-        return fields | {"size": None, "resize": "keep"}
-    return fields | {
-        "size": (target.height.opt, target.width.opt),
-        "resize": "letterbox" if fields["resize"] == "keep" else fields["resize"],
-    }
+    """The config's preprocessing for the sizes of the target, as a mapping."""
+    fields: dict[str, Any] = config.task.kind.target_rule(config.preprocess, target.sides).to_dict()
+    return fields

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from zoo.engine_options import EngineOptions
 from zoo.precision_options import PrecisionOptions
-from zoo.target import AXES, AxisRange, Target
+from zoo.target import AxisRange, Target
 
 
 def deployment_place(work_dir: str | Path, task: str, name: str, target: Target, default: Target) -> Path:
@@ -26,7 +26,7 @@ def deployment_place(work_dir: str | Path, task: str, name: str, target: Target,
     parts += [getattr(target, field) for field in ("exporter", "level", "layout") if _differs(target, default, field)]
     if _differs(target, default, "opset"):
         parts.append(f"opset{target.opset}")
-    parts += [f"{axis}{_format_axis(getattr(target, axis))}" for axis in AXES if _differs(target, default, axis)]
+    parts += [f"{axis}{_format_axis(size)}" for axis, size in target.axes.items() if size != default.axes[axis]]
     if _differs(target, default, "image_sizes"):
         parts.append("imagesizes" if target.image_sizes else "noimagesizes")
     if _differs(target, default, "thresholds"):

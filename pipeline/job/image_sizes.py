@@ -26,10 +26,12 @@ def check_image_sizes(task: Task, rule: Preprocess) -> None:
 
 
 def checked_divisor(model: nn.Module, target: Target) -> int:
-    """What divides every height and width that the model takes. InputError where the target has another size."""
+    """What divides every height and width, or other side, that the model takes.
+
+    Raises InputError where the target has another size.
+    """
     divisor = family_of(model).size_divisor(model)
-    for axis in ("height", "width"):
-        bounds = getattr(target, axis)
+    for axis, bounds in target.sides.items():
         for size in (bounds.min, bounds.opt, bounds.max):
             if size % divisor:
                 below = size // divisor * divisor

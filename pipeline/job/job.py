@@ -73,7 +73,7 @@ def plan_job(
     default_target = config_target(config, target.precision)
     check_target(target, default_target)
     task = config.task
-    gates = merged_gates(config.gates, target.precision, own=task.gates)
+    gates = merged_gates(config.gates, target.precision, own=task.own_gates)
     fields = target_preprocess(config, target)
     preprocess = task.kind.rule(fields)
     task.check_preprocess(preprocess)

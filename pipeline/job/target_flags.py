@@ -1,22 +1,25 @@
 """The flags of a target whose values have a form of their own: axes and their ranges, options of an engine."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, nearest
-from zoo.target import AXES, AxisRange
+from zoo.target import BATCH, AxisRange
 
 
-def parse_dynamic(flags: Iterable[str]) -> dict[str, AxisRange | None]:
-    """From the command line's ``AXIS`` or ``AXIS=MIN:OPT:MAX``. Raises InputError that names the flag."""
+def parse_dynamic(flags: Iterable[str], known: Sequence[str]) -> dict[str, AxisRange | None]:
+    """From the command line's ``AXIS`` or ``AXIS=MIN:OPT:MAX``. ``known``: the axes of the input kind.
+
+    Raises InputError that names the flag.
+    """
     axes: dict[str, AxisRange | None] = {}
     for flag in flags:
         axis, separator, bounds = flag.partition("=")
-        if axis not in AXES:
-            raise InputError(f'--dynamic {flag}: unknown axis "{axis}"; {nearest(axis, AXES)}')
+        if axis not in known:
+            raise InputError(f'--dynamic {flag}: unknown axis "{axis}"; {nearest(axis, known)}')
         if axis in axes:
             raise InputError(f"--dynamic {flag}: {axis} was given before; give each axis once")
         axes[axis] = _bounds(flag, axis, bounds) if separator else None
@@ -47,7 +50,7 @@ def _plain(text: str) -> bool | int | str:
 
 
 def _bounds(flag: str, axis: str, text: str) -> AxisRange:
-    example = "batch=1:2:8" if axis == "batch" else f"{axis}=320:640:960"
+    example = "batch=1:2:8" if axis == BATCH else f"{axis}=320:640:960"
     if not re.fullmatch(r"\d+:\d+:\d+", text, re.ASCII):
         raise InputError(f"--dynamic {flag}: expected three whole numbers min:opt:max, for example {example}")
     low, preferred, high = map(int, text.split(":"))

@@ -1,28 +1,26 @@
-"""Which tensors the graph comparison uses: every image, several batch sizes, a second size where sizes are dynamic."""
+"""Which tensors the graph comparison uses: every input, several batch sizes, a second size where sizes are dynamic."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.images.named_image import NamedImage
-from zoo.input_kinds.image.reference_input import reference_input
-from zoo.input_specs import IMAGE_SIZES, IMAGES
+from zoo.input_kinds import InputKind
+from zoo.input_kinds.proof import input_proof
 from zoo.target import AxisRange, Target
 
 ODD_BATCH = 5
 LARGEST_BATCH = 8  # larger batches cost time and show nothing new
-# The parts (of the height, of the width) of a tensor that the images of the batch of valid regions fill, in turn.
-REGIONS = ((1.0, 1.0), (1.0, 0.45), (0.6, 1.0), (0.8, 0.75))
 
 
 @dataclass(frozen=True)
 class GraphInput:
     """The graph's inputs by name, ``arrays``, made of the ``images`` of these names.
 
-    ``images`` float32 [N, 3, H, W], RGB, 0..1; ``image_sizes`` int64 [N, 2] (h, w) where the target has it.
+    The first array is the one that holds the inputs themselves; for images ``images`` float32 [N, 3, H, W], RGB, 0..1,
+    and ``image_sizes`` int64 [N, 2] (h, w) where the target has it.
     """
 
     images: tuple[str, ...]
@@ -30,39 +28,41 @@ class GraphInput:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the tensor ``images``."""
-        return self.arrays[IMAGES.name].shape
+        """Of the tensor that holds the inputs."""
+        return next(iter(self.arrays.values())).shape
 
 
 def graph_inputs(
-    images: Sequence[NamedImage], target: Target, preprocess: Mapping[str, Any], divisor: int = 1
+    kind: InputKind, images: Sequence[NamedImage], target: Target, preprocess: Mapping[str, Any], divisor: int = 1
 ) -> list[GraphInput]:
     """The tensors of all cases. ``images``: two or more of different content; ``preprocess``: the config's.
 
-    ``divisor``: of all heights and widths that the model takes.
+    ``divisor``: of all heights and widths, or other sides, that the model takes.
 
     At the preferred size each image appears in a batch of the smallest allowed size, and one batch is made of every
     other size that is tried (see batch_sizes). A second size, which no stride divides unless the model asks for that,
-    is tried where height or width is dynamic. Where the target has image_sizes, the images end where their
-    preprocessing ends them, and the largest batch is tried again with a different end of each image: see REGIONS.
+    is tried where a side is dynamic. Where the graph takes the ends of its inputs, as image_sizes are, they end where
+    their preprocessing ends them, and the largest batch is tried again with a different end of each.
     """
     batches = batch_sizes(target.batch)
-    second = (target.height.other(divisor), target.width.other(divisor))
-    sizes = list(dict.fromkeys([(target.height.opt, target.width.opt), second]))
+    second = {axis: bounds.other(divisor) for axis, bounds in target.sides.items()}
+    sizes = [target.preferred, *([] if second == target.preferred else [second])]
 
-    def case(chosen: Sequence[int], size: tuple[int, int]) -> GraphInput:
-        return stacked([images[i % len(images)] for i in chosen], size, preprocess, image_sizes=target.image_sizes)
+    def case(chosen: Sequence[int], size: Mapping[str, int]) -> GraphInput:
+        cycled = [images[i % len(images)] for i in chosen]
+        return stacked(kind, cycled, size, preprocess, image_sizes=target.image_sizes)
 
     cases = [
         case(chosen, size)
         for number, size in enumerate(sizes)
         for chosen in _choices(len(images) if number == 0 else 2, batches if number == 0 else batches[:2])
     ]
-    if target.image_sizes:
+    if len(kind.specs(image_sizes=target.image_sizes)) > 1:
         largest = batches[-1]
         for start in range(0, max(2, largest), largest):
             chosen = range(start, start + largest)
-            cases.append(_ending(case(chosen, sizes[0]), [REGIONS[i % len(REGIONS)] for i in chosen]))
+            whole = case(chosen, sizes[0])
+            cases.append(replace(whole, arrays=input_proof(kind).other_ends(whole.arrays, chosen)))
     return cases
 
 
@@ -83,22 +83,17 @@ def _choices(count: int, batches: Sequence[int]) -> Iterator[list[int]]:
 
 
 def stacked(
-    images: Sequence[NamedImage], size: tuple[int, int], preprocess: Mapping[str, Any], *, image_sizes: bool
+    kind: InputKind,
+    images: Sequence[NamedImage],
+    sizes: Mapping[str, int],
+    preprocess: Mapping[str, Any],
+    *,
+    image_sizes: bool,
 ) -> GraphInput:
-    """The images as one batch at ``size`` (height, width), by the rules of ``preprocess``.
+    """The images as one batch whose sides have these ``sizes``, by the rules of ``preprocess``.
 
-    ``image_sizes``: also where each of them ends.
+    ``image_sizes``: also where each image ends.
     """
-    rule = preprocess.get("resize", "letterbox")
-    sized = {**preprocess, "size": size, "resize": "letterbox" if rule == "keep" else rule}
-    placed = [reference_input(image.pixels, sized) for image in images]
-    arrays: dict[str, NDArray[Any]] = {IMAGES.name: np.concatenate([entry.tensor.numpy() for entry in placed])}
-    if image_sizes:
-        arrays[IMAGE_SIZES.name] = np.array([entry.resized for entry in placed], np.int64)
+    values = [image.pixels for image in images]
+    arrays = input_proof(kind).graph_arrays(values, sizes, preprocess, image_sizes=image_sizes)
     return GraphInput(tuple(image.name for image in images), arrays)
-
-
-def _ending(entry: GraphInput, regions: Sequence[tuple[float, float]]) -> GraphInput:
-    """The same tensor, whose images fill these parts of it: what lies outside is image that must not matter."""
-    sizes = (np.array(regions) * entry.shape[2:]).astype(np.int64).clip(min=1)
-    return replace(entry, arrays={**entry.arrays, IMAGE_SIZES.name: sizes})

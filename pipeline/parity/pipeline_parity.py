@@ -7,11 +7,11 @@ The reference resizes, pads, runs and maps back by itself. Three things are comp
    the reference. The gates are those of the graph comparison: nothing but the engine and the mapping lies between.
    So is the result where the deployment is given all images at once: "together".
 3. *end to end*: the deployment's result with PyTorch's on the reference's own tensor. What the rounding of the input
-   does is a matter of the model, so it is measured with PyTorch alone (see input_rounding.py), and explains as much
-   here where 1 and 2 hold. A pixel is judged where PyTorch's margin is larger than that; the gate "pixels" says how
-   many of those may change. Of the detections about as many may be further apart than the gates, or without partner,
-   as the rounding moves in PyTorch (the gate "moved"), and are listed as borderline; more of them are failures. Of a
-   restored image nothing is explained.
+   does is a matter of the model, so it is measured with PyTorch alone (see zoo.input_kinds.image.input_rounding), and
+   explains as much here where 1 and 2 hold. A pixel is judged where PyTorch's margin is larger than that; the gate
+   "pixels" says how many of those may change. Of the detections about as many may be further apart than the gates, or
+   without partner, as the rounding moves in PyTorch (the gate "moved"), and are listed as borderline; more of them are
+   failures. Of a restored image nothing is explained.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,11 +35,10 @@ from pipeline.parity.records import (
 from pipeline.parity.reference_result import ReferenceResult
 from zoo.comparison import Figure, Findings, figure, gate_failure, shape_problem
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.input_kinds.image.reference_input import ReferenceInput
+from zoo.input_kinds import InputKind
+from zoo.input_kinds.proof import Placed, input_proof
 from zoo.tasks import Result, Task
 from zoo.tasks.proof import EagerResult, Rounding, proof_of
-
-GREY_LEVELS = 255.0  # in the tensor's 0..1
 
 
 def pipeline_cases(
@@ -72,9 +71,10 @@ def pipeline_case(
     ``together``: its result where the deployment was given several images at once.
     """
     tensor, (geometry,) = deployment.preprocess([image.pixels])
-    findings = compare_input(reference.own.tensor, tensor[0], gates["pipeline"])
+    kind = deployment.task.kind
+    findings = compare_input(kind, reference.own.tensor, tensor[0], gates["pipeline"])
     if not np.array_equal(reference.production.tensor, tensor[0]):
-        failure = "images: the deployment's tensor is not the one that the config's preprocessing makes"
+        failure = f"{kind.inputs[0].name}: the deployment's tensor is not the one that the config's preprocessing makes"
         findings += Findings.broken((failure,))
     if deployment.manifest.output_level != "final":
         return Case("pipeline", (image.name,), tensor.shape, replace(findings, blank=False)), None
@@ -108,13 +108,14 @@ def end_to_end(
 
 
 def compare_input(
-    reference: NDArray[np.float32], candidate: NDArray[np.float32], gates: Mapping[str, float]
+    kind: InputKind, reference: NDArray[np.float32], candidate: NDArray[np.float32], gates: Mapping[str, float]
 ) -> Findings:
-    """The tensors [3, H, W] that the two preprocessings make of one image: largest and mean error in grey levels."""
-    if problem := shape_problem("images", reference, candidate):
+    """The tensors that the two preprocessings make of one input: largest and mean error, of images in grey levels."""
+    if problem := shape_problem(kind.inputs[0].name, reference, candidate):
         return Findings.broken((problem,))
-    measured = figure(INPUT, reference, candidate, unit="grey levels", gate=gates["input_max"], scale=GREY_LEVELS)
-    mean = Figure(MEAN_INPUT, "grey levels", measured.mean_error, measured.mean_error, None, 1, gates["input_mean"])
+    proof = input_proof(kind)
+    measured = figure(INPUT, reference, candidate, unit=proof.unit, gate=gates["input_max"], scale=proof.scale)
+    mean = Figure(MEAN_INPUT, proof.unit, measured.mean_error, measured.mean_error, None, 1, gates["input_mean"])
     failures = tuple(gate_failure(each) for each in (measured, mean) if not each.passed)
     return Findings(
         (measured, mean), failures=failures, faults=failures, blank=True
@@ -124,7 +125,7 @@ def compare_input(
 def compare_results(
     task: Task,
     expected: EagerResult,
-    placed: ReferenceInput,
+    placed: Placed,
     result: Result,
     gates: Mapping[str, float],
     rule: DecisionRule,

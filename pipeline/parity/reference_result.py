@@ -2,7 +2,7 @@
 
 The model runs four times on each image: on the reference's own tensor, on the tensor that production makes of the
 image, and on two more roundings of the first. The second tells what the input does from what the deployment does, the
-others what a rounding of the input does to this model (see input_rounding.py).
+others what a rounding of the input does to this model (see zoo.input_kinds.image.input_rounding).
 Where the target has image_sizes, the model is given the image alone, without the padding around it.
 """
 
@@ -15,12 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from pipeline.parity.input_rounding import rounded_inputs
-from zoo.input_kinds.image.reference_input import ReferenceInput
+from zoo.input_kinds.proof import Placed, input_proof
 from zoo.tasks import Result, Task
 from zoo.tasks.proof import EagerResult, Rounding, proof_of
-
-EQUAL = 1e-6  # of 0..1: float32's own rounding, where the image was not resized
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class ReferenceResult:
     ``explained``: how much of the logits these roundings explain (see TaskProof.explained).
     """
 
-    placed: ReferenceInput
+    placed: Any
     own: EagerResult
     production: EagerResult
     rounded: tuple[Result, ...] = ()
@@ -57,30 +54,29 @@ def reference_result(
     *,
     image_sizes: bool = False,
 ) -> ReferenceResult:
-    """Run the model as its authors call it on one image, uint8 [h, w, 3] BGR.
+    """Run the model as its authors call it on one image, uint8 [h, w, 3] BGR, or one input of the task's kind.
 
     ``forward``: the keyword arguments of the model's forward. ``image_sizes``: leave the padding out.
     """
-    placed = task.kind.reference_input(image, preprocess)
-    rule = task.kind.rule(preprocess)
-    produced = np.empty((3, *rule.geometry(*image.shape[:2]).tensor_size), np.float32)
-    rule.run(image, produced)
-    valid = placed.resized if image_sizes else placed.tensor.shape[2:]
-    own_result = _run(model, task, forward, placed.tensor[0], placed, valid)
-    tensors = (
-        ()
-        if np.allclose(own_result.tensor, produced, rtol=0, atol=EQUAL)
-        else rounded_inputs(own_result.tensor, produced)
-    )
+    kind = task.kind
+    proof, rule = input_proof(kind), kind.rule(preprocess)
+    placed = proof.reference_input(image, preprocess)
+    produced = np.empty(kind.slot_shape(rule, [image]), np.float32)
+    kind.fill(rule, image, produced)
+
+    def run(tensor: Tensor) -> EagerResult:
+        return _run(model, task, forward, tensor, placed, image_sizes=image_sizes)
+
+    own_result = run(placed.tensor[0])
     rounded, explained = [], 0.0
-    for tensor in tensors:
-        eager = _run(model, task, forward, torch.from_numpy(tensor), placed, valid)
+    for tensor in proof.rounded(own_result.tensor, produced):
+        eager = run(torch.from_numpy(tensor))
         rounded.append(eager.result)
         explained = max(explained, proof_of(task).explained(own_result, eager))
     return ReferenceResult(
         placed,
         own=own_result,
-        production=_run(model, task, forward, torch.from_numpy(produced), placed, valid),
+        production=run(torch.from_numpy(produced)),
         rounded=tuple(rounded),
         explained=explained,
     )
@@ -91,12 +87,13 @@ def _run(
     task: Task,
     forward: Mapping[str, Any],
     tensor: Tensor,
-    placed: ReferenceInput,
-    valid: tuple[int, ...],
+    placed: Placed,
+    *,
+    image_sizes: bool,
 ) -> EagerResult:
-    """On the part ``valid`` (h, w) of the tensor [3, H, W]; its frame is the tensor's, from the top left."""
+    """On the valid part of a tensor of one input, whose frame is the tensor's, from the top left."""
     array: NDArray[np.float32] = tensor.numpy()
-    region = tensor[:, : valid[0], : valid[1]]
+    valid = placed.valid(tensor, image_sizes=image_sizes)
     with torch.inference_mode():
-        result, logits = proof_of(task).eager_result(model, forward, region, placed)
+        result, logits = proof_of(task).eager_result(model, forward, valid, placed)
     return EagerResult(array, result, logits)

@@ -57,11 +57,12 @@ def calibration(
     """
     target = job.target
     entries = _given(job, images, count) if images else _of_config(job, count)
-    size, batch = (target.height.opt, target.width.opt), target.batch.min
+    batch = target.batch.min
     batches: list[Arrays] = []
     for start in range(0, len(entries), batch):
         chosen = [entries[(start + offset) % len(entries)] for offset in range(batch)]  # the last batch is filled up
-        stack = stacked([image for image, _ in chosen], size, job.preprocess, image_sizes=target.image_sizes)
+        values = [image for image, _ in chosen]
+        stack = stacked(job.task.kind, values, target.preferred, job.preprocess, image_sizes=target.image_sizes)
         numbers = {**(defaults or {}), **chosen[0][1]}
         batches.append({**stack.arrays, **{name: np.array([value], np.int64) for name, value in numbers.items()}})
     return Calibration(batches, len(entries))

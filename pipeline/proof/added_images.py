@@ -24,13 +24,14 @@ def with_added_images(job: Job, model: nn.Module, reference: ReferenceRun) -> tu
     ``model``: unpatched. Nothing is added where all is used, or where no composed image uses what is left.
     """
     unused = {(one.what, one.part) for one in reference.exercised if one.sought and not one.count}
-    rule, size = job.task.kind.rule(job.preprocess), (job.target.height.opt, job.target.width.opt)
+    kind, target = job.task.kind, job.target
+    rule = kind.rule(job.preprocess)
     images, cases = [], []
     for image in composed_images(job.images) if unused else ():
-        if misfit(image, rule, job.target) is not None:
+        if misfit(image, rule, target) is not None:
             continue
-        batch = [image] * job.target.batch.min
-        case = stacked(batch, size, job.preprocess, image_sizes=job.target.image_sizes)
+        batch = [image] * target.batch.min
+        case = stacked(kind, batch, target.preferred, job.preprocess, image_sizes=target.image_sizes)
         used = unused & {key for key, count in _counts(job, model, case).items() if count}
         if used:
             unused -= used

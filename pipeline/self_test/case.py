@@ -60,7 +60,7 @@ def self_test_case(job: Job, model: nn.Module, reference: ReferenceRun) -> SelfT
 def _case(job: Job, model: nn.Module, image: NamedImage) -> SelfTestCase:
     target = job.target
     rule = job.task.kind.rule(job.preprocess)
-    sides = (target.height.opt, target.width.opt)
+    sides = (target.preferred["height"], target.preferred["width"])
     rule = replace(rule, size=sides, resize="letterbox" if rule.resize == "keep" else rule.resize)
     placed = rule.placed(image.pixels)
     canvas = np.full((*sides, 3), placed.pad_value, np.uint8)

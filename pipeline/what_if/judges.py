@@ -65,7 +65,7 @@ def open_judge(
                     f"{metric.main_key} of PyTorch itself is {reference:g} on {metric.images} images, so there is "
                     "nothing to lose; give a larger --limit"
                 )
-            gates = merged_gates(job.config.gates, precision, own=job.task.gates)
+            gates = merged_gates(job.config.gates, precision, own=job.task.own_gates)
             gate = metric_gate(gates, metric.unit)
             yield Judge(metric.main_key, metric.unit, metric.images, reference, tolerance or gate, value)
         return

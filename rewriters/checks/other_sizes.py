@@ -110,7 +110,7 @@ def _alone(compared: Compared, target: Target, example: Mapping[str, Tensor], ax
         difference = compared.difference(inputs, expected)
         at = f"{axis} {size} ({axis} {example_size(example, axis)} was traced)"
         return None if difference is None else _judged(compared, example, at, difference)
-    bounds = getattr(target, axis)
+    bounds = target.axes[axis]
     return (
         f"{axis} is dynamic ({bounds.min} to {bounds.max}), and PyTorch itself fails at another size, so the graph was "
         f"checked at the traced one alone: {refusal}; fix the axis, or give bounds whose sizes the model takes"

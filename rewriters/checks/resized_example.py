@@ -19,7 +19,7 @@ def second_sizes(target: Target, axis: str, example: Mapping[str, Tensor], modul
     A batch of one, or an odd height or width where the model does not say what divides them (`size_divisor`); then
     multiples of 32.
     """
-    bounds, traced = getattr(target, axis), example_size(example, axis)
+    bounds, traced = target.axes[axis], example_size(example, axis)
     declared = [getattr(part, "size_divisor", None) for part in module.modules()]
     divisors = [divisor for divisor in declared if isinstance(divisor, int)]
     if axis == "batch":

@@ -46,7 +46,7 @@ def _check_target(h_crop: int, w_crop: int) -> None:
             "windows at once; leave it out, or give --slide host, whose memory does not grow with the image"
         )
     for axis, crop in (("height", h_crop), ("width", w_crop)):
-        sizes = getattr(target, axis)
+        sizes = target.axes[axis]
         if sizes.min < crop:
             raise ExportError(
                 f"slide inference with a dynamic size: {axis} may be {sizes.min} pixels and a window has {crop}; a "

@@ -32,7 +32,7 @@ class TestConfig:
         target = config_target(config)
         module = contract_module(model, task, "final", config.export.forward)
         with torch.no_grad():
-            outputs = module(torch.rand(2, 3, target.height.opt, target.width.opt))
+            outputs = module(torch.rand(2, 3, *target.preferred.values()))
         for spec, output in zip(task.outputs("final"), outputs, strict=True):
             assert str(output.dtype).removeprefix("torch.") == spec.dtype
             assert output.dim() == len(spec.shape)

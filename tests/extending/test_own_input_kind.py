@@ -15,7 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from backends import Deployment, load
+from pipeline.job.target_flags import parse_dynamic
 from rewriters.export_onnx import export_onnx
+from zoo.config.export_section import export_faults
 from zoo.errors import InputError
 from zoo.input_kinds import InputKind, input_kind, register_input_kind, registry
 from zoo.input_kinds.image import ImageKind
@@ -64,6 +66,9 @@ class SignalKind(InputKind):
 
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
         return self.inputs
+
+    def sides(self, rule: Units) -> Mapping[str, AxisRange]:
+        return {"count": AxisRange.fixed(4)}
 
     def rule(self, fields: Mapping[str, Any]) -> Units:
         return Units(**fields)
@@ -216,8 +221,7 @@ class MeanModel(nn.Module):
 
 @pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
 def test_its_axes_are_those_of_the_exported_graph(exporter: str, folder: Path) -> None:
-    no_image = AxisRange.fixed(32)
-    target = Target(batch=AxisRange(2, 2, 3), height=no_image, width=no_image, exporter=exporter)
+    target = Target({"batch": AxisRange(2, 2, 3), "count": AxisRange.fixed(4)}, exporter=exporter)
     example = {"signals": torch.rand(2, 4), "lengths": torch.tensor([4, 3])}
     path = folder / "model.onnx"
     record = export_onnx(MeanModel().eval(), target, path, example=example, output_specs=[MEAN])
@@ -264,3 +268,19 @@ def test_an_entry_point_that_cannot_be_imported_is_named(
     assert words in caplog.text
     with pytest.raises(InputError, match=re.escape(words)):
         input_kind("depth")
+
+
+def test_its_axes_are_those_of_targets_configs_and_the_command_line() -> None:
+    kind = input_kind("signal")
+    assert kind.axes == ("batch", "count")
+    assert parse_dynamic(["count=2:4:8"], kind.axes) == {"count": AxisRange(2, 4, 8)}
+    with pytest.raises(InputError, match='--dynamic height: unknown axis "height"; nearest: '):
+        parse_dynamic(["height"], kind.axes)
+    assert list(export_faults({"inputs": {"count": (2, 4, 8)}}, kind.axes)) == []
+    (fault,) = export_faults({"inputs": {"counts": 4}}, kind.axes)
+    assert 'unknown key export.inputs."counts"; nearest: ' in fault
+    target = Target({"count": AxisRange(2, 4, 8)})
+    assert (target.dynamic_axes, target.preferred) == (("batch", "count"), {"count": 4})
+    assert target.with_(count=AxisRange.fixed(3)).sides == {"count": AxisRange.fixed(3)}
+    with pytest.raises(InputError, match='unknown target field "height"'):
+        target.with_(height=AxisRange.fixed(3))

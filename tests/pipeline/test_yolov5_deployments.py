@@ -172,7 +172,7 @@ class TestUltralyticsLayout:
 
     def test_another_level_is_refused(self) -> None:
         with pytest.raises(InputError, match="layout ultralytics with output level final"):
-            Target(height=AxisRange.fixed(64), width=AxisRange.fixed(64), layout="ultralytics")
+            Target({"height": AxisRange.fixed(64), "width": AxisRange.fixed(64)}, layout="ultralytics")
 
     def test_a_dynamic_batch_of_a_fixed_size_is_refused(self) -> None:
         config = load_config(CONFIG)

@@ -40,7 +40,7 @@ RCNNS: dict[str, tuple[Callable[..., Any], str, list[TensorSpec]]] = {
 }
 DENSE = ("retina_net", "fcos", "ssd")
 FAMILIES = (*RCNNS, *DENSE)
-DYNAMIC = Target(height=AxisRange(32, 64, 200), width=AxisRange(32, 96, 200))
+DYNAMIC = Target({"height": AxisRange(32, 64, 200), "width": AxisRange(32, 96, 200)})
 
 
 @functools.cache

@@ -27,7 +27,7 @@ POINTS = 5
 
 
 def fixed_target(height: int, width: int, **changes: Any) -> Target:
-    return Target(height=AxisRange.fixed(height), width=AxisRange.fixed(width), **changes)
+    return Target({"height": AxisRange.fixed(height), "width": AxisRange.fixed(width)}).with_(**changes)
 
 
 def small_faster_rcnn(seed: int = 0, **options: Any) -> FasterRCNN:
@@ -147,7 +147,7 @@ def keypoint_specs(slots: int, batch: int | str = "batch") -> list[TensorSpec]:
 
 
 def export(module: nn.Module, target: Target, path: Path, specs: list[TensorSpec], **options: Any) -> ExportRecord:
-    example = torch.rand(2, 3, target.height.opt, target.width.opt, generator=torch.Generator().manual_seed(1))
+    example = torch.rand(2, 3, *target.preferred.values(), generator=torch.Generator().manual_seed(1))
     return export_onnx(module, target, path, example={"images": example}, output_specs=specs, **options)
 
 

@@ -20,7 +20,7 @@ SAMPLE_IMAGES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))[::16
 def test_rewritten_equals_unpatched(name: str) -> None:
     config = load_config(ROOT / "configs" / f"{name}.py")
     target, preprocess = config_target(config), config.preprocess
-    images = torch.empty(len(SAMPLE_IMAGES), 3, target.height.opt, target.width.opt)
+    images = torch.empty(len(SAMPLE_IMAGES), 3, *target.preferred.values())
     for image, path in zip(images, SAMPLE_IMAGES, strict=True):
         preprocess.run(cv2.imread(str(path)), image.numpy())
     level = "final" if name.startswith("detection") else "decoded"

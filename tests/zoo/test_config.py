@@ -27,9 +27,7 @@ def write(folder: Path, text: str) -> Path:
 def test_a_good_config_gives_its_target(tmp_path: Path) -> None:
     target = config_target(load_config(write(tmp_path, GOOD)))
     assert target == Target(
-        height=AxisRange.fixed(64),
-        width=AxisRange.fixed(96),
-        batch=AxisRange(1, 2, 4),
+        {"batch": AxisRange(1, 2, 4), "height": AxisRange.fixed(64), "width": AxisRange.fixed(96)},
         exporter="torchscript",
         opset=18,
         level="decoded",
@@ -178,7 +176,7 @@ def test_axis_ranges_are_checked(value: object, words: str) -> None:
     ],
 )
 def test_targets_are_checked(changes: dict[str, object], words: str) -> None:
-    target = Target(height=AxisRange.fixed(64), width=AxisRange.fixed(96))
+    target = Target({"height": AxisRange.fixed(64), "width": AxisRange.fixed(96)})
     with pytest.raises(InputError, match=words):
         target.with_(**changes)
 

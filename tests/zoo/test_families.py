@@ -86,7 +86,7 @@ def test_its_graph_gives_any_number_of_detections(exporter: str, tmp_path: Path)
     """Batch 1: without a rewriter the loop over images is the traced one."""
     one = AxisRange.fixed(1)
     side = AxisRange.fixed(SIDE)
-    target = Target(batch=one, height=side, width=side, exporter=exporter)
+    target = Target({"batch": one, "height": side, "width": side}, exporter=exporter)
     contract = contract_module(Peaks(), small_task("detection"), "final", {})
     specs = [
         TensorSpec("num_dets", "int64", (1,)),
@@ -201,7 +201,11 @@ def test_rewriters_that_cannot_be_imported_are_named(tmp_path: Path) -> None:
             ExportError, match='family LostFamily: its rewriters "no_such_rewriters" cannot be imported'
         ):
             export_onnx(
-                Lost().eval(), Target(height=side, width=side), tmp_path / "m.onnx", example=example, output_specs=[]
+                Lost().eval(),
+                Target({"height": side, "width": side}),
+                tmp_path / "m.onnx",
+                example=example,
+                output_specs=[],
             )
     finally:
         del registry._by_class[Lost]

@@ -1,6 +1,6 @@
 """The section ``export`` of a config: how the model becomes a graph, and what the graph takes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -8,8 +8,7 @@ from zoo.config.faults import Kinds, raised, unknown_keys, wrong_types
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.precision_options import PrecisionOptions
-from zoo.preprocess import MIN_SIDE
-from zoo.target import AXES, PRECISIONS, AxisRange, Target
+from zoo.target import PRECISIONS, AxisRange, Target
 
 KINDS: Kinds = {
     "exporter": str,
@@ -35,24 +34,21 @@ TARGET_FIELDS = {  # the exporter before its opset, the level before its layout
     "window_batch": "window_batch",
 }
 INPUT_FLAGS = ("image_sizes", "thresholds")
-INPUT_KEYS = (*AXES, *INPUT_FLAGS)
 
 
 @dataclass(frozen=True)
 class InputsSection:
-    """``export.inputs``: the axes that have a range or a size of their own; None: the preprocessing decides."""
+    """``export.inputs``. ``axes``: those with a range or a size of their own; the input kind decides the others."""
 
-    batch: AxisRange | None = None
-    height: AxisRange | None = None
-    width: AxisRange | None = None
+    axes: Mapping[str, AxisRange] = field(default_factory=dict)
     image_sizes: bool = False
     thresholds: bool = False
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """From fields without faults, see export_faults."""
-        axes: dict[str, Any] = {axis: axis_range(axis, fields[axis]) for axis in AXES if axis in fields}
-        return cls(**axes, **{flag: fields[flag] for flag in INPUT_FLAGS if flag in fields})
+        axes = {axis: axis_range(axis, value) for axis, value in fields.items() if axis not in INPUT_FLAGS}
+        return cls(axes, **{flag: fields[flag] for flag in INPUT_FLAGS if flag in fields})
 
 
 @dataclass(frozen=True)
@@ -99,21 +95,21 @@ def axis_range(axis: str, value: int | Iterable[int]) -> AxisRange:
         raise InputError(f"{axis}: {error}") from error
 
 
-def export_faults(export: Mapping[str, Any]) -> Iterable[str]:
-    """All that is wrong with the section."""
+def export_faults(export: Mapping[str, Any], axes: Sequence[str]) -> Iterable[str]:
+    """All that is wrong with the section. ``axes``: those of the task's input kind."""
     yield from unknown_keys("key export.", export, KINDS)
     yield from wrong_types("export.", export, KINDS)
-    yield from _input_faults(export.get("inputs"))
+    yield from _input_faults(export.get("inputs"), axes)
     yield from _target_faults(export)
     yield from _rewriter_faults(export)
     yield from _option_faults(export)
 
 
-def _input_faults(inputs: object) -> Iterable[str]:
+def _input_faults(inputs: object, axes: Sequence[str]) -> Iterable[str]:
     if not isinstance(inputs, dict):
         return
-    yield from unknown_keys("key export.inputs.", inputs, INPUT_KEYS)
-    for axis in AXES:
+    yield from unknown_keys("key export.inputs.", inputs, (*axes, *INPUT_FLAGS))
+    for axis in axes:
         if axis in inputs:
             yield from raised(lambda axis: axis_range(f"export.inputs.{axis}", inputs[axis]), axis)
     for flag in INPUT_FLAGS:
@@ -123,12 +119,11 @@ def _input_faults(inputs: object) -> Iterable[str]:
 
 def _target_faults(export: Mapping[str, Any]) -> Iterable[str]:
     """Of the target's fields, each with those before it that are good: an opset is judged with its exporter."""
-    side = AxisRange.fixed(MIN_SIDE)  # any
     good: dict[str, Any] = {}
     for key, name in TARGET_FIELDS.items():
         if isinstance(export.get(key), KINDS[key]):
             chosen = {**good, name: export[key]}
-            faults = list(raised(lambda chosen: Target(height=side, width=side, **chosen), chosen))
+            faults = list(raised(lambda chosen: Target({}, **chosen), chosen))
             yield from (f"export.{key}: {fault}" for fault in faults)
             good = good if faults else chosen
 

@@ -83,14 +83,14 @@ def _faults(path: Path, content: Mapping[str, Any]) -> Iterable[str]:
         yield from _type_faults(key, sections.get(key))
     import_faults = list(_import_faults(sections, path.parent))
     yield from import_faults
+    task = sections.get("task")
+    kind = input_kind_of(task.get("type") if isinstance(task, dict) else None)
     if isinstance(preprocess := sections.get("preprocess"), dict):
-        task = sections.get("task")
-        kind = input_kind_of(task.get("type") if isinstance(task, dict) else None)
         yield from raised(kind.rule, preprocess)
-    if not import_faults and isinstance(task := sections.get("task"), dict) and isinstance(task.get("type"), str):
+    if not import_faults and isinstance(task, dict) and isinstance(task.get("type"), str):
         yield from _task_faults(task)
     if isinstance(export := sections.get("export"), dict):
-        yield from export_faults(export)
+        yield from export_faults(export, kind.axes)
     if isinstance(card := sections.get("card"), dict):
         yield from unknown_keys("key card.", card, CARD_KINDS)
         yield from (f'key "card.{key}" is missing' for key in CARD_KINDS if key not in card)

@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.errors import InputError
+from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
 Array = NDArray[Any]
@@ -30,20 +31,39 @@ class InputKind(ABC):
     preprocess_schema: ClassVar[Mapping[str, Any]]
     """The JSON schema of a manifest's `preprocess`, in the words that zoo.manifest_schema knows."""
 
-    reference: ClassVar[str]
-    """What the reference makes of an input, as "module:function"; by name, because production has no torch."""
-
-    def reference_input(self, value: Any, preprocess: Mapping[str, Any]) -> Any:
-        """One input as the unpatched model gets it, by a path that shares no code with `fill`: its `tensor`, float32.
-
-        `preprocess`: the config's section, as a mapping.
-        """
-        module, _, name = self.reference.partition(":")
-        return getattr(import_module(module), name)(value, preprocess)
+    proof_class: ClassVar[str]
+    """Its zoo.input_kinds.proof.InputProof as "module:Class"; by name, because production has no torch."""
+    gates: ClassVar[Mapping[str, Mapping[str, float]]] = {}
+    """Gates of proofs that this kind alone has: {"pipeline": {"input_max": ..., "input_mean": ...}}, in its unit."""
 
     @abstractmethod
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
         """Those of `inputs` that a graph takes, in its order. `image_sizes`: of the target, for images alone."""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes of `inputs` that may vary, `batch` first: those of a target, of `export.inputs`, of --dynamic."""
+        return tuple(dict.fromkeys(axis for spec in self.inputs for axis in spec.axes.values()))
+
+    @abstractmethod
+    def sides(self, rule: Any) -> Mapping[str, AxisRange]:
+        """The range of each of `axes` but the batch, where a config says nothing else of it."""
+
+    def dynamic_side(self, axis: str, usual: AxisRange) -> AxisRange:
+        """The range that `--dynamic AXIS` means, where `usual` is the config's. Raises InputError without one."""
+        if usual.dynamic:
+            return usual
+        raise InputError(
+            f"--dynamic {axis}: expected a range, for example {axis}={usual.opt}:{usual.opt}:{2 * usual.opt}"
+        )
+
+    def target_rule(self, rule: Any, sides: Mapping[str, AxisRange]) -> Any:
+        """The `rule` for a target of these sizes."""
+        return rule
+
+    def metadata(self, sides: Mapping[str, AxisRange]) -> dict[str, str]:
+        """What other tools read in a file's metadata of the sizes that it takes."""
+        return {}
 
     @abstractmethod
     def rule(self, fields: Mapping[str, Any]) -> Any:

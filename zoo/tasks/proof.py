@@ -12,8 +12,6 @@ from torch import Tensor, nn
 
 from zoo.comparison import Findings, compare_tensor
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.input_kinds.image.reference_input import ReferenceInput
-from zoo.preprocess import Geometry
 from zoo.tasks.result import Result
 from zoo.tasks.scatter import Histogram, Scatter
 from zoo.tasks.task import Task
@@ -25,7 +23,9 @@ Gates = Mapping[str, float]
 
 @dataclass(frozen=True)
 class EagerResult:
-    """``tensor`` float32 [3, H, W], and what the unpatched model found in it; ``result`` in the image's coordinates.
+    """``tensor`` of one input, for images float32 [3, H, W], and what the unpatched model found in it.
+
+    ``result``: in the image's coordinates.
 
     ``logits`` float32 of the tensor, where a result is judged by what the model decided from.
     """
@@ -56,7 +56,7 @@ class Compared(NamedTuple):
     """One image of a deploy, by ``name``: PyTorch's result and the backend's, of the very same tensor."""
 
     name: str
-    placed: ReferenceInput
+    placed: Any
     reference: EagerResult
     candidate: Any
 
@@ -85,11 +85,12 @@ class TaskProof(ABC):
 
     @abstractmethod
     def eager_result(
-        self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: ReferenceInput
+        self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: Any
     ) -> tuple[Result, NDArray[np.float32] | None]:
         """What the unpatched model finds in ``image`` float32 [3, h, w], in the image's coordinates, and its logits.
 
-        ``image``: the valid part of ``placed.tensor``, from the top left. Shares no code with ``Task.results``.
+        ``image``: the valid part of a tensor of one input, see Placed; of another input kind than images the tensor of
+        that. Shares no code with ``Task.results``.
         """
 
     def logits(self, output: Any, outputs: Arrays) -> NDArray[np.float32] | None:
@@ -126,7 +127,7 @@ class TaskProof(ABC):
     def compare(
         self,
         expected: EagerResult,
-        placed: ReferenceInput,
+        placed: Any,
         result: Any,
         gates: Gates,
         rule: DecisionRule,
@@ -137,11 +138,11 @@ class TaskProof(ABC):
         ``rounding``: where it may explain differences.
         """
 
-    def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> Findings | None:
+    def way_back(self, geometry: Any, placed: Any, gates: Gates) -> Findings | None:
         """Whether results that no image has are mapped to the image rightly; None where nothing is made up."""
         return None
 
-    def aligned(self, expected: EagerResult, placed: ReferenceInput, result: Any) -> Result:
+    def aligned(self, expected: EagerResult, placed: Any, result: Any) -> Result:
         """PyTorch's result as the comparison takes it beside the backend's, where several are right."""
         return expected.result
 

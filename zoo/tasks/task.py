@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
 from zoo.input_kinds import InputKind, input_kind
-from zoo.preprocess import Geometry, Preprocess
 from zoo.target import LEVELS
 from zoo.tasks.class_info import ClassInfo
 from zoo.tasks.result import Classes, Result
@@ -62,6 +61,12 @@ class Task(ABC):
         """The options that are on: what a manifest must keep, beside name and classes, to build this task again."""
         return {name: True for name in self.OPTIONS if getattr(self, name)}
 
+    @property
+    def own_gates(self) -> dict[str, dict[str, float]]:
+        """The gates that this task or its input kind has, beside those of pipeline.parity.gates or in their place."""
+        comparisons = (*self.kind.gates, *self.gates)
+        return {name: {**self.kind.gates.get(name, {}), **self.gates.get(name, {})} for name in comparisons}
+
     def class_name(self, label: int) -> str:
         """The name of a class for people; the id itself where it is not one of the classes."""
         return self.classes[label].name if 0 <= label < len(self.classes) else str(label)
@@ -78,7 +83,7 @@ class Task(ABC):
             ids += matches
         return ids
 
-    def check_preprocess(self, rule: Preprocess) -> None:  # noqa: B027 - most tasks take every rule
+    def check_preprocess(self, rule: Any) -> None:  # noqa: B027 - most tasks take every rule
         """Raises InputError where the task's results would be wrong with this preprocessing."""
 
     def outputs(self, level: str = "final") -> tuple[TensorSpec, ...]:
@@ -92,7 +97,7 @@ class Task(ABC):
             raise InputError(f'unknown output level "{level}"; {nearest(str(level), LEVELS)}')
         return self._outputs(level)
 
-    def results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
+    def results(self, outputs: Mapping[str, Array], geometries: Sequence[Any]) -> list[Result]:
         """One result for each geometry, in the coordinates of its image, from a batch of `final` outputs.
 
         Results own their arrays, and know this task. Slots of the batch past the last geometry are ignored. Raises
@@ -137,7 +142,7 @@ class Task(ABC):
     def _outputs(self, level: str) -> tuple[TensorSpec, ...]: ...
 
     @abstractmethod
-    def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]: ...
+    def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Any]) -> list[Result]: ...
 
     @abstractmethod
     def _draw(self, image: Array, result: Any) -> Array: ...

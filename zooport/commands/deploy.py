@@ -143,7 +143,7 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
         layout=options.layout,
         slide=options.slide,
     )
-    dynamic, engine = parse_dynamic(options.dynamic), parse_engine(options.engine)
+    engine = parse_engine(options.engine)
     check_present("image", options.image)
     check_present("checkpoint", [options.checkpoint])
     from pipeline.job.deploy_target import deploy_target
@@ -153,7 +153,7 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
     config = load_config(options.config)
     target = deploy_target(
         config,
-        dynamic,
+        parse_dynamic(options.dynamic, config.task.kind.axes),
         backend=options.backend,
         precision=options.precision,
         exporter=options.exporter,

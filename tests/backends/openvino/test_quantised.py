@@ -14,7 +14,7 @@ from zoo.target import AxisRange, Target
 
 IMAGES = RANDOM.random((1, 3, 6, 5), np.float32)
 PADS = {"flat": np.array([-1, 240]), "p": np.array([0, 0, 0, 100]), "lowest": np.array(-np.inf, np.float32)}
-TARGET = Target(AxisRange.fixed(6), AxisRange.fixed(5), backend="openvino", precision="int8")
+TARGET = Target({"height": AxisRange.fixed(6), "width": AxisRange.fixed(5)}, backend="openvino", precision="int8")
 
 
 def padded(path: Path) -> Path:

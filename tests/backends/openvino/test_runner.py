@@ -33,13 +33,13 @@ def test_fp32_is_computed_in_fp32_also_where_the_cpu_has_bfloat16(tmp_path: Path
         found = runner.run({"images": IMAGES})["y"]
         assert runner._open().get_property("INFERENCE_PRECISION_HINT") == openvino.Type.f32
     assert np.abs(found - expected).max() < 1e-5 * np.abs(expected).max()
-    target = Target(AxisRange.fixed(24), AxisRange.fixed(40), backend="openvino")
+    target = Target({"height": AxisRange.fixed(24), "width": AxisRange.fixed(40)}, backend="openvino")
     assert OpenVINO().computed(path, {}, target, None) == {"float32": 2}
 
 
 def test_what_is_not_fp32_is_no_fp32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backends.openvino.computed.computed", lambda *given: {"bfloat16": 2, "float32": 1})
-    target = Target(AxisRange.fixed(24), AxisRange.fixed(40), backend="openvino")
+    target = Target({"height": AxisRange.fixed(24), "width": AxisRange.fixed(40)}, backend="openvino")
     with pytest.raises(ExportError, match="precision fp32 was asked for, and OpenVINO computes in bfloat16 on device"):
         OpenVINO().computed(tmp_path / "m.onnx", {}, target, None)
     monkeypatch.setattr("backends.openvino.computed.computed", lambda *given: {"float32": 3})

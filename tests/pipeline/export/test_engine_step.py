@@ -68,7 +68,7 @@ def test_it_is_built_for_the_targets_device_and_precision(
     monkeypatch.setattr(build, "build_engine", build_engine)
     convolution(tmp_path / "model.onnx")
     side = AxisRange.fixed(16)
-    target = Target(side, side, backend="tensorrt-rtx", precision="fp16", device=device)
+    target = Target({"height": side, "width": side}, backend="tensorrt-rtx", precision="fp16", device=device)
     report = PrecisionReport("fp16", {"float16": 1})
     built = step.engine_step(target, tmp_path, nn.Identity(), report)
     assert built is not None

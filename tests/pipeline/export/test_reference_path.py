@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pipeline.parity.gates import PIPELINE
 from pipeline.parity.pipeline_parity import compare_input
 from zoo.errors import InputError
+from zoo.input_kinds import input_kind
 from zoo.input_kinds.image.reference_input import reference_input
 from zoo.preprocess import Preprocess
 from zoo.tasks.semantic_segmentation.proof.nearest import nearest_pixels
@@ -53,7 +54,7 @@ def test_the_two_preprocessings_differ_by_rounding_alone(
 ) -> None:
     size = None if rule["resize"] == "keep" else (tensor_height, tensor_width)
     reference, candidate = both(sample_image(height, width), rule | {"size": size})
-    assert compare_input(reference, candidate, PIPELINE).failures == ()
+    assert compare_input(input_kind("image"), reference, candidate, PIPELINE).failures == ()
 
 
 def test_an_image_of_the_tensors_own_size_is_equal_to_the_bit() -> None:
@@ -71,12 +72,12 @@ def test_another_rule_misses_the_gate(wrong: dict[str, Any]) -> None:
     image = np.clip(sample_image(100, 200) // 8 + 100, 0, 255).astype(np.uint8)  # of low contrast
     reference, _ = both(image, rule)
     _, candidate = both(image, rule | wrong)
-    assert compare_input(reference, candidate, PIPELINE).failures
+    assert compare_input(input_kind("image"), reference, candidate, PIPELINE).failures
 
 
 def test_swapped_colours_miss_the_gate() -> None:
     reference, candidate = both(sample_image(96, 128) // 64 + 100, {"size": (96, 128)})
-    assert compare_input(reference, candidate[::-1], PIPELINE).failures
+    assert compare_input(input_kind("image"), reference, candidate[::-1], PIPELINE).failures
 
 
 @settings(max_examples=60, deadline=None)

@@ -13,7 +13,10 @@ from pipeline.job.target_flags import parse_dynamic, parse_engine
 from pipeline.parity.graph_inputs import GraphInput, batch_sizes, graph_inputs
 from zoo.config import ModelConfig
 from zoo.errors import InputError
+from zoo.input_kinds import input_kind
 from zoo.target import AxisRange, Target
+
+IMAGE = input_kind("image")
 
 
 def config(**export: Any) -> ModelConfig:
@@ -35,15 +38,17 @@ def sample_images(count: int) -> list[NamedImage]:
 
 def test_a_target_is_the_configs_with_what_was_asked_for() -> None:
     target = deploy_target(config(), {"height": AxisRange(64, 256, 512)}, exporter="torchscript", opset=None)
-    assert (target.exporter, target.opset, target.height) == ("torchscript", 20, AxisRange(64, 256, 512))
-    assert target.width == AxisRange.fixed(320)
+    assert (target.exporter, target.opset, target.axes["height"]) == ("torchscript", 20, AxisRange(64, 256, 512))
+    assert target.axes["width"] == AxisRange.fixed(320)
 
 
 def test_default_bounds_surround_the_configs_size() -> None:
-    target = deploy_target(config(inputs={"batch": 1}), parse_dynamic(["height", "width", "batch"]))
-    assert target.height == AxisRange(32, 256, 2048)
+    target = deploy_target(config(inputs={"batch": 1}), parse_dynamic(["height", "width", "batch"], IMAGE.axes))
+    assert target.axes["height"] == AxisRange(32, 256, 2048)
     assert target.batch == AxisRange(1, 2, 8)
-    assert deploy_target(config(inputs={"batch": (2, 3, 4)}), parse_dynamic(["batch"])).batch == AxisRange(2, 3, 4)
+    assert deploy_target(config(inputs={"batch": (2, 3, 4)}), parse_dynamic(["batch"], IMAGE.axes)).batch == AxisRange(
+        2, 3, 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,7 +66,7 @@ def test_default_bounds_surround_the_configs_size() -> None:
 )
 def test_a_wrong_dynamic_flag_says_how_to_mend_it(flag: str, words: str) -> None:
     with pytest.raises(InputError) as caught:
-        parse_dynamic([flag])
+        parse_dynamic([flag], IMAGE.axes)
     assert str(caught.value).startswith(f"--dynamic {flag}: ")
     assert words in str(caught.value)
 
@@ -120,10 +125,10 @@ def test_preprocessing_follows_the_targets_sizes() -> None:
         fields = target_preprocess(made, target)
         return fields["size"], fields["resize"]
 
-    assert sized(deploy_target(made)) == ((256, 320), "letterbox")
-    one = deploy_target(made, parse_dynamic(["height=64:128:256"]))
-    assert sized(one) == ((128, 320), "letterbox")
-    both = deploy_target(made, parse_dynamic(["height", "width"]))
+    assert sized(deploy_target(made)) == ([256, 320], "letterbox")
+    one = deploy_target(made, parse_dynamic(["height=64:128:256"], IMAGE.axes))
+    assert sized(one) == ([128, 320], "letterbox")
+    both = deploy_target(made, parse_dynamic(["height", "width"], IMAGE.axes))
     assert sized(both) == (None, "keep")
 
 
@@ -150,7 +155,7 @@ def test_the_second_size(axis: tuple[int, int, int], size: int) -> None:
 
 
 def test_every_image_is_compared_and_batches_mix_them() -> None:
-    cases = graph_inputs(sample_images(3), deploy_target(config()), {"size": (256, 320)})
+    cases = graph_inputs(IMAGE, sample_images(3), deploy_target(config()), {"size": (256, 320)})
     assert [case.images for case in cases] == [
         ("0.png",),
         ("1.png",),
@@ -164,14 +169,14 @@ def test_every_image_is_compared_and_batches_mix_them() -> None:
 
 
 def test_a_fixed_batch_holds_different_images() -> None:
-    fixed = Target(height=AxisRange.fixed(64), width=AxisRange.fixed(64), batch=AxisRange.fixed(4))
-    cases = graph_inputs(sample_images(2), fixed, {"size": (64, 64)})
+    fixed = Target({"batch": AxisRange.fixed(4), "height": AxisRange.fixed(64), "width": AxisRange.fixed(64)})
+    cases = graph_inputs(IMAGE, sample_images(2), fixed, {"size": (64, 64)})
     assert [case.images for case in cases] == [("0.png", "1.png", "0.png", "1.png")]
 
 
 def test_a_second_size_where_sizes_are_dynamic() -> None:
-    target = deploy_target(config(), parse_dynamic(["height=64:128:256", "width=64:128:256"]))
-    cases = graph_inputs(sample_images(2), target, target_preprocess(config(), target))
+    target = deploy_target(config(), parse_dynamic(["height=64:128:256", "width=64:128:256"], IMAGE.axes))
+    cases = graph_inputs(IMAGE, sample_images(2), target, target_preprocess(config(), target))
     sizes = [case.shape for case in cases]
     assert sizes[-3:] == [(1, 3, 163, 163), (1, 3, 163, 163), (2, 3, 163, 163)]
 
@@ -182,7 +187,7 @@ def sizes_of(cases: list[GraphInput]) -> list[list[list[int]]]:
 
 def test_image_sizes_say_where_the_preprocessing_ends_each_image() -> None:
     target = deploy_target(config(inputs={"batch": (1, 2, 4), "image_sizes": True}))
-    cases = graph_inputs(sample_images(3), target, {"size": (256, 320)})
+    cases = graph_inputs(IMAGE, sample_images(3), target, {"size": (256, 320)})
     assert all(case.arrays["image_sizes"].dtype == np.int64 for case in cases)
     # the images have 40, 41 and 42 rows, and 60 columns
     first, second, third = [213, 320], [219, 320], [224, 320]
@@ -195,7 +200,7 @@ def test_one_batch_mixes_images_that_end_at_different_places(batch: tuple[int, i
     """Whatever the images are: with one that fills its tensor; with a batch of one in two cases."""
     target = deploy_target(config(inputs={"batch": batch, "image_sizes": True}))
     images = [NamedImage(f"{i}.png", np.full((64, 80, 3), i, np.uint8)) for i in range(2)]
-    cases = graph_inputs(images, target, {"size": (256, 320)})
+    cases = graph_inputs(IMAGE, images, target, {"size": (256, 320)})
     mixed = [case for case in cases if any(size != [256, 320] for size in case.arrays["image_sizes"].tolist())]
     full = [case for case in cases if [256, 320] in case.arrays["image_sizes"].tolist()]
     assert mixed

@@ -53,7 +53,7 @@ def test_the_graph_comparison_shows_what_an_engine_does_with_the_sizes(change: A
     """Also where every image fills its tensor."""
     model = small("faster_rcnn")
     contract = contract_of(model, "faster_rcnn")
-    given = graph_inputs(FULL, TARGET, {"size": (64, 96)})
+    given = graph_inputs(TASK.kind, FULL, TARGET, {"size": (64, 96)})
     references = graph_references(model, TASK, "final", {}, given, image_sizes=True)
     runner = PyTorchRunner(Changed(contract, change), TASK.kind.specs(image_sizes=True), TASK.outputs("final"))
     gates = merged_gates()["graph"]

@@ -15,7 +15,6 @@ from torch import nn
 from pipeline.images.named_image import NamedImage, read_image
 from pipeline.parity.errors import BEYOND_ROUNDING, CONSTANT, ENGINE, GRAPH, PREPROCESSING, meaning
 from pipeline.parity.gates import merged_gates
-from pipeline.parity.input_rounding import GREY_LEVELS, rounded_inputs
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.records import Case, ComparedConstant, ParityRecord
 from pipeline.parity.reference_result import reference_result
@@ -23,6 +22,7 @@ from tests.pipeline.parity.chance_segmentors import CLASSES, chance_segmentor
 from zoo import preprocess
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
+from zoo.input_kinds.image.input_rounding import GREY_LEVELS, rounded_inputs
 from zoo.input_kinds.image.reference_input import reference_input
 from zoo.preprocess import Geometry, Preprocess
 from zoo.tasks import build_task

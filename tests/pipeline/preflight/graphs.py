@@ -46,7 +46,8 @@ def model(text: str, opset: int = 20, more: str = "") -> onnx.ModelProto:
 
 def target_of(backend: str, **changes: Any) -> Target:
     side, batch = AxisRange.fixed(16), AxisRange(1, 2, 4)
-    return Target(**{"height": side, "width": side, "batch": batch, "backend": backend} | changes)
+    axes = {"batch": batch, "height": side, "width": side}
+    return Target(axes, backend=backend).with_(**changes)
 
 
 def one(call: str, inputs: str = X, kind: str = "float", axes: str = "N, c, a, b", constants: str = "") -> str:

@@ -25,7 +25,7 @@ VECTOR = (TensorSpec("y", "float32", ("batch", 3)),)
 
 
 def exported(model: nn.Module, folder: Path, specs: Any = MAP, options: Any = None, **axes: Any) -> ExportRecord:
-    target = Target(**{"height": SIDE, "width": SIDE, "exporter": "torchscript", **axes})
+    target = Target({"height": SIDE, "width": SIDE}, exporter="torchscript").with_(**axes)
     images = torch.rand(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     path = folder / "m.onnx"
     return export_onnx(model.eval(), target, path, example={"images": images}, output_specs=specs, **(options or {}))
@@ -191,7 +191,7 @@ def test_what_dynamo_freezes_without_a_word(tmp_path: Path) -> None:
 
 class TestSecondInputs:
     def test_sizes(self) -> None:
-        target = Target(height=AxisRange(32, 64, 96), width=AxisRange.fixed(64), batch=AxisRange(2, 2, 4))
+        target = Target({"batch": AxisRange(2, 2, 4), "height": AxisRange(32, 64, 96), "width": AxisRange.fixed(64)})
         example = {"images": torch.zeros(2, 3, 64, 64)}
         assert second_sizes(target, "batch", example, nn.Identity()) == [3, 4]
         assert second_sizes(target, "height", example, nn.Identity())[:2] == [83, 96]

@@ -31,7 +31,7 @@ def model(channels: str) -> AnyScaleSRCNN:
 
 def exported(module: AnyScaleSRCNN, path: Path, exporter: str) -> onnxruntime.InferenceSession:
     side = AxisRange(32, 40, 1024)
-    target = Target(height=side, width=side, exporter=exporter)
+    target = Target({"height": side, "width": side}, exporter=exporter)
     specs = (TensorSpec("image", "float32", ("batch", 3, "image_2", "image_3")),)
     example = {"images": torch.rand(2, 3, 40, 52), "scale": torch.tensor([3])}
     contract = contract_module(module, SuperResolution(), "final", {})

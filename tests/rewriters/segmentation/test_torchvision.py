@@ -33,9 +33,9 @@ def contract(model: nn.Module, level: str) -> Contract:
 def spec(module: Contract, level: str, target: Target) -> TensorSpec:
     """The contract's tensor: the image's axes, but for the raw level, whose sides follow the head's."""
     with torch.no_grad():
-        (found,) = module(sample_images(1, target.height.opt, target.width.opt))
+        (found,) = module(sample_images(1, *target.preferred.values()))
     sides: tuple[int | str, ...] = tuple(found.shape[-2:])
-    if target.height.dynamic:
+    if target.axes["height"].dynamic:
         sides = ("logits_2", "logits_3") if level == "raw" else ("height", "width")
     name, channels = ("label_map", ()) if level == "final" else ("logits", (CLASSES,))
     return TensorSpec(name, str(found.dtype).removeprefix("torch."), ("batch", *channels, *sides))
@@ -65,7 +65,7 @@ def classes_found(model: nn.Module, images: Tensor) -> set[int]:
 
 def dynamic(target: Target) -> Target:
     """Height and width of 32 to 200 pixels."""
-    return target.with_(height=AxisRange(32, target.height.opt, 200), width=AxisRange(32, target.width.opt, 200))
+    return target.with_(**{axis: AxisRange(32, side.opt, 200) for axis, side in target.sides.items()})
 
 
 # On every commit: torchscript, which is quick, at fixed sizes, and one model at dynamic ones.

@@ -124,7 +124,7 @@ def test_eagerly_for_any_sizes_in_one_batch(sizes: list[tuple[int, int]], seed: 
 
 
 def export(module: Contract, target: Target, path: Path, specs: list[TensorSpec], **more: Tensor) -> None:
-    example = {"images": sample_images(2, target.height.opt, target.width.opt, seed=1), **more}
+    example = {"images": sample_images(2, *target.preferred.values(), seed=1), **more}
     export_onnx(module, target, path, example=example, output_specs=specs, required_rewriters=[REWRITER])
 
 

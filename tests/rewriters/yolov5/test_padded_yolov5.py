@@ -29,7 +29,7 @@ from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
 
 REWRITER = "zoo.YOLOv5.postprocess_detections"
-DYNAMIC = Target(height=AxisRange(32, 64, 160), width=AxisRange(32, 96, 160))
+DYNAMIC = Target({"height": AxisRange(32, 64, 160), "width": AxisRange(32, 96, 160)})
 SPECS = {
     "final": detection_specs(SLOTS),
     "decoded": [TensorSpec("boxes", "float32", ("batch", "M", 4)), TensorSpec("scores", "float32", ("batch", "M", 3))],

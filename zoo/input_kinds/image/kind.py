@@ -1,6 +1,7 @@
 """Images, uint8 [h, w, 3] BGR: the tensor images float32 [N, 3, H, W], and where the target asks image_sizes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +13,11 @@ from zoo.input_kinds.input_kind import Array, InputKind
 from zoo.input_kinds.registry import register_input_kind
 from zoo.input_specs import IMAGE_SIZES, IMAGES
 from zoo.preprocess import CHANNELS, INTERPOLATIONS, MAX_BYTE, MIN_SIDE, RESIZES, Geometry, Preprocess, check_image
+from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
+
+SIDES = (32, 2048)  # what a dynamic height or width takes
+USUAL_SIDE = 512  # of them, where the images keep their own sizes
 
 PREPROCESS_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -42,11 +47,38 @@ class ImageKind(InputKind):
     noun: ClassVar[str] = "image"
     inputs: ClassVar[tuple[TensorSpec, ...]] = (IMAGES, IMAGE_SIZES)
     preprocess_schema: ClassVar[Mapping[str, Any]] = PREPROCESS_SCHEMA
-    reference: ClassVar[str] = "zoo.input_kinds.image.reference_input:reference_input"
+    proof_class: ClassVar[str] = "zoo.input_kinds.image.proof:ImageProof"
 
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
         """Every axis but the channels is dynamic."""
         return self.inputs if image_sizes else self.inputs[:1]
+
+    def sides(self, rule: Preprocess) -> Mapping[str, AxisRange]:
+        """The size that every image gets, or any where images keep their own."""
+        if rule.size is None:
+            return dict.fromkeys(("height", "width"), AxisRange(SIDES[0], USUAL_SIDE, SIDES[1]))
+        return {axis: AxisRange.fixed(side) for axis, side in zip(("height", "width"), rule.size, strict=True)}
+
+    def dynamic_side(self, axis: str, usual: AxisRange) -> AxisRange:
+        """SIDES around a fixed size."""
+        if usual.dynamic:
+            return usual
+        return AxisRange(min(SIDES[0], usual.opt), usual.opt, max(SIDES[1], usual.opt))
+
+    def target_rule(self, rule: Preprocess, sides: Mapping[str, AxisRange]) -> Preprocess:
+        """Where height and width are both dynamic an image is kept at its own size and padded; else it is brought to
+        the preferred size by the config's own rule.
+        """
+        height, width = sides["height"], sides["width"]
+        if height.dynamic and width.dynamic:
+            return replace(rule, size=None, resize="keep")
+        resize = "letterbox" if rule.resize == "keep" else rule.resize
+        return replace(rule, size=(height.opt, width.opt), resize=resize)
+
+    def metadata(self, sides: Mapping[str, AxisRange]) -> dict[str, str]:
+        """`imgsz`, a literal [height, width], of a fixed size."""
+        height, width = sides["height"], sides["width"]
+        return {} if height.dynamic or width.dynamic else {"imgsz": repr([height.opt, width.opt])}
 
     def rule(self, fields: Mapping[str, Any]) -> Preprocess:
         """`size` is a list or a tuple, or None."""

@@ -36,6 +36,10 @@ class ReferenceInput:
         """Pixels of the tensor for one pixel of the image, (y, x)."""
         return self.resized[0] / self.image[0], self.resized[1] / self.image[1]
 
+    def valid(self, tensor: Tensor, *, image_sizes: bool) -> Tensor:
+        """Of [3, H, W] all, or with ``image_sizes`` the image alone."""
+        return tensor[:, : self.resized[0], : self.resized[1]] if image_sizes else tensor
+
 
 def reference_input(image: NDArray[Any], preprocess: Mapping[str, Any]) -> ReferenceInput:
     """From an image uint8 [h, w, 3] BGR and the config's ``preprocess``."""

@@ -1,0 +1,53 @@
+"""How images are prepared for a proof: by the reference, at any size, with ends of their own, and otherwise rounded."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.input_kinds.image.input_rounding import GREY_LEVELS, rounded_inputs
+from zoo.input_kinds.image.reference_input import ReferenceInput, reference_input
+from zoo.input_kinds.input_kind import Array
+from zoo.input_kinds.proof import InputProof
+from zoo.input_specs import IMAGE_SIZES, IMAGES
+
+EQUAL = 1e-6  # of 0..1: float32's own rounding, where the image was not resized
+# The parts (of the height, of the width) of a tensor that the images of the batch of valid regions fill, in turn.
+REGIONS = ((1.0, 1.0), (1.0, 0.45), (0.6, 1.0), (0.8, 0.75))
+
+
+class ImageProof(InputProof):
+    """Differences of tensors are in grey levels of 255."""
+
+    unit: ClassVar[str] = "grey levels"
+    scale: ClassVar[float] = GREY_LEVELS
+
+    def reference_input(self, value: NDArray[Any], preprocess: Mapping[str, Any]) -> ReferenceInput:
+        """An image uint8 [h, w, 3] BGR, resized and padded in floats."""
+        return reference_input(value, preprocess)
+
+    def graph_arrays(
+        self, values: Sequence[Any], sizes: Mapping[str, int], preprocess: Mapping[str, Any], *, image_sizes: bool
+    ) -> dict[str, Array]:
+        """Every image brought to the size, and with image_sizes also where each ends."""
+        rule = preprocess.get("resize", "letterbox")
+        size = (sizes["height"], sizes["width"])
+        sized = {**preprocess, "size": size, "resize": "letterbox" if rule == "keep" else rule}
+        placed = [reference_input(value, sized) for value in values]
+        arrays: dict[str, Array] = {IMAGES.name: np.concatenate([entry.tensor.numpy() for entry in placed])}
+        if image_sizes:
+            arrays[IMAGE_SIZES.name] = np.array([entry.resized for entry in placed], np.int64)
+        return arrays
+
+    def other_ends(self, arrays: Mapping[str, Array], numbers: Sequence[int]) -> dict[str, Array]:
+        """Images that fill REGIONS of their tensors: what lies outside is image that must not matter."""
+        regions = np.array([REGIONS[number % len(REGIONS)] for number in numbers])
+        sizes = (regions * arrays[IMAGES.name].shape[2:]).astype(np.int64).clip(min=1)
+        return {**arrays, IMAGE_SIZES.name: sizes}
+
+    def rounded(self, own: NDArray[np.float32], production: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
+        """Of an image that was resized; see input_rounding."""
+        if np.allclose(own, production, rtol=0, atol=EQUAL):
+            return ()
+        return rounded_inputs(own, production)
