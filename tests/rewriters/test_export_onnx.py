@@ -317,7 +317,7 @@ class Keywords(nn.Module):
 
 @pytest.mark.parametrize("exporter", EXPORTERS)
 def test_keyword_arguments_of_forward_come_from_the_contract(exporter: str, tmp_path: Path) -> None:
-    from zoo.contract.segmentation import SegmentationDecoded
+    from zoo.tasks.semantic_segmentation.proof.contracts import SegmentationDecoded
 
     module = SegmentationDecoded(Keywords(), {"mode": "tensor", "get_loss": False})
     export(

@@ -28,6 +28,7 @@ def test_every_folder_is_a_task_with_all_that_the_rest_asks_for() -> None:
         assert proof_of(task).task is task
         assert kind.endings
         assert proof_of(task).model_output
+        assert "final" in proof_of(task).contracts
 
 
 def test_a_task_of_other_code_is_built_by_class_and_by_name() -> None:

@@ -7,12 +7,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.contract.super_resolution import SuperResolutionFinal
 from zoo.families import Contracts, Family, Scales, register
 from zoo.input_specs import SCALE
 from zoo.models.restoration.any_scale_srcnn import AnyScaleSRCNN
 from zoo.models.restoration.luma import luma
 from zoo.models.restoration.srcnn import SRCNN
+from zoo.tasks.super_resolution.proof.contracts import SuperResolutionFinal
 
 
 class AnyScaleFinal(SuperResolutionFinal):

@@ -9,10 +9,10 @@ from torch import nn
 from zoo.contract.constants import Case, Constant
 from zoo.contract.constants.constant import normalization
 from zoo.contract.coverage import Usage
-from zoo.contract.segmentation import SEGMENTATION
 from zoo.families import Contracts, Family, Sliding, register
 from zoo.models.segmentation.coverage import class_coverage, window_coverage
 from zoo.models.segmentation.encoder_decoder import EncoderDecoder
+from zoo.tasks.semantic_segmentation.proof import SegmentationProof
 
 
 @register(EncoderDecoder)
@@ -20,7 +20,9 @@ class EncoderDecoderFamily(Family):
     """Whole inference, or over sliding windows."""
 
     name: ClassVar[str] = "EncoderDecoder"
-    contracts: ClassVar[Contracts] = SEGMENTATION
+    contracts: ClassVar[Contracts] = {
+        ("semantic-segmentation", level): contract for level, contract in SegmentationProof.contracts.items()
+    }
     rewriters: ClassVar[str | None] = "rewriters.segmentation"
 
     def sliding(self, model: nn.Module) -> Sliding | None:

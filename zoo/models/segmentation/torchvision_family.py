@@ -11,9 +11,9 @@ from torchvision.models.segmentation.lraspp import LRASPP
 from zoo.contract.constants import Case, Constant
 from zoo.contract.constants.constant import normalization
 from zoo.contract.coverage import Usage
-from zoo.contract.segmentation import SEGMENTATION
 from zoo.families import Contracts, Family, register
 from zoo.models.segmentation.coverage import class_coverage
+from zoo.tasks.semantic_segmentation.proof import SegmentationProof
 
 
 @register(_SimpleSegmentationModel, LRASPP)
@@ -21,7 +21,9 @@ class TorchvisionSegmentors(Family):
     """FCN, DeepLabV3 and LRASPP."""
 
     name: ClassVar[str] = "a torchvision segmentor"
-    contracts: ClassVar[Contracts] = SEGMENTATION
+    contracts: ClassVar[Contracts] = {
+        ("semantic-segmentation", level): contract for level, contract in SegmentationProof.contracts.items()
+    }
 
     def constants(self, model: nn.Module, case: Case) -> Iterator[Constant]:  # noqa: ARG002 - the same for every case
         """The normalisation of the images, where the zoo's builder has put it into the model."""

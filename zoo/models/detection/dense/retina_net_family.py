@@ -9,11 +9,11 @@ from torchvision.models.detection import FCOS, RetinaNet
 
 from zoo.contract.constants import Case, Constant
 from zoo.contract.coverage import Usage
-from zoo.contract.detection import DetectionFinal
 from zoo.families import Contracts, DetectorFamily, register
 from zoo.models.detection.dense.constants import dense_constants
 from zoo.models.detection.dense.coverage import dense_coverage
 from zoo.models.detection.dense.levels import DenseDecoded, DenseRaw, FCOSDecoded, FCOSRaw
+from zoo.tasks.detection.proof.contracts import DetectionFinal
 
 
 @register(RetinaNet)

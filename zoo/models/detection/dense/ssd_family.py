@@ -9,11 +9,11 @@ from torchvision.models.detection.ssd import SSD
 
 from zoo.contract.constants import Case, Constant
 from zoo.contract.coverage import Usage
-from zoo.contract.detection import DetectionFinal
 from zoo.families import Contracts, DetectorFamily, register
 from zoo.models.detection.dense.levels import DenseRaw, SSDDecoded
 from zoo.models.detection.dense.ssd_constants import ssd_constants
 from zoo.models.detection.dense.ssd_coverage import ssd_coverage
+from zoo.tasks.detection.proof.contracts import DetectionFinal
 
 
 @register(SSD)

@@ -6,11 +6,11 @@ from typing import Any
 from torch import Tensor
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
-from zoo.contract.detection import DetectionFinal
 from zoo.contract.image_masks import image_masks
-from zoo.contract.instance_segmentation import InstanceSegmentationFinal
-from zoo.contract.keypoint_detection import KeypointDetectionFinal
 from zoo.errors import InputError
+from zoo.tasks.detection.proof.contracts import DetectionFinal
+from zoo.tasks.instance_segmentation.proof.contracts import InstanceSegmentationFinal
+from zoo.tasks.keypoint_detection.proof.contracts import KeypointDetectionFinal
 
 
 class RCNNFinal(DetectionFinal):

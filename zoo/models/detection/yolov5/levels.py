@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 from zoo.contract.contract import Contract
-from zoo.contract.detection import DetectionFinal
 from zoo.contract.module_outputs import module_outputs
 from zoo.errors import InputError
 from zoo.models.detection.yolov5.yolov5 import YOLOv5
 from zoo.tasks import Task
+from zoo.tasks.detection.proof.contracts import DetectionFinal
 from zoo.tensor_spec import TensorSpec
 
 

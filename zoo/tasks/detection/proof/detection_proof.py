@@ -15,6 +15,7 @@ from zoo.comparison.rows import compare_rows
 from zoo.input_kinds.image.reference_input import ReferenceInput
 from zoo.preprocess import Geometry
 from zoo.tasks.detection.proof.agreement import agreement
+from zoo.tasks.detection.proof.contracts import AnyDetectionFinal
 from zoo.tasks.detection.proof.in_image import detections_in_image
 from zoo.tasks.detection.proof.matching import Details, Excuse, compare_detections, pair_detections
 from zoo.tasks.detection.proof.slots import PROPOSALS, compare_slots, row_gate
@@ -35,6 +36,7 @@ class DetectionProof(TaskProof):
     """Of detections, and of those with more (masks, keypoints): a subclass compares that in `details`."""
 
     model_output: ClassVar[str] = "a list of detections"
+    contracts: ClassVar[Mapping[str, Any]] = {"final": AnyDetectionFinal}
 
     def is_model_output(self, output: object) -> bool:
         """torchvision's list of one dictionary an image."""

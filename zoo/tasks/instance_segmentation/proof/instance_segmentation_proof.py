@@ -1,7 +1,7 @@
 """How a deployment of a model with masks is proved: as detections, and the masks of each pair."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from zoo.tasks.detection.proof.detection_proof import DetectionProof, Pairs
 from zoo.tasks.detection.proof.in_image import boxes_in_image
 from zoo.tasks.detection.proof.matching import Details, compare_detections
 from zoo.tasks.highlight import highlight
+from zoo.tasks.instance_segmentation.proof.contracts import AnyInstanceSegmentationFinal
 from zoo.tasks.instance_segmentation.proof.head_masks import head_masks
 from zoo.tasks.instance_segmentation.proof.image_masks import ImageMasks, compare_image_masks
 from zoo.tasks.instance_segmentation.proof.masks import compare_masks
@@ -28,6 +29,8 @@ INSIDE = 0.5  # probability from which a mask's cell is of the object
 
 class InstanceSegmentationProof(DetectionProof):
     """Masks are compared in the cells of their boxes; pasted ones, where the graph gives them, pixel by pixel."""
+
+    contracts: ClassVar[Mapping[str, Any]] = {"final": AnyInstanceSegmentationFinal}
 
     def eager_result(
         self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: ReferenceInput

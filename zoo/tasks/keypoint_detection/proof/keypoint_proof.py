@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from zoo.preprocess import Geometry
 from zoo.tasks.detection.proof.detection_proof import DetectionProof, Pairs
 from zoo.tasks.detection.proof.in_image import detections_in_image
 from zoo.tasks.detection.proof.matching import Details
+from zoo.tasks.keypoint_detection.proof.contracts import AnyKeypointDetectionFinal
 from zoo.tasks.keypoint_detection.proof.keypoints import compare_keypoints
 from zoo.tasks.keypoint_detection.result import KeypointResult
 from zoo.tasks.proof import Gates
@@ -23,6 +24,8 @@ NEAR = 0.05  # of the box's diagonal: how far a keypoint may move
 
 class KeypointProof(DetectionProof):
     """Keypoints are compared by their place, and by the heatmap's value there."""
+
+    contracts: ClassVar[Mapping[str, Any]] = {"final": AnyKeypointDetectionFinal}
 
     def eager_result(
         self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: ReferenceInput

@@ -15,6 +15,7 @@ from zoo.tasks.highlight import faded, highlight
 from zoo.tasks.proof import Array, Arrays, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
 from zoo.tasks.result import Result
 from zoo.tasks.scatter import Point, Scatter
+from zoo.tasks.semantic_segmentation.proof.contracts import SegmentationDecoded, SegmentationFinal, SegmentationRaw
 from zoo.tasks.semantic_segmentation.proof.label_maps import compare_label_maps
 from zoo.tasks.semantic_segmentation.proof.model_logits import model_logits
 from zoo.tasks.semantic_segmentation.proof.nearest import nearest_pixels
@@ -33,6 +34,11 @@ class SegmentationProof(TaskProof):
     """Of label maps: a pixel may change its label only where PyTorch's logits were nearly equal."""
 
     model_output: ClassVar[str] = "a tensor [N, C, H, W]"
+    contracts: ClassVar[Mapping[str, Any]] = {
+        "final": SegmentationFinal,
+        "decoded": SegmentationDecoded,
+        "raw": SegmentationRaw,
+    }
 
     def is_model_output(self, output: object) -> bool:
         """Logits of every class."""

@@ -15,6 +15,7 @@ from zoo.input_kinds.image.reference_input import ReferenceInput
 from zoo.tasks.proof import Array, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
 from zoo.tasks.result import Result
 from zoo.tasks.scatter import Histogram
+from zoo.tasks.super_resolution.proof.contracts import SuperResolutionFinal
 from zoo.tasks.super_resolution.proof.restored_images import compare_restored
 from zoo.tasks.super_resolution.result import SuperResolutionResult
 
@@ -28,6 +29,7 @@ class SuperResolutionProof(TaskProof):
     """Of enlarged images."""
 
     model_output: ClassVar[str] = "a tensor [N, C, H, W]"
+    contracts: ClassVar[Mapping[str, Any]] = {"final": SuperResolutionFinal}
 
     def is_model_output(self, output: object) -> bool:
         """Enlarged images."""

@@ -1,8 +1,11 @@
 """Instances at level final."""
 
+from collections.abc import Mapping
+
 from torch import Tensor
 
-from zoo.contract.detection import DetectionFinal
+from zoo.errors import InputError
+from zoo.tasks.detection.proof.contracts import NEEDED, AnyDetectionFinal, DetectionFinal
 from zoo.tasks.instance_segmentation.proof.head_masks import head_masks
 
 
@@ -19,3 +22,17 @@ class InstanceSegmentationFinal(DetectionFinal):
         with head_masks(self.model) as masks:
             detections = self.detections(images, image_sizes)
         return (*self.tensors(detections), self.slots(masks, rank=4)), detections
+
+
+class AnyInstanceSegmentationFinal(AnyDetectionFinal, InstanceSegmentationFinal):
+    """As InstanceSegmentationFinal, with masks as large as the model gives them."""
+
+    needed = (*NEEDED, "masks")
+
+    def _check(self, entry: Mapping[str, Tensor], images: Tensor) -> None:
+        super()._check(entry, images)
+        if entry["masks"].shape[-2:] == images.shape[-2:]:
+            raise InputError(
+                f"model {type(self.model).__name__}: its masks are as large as the image; give those of the head, "
+                "[n, 1, m, m] in cells of the box, which are pasted later"
+            )

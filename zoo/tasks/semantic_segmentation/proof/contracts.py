@@ -1,7 +1,5 @@
 """Segmentors at every level: modules that give logits, or torchvision's {"out": logits}."""
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 
@@ -53,10 +51,3 @@ class SegmentationRaw(Contract):
         if not heads:
             raise InputError(f"level raw: {type(self.model).__name__} has no {' or '.join(HEADS)}; use level decoded")
         return heads[0]
-
-
-SEGMENTATION: Mapping[tuple[str, str], type[Contract]] = {
-    ("semantic-segmentation", "final"): SegmentationFinal,
-    ("semantic-segmentation", "decoded"): SegmentationDecoded,
-    ("semantic-segmentation", "raw"): SegmentationRaw,
-}

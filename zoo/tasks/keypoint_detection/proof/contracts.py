@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from zoo.contract.detection import DetectionFinal
+from zoo.tasks.detection.proof.contracts import NEEDED, AnyDetectionFinal, DetectionFinal
 
 
 class KeypointDetectionFinal(DetectionFinal):
@@ -19,3 +19,9 @@ class KeypointDetectionFinal(DetectionFinal):
             for entry in detections
         ]
         return (*super().tensors(detections), self.slots(keypoints, rank=4))
+
+
+class AnyKeypointDetectionFinal(AnyDetectionFinal, KeypointDetectionFinal):
+    """As KeypointDetectionFinal."""
+
+    needed = (*NEEDED, "keypoints", "keypoints_scores")
