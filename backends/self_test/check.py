@@ -11,6 +11,7 @@ from backends.self_test.proof import format_proof
 from backends.self_test.stored import SelfTest
 from zoo.errors import GateError, InputError
 from zoo.manifest import SELF_TEST_FILE, Manifest
+from zoo.tasks.output_role import Roles
 
 
 class SelfTestFailedError(GateError):
@@ -33,10 +34,10 @@ class Checked:
         return {"passed": True, "words": self.words, "outputs": [deviation.to_dict() for deviation in self.deviations]}
 
 
-def check(manifest: Manifest, runner: Runner, self_test: bytes | None) -> Checked:
+def check(manifest: Manifest, roles: Roles, runner: Runner, self_test: bytes | None) -> Checked:
     """Run the self-test of a deployment, whose runner may be on any provider and number of threads.
 
-    `self_test`: the content of its SELF_TEST_FILE.
+    `roles`: of its outputs, as its task has them. `self_test`: the content of its SELF_TEST_FILE.
 
     Raises InputError where it has no self-test, or what it has is none, and SelfTestFailedError, naming each output
     that is off, by how much, and its gate.
@@ -46,7 +47,7 @@ def check(manifest: Manifest, runner: Runner, self_test: bytes | None) -> Checke
             f"{manifest.name}: this deployment carries no self-test (it was made by an earlier zooport); deploy the "
             "model again with tools/deploy.py, or load it without check"
         )
-    test = SelfTest.from_bytes(self_test, f"{manifest.name}: {SELF_TEST_FILE}")
+    test = SelfTest.from_bytes(self_test, f"{manifest.name}: {SELF_TEST_FILE}", roles)
     outputs = runner.run_float32(test.inputs())
     results = tuple(deviations(test, outputs, manifest.self_test["gates"], manifest.self_test["thresholds"]))
     proved = format_proof(manifest)

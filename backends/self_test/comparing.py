@@ -7,13 +7,14 @@ import numpy as np
 
 from backends.self_test import detections, rounded
 from backends.self_test.deviation import Deviation, shape_fault
-from backends.self_test.kept_part import LABEL_MAP, Array, Arrays, are_detections, are_rows, kept_values
+from backends.self_test.kept_part import Array, Arrays, are_detections, are_rows, kept_values
 from backends.self_test.label_maps import labels
 from backends.self_test.rows import partners, row_errors
 from backends.self_test.stored import SelfTest
+from zoo.tasks.output_role import OutputRole
 
 Numbers = Mapping[str, Any]
-OWN_UNITS = {"boxes": ("boxes", "px"), "proposals": ("boxes", "px"), "scores": ("scores", "")}
+OWN_UNITS = {OutputRole.BOXES: ("boxes", "px"), OutputRole.SCORES: ("scores", "")}
 """Outputs in rows -> the gate and its unit; all others are judged as parts of their range."""
 
 
@@ -32,13 +33,15 @@ def deviations(test: SelfTest, outputs: Arrays, gates: Numbers, thresholds: Numb
         return faults
     if rounded.DISTANCE in gates:
         return rounded.deviations(test, outputs, gates)
-    if are_detections(outputs):
-        proved, actual = detections.of_images(test.outputs), detections.of_images(outputs)
+    if are_detections(test.outputs, test.roles):
+        proved, actual = (detections.of_images(side, test.roles) for side in (test.outputs, outputs))
         return detections.compare(proved, actual, gates, thresholds)
-    if are_rows(outputs):
+    if are_rows(test.outputs, test.roles):
         return list(_rows(test, outputs, gates))
     return [
-        labels(test, outputs[name], 0.0) if name == LABEL_MAP else _tensor(name, test, outputs[name], gates)
+        labels(name, test, outputs[name], 0.0)
+        if test.roles.get(name) is OutputRole.LABEL_MAP
+        else _tensor(name, test, outputs[name], gates)
         for name in test.shapes
     ]
 
@@ -51,11 +54,9 @@ def _tensor(name: str, test: SelfTest, output: Array, gates: Numbers) -> Deviati
 
 def _rows(test: SelfTest, outputs: Arrays, gates: Numbers) -> Iterator[Deviation]:
     """Each kept row has a partner, at its own place or elsewhere, that is within all gates."""
-    units = {name: OWN_UNITS.get(name, ("logits", "of range")) for name in test.shapes}
-    scales = {
-        name: gates[gate] * (1.0 if name in OWN_UNITS else test.ranges[name]) for name, (gate, _) in units.items()
-    }
+    own = {name: OWN_UNITS[role] for name in test.shapes if (role := test.roles.get(name)) in OWN_UNITS}
+    scales = {name: gates[own[name][0]] if name in own else gates["logits"] * test.ranges[name] for name in test.shapes}
     for name, rows in partners(test, outputs, scales).items():
-        gate, unit = units[name]
+        gate, unit = own.get(name, ("logits", "of range"))
         errors = row_errors(test.outputs[name], rows) / scales[name] * gates[gate]
         yield Deviation.of(name, errors, gates[gate], "rows", unit)

@@ -7,22 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends.self_test.deviation import BROKEN, Deviation
-from backends.self_test.kept_part import COUNT
 from backends.self_test.matching import box_iou, pairs_within
+from zoo.tasks.output_role import OutputRole, Roles
 
 Array = NDArray[Any]
 Detections = Mapping[str, Array]
-"""boxes [n, 4], scores [n], labels [n], and what else there is of each, of one image."""
+"""boxes [n, 4], scores [n], labels [n], and what else there is of each, of one image; by their roles."""
 Numbers = Mapping[str, Any]
 
 SAME_OBJECT_IOU = 0.5
 
 
-def of_images(outputs: Mapping[str, Array]) -> list[Detections]:
+def of_images(outputs: Mapping[str, Array], roles: Roles) -> list[Detections]:
     """The padded outputs [N, K, ...] as those of each image, without the slots that are not in use."""
-    counts = np.clip(outputs[COUNT], 0, outputs["scores"].shape[1]).tolist()
-    names = [name for name in outputs if name != COUNT]
-    return [{name: outputs[name][image, :count] for name in names} for image, count in enumerate(counts)]
+    by_role = {roles[name]: output for name, output in outputs.items() if name in roles}
+    counts = np.clip(by_role.pop(OutputRole.COUNT), 0, by_role[OutputRole.SCORES].shape[1]).tolist()
+    return [{role: output[image, :count] for role, output in by_role.items()} for image, count in enumerate(counts)]
 
 
 def compare(
@@ -151,4 +151,8 @@ def _keypoints(ours: Array, theirs: Array, gates: Numbers) -> Deviation:
     return Deviation.of("keypoints", far, gates["keypoints"], "keypoints", "px")
 
 
-DETAILS = {"masks": _masks, "image_masks": _image_masks, "keypoints": _keypoints}
+DETAILS = {
+    OutputRole.MASKS: _masks,
+    OutputRole.IMAGE_MASKS: _image_masks,
+    OutputRole.KEYPOINTS: _keypoints,
+}

@@ -11,11 +11,12 @@ import numpy as np
 
 from backends.self_test.detections import Detections, of_images
 from backends.self_test.deviation import BROKEN, Deviation
-from backends.self_test.kept_part import LABEL_MAP, Array, Arrays, are_detections, are_rows, kept_values
+from backends.self_test.kept_part import Array, Arrays, are_detections, are_rows, kept_values
 from backends.self_test.label_maps import labels
 from backends.self_test.matching import box_iou, pairs_within
 from backends.self_test.rows import partners
 from backends.self_test.stored import SelfTest
+from zoo.tasks.output_role import OutputRole
 
 DISTANCE, PIXELS = "distance", "pixels"
 LEAST_IOU = 0.5
@@ -24,17 +25,22 @@ NEAR = 0.01  # of the range: a row that is no further off is the one at its own 
 
 def deviations(test: SelfTest, outputs: Arrays, gates: Mapping[str, Any]) -> list[Deviation]:
     """Of scores of detections, values of tensors and rows (gate "distance"), and label maps (gate "pixels")."""
-    if are_detections(outputs):
-        pairs = zip(of_images(test.outputs), of_images(outputs), strict=True)
+    if are_detections(test.outputs, test.roles):
+        pairs = zip(of_images(test.outputs, test.roles), of_images(outputs, test.roles), strict=True)
         proved, actual = (np.concatenate(side) for side in zip(*(_scores(*pair) for pair in pairs), strict=True))
-        return [_distance("scores", proved, actual, gates, "detections, paired by label and IoU")]
-    if are_rows(outputs):
+        paired = "detections, paired by label and IoU"
+        return [_distance("scores", proved, actual, gates, paired, from_zero=True)]
+    scores = [name for name, role in test.roles.items() if role is OutputRole.SCORES]
+    if are_rows(test.outputs, test.roles):
         rows = partners(test, outputs, {name: NEAR * spread for name, spread in test.ranges.items()})
-        return [_distance(name, test.outputs[name], rows[name], gates, "values of rows") for name in rows]
+        return [
+            _distance(name, test.outputs[name], rows[name], gates, "values of rows", from_zero=name in scores)
+            for name in rows
+        ]
     return [
-        labels(test, outputs[name], gates[PIXELS])
-        if name == LABEL_MAP
-        else _distance(name, test.outputs[name], kept_values(outputs[name]), gates, "values")
+        labels(name, test, outputs[name], gates[PIXELS])
+        if test.roles.get(name) is OutputRole.LABEL_MAP
+        else _distance(name, test.outputs[name], kept_values(outputs[name]), gates, "values", from_zero=name in scores)
         for name in test.shapes
     ]
 
@@ -50,10 +56,12 @@ def _scores(ours: Detections, theirs: Detections) -> tuple[Array, Array]:
     return proved, np.array([*here, *theirs["scores"][extra]], np.float64)
 
 
-def _distance(name: str, proved: Array, actual: Array, gates: Mapping[str, Any], things: str) -> Deviation:
-    """Relative to the proved values themselves for scores, to their deviation from the mean elsewhere."""
+def _distance(
+    name: str, proved: Array, actual: Array, gates: Mapping[str, Any], things: str, *, from_zero: bool
+) -> Deviation:
+    """Relative to the proved values themselves where they count `from_zero`, as scores do, else to their deviation."""
     values = proved.astype(np.float64)
-    norm = float(np.linalg.norm(values if name == "scores" else values - values.mean())) if values.size else 0.0
+    norm = float(np.linalg.norm(values if from_zero else values - values.mean())) if values.size else 0.0
     distance = float(np.linalg.norm(values - actual)) / (norm or 1.0)
     worst = distance if np.isfinite(distance) else BROKEN
     return Deviation(name, worst, gates[DISTANCE], "of their size", f"{values.size} {things}")

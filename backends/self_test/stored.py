@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from backends.self_test.kept_part import COUNT, LABEL_MAP, are_detections, are_rows, kept_rows, kept_values
+from backends.self_test.kept_part import are_rows, kept_rows, kept_values, name_of
 from backends.self_test.small_image import tensor_of
 from zoo.errors import InputError
 from zoo.input_specs import IMAGES
+from zoo.tasks.output_role import OutputRole, Roles
 
 Array = NDArray[Any]
 PNG, SIZE, SURE = "png", "size", "sure"
@@ -27,7 +28,7 @@ class SelfTest:
     batch; whole label maps; some values of a tensor [n]; some rows of candidates [n, v], those of all images one
     behind the other. `shapes`: of the whole outputs. `ranges`: largest minus smallest value of each that is a float,
     1 where that is 0. `rows`: the places of the kept rows, for each image. `sure`: bits, packed, of the pixels of a
-    label map that PyTorch was sure of.
+    label map that PyTorch was sure of. `roles`: what the task says of its outputs; they are not stored.
     """
 
     png: NDArray[np.uint8]
@@ -35,6 +36,7 @@ class SelfTest:
     settings: Mapping[str, Array]
     outputs: Mapping[str, Array]
     shapes: Mapping[str, tuple[int, ...]]
+    roles: Roles
     ranges: Mapping[str, float] = field(default_factory=dict)
     rows: tuple[NDArray[np.int64], ...] = ()
     sure: NDArray[np.uint8] = field(default_factory=lambda: NO_BITS)
@@ -46,24 +48,26 @@ class SelfTest:
         size: tuple[int, int, int],
         settings: Mapping[str, Array],
         outputs: Mapping[str, Array],
+        roles: Roles,
         sure: NDArray[np.bool_] | None = None,
     ) -> Self:
-        """From whole outputs, by name. `sure` bool [N, H, W]: of label maps; None for all of them."""
+        """From whole outputs, by name. `sure` bool [N, H, W]: of a label map; None for all of its pixels."""
         shapes = {name: output.shape for name, output in outputs.items()}
         ranges = {name: _range(output) for name, output in outputs.items() if output.dtype.kind == "f"}
         rows: tuple[NDArray[np.int64], ...] = ()
-        if are_detections(outputs):
-            most = max(1, int(outputs[COUNT].max(initial=0)))
-            kept = {name: output if name == COUNT else output[:, :most] for name, output in outputs.items()}
-        elif are_rows(outputs):
-            rows = tuple(kept_rows(outputs, image) for image in range(size[0]))
+        count, label_map = (name_of(role, outputs, roles) for role in (OutputRole.COUNT, OutputRole.LABEL_MAP))
+        if count is not None:
+            most = max(1, int(outputs[count].max(initial=0)))
+            kept = {name: output if name == count else output[:, :most] for name, output in outputs.items()}
+        elif are_rows(outputs, roles):
+            rows = tuple(kept_rows(outputs, image, roles) for image in range(size[0]))
             kept = {name: _row_values(output, rows) for name, output in outputs.items()}
         else:
-            kept = {name: out if name == LABEL_MAP else kept_values(out) for name, out in outputs.items()}
+            kept = {name: out if name == label_map else kept_values(out) for name, out in outputs.items()}
         bits = NO_BITS
-        if LABEL_MAP in outputs:
-            bits = np.packbits(np.ones(shapes[LABEL_MAP], bool) if sure is None else sure)
-        return cls(png, size, dict(settings), kept, shapes, ranges, rows, bits)
+        if label_map is not None:
+            bits = np.packbits(np.ones(shapes[label_map], bool) if sure is None else sure)
+        return cls(png, size, dict(settings), kept, shapes, roles, ranges, rows, bits)
 
     def inputs(self) -> dict[str, Array]:
         """The graph's inputs by name."""
@@ -88,8 +92,8 @@ class SelfTest:
         return packed.getvalue()
 
     @classmethod
-    def from_bytes(cls, content: bytes, source: str) -> Self:
-        """The inverse. Raises InputError, naming `source`, where it is no self-test."""
+    def from_bytes(cls, content: bytes, source: str, roles: Roles) -> Self:
+        """The inverse, with the outputs' `roles`. Raises InputError, naming `source`, where it is no self-test."""
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as packed:
                 arrays: dict[str, Array] = dict(packed)
@@ -108,6 +112,7 @@ class SelfTest:
                 settings,
                 {name: groups["output"][name] for name in shapes},
                 shapes,
+                roles,
                 ranges,
                 rows,
                 arrays[SURE],

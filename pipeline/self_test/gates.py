@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pipeline.parity.graph_parity import GraphReference
 from zoo.comparison import value_range
 from zoo.comparison.decision_rule import DecisionRule
+from zoo.tasks.output_role import OutputRole, Roles
 
 # In fp32 the gates of the graph comparison hold, and nothing may lie beyond them.
 FROM_PARITY = (
@@ -30,13 +31,13 @@ def thresholds(rule: DecisionRule) -> dict[str, float | bool]:
     return {name: value for name, value in bounds.items() if value is not None}
 
 
-def sure_pixels(reference: GraphReference, gates: Mapping[str, float]) -> NDArray[np.bool_] | None:
+def sure_pixels(reference: GraphReference, roles: Roles, gates: Mapping[str, float]) -> NDArray[np.bool_] | None:
     """Where PyTorch's best logit exceeds the second by more than two errors of a gate, bool [N, H, W].
 
-    None for outputs that are no label maps.
+    None for outputs of which none has the role of a label map.
     """
     logits: NDArray[Any] | None = reference.logits
-    if logits is None or "label_map" not in reference.outputs:
+    if logits is None or OutputRole.LABEL_MAP not in map(roles.get, reference.outputs):
         return None
     second, first = np.partition(logits, -2, axis=1)[:, -2:].swapaxes(0, 1)
     sure: NDArray[np.bool_] = first - second > 2 * gates["logits"] * value_range(logits)

@@ -24,7 +24,9 @@ def with_self_test(
     gates = self_test_gates(job.gates["graph"], job.target.precision)
     with open_deployment(folder, threads=1).deployment as deployment:
         outputs = deployment.runner.run_float32(case.reference.given.arrays)
-    test = SelfTest.of(case.png, case.size, case.settings, outputs, sure_pixels(case.reference, gates))
+    roles = job.task.output_roles
+    sure = sure_pixels(case.reference, roles, gates)
+    test = SelfTest.of(case.png, case.size, case.settings, outputs, roles, sure)
     path = folder / SELF_TEST_FILE
     path.write_bytes(test.to_bytes())
     entry = {"image": case.image, "gates": gates, "thresholds": thresholds(rule)}

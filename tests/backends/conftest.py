@@ -182,8 +182,8 @@ def add_self_test(folder: Path, precision: str = "fp32", threads: int = 1) -> Pa
         image = np.random.default_rng(3).integers(150, 256, (*SIZE, 3)).astype(np.uint8)
         png = to_png(image)
         outputs = model.runner.run({"images": tensor_of(png, 1, SIZE)})
-        manifest = model.manifest
-    (folder / SELF_TEST_FILE).write_bytes(SelfTest.of(png, size, {}, outputs).to_bytes())
+        manifest, roles = model.manifest, model.task.output_roles
+    (folder / SELF_TEST_FILE).write_bytes(SelfTest.of(png, size, {}, outputs, roles).to_bytes())
     replace(
         manifest,
         precision={"stored": precision, "computed": precision},

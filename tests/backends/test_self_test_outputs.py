@@ -12,18 +12,22 @@ from backends.self_test.stored import SelfTest
 from pipeline.parity.gates import GRAPH
 from pipeline.self_test.gates import self_test_gates
 from pipeline.self_test.reduced import MOST_BYTES, reduced
+from zoo.tasks.detection import Detection
+from zoo.tasks.output_role import OutputRole
+from zoo.tasks.semantic_segmentation import SemanticSegmentation
 
 SIZE = (32, 40)
 FP32, INT8 = self_test_gates(GRAPH, "fp32"), self_test_gates(GRAPH, "int8")
 CHANCE = np.random.default_rng(11)
+ROLES = Detection.output_roles | SemanticSegmentation.output_roles
 PNG = to_png(CHANCE.integers(0, 256, (*SIZE, 3)).astype(np.uint8))
 
 
 def kept(outputs: dict[str, np.ndarray], sure: np.ndarray | None = None) -> SelfTest:
     """Of these whole outputs, as it comes out of its file again."""
-    test = SelfTest.of(PNG, (1, *SIZE), {"scale": np.array([2])}, outputs, sure)
+    test = SelfTest.of(PNG, (1, *SIZE), {"scale": np.array([2])}, outputs, ROLES, sure)
     content = test.to_bytes()
-    again = SelfTest.from_bytes(content, "memory")
+    again = SelfTest.from_bytes(content, "memory", ROLES)
     assert again.to_bytes() == content
     assert again.inputs()["scale"].tolist() == [2]
     return again
@@ -113,6 +117,40 @@ def test_pixels_count_where_pytorch_was_sure() -> None:
     (found,) = deviations(test, {"label_map": here}, FP32, {})
     assert "1 of 1275 pixels that PyTorch was sure of" in str(found)
     assert not found.passed
+
+
+def test_a_task_of_ones_own_says_what_its_outputs_are() -> None:
+    """By other names than the shipped tasks': objects as a set, and a label map."""
+    roles = {
+        "found": OutputRole.COUNT,
+        "frames": OutputRole.BOXES,
+        "sureness": OutputRole.SCORES,
+        "kinds": OutputRole.LABELS,
+        "joints": OutputRole.KEYPOINTS,
+    }
+    corners = np.arange(24, dtype=np.float32).reshape(1, 6, 4) * 10
+    proved = {
+        "found": np.array([6]),
+        "frames": corners + np.array([0, 0, 5, 5], np.float32),
+        "sureness": np.linspace(0.9, 0.4, 6, dtype=np.float32)[None],
+        "kinds": np.arange(6)[None],
+        "joints": np.concatenate([corners[..., :2], np.ones((1, 6, 1), np.float32)], axis=2)[:, :, None],
+    }
+    test = SelfTest.of(PNG, (1, *SIZE), {}, proved, roles)
+    swapped = {name: values[:, ::-1] if name != "found" else values for name, values in proved.items()}
+    assert {one.output: one.worst for one in deviations(test, swapped, FP32, {})} == {
+        "boxes": 0,
+        "scores": 0,
+        "detections": 0,
+        "keypoints": 0,
+    }
+    fewer = proved | {"found": np.array([5])}
+    lost = {one.output: one for one in deviations(test, fewer, FP32, {})}["detections"]
+    assert (lost.passed, lost.detail) == (False, "1 that were proved are missing, 0 are new")
+    areas = CHANCE.integers(0, 4, (1, *SIZE)).astype(np.uint8)
+    test = SelfTest.of(PNG, (1, *SIZE), {}, {"areas": areas}, {"areas": OutputRole.LABEL_MAP})
+    (found,) = deviations(test, {"areas": (areas + 1) % 4}, FP32, {})
+    assert str(found).startswith("areas: off by 1 of the pixels, gate 0")
 
 
 def test_as_many_pairs_as_there_can_be() -> None:

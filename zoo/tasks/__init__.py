@@ -6,8 +6,19 @@ deployment is proved. Every folder registers its task; other code does the same 
 
 from zoo.tasks.building import build_task, input_kind_of
 from zoo.tasks.class_info import ClassInfo
+from zoo.tasks.output_role import OutputRole
 from zoo.tasks.registry import find_task, known_tasks, register_task
 from zoo.tasks.result import Result
 from zoo.tasks.task import Task
 
-__all__ = ["ClassInfo", "Result", "Task", "build_task", "find_task", "input_kind_of", "known_tasks", "register_task"]
+__all__ = [
+    "ClassInfo",
+    "OutputRole",
+    "Result",
+    "Task",
+    "build_task",
+    "find_task",
+    "input_kind_of",
+    "known_tasks",
+    "register_task",
+]

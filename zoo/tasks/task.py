@@ -10,6 +10,7 @@ from zoo.errors import InputError, nearest
 from zoo.input_kinds import InputKind, input_kind
 from zoo.target import LEVELS
 from zoo.tasks.class_info import ClassInfo
+from zoo.tasks.output_role import Roles
 from zoo.tasks.result import Classes, Result
 from zoo.tensor_spec import TensorSpec
 
@@ -30,6 +31,8 @@ class Task(ABC):
     """What `results` gives, and the other verbs take."""
     proof_class: ClassVar[str]
     """Its TaskProof as "module:Class"; by name, because production does not have what that needs."""
+    output_roles: ClassVar[Roles] = {}
+    """What the outputs of its graphs are, by name, at any level; one that is not named has no role."""
     endings: ClassVar[tuple[str, ...]]
     """Of the files that `files` may give."""
     truth: ClassVar[tuple[str, ...]]

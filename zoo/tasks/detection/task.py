@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from zoo.preprocess import Geometry
 from zoo.tasks.detection.result import DetectionResult
+from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
 from zoo.tasks.saving import rows_of_json
@@ -23,6 +24,13 @@ class Detection(Task):
     truth: ClassVar[tuple[str, ...]] = ("boxes", "labels")
     result_type: ClassVar[type[Result]] = DetectionResult
     proof_class: ClassVar[str] = "zoo.tasks.detection.proof:DetectionProof"
+    output_roles: ClassVar[Roles] = {
+        "num_dets": OutputRole.COUNT,
+        "boxes": OutputRole.BOXES,
+        "proposals": OutputRole.BOXES,
+        "scores": OutputRole.SCORES,
+        "labels": OutputRole.LABELS,
+    }
     endings: ClassVar[tuple[str, ...]] = (".json",)
     takes_image_sizes: ClassVar[bool] = True
 

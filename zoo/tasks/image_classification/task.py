@@ -8,6 +8,7 @@ import numpy as np
 
 from zoo.preprocess import Geometry
 from zoo.tasks.image_classification.result import TOP, ClassificationResult
+from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
 from zoo.tasks.saving import rows_of_json
@@ -26,6 +27,7 @@ class ImageClassification(Task):
     metric: ClassVar[str] = "Accuracy"
     result_type: ClassVar[type[Result]] = ClassificationResult
     proof_class: ClassVar[str] = "zoo.tasks.image_classification.proof:ClassificationProof"
+    output_roles: ClassVar[Roles] = {"scores": OutputRole.SCORES}
     endings: ClassVar[tuple[str, ...]] = (".json",)
     truth: ClassVar[tuple[str, ...]] = ("label",)
 

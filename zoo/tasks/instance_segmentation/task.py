@@ -10,6 +10,7 @@ from zoo.preprocess import Geometry
 from zoo.tasks.class_info import ClassInfo
 from zoo.tasks.detection import Detection, DetectionResult
 from zoo.tasks.instance_segmentation.result import MASK_SIDE, InstanceSegmentationResult
+from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
 from zoo.tasks.task import Array
@@ -31,6 +32,11 @@ class InstanceSegmentation(Detection):
     truth: ClassVar[tuple[str, ...]] = ("boxes", "labels", "masks")
     result_type: ClassVar[type[Result]] = InstanceSegmentationResult
     proof_class: ClassVar[str] = "zoo.tasks.instance_segmentation.proof:InstanceSegmentationProof"
+    output_roles: ClassVar[Roles] = {
+        **Detection.output_roles,
+        "masks": OutputRole.MASKS,
+        "image_masks": OutputRole.IMAGE_MASKS,
+    }
     endings: ClassVar[tuple[str, ...]] = (".json", ".npz")
     OPTIONS: ClassVar[tuple[str, ...]] = ("image_masks",)
 

@@ -8,6 +8,7 @@ import numpy as np
 from zoo.preprocess import Geometry
 from zoo.tasks.detection import Detection, DetectionResult
 from zoo.tasks.keypoint_detection.result import KeypointResult
+from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
 from zoo.tasks.task import Array
@@ -23,6 +24,7 @@ class KeypointDetection(Detection):
     truth: ClassVar[tuple[str, ...]] = ("boxes", "labels", "keypoints")
     result_type: ClassVar[type[Result]] = KeypointResult
     proof_class: ClassVar[str] = "zoo.tasks.keypoint_detection.proof:KeypointProof"
+    output_roles: ClassVar[Roles] = {**Detection.output_roles, "keypoints": OutputRole.KEYPOINTS}
 
     def _columns(self, result: DetectionResult) -> dict[str, Array]:
         assert isinstance(result, KeypointResult)

@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 
 from zoo.preprocess import Geometry
+from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
 from zoo.tasks.saving import png
@@ -29,6 +30,7 @@ class SemanticSegmentation(Task):
     truth: ClassVar[tuple[str, ...]] = ("label_map",)
     result_type: ClassVar[type[Result]] = SegmentationResult
     proof_class: ClassVar[str] = "zoo.tasks.semantic_segmentation.proof:SegmentationProof"
+    output_roles: ClassVar[Roles] = {"label_map": OutputRole.LABEL_MAP}
     endings: ClassVar[tuple[str, ...]] = (".png",)
 
     def amount(self, result: SegmentationResult) -> int:

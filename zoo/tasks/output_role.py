@@ -1,0 +1,33 @@
+"""What an output of a graph is to its task, as far as a comparison of two machines must know."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class OutputRole(StrEnum):
+    """An output without a role is a tensor whose values keep their places.
+
+    With COUNT the outputs are objects in padded slots, compared as sets. With BOXES and no COUNT they are candidates,
+    whose order rounding may change.
+    """
+
+    COUNT = "count"
+    """int64 [N]: how many slots are in use, the first ones."""
+    BOXES = "boxes"
+    """float32 [N, K, 4], x1 y1 x2 y2 in pixels."""
+    SCORES = "scores"
+    """float32 [N, K, ...]: 0 where nothing is found."""
+    LABELS = "labels"
+    """int64 [N, K]."""
+    MASKS = "masks"
+    """float32 [N, K, h, w]: probabilities."""
+    IMAGE_MASKS = "image_masks"
+    """uint8 [N, K, H, W], 0 or 1."""
+    KEYPOINTS = "keypoints"
+    """float32 [N, K, P, 3]: x, y in pixels, and the value there."""
+    LABEL_MAP = "label_map"
+    """[N, H, W]: the class of each pixel."""
+
+
+Roles = Mapping[str, OutputRole]
+"""By the name of an output."""
