@@ -14,8 +14,12 @@ def available() -> dict[str, str | None]:
 
 
 def require(backend: str) -> None:
-    """Raise unless `backend` can be used here: InputError for no backend's name, else BackendUnavailableError."""
+    """Raise unless `backend` can be used here: InputError for no backend's name, else BackendUnavailableError.
+
+    Imports its library.
+    """
     lack = get_backend(backend).lack()
     if lack is not None:
         here = ", ".join(name for name, reason in available().items() if reason is None) or "none"
         raise BackendUnavailableError(f"backend {backend} is not available: {lack} (available here: {here})")
+    get_backend(backend).import_library()

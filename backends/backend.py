@@ -1,11 +1,13 @@
 """A backend: what runs a graph, what that takes, and what is known of it. One object for each; it registers itself."""
 
+import importlib
 import importlib.util
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from backends.runner import Array, Runner
@@ -123,6 +125,21 @@ class Backend(ABC):
             present = False
         return None if present else f"{self.library} is not installed; {self.install}"
 
+    def import_library(self) -> ModuleType:
+        """Its library. Raises BackendUnavailableError where that is not installed, or cannot be imported."""
+        unavailable = f"backend {self.name} is not available:"
+        try:
+            return importlib.import_module(self.library)
+        except ModuleNotFoundError as error:
+            lack = "is not installed" if error.name == self.library else f"lacks {error.name}"
+            raise BackendUnavailableError(f"{unavailable} {self.library} {lack}; {self.install}") from error
+        except Exception as error:  # its shared libraries are not there or do not fit, or it is half installed
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise BackendUnavailableError(
+                f"{unavailable} {self.library} is installed, but cannot be imported ({reason}); install it again: pip "
+                f"install --force-reinstall {' '.join(self.distributions) or self.library}"
+            ) from error
+
     def can_run(self, device: str) -> str | None:
         """None where a deployment for this device can run here; else the reason. The default backend stands in then."""
         del device
@@ -138,7 +155,7 @@ class Backend(ABC):
             raise InputError(f'device "{device}": expected {self.devices}')
 
     def check_target(self, target: Target) -> None:
-        """Whether the target can be built here; found out before the export.
+        """Whether the target can be built here; found out before the export. Imports the library.
 
         Raises InputError and BackendUnavailableError.
         """
@@ -146,6 +163,7 @@ class Backend(ABC):
         if lack is not None:
             raise BackendUnavailableError(f"backend {self.name} is not available: {lack}")
         self.check_device(target.device)
+        self.import_library()
 
     def build(self, request: BuildRequest) -> Built | None:
         """Write `files` beside the ONNX file. None: there is nothing to build.

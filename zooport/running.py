@@ -82,8 +82,8 @@ def run_tool(
         code = getattr(error, "exit_code", USER_ERROR)
         return _report(_noted(str(error), error), code, options, getattr(error, "data", {}))
     except Exception as error:  # noqa: BLE001 - the last line of defence
-        if isinstance(error, ModuleNotFoundError) and (missing := _missing(error)):
-            return _report(_noted(missing, error), UNAVAILABLE, options)
+        if isinstance(error, ImportError) and (lack := _lack(error)):
+            return _report(_noted(lack, error), UNAVAILABLE, options)
         _show_traceback()
         options.verbose = False
         fault = f"this is a fault of zooport, not yours: {type(error).__name__}: {error}"
@@ -95,13 +95,25 @@ def _noted(message: str, error: BaseException) -> str:
     return "; ".join([message, *getattr(error, "__notes__", ())])
 
 
-def _missing(error: ModuleNotFoundError) -> str | None:
-    """What to install, where the module is of a library that zooport needs."""
-    library = (error.name or "").partition(".")[0]
-    for package, names in LIBRARIES.items():
-        if library in names:
-            return f'{library} is not installed, and this needs it: pip install "{package}"'
-    return None
+def _lack(error: ImportError) -> str | None:
+    """What to install, where the module is of a library that zooport needs; None for a name that a module lacks."""
+    if isinstance(error, ModuleNotFoundError):
+        library = (error.name or "").partition(".")[0]
+        package = _package(library)
+        return package and f'{library} is not installed, and this needs it: pip install "{package}"'
+    path = Path(error.path or "")
+    library = next((part for part in reversed(path.parts) if _package(part)), "")
+    if path.suffix == ".py" or not library:
+        return None
+    reason = " ".join(str(error).split())  # a compiled module's: what it is linked with is not there or does not fit
+    return (
+        f"{library} is installed, but cannot be imported ({reason}); install it again: pip install --force-reinstall "
+        f'"{_package(library)}"'
+    )
+
+
+def _package(library: str) -> str | None:
+    return next((package for package, names in LIBRARIES.items() if library in names), None)
 
 
 def _report(message: str, code: int, options: argparse.Namespace, data: Mapping[str, Any] | None = None) -> int:

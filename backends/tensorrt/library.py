@@ -1,6 +1,5 @@
 """NVIDIA's library behind a backend: the one place that imports it."""
 
-import importlib
 import re
 from types import ModuleType
 
@@ -15,22 +14,14 @@ def library(backend: str) -> ModuleType:
 
     Raises BackendUnavailableError where it is not installed, cannot be imported, or is too old.
     """
-    name, remedy = get_backend(backend).library, get_backend(backend).install
-    unavailable = f"backend {backend} is not available:"
-    try:
-        module = importlib.import_module(name)
-        version = module.__version__
-    except ModuleNotFoundError as error:
-        lack = f"is not installed; {remedy}" if error.name == name else f"lacks {error.name}; {remedy}"
-        raise BackendUnavailableError(f"{unavailable} {name} {lack}") from error
-    except Exception as error:  # its shared libraries are not there or do not fit, or it is half installed
-        reason = " ".join(str(error).split())
-        raise BackendUnavailableError(
-            f"{unavailable} {name} is installed, but cannot be imported ({reason}); install it again: {remedy}"
-        ) from error
+    module = get_backend(backend).import_library()
+    version = getattr(module, "__version__", "without a version")
     if version_numbers(version)[:2] < OLDEST[backend]:
         oldest = ".".join(map(str, OLDEST[backend]))
-        raise BackendUnavailableError(f"{unavailable} got {name} {version}, expected {oldest} or later; {remedy}")
+        raise BackendUnavailableError(
+            f"backend {backend} is not available: got {module.__name__} {version}, expected {oldest} or later; "
+            f"{get_backend(backend).install}"
+        )
     return module
 
 
