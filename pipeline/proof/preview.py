@@ -18,10 +18,13 @@ PAPER, INK = 255, (32, 32, 32)
 
 @dataclass(frozen=True)
 class Panel:
-    """One image, uint8 BGR, of what ``title`` names; ``words`` say the same to those who do not see it."""
+    """One image, uint8 BGR, of what ``title`` names; ``words`` say the same to those who do not see it.
+
+    ``image`` is None where two results do not differ, so that there is nothing to draw.
+    """
 
     title: str
-    image: Image
+    image: Image | None
     words: str
 
 
@@ -38,8 +41,8 @@ class Preview:
 
 
 def side_by_side(panels: Sequence[Panel]) -> NDArray[np.uint8]:
-    """The panels with their titles in one image, uint8 BGR."""
-    titled = [_titled(panel) for panel in panels]
+    """The panels that have an image, with their titles, in one image, uint8 BGR."""
+    titled = [_titled(panel.title, panel.image) for panel in panels if panel.image is not None]
     gap = np.full((titled[0].shape[0], GAP, 3), PAPER, np.uint8)
     return np.hstack([part for panel in titled for part in (gap, panel)][1:])
 
@@ -50,7 +53,7 @@ def second_of_two(image: Image) -> Image:
     return image[BAR:, -width:]
 
 
-def _titled(panel: Panel) -> NDArray[np.uint8]:
-    bar = np.full((BAR, panel.image.shape[1], 3), PAPER, np.uint8)
-    cv2.putText(bar, panel.title, (4, BAR - 9), cv2.FONT_HERSHEY_SIMPLEX, 0.55, INK, 1, cv2.LINE_AA)
-    return np.vstack((bar, panel.image.astype(np.uint8)))
+def _titled(title: str, image: Image) -> NDArray[np.uint8]:
+    bar = np.full((BAR, image.shape[1], 3), PAPER, np.uint8)
+    cv2.putText(bar, title, (4, BAR - 9), cv2.FONT_HERSHEY_SIMPLEX, 0.55, INK, 1, cv2.LINE_AA)
+    return np.vstack((bar, image.astype(np.uint8)))

@@ -55,7 +55,8 @@ def draw_panels(
         candidate = task.shown(candidate)
         panels.append(_panel(image, task, candidate, backend))
         apart = proof_of(task).difference(image.pixels, reference, candidate, gates)
-        panels.append(Panel("difference", _bounded(apart.image), apart.words))
+        drawing = None if apart.image is None else _bounded(apart.image)
+        panels.append(Panel("difference", drawing, apart.words))
     return tuple(panels)
 
 

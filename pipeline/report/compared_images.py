@@ -1,14 +1,11 @@
 """What two deployments found in the same images, from the previews that lie beside them."""
 
-from pathlib import Path
-
 import cv2
 import numpy as np
 
-from pipeline.proof.preview import Panel, second_of_two
+from pipeline.proof.preview import Panel
+from pipeline.report.preview_file import read_result
 from pipeline.report.recorded import Recorded
-from zoo.errors import InputError
-from zoo.image_file import ImageFileError, read_pixels
 from zoo.opened_file import OpenedFile
 from zoo.tasks.highlight import Image, faded, highlight
 
@@ -27,18 +24,17 @@ def compared_images(first: Recorded, second: Recorded) -> list[tuple[str, list[P
 
 
 def _panels(first: OpenedFile, second: OpenedFile) -> list[Panel]:
-    images = [_read(file) for file in (first, second)]
+    images = [read_result(file) for file in (first, second)]
     panels = [Panel(who, image, "what it found") for who, image in zip("AB", images, strict=True)]
     if images[0].shape == images[1].shape:
-        changed = cv2.absdiff(*images).max(axis=2) > VISIBLE
-        canvas = faded(images[0])
-        highlight(canvas, changed)
-        panels.append(Panel("difference", canvas, f"{int(np.count_nonzero(changed))} drawn pixels differ"))
+        panels.append(_difference(*images))
     return panels
 
 
-def _read(file: OpenedFile) -> Image:
-    try:
-        return second_of_two(read_pixels(Path(file.link or file.path)))
-    except (ImageFileError, OSError) as error:
-        raise InputError(f"{file.path}: {error}, or deploy the model again with tools/deploy.py") from error
+def _difference(one: Image, other: Image) -> Panel:
+    changed = cv2.absdiff(one, other).max(axis=2) > VISIBLE
+    if not changed.any():
+        return Panel("difference", None, "the two drawings are equal")
+    canvas = faded(one)
+    highlight(canvas, changed)
+    return Panel("difference", canvas, f"{int(np.count_nonzero(changed))} drawn pixels differ")

@@ -25,9 +25,10 @@ from pipeline.report.deployment_tables import (
 )
 from pipeline.report.embedded import EMBEDDED, embedded_images
 from pipeline.report.graph_facts import graph_facts
+from pipeline.report.module_plots import module_plots
 from pipeline.report.page import render
 from pipeline.report.parity_tables import comparisons, constant_table, evidence, exercised_table, metric_table
-from pipeline.report.plots import bar_plot, module_plot, scatter_plots
+from pipeline.report.plots import operator_plot, scatter_plots
 from pipeline.report.scatter_table import scatter_table
 from pipeline.report.table import Table
 from pipeline.report.verdict import verdict_of
@@ -89,11 +90,11 @@ def write_report(folder: Path, data: ReportData) -> Path:
         scatter_plots=plots,
         scatter_table=None if data.scatter is None else scatter_table(data.scatter),
         modules=data.modules,
-        module_plot=module_plot(data.modules) if data.modules and data.modules.rows else None,
+        module_plots=module_plots(data.modules) if data.modules else [],
         module_table=module_table(data.modules.rows) if data.modules else None,
         latency=latency_table(data.latency) if data.latency else None,
         graph=graph,
-        operator_plot=bar_plot("operators", "Operators of the graph", graph.operators),
+        operator_plot=operator_plot(graph.operators),
         operators=operator_table(graph),
         rewriters=rewriter_table(data.export),
         memory=format_size(data.export.peak_memory, 0),

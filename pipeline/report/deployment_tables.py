@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from backends.backend import Built
 from pipeline.proof.latency_record import Latency
 from pipeline.proof.module_error_record import ModuleError
-from pipeline.report.formatting import format_error, format_shape
+from pipeline.report.formatting import format_milliseconds, format_shape
 from pipeline.report.graph_facts import GraphFacts
 from pipeline.report.table import Table
 from rewriters import ExportRecord
@@ -28,7 +28,12 @@ def module_table(modules: Sequence[ModuleError]) -> Table:
 def latency_table(latency: Sequence[Latency]) -> Table:
     """One row for each side that was timed."""
     rows = [
-        (row.name, str(row.batch), *(format_error(value) for value in (row.p50, row.p90, row.p99)), str(row.rounds))
+        (
+            row.name,
+            str(row.batch),
+            *(format_milliseconds(value) for value in (row.p50, row.p90, row.p99)),
+            str(row.rounds),
+        )
         for row in latency
     ]
     heads = ("run by", "batch", "median (ms)", "90 % below (ms)", "99 % below (ms)", "rounds")

@@ -26,13 +26,16 @@ def image_bytes(count: int) -> int:
 
 def embedded_images(images: Sequence[tuple[str, Sequence[Panel]]]) -> list[Mapping[str, Any]]:
     """Names of images, each with its panels, for the template."""
-    most = image_bytes(sum(len(panels) for _, panels in images))
+    most = image_bytes(sum(panel.image is not None for _, panels in images for panel in panels))
     return [{"name": name, "panels": [_embedded(panel, most) for panel in panels]} for name, panels in images]
 
 
-def data_uri(image: NDArray[Any], most: int = LARGEST) -> str:
-    """The image (uint8 BGR) inside a link, as WebP of at most ``most`` bytes: of less quality, then smaller."""
-    image = _scaled(image, min(1.0, LONGEST_SIDE / max(image.shape[:2])))
+def data_uri(image: NDArray[Any], most: int = LARGEST, longest: int = LONGEST_SIDE) -> str:
+    """The image (uint8 BGR) inside a link, as WebP of at most ``most`` bytes: of less quality, then smaller.
+
+    ``longest``: pixels of its longer side at most.
+    """
+    image = _scaled(image, min(1.0, longest / max(image.shape[:2])))
     while True:
         for quality in QUALITIES:
             _, data = cv2.imencode(".webp", image, [cv2.IMWRITE_WEBP_QUALITY, quality])
@@ -42,6 +45,8 @@ def data_uri(image: NDArray[Any], most: int = LARGEST) -> str:
 
 
 def _embedded(panel: Panel, most: int) -> Mapping[str, Any]:
+    if panel.image is None:
+        return {"title": panel.title, "words": panel.words, "source": None}
     height, width = panel.image.shape[:2]
     source = data_uri(panel.image, most)
     return {"title": panel.title, "words": panel.words, "source": source, "height": height, "width": width}

@@ -10,6 +10,11 @@ def format_error(value: float | None) -> str:
     return "not finite" if value is None else f"{value:.3g}"
 
 
+def format_milliseconds(value: float) -> str:
+    """A time in milliseconds, without its unit: three digits, or all those before the point."""
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"  # noqa: PLR2004 - as many as three digits have
+
+
 def format_shape(shape: Sequence[int | str]) -> str:
     """Sides with a cross between them."""
     return " x ".join(map(str, shape)) or "one number"

@@ -1,9 +1,9 @@
 """A deployment as it lies on the disk: what its files say, without running anything."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from pipeline.publishing.own_files import PARITY_FILE, PREVIEWS
 from zoo.errors import InputError
@@ -13,6 +13,15 @@ from zoo.opened_file import OpenedFile
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
 
 PARITY_BYTES = 2**28  # many times what a thousand images take
+T = TypeVar("T")
+
+
+class Timing(NamedTuple):
+    """Medians of one call in milliseconds, of the backend and of PyTorch, both with ``batch`` images."""
+
+    backend: float
+    pytorch: float
+    batch: int
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,18 @@ class Recorded:
         figures = self.parity.get("metric")
         return figures[0] if isinstance(figures, list) else None
 
+    @property
+    def latency(self) -> Timing | None:
+        """What the deploy measured; None where the backend could not run there."""
+        rows = {str(row["name"]).partition(",")[0]: row for row in self.parity.get("latency", ())}
+        own, eager = rows.get(self.manifest.backend), rows.get("PyTorch")
+        return None if own is None or eager is None else Timing(own["p50"], eager["p50"], own["batch"])
+
+    @property
+    def deployed(self) -> str | None:
+        """When, ISO 8601 in UTC; None where the deploy did not record it."""
+        return self.parity.get("deployed")
+
     def preview(self, name: str) -> OpenedFile:
         """One of the images."""
         return self.opened.file(f"{PREVIEWS}/{name}")
@@ -67,23 +88,32 @@ def _recorded(folder: OpenedFolder) -> Recorded:
     return Recorded(folder.path, manifest, parity, previews, folder)
 
 
-def find_recorded(folder: str | Path) -> tuple[list[Recorded], list[str]]:
+def find_recorded(folder: str | Path, look: Callable[[Recorded], T]) -> tuple[list[tuple[Recorded, T]], list[str]]:
     """All deployments under a folder, by task, name and place, and why others cannot be read.
 
-    Folders whose names begin with a dot are left out: a deploy that still runs fills one. Raises InputError where there
-    is nothing at all.
+    ``look``: what is wanted of each, while its folder is held open. Folders whose names begin with a dot are left out:
+    a deploy that still runs fills one. Raises InputError where there is nothing at all.
     """
     root = Path(folder)
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; give the one that tools/deploy.py got as --work-dir")
-    deployments, faults = [], []
+    deployments: list[tuple[Recorded, T]] = []
+    faults = []
     for path in sorted(root.rglob(MANIFEST_FILE)):
         if any(part.startswith(".") for part in path.relative_to(root).parts):
             continue
         try:
-            deployments.append(read_recorded(path.parent))
+            deployments.append(read_whole(path.parent, lambda held: _and_look(_recorded(held), look)))
         except InputError as error:
             faults.append(str(error))
     if not deployments and not faults:
         raise InputError(f"{root}: no deployment in it or below it; make one with tools/deploy.py")
-    return sorted(deployments, key=lambda one: (one.manifest.task, one.manifest.name, str(one.folder))), faults
+    return sorted(deployments, key=lambda pair: _order(pair[0])), faults
+
+
+def _and_look(one: Recorded, look: Callable[[Recorded], T]) -> tuple[Recorded, T]:
+    return one, look(one)
+
+
+def _order(one: Recorded) -> tuple[str, str, str]:
+    return one.manifest.task, one.manifest.name, str(one.folder)

@@ -7,8 +7,10 @@ from typing import Any
 from urllib.parse import quote
 
 from pipeline.publishing.own_files import REPORT_FILE
+from pipeline.report.formatting import format_milliseconds
 from pipeline.report.page import render
 from pipeline.report.recorded import Recorded, find_recorded
+from pipeline.report.thumbnails import thumbnail
 from pipeline.report.verdict import KINDS, TITLES
 from zoo.byte_sizes import format_size
 from zoo.files.writing import write_whole
@@ -22,14 +24,18 @@ def write_zoo(folder: str | Path, out: Path) -> tuple[Sequence[Mapping[str, Any]
 
     Raises InputError where there is no deployment under the folder.
     """
-    deployments, faults = find_recorded(folder)
-    rows = [_row(one, Path(folder)) for one in deployments]
+    deployments, faults = find_recorded(folder, thumbnail)
+    rows = [_row(one, Path(folder)) for one, _ in deployments]
     page = render(
         TEMPLATE,
         plots=False,
         folder=str(folder),
-        rows=[row | {"link": _link(found_one, out)} for row, found_one in zip(rows, deployments, strict=True)],
+        rows=[
+            row | {"link": _link(one, out), "thumbnail": image}
+            for row, (one, image) in zip(rows, deployments, strict=True)
+        ],
         counts=_counts(rows),
+        milliseconds=format_milliseconds,
         faults=faults,
     )
     write_whole(out, page, make_folders=True)
@@ -37,7 +43,7 @@ def write_zoo(folder: str | Path, out: Path) -> tuple[Sequence[Mapping[str, Any]
 
 
 def _row(one: Recorded, folder: Path) -> dict[str, Any]:
-    manifest, metric = one.manifest, one.metric
+    manifest, metric, latency = one.manifest, one.metric, one.latency
     shares = {kind: one.share(kind) for kind in ("graph", "pipeline")}
     verdict = manifest.parity["verdict"] or NOT_MEASURED
     return {
@@ -58,7 +64,9 @@ def _row(one: Recorded, folder: Path) -> dict[str, Any]:
         "unit": None if metric is None else metric["unit"],
         "bytes": one.bytes,
         "size": format_size(one.bytes),
+        "latency": None if latency is None else latency._asdict(),
         "torch": manifest.versions.get("torch", ""),
+        "deployed": one.deployed,
     }
 
 

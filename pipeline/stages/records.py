@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from pipeline.base.steps import REPORT, BeginStep
 from pipeline.export.export_step import measured as measured_export
@@ -34,6 +35,7 @@ def write_records(
         "export": measured_export(exported.record),
         "modules": measured.modules.to_dict(),
         "latency": [row._asdict() for row in measured.latency],
+        "deployed": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     (folder / PARITY_FILE).write_text(dump_json(proved.record.to_dict() | measures), encoding="utf-8")
     data = ReportData(

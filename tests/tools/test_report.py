@@ -4,6 +4,7 @@ import json
 import shutil
 import webbrowser
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -36,8 +37,11 @@ def test_two_side_by_side(report: Tool, deploy: Tool, tiny: Tiny, tmp_path: Path
     assert (rows["opset"]["first"], rows["opset"]["second"], rows["opset"]["same"]) == ("17", "18", False)
     assert rows["backend"]["same"]
     text = out.read_text(encoding="utf-8")
-    assert text.count('src="data:image/webp;base64,') == 6
-    assert "0 drawn pixels differ" in text
+    assert text.count('src="data:image/webp;base64,') == 4
+    assert text.count("none, the two drawings are equal") == 2
+    assert content["different"] == sum(not row["same"] for group in content["groups"][:-1] for row in group["rows"])
+    assert content["groups"][-1]["varies"]
+    assert {"export", "deployed (UTC)"} <= {row["name"] for row in content["groups"][-1]["rows"]}
 
 
 def test_copies_and_a_whole_folder(
@@ -72,7 +76,11 @@ def test_copies_and_a_whole_folder(
         "passed",
         "semantic-segmentation/tiny/onnxruntime-fp32",
     )
+    assert row["latency"]["backend"] > 0
+    assert datetime.fromisoformat(row["deployed"]).utcoffset() == timedelta(0)
     text = page.read_text(encoding="utf-8")
+    assert text.count('<img src="data:image/webp;base64,') == 1
+    assert f'<time datetime="{row["deployed"]}">{row["deployed"][:10]}</time>' in text
     assert 'href="semantic-segmentation/tiny/onnxruntime-fp32/report.html"' in text
     assert "not a JSON file" in text
 

@@ -46,9 +46,9 @@ class Rounding(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """``image`` uint8 BGR; ``words``: the same for those who do not see it."""
+    """``image`` uint8 BGR, None where nothing differs; ``words``: the same for those who do not see it."""
 
-    image: Array
+    image: Array | None
     words: str
 
 
@@ -148,7 +148,7 @@ class TaskProof(ABC):
 
     @abstractmethod
     def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:
-        """What differs between two results of one ``image``, uint8 [h, w, 3] BGR, drawn.
+        """What differs between two results of one ``image``, uint8 [h, w, 3] BGR, drawn; no image for no difference.
 
         ``gates``: those of the pipeline comparison.
         """

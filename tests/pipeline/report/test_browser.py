@@ -1,4 +1,4 @@
-"""The pages in a real browser: nothing is fetched, nothing fails, and all that can be operated can be by keyboard."""
+"""The report in a real browser: nothing is fetched, nothing fails, and all that can be operated can be by keyboard."""
 
 import re
 from collections.abc import Iterator
@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from pipeline.report.deployment_page import write_report
-from pipeline.report.page import render
 from tests.pipeline.report.browser import Shown, chromium
 from tests.pipeline.report.made import made_data
 
 pytest.importorskip("bokeh", reason="plots are Bokeh's")
 PHONE = 360
-NAMES = ("beta", "alpha", "gamma")
 
 
 @pytest.fixture(scope="module")
@@ -136,42 +134,3 @@ def test_without_a_script_all_is_there(browser: Any, report: Path) -> None:
     assert all(image.is_visible() for image in page.locator(".panel img").all())
     assert not page.locator("#theme").is_visible()
     context.close()
-
-
-def zoo_row(number: int) -> dict[str, Any]:
-    words = {"task": "detection", "backend": "onnxruntime", "precision": "fp32", "exporter": "dynamo", "opset": 20}
-    verdict = {"level": "final", "kind": "good", "words": "Parity passed", "unit": None, "metric": None}
-    figures = {"graph": (0.02, 0.1, None)[number], "pipeline": 0.5, "bytes": (9, 100, 20)[number], "size": "some"}
-    about = {"name": NAMES[number], "link": f"{number}/report.html", "torch": "2.15.0", "folder": str(number)}
-    return words | verdict | figures | about
-
-
-@pytest.mark.slow
-def test_a_zoo_is_sorted_and_filtered(browser: Any, tmp_path: Path) -> None:
-    path = tmp_path / "zoo.html"
-    rows = [zoo_row(number) for number in range(3)]
-    counts = [("good", "Parity passed", 3)]
-    path.write_text(
-        render("zoo.html.jinja", plots=False, folder="here", rows=rows, counts=counts, faults=["x: broken"]),
-        encoding="utf-8",
-    )
-    shown = Shown(browser, path, width=PHONE, plots=False)
-    assert shown.overflow() == 0
-
-    def names() -> list[str]:
-        return [row.text_content()[0] for row in shown.page.locator("tbody th").all() if row.is_visible()]
-
-    assert names() == ["b", "a", "g"]
-    shown.page.get_by_role("button", name="model").click()
-    assert names() == ["a", "b", "g"]
-    assert shown.page.locator("th[aria-sort=ascending]").text_content() == "model"
-    shown.page.keyboard.press("Enter")
-    assert names() == ["g", "b", "a"]
-    shown.page.get_by_role("button", name="size").click()
-    assert names() == ["b", "g", "a"]  # by bytes, not by words
-    shown.page.get_by_role("button", name="graph").click()
-    assert names() == ["b", "a", "g"]  # what was not measured comes last
-    shown.page.get_by_label("Filter").fill("GAMMA det")
-    assert names() == ["g"]
-    assert shown.complaints == []
-    shown.context.close()

@@ -1,8 +1,6 @@
 """report.html: the verdict in words, a section for all that there is, and nothing from outside in the markup."""
 
 from dataclasses import replace
-from html.parser import HTMLParser
-from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,37 +10,15 @@ import pytest
 from backends.backend import Built
 from pipeline.parity.records import MetricFigure
 from pipeline.preflight import Finding, FoundNode, all_rows
-from pipeline.proof.module_error_record import ModuleError
+from pipeline.proof.preview import Panel
 from pipeline.report.deployment_page import ReportData, write_report
+from pipeline.report.plots import operator_plot
 from tests.pipeline.report.made import LARGE, NASTY, made_data, missed
+from tests.pipeline.report.parsed import Page
 from zoo.cards import read_card
 
 pytest.importorskip("bokeh", reason="plots are Bokeh's")
-ORDER = ["card", "images", "parity", "scatter", "modules", "latency", "export", "graph", "files"]
-
-
-class Page(HTMLParser):
-    """Tags with their attributes, in order, and the text outside of style and script."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        self.text = ""
-        self.hidden = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, {name: value or "" for name, value in attrs}))
-        self.hidden = tag if tag in ("script", "style") else self.hidden
-
-    def handle_endtag(self, tag: str) -> None:
-        self.hidden = "" if tag == self.hidden else self.hidden
-
-    def handle_data(self, data: str) -> None:
-        self.text += "" if self.hidden else data
-
-    def all(self, tag: str) -> list[dict[str, str]]:
-        return [attributes for name, attributes in self.tags if name == tag]
+ORDER = ["images", "card", "parity", "scatter", "modules", "latency", "export", "graph", "files"]
 
 
 def page_of(folder: Path, data: ReportData) -> Page:
@@ -92,15 +68,29 @@ def test_what_is_not_there_has_no_section(data: ReportData, tmp_path: Path) -> N
     assert {link["href"] for link in page.all("a")} == {"#main", "#parity", "#export", "#graph", "#files"}
 
 
-def test_a_module_that_is_not_finite_has_a_point_of_its_own(data: ReportData, tmp_path: Path) -> None:
-    assert data.modules is not None
-    assert '"not finite"' not in write_report(tmp_path, data).read_text(encoding="utf-8")
-    rows = [*data.modules.rows, ModuleError("head.softmax", inf, inf, "differs")]
-    broken = replace(data, modules=replace(data.modules, rows=rows, notes=["rounded to fp16"]))
-    page = write_report(tmp_path, broken).read_text(encoding="utf-8")
-    assert '"not finite"' in page
-    assert "rounded to fp16" in page
-    assert ("head.softmax", None) in [(row["module"], row["error"]) for row in broken.modules.to_dict()["rows"]]
+def test_the_images_follow_the_verdict(data: ReportData, tmp_path: Path) -> None:
+    page = page_of(tmp_path, data)
+    sections = page.all("section")
+    assert ["verdict" in section.get("class", "") for section in sections].index(True) == 0
+    assert sections[1]["id"] == "images"
+
+
+def test_no_difference_is_said_and_not_drawn(data: ReportData, tmp_path: Path) -> None:
+    first, *others = data.previews
+    equal = replace(first, panels=(*first.panels[:2], Panel("difference", None, "all pixels are equal")))
+    page = page_of(tmp_path, replace(data, previews=[equal, *others]))
+    assert len(page.all("img")) == 11
+    assert page.text.count("No difference") == 1
+    assert "difference: none, all pixels are equal" in page.text
+
+
+def test_the_plot_has_the_most_frequent_operators_and_the_table_all(data: ReportData, tmp_path: Path) -> None:
+    counts = {f"Operator{number:02}": 40 - number for number in range(30)}
+    item = str(operator_plot(counts))
+    assert "Operator11" in item
+    assert "Operator12" not in item
+    page = page_of(tmp_path, data)
+    assert "Show all 3 operators, as a table" in page.text
 
 
 def test_names_from_outside_are_text(data: ReportData, tmp_path: Path) -> None:

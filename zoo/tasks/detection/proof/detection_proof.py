@@ -110,6 +110,8 @@ class DetectionProof(TaskProof):
 
     def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:
         """What both found is thin and grey, so that nothing but a difference catches the eye."""
+        if not len(reference) and not len(candidate):
+            return Difference(None, "neither side found an object")
         canvas = faded(image)
         pairs = pair_detections(reference, candidate, gates)
         words = self.draw_details(canvas, reference, candidate, pairs)

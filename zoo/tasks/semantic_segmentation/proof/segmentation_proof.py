@@ -124,6 +124,8 @@ class SegmentationProof(TaskProof):
         if reference.label_map.shape != candidate.label_map.shape:
             return Difference(canvas, "label maps of two sizes")
         changed = reference.label_map != candidate.label_map
+        if not changed.any():
+            return Difference(None, f"all {changed.size} pixels have the same class")
         highlight(canvas, changed)
         return Difference(canvas, f"{int(changed.sum())} of {changed.size} pixels have another class")
 

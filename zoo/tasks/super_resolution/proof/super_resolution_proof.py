@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.input_kinds.image.reference_input import ReferenceInput
+from zoo.tasks.highlight import faded
 from zoo.tasks.proof import Array, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
 from zoo.tasks.result import Result
 from zoo.tasks.scatter import Histogram
@@ -59,15 +60,15 @@ class SuperResolutionProof(TaskProof):
         return compare_restored(reference.image, result.image, gates["grey_levels"], gates["psnr"])
 
     def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:
-        """Differences in grey levels, made as bright as they can be; black where there are none."""
+        """Differences in grey levels, made as bright as they can be."""
         if reference.image.shape != candidate.image.shape:
-            return Difference(np.zeros_like(reference.image), "images of two sizes")
+            return Difference(faded(reference.image), "images of two sizes")
         apart = cv2.absdiff(reference.image, candidate.image).max(axis=2)
         largest = int(apart.max(initial=0))
-        factor = WHITE // largest if largest else 1
-        drawing = cv2.applyColorMap((apart * factor).astype(np.uint8), cv2.COLORMAP_INFERNO)
         if not largest:
-            return Difference(drawing, "all pixels are equal")
+            return Difference(None, "all pixels are equal")
+        factor = WHITE // largest
+        drawing = cv2.applyColorMap((apart * factor).astype(np.uint8), cv2.COLORMAP_INFERNO)
         words = f"{int((apart > 0).sum())} of {apart.size} pixels differ, by {largest} of 255 grey levels at most"
         return Difference(drawing, f"{words} (drawn {factor} times as strong)")
 

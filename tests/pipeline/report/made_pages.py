@@ -1,0 +1,85 @@
+"""The three kinds of pages, made by hand in a moment."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import cv2
+import numpy as np
+
+from pipeline.proof.preview import Panel
+from pipeline.report.compared import Compared, Group
+from pipeline.report.compared_rows import Row
+from pipeline.report.deployment_page import write_report
+from pipeline.report.embedded import data_uri, embedded_images
+from pipeline.report.formatting import format_milliseconds
+from pipeline.report.page import render
+from tests.pipeline.report.made import made_data
+
+NAMES = ("beta", "alpha", "gamma")
+GREY = np.full((60, 90, 3), 90, np.uint8)
+LONG = "a/folder/below/a/folder/with-a-name-that-does-not-end/" * 3
+
+
+def zoo_row(number: int) -> dict[str, Any]:
+    """One of three deployments; the last was not measured."""
+    words = {"task": "detection", "backend": "onnxruntime", "precision": "fp32", "exporter": "dynamo", "opset": 20}
+    verdict = {"level": "final", "kind": "good", "words": "Parity passed", "unit": None, "metric": None}
+    figures = {"graph": (0.02, 0.1, None)[number], "pipeline": 0.5, "bytes": (9, 100, 20)[number], "size": "some"}
+    about = {"name": NAMES[number], "link": f"{number}/report.html", "torch": "2.15.0", "folder": f"{LONG}{number}"}
+    latency = ({"backend": 6.5, "pytorch": 1234.5, "batch": 2}, {"backend": 12.0, "pytorch": 1.0, "batch": 1}, None)
+    measured = {"latency": latency[number], "deployed": ("2026-11-23T03:37:02+00:00", None, None)[number]}
+    return words | verdict | figures | about | measured | {"thumbnail": (data_uri(GREY), None, None)[number]}
+
+
+def zoo_page(folder: Path) -> Path:
+    """Three deployments, and one that cannot be read."""
+    rows = [zoo_row(number) for number in range(3)]
+    page = render(
+        "zoo.html.jinja",
+        plots=False,
+        folder="here",
+        rows=rows,
+        counts=[("good", "Parity passed", 2), ("bad", "Parity missed", 1)],
+        faults=["x: broken"],
+        milliseconds=format_milliseconds,
+    )
+    return _written(folder / "zoo.html", page)
+
+
+def comparison_page(folder: Path) -> Path:
+    """Two deployments with a group that differs in one of two rows, one that does not, and one that varies."""
+    groups = (
+        Group("What they are", (Row("backend", "onnxruntime", "onnxruntime"), Row("opset", "18", "20"))),
+        Group("Versions", (Row("torch", "2.15.0", "2.15.0"),)),
+        Group("Measured anew in each run", (Row("export", "1.2 s", "1.4 s", "+16.7%"),), varies=True),
+    )
+    image = cv2.circle(GREY.copy(), (20, 20), 9, (0, 0, 255))
+    panels = [
+        Panel("A", image, "what it found"),
+        Panel("B", image, "what it found"),
+        Panel("difference", None, "equal"),
+    ]
+    side = SimpleNamespace(folder=LONG, manifest=SimpleNamespace(name="made", task="detection"))
+    page = render(
+        "comparison.html.jinja",
+        plots=False,
+        sides=(side, side),
+        compared=Compared(("Parity of both: passed.",), groups),
+        previews=embedded_images([(f"{number}.png", panels) for number in range(5)]),
+        more_previews=0,
+    )
+    return _written(folder / "both.html", page)
+
+
+def report_page(folder: Path) -> Path:
+    """Of a detector."""
+    return write_report(folder, made_data(folder))
+
+
+def _written(path: Path, page: str) -> Path:
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+PAGES = {"report": report_page, "zoo": zoo_page, "comparison": comparison_page}
