@@ -15,7 +15,7 @@ from pipeline.base.steps import BeginStep
 from pipeline.candidate import Candidate, candidates, deployed
 from pipeline.evaluation.arguments import check_arguments, check_backends
 from pipeline.evaluation.bootstrap import PairedBootstrap
-from pipeline.evaluation.input_policy import InputPolicy
+from pipeline.evaluation.input_policy import InputPolicy, default_policy
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from pipeline.evaluation.processes import by_the_first, is_first, processes, threads_each
 from pipeline.evaluation.records import MISSED, NOT_JUDGED, PASSED, Evaluation, Row
@@ -23,12 +23,12 @@ from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.run_dataset import Judged
 from pipeline.evaluation.session import Session
 from pipeline.export.manifest import config_sha256, versions, weights_sha256
-from pipeline.job.deploy_target import deploy_target, target_preprocess
+from pipeline.job.deploy_target import deploy_target
 from pipeline.parity.gates import merged_gates, metric_gate
 from pipeline.publishing.lock import locked
 from pipeline.publishing.writable import writable
 from zoo.build import build_model
-from zoo.config import ConfigSource, ModelConfig, config_target, load_config
+from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.custom_imports import sources
 from zoo.errors import InputError
 from zoo.manifest import file_record
@@ -131,13 +131,11 @@ def _hold(place: Path, held: ExitStack) -> None:
 
 def _rows(session: Session, model: nn.Module, weights: str, compared: Sequence[Candidate]) -> Iterator[Row]:
     """The reference for each size of the input that occurs, the config's first, each with its deployments behind it."""
-    config = session.plan.config
-    target = config_target(config)
-    default_policy = InputPolicy(config.task.kind.rule(target_preprocess(config, target)), target.image_sizes)
+    own_policy = default_policy(session.plan.config)
     metric = session.plan.metric()
-    policies = dict.fromkeys(candidate.input_policy for candidate in compared) or {default_policy: None}
-    for input_policy in sorted(policies, key=lambda input_policy: input_policy != default_policy):
-        name = REFERENCE_BACKEND if input_policy == default_policy else f"{REFERENCE_BACKEND}, {input_policy.words}"
+    policies = dict.fromkeys(candidate.input_policy for candidate in compared) or {own_policy: None}
+    for input_policy in sorted(policies, key=lambda input_policy: input_policy != own_policy):
+        name = REFERENCE_BACKEND if input_policy == own_policy else f"{REFERENCE_BACKEND}, {input_policy.words}"
         reference = _reference(session, name, model, weights, input_policy)
         yield Row(name, REFERENCE_BACKEND, "fp32", None, reference.figures, reference.seconds, reference.resumed)
         bootstrap = None

@@ -42,6 +42,22 @@ def load_checkpoint(model: nn.Module, source: str | Path, *, folder: Path | None
     load_state(model, state, f"checkpoint {source}")
 
 
+def load_fitting(model: nn.Module, source: str | Path, *, folder: Path | None = None) -> list[str]:
+    """Load the weights that fit into a model of the same kind, with other classes say; `source` as load_checkpoint's.
+
+    Tensors of another shape keep what the model has: they are given, each with both shapes. Raises InputError as
+    load_checkpoint does, but for those; and where they are most of the model, which is then another one.
+    """
+    state = _without_auxiliary(_unwrapped(_state_dict(str(source), folder), model), model, source)
+    expected = model.state_dict()
+    anew = [name for name, tensor in expected.items() if name in state and state[name].shape != tensor.shape]
+    fitting = {name: expected[name] if name in anew else tensor for name, tensor in state.items()}
+    if 2 * len(anew) > len(expected):
+        fitting = dict(state)  # of another model: say so
+    load_state(model, fitting, f"checkpoint {source}")
+    return [f"{name} {list(expected[name].shape)} for {list(state[name].shape)}" for name in anew]
+
+
 def load_state(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None:
     """Load a state dict into a model that it fits; `what` names it in messages. Raises InputError as load_checkpoint.
 

@@ -1,10 +1,9 @@
-"""What a training learns from: the data of the shipped recipes, and no other yet. Known without torch."""
+"""What a training learns from: the config's own data, or what the shipped recipes generate. Known without torch."""
 
 from zoo.config import ModelConfig
+from zoo.config.inherited import DIGITS, GENERATED
 from zoo.errors import InputError
 
-DIGITS = ("DigitsClassification", "DigitsDetection", "DigitsInstances", "DigitsKeypoints", "DigitsSegmentation")
-PHOTOGRAPHS = ("PhotographCrops",)
 DIGIT_CATEGORIES = frozenset(range(1, 11))  # a digit's category id is one more than the digit
 NO_OBJECT = (None, 0)  # the category ids of a background
 
@@ -12,22 +11,31 @@ NO_OBJECT = (None, 0)  # the category ids of a background
 def check_recipe_data(config: ModelConfig) -> None:
     """Whether a training of this config would learn what the config's data set shows.
 
-    It learns from generated scenes of digits or from crops of shipped photographs, whatever ``dataset`` says. Raises
-    InputError where that is a data set of one's own, or the classes are not the ten digits.
+    Without ``train_dataset`` it learns from generated scenes of digits or from crops of shipped photographs, whatever
+    ``dataset`` says. Raises InputError where that is a data set of one's own, or the classes are not the ten digits;
+    and where there is a ``train_dataset``, and nothing to validate on.
     """
+    if config.train_dataset is not None:
+        missing = [key for key in ("dataset", "evaluator") if getattr(config, key) is None]
+        if missing:
+            raise InputError(
+                f"config {config.path}: a training is validated, and there is no {' and no '.join(missing)}; "
+                f"add {', '.join(f'{key}=dict(type=..., ...)' for key in missing)}"
+            )
+        return
     if config.dataset is None:
         return  # there is nothing that could be mistaken for training data
     kind = config.dataset["type"]
-    if kind not in (*DIGITS, *PHOTOGRAPHS):
+    fix = "add train_dataset=dict(type=..., ...), the images to learn from (docs/own_data.md)"
+    if kind not in GENERATED:
         raise InputError(
-            f"config {config.path}: training on dataset {kind} is not possible: tools/train.py only repeats the "
-            "recipes of the shipped models, on generated digits or shipped photographs; train elsewhere and give the "
-            "weights as checkpoint"
+            f"config {config.path}: training on dataset {kind} needs training data: without train_dataset only the "
+            f"shipped recipes are repeated, on generated digits or shipped photographs; {fix}"
         )
     categories = {info.category_id for info in config.task.classes}
     if kind in DIGITS and categories.difference(NO_OBJECT) != DIGIT_CATEGORIES:
         raise InputError(
-            f"config {config.path}: training on {len(categories.difference(NO_OBJECT))} classes of one's own is "
-            "not possible: tools/train.py only repeats the recipes of the shipped models, whose classes are the ten "
-            "digits, category_id 1 to 10; train elsewhere and give the weights as checkpoint"
+            f"config {config.path}: training on {len(categories.difference(NO_OBJECT))} classes of one's own needs "
+            "training data: without train_dataset only the shipped recipes are repeated, whose classes are the ten "
+            f"digits, category_id 1 to 10; {fix}"
         )

@@ -124,12 +124,17 @@ def show_counts(console: "Console | PlainConsole", unit: str = "images") -> Iter
 
         def count(name: str, done: int, total: int) -> None:
             nonlocal described
-            if name != described:  # a bar of its own for each, so that the time left is that of this work
-                bar.reset(row, total=total, description=printable(name))
-                described = name
-            bar.update(row, completed=done)
+            if (work := _work(name)) != described:  # a bar of its own for each: the time left is that of this work
+                bar.reset(row, total=total)
+                described = work
+            bar.update(row, completed=done, description=printable(name))
 
         yield lambda name: bar.reset(row, total=None, description=printable(name)), count
+
+
+def _work(name: str) -> str:
+    """What the name of a work begins with; behind a comma it says how the work goes."""
+    return name.partition(",")[0]
 
 
 class _Lines:
@@ -148,8 +153,8 @@ class _Lines:
     def count(self, name: str, done: int, total: int) -> None:
         """A line when the work begins and ends, and every PAUSE seconds between."""
         now = time.monotonic()
-        if name != self.name:
-            self.name, self.start, self.shown = name, now, 0.0
+        if (work := _work(name)) != self.name:
+            self.name, self.start, self.shown = work, now, 0.0
         if not done or (done < total and now - self.shown < PAUSE):
             return
         self.shown = now

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from pipeline.job.deploy_target import target_preprocess
+from zoo.config import ModelConfig, config_target
 from zoo.preprocess import Preprocess
 
 
@@ -17,3 +19,9 @@ class InputPolicy:
         """The size of the input, for a name."""
         size = "own sizes" if self.rule.size is None else f"{self.rule.size[0]}x{self.rule.size[1]}"
         return f"{size}, image_sizes" if self.image_sizes else size
+
+
+def default_policy(config: ModelConfig) -> InputPolicy:
+    """The config's own."""
+    target = config_target(config)
+    return InputPolicy(config.task.kind.rule(target_preprocess(config, target)), target.image_sizes)

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 NAME = "curves.png"
 LOGS = "*/vis_data/scalars.json"  # a folder for each start, named by its time: their order is that of the starts
 SMOOTHING = 0.02  # standard deviation of the weights of the moving mean, as a part of all logged points
+FIGURES = 3  # of a validation that are drawn
 TOTAL = "loss"  # mmengine's sum of all terms
 Record = Mapping[str, float]
 
 
 def write_curves(work_dir: Path) -> Path | None:
-    """Draws `curves.png` into a work dir: losses, learning rate and gradient norm over the iterations.
+    """Draws `curves.png` into a work dir: losses, figures of validations, learning rate and gradient norm.
 
     Where a run was resumed, its logs are joined. None where nothing has been logged yet.
     """
@@ -51,14 +52,24 @@ def _records(log: Path) -> Iterable[Record]:
             record: Any = json.loads(line)
         except ValueError:  # the last line of a run that was killed
             return
-        if "step" in record and TOTAL in record:
+        if "step" in record and (TOTAL in record or figures_of(record)):
             yield record
 
 
+def figures_of(record: Record) -> list[str]:
+    """The names of the figures that a validation has logged, for example "coco/box_AP"; the main one first."""
+    return [key for key in record if "/" in key]
+
+
 def draw(records: Sequence[Record], title: str) -> Figure:
-    """Three panels, one above the other: the loss and its terms, the learning rate, the norm of the gradient."""
-    figure = Figure(figsize=(9, 8), layout="constrained")
-    losses, rate, gradient = figure.subplots(3, 1, sharex=True, height_ratios=(3, 1, 1.5))
+    """Panels, one above the other: the loss and its terms, figures of validations, learning rate, gradient norm."""
+    validations = [record for record in records if figures_of(record)]
+    records, last = [record for record in records if TOTAL in record], records[-1]["step"]
+    figure = Figure(figsize=(9, 10 if validations else 8), layout="constrained")
+    heights = (3, 2, 1, 1.5) if validations else (3, 1, 1.5)
+    losses, *judged, rate, gradient = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+    for panel in judged:
+        _figures(panel, validations)
     terms = sorted({key for record in records for key in record if key.startswith(f"{TOTAL}_")})
     _curve(losses, records, TOTAL, colour="black")
     for number, term in enumerate(terms):
@@ -68,9 +79,9 @@ def draw(records: Sequence[Record], title: str) -> Figure:
     for panel, label in ((losses, "loss"), (rate, "learning rate"), (gradient, "gradient norm")):
         panel.set_ylabel(label)
         panel.grid(alpha=0.3)
-        panel.set_xlim(0, records[-1]["step"])
+        panel.set_xlim(0, last)
         panel.set_ylim(bottom=0)
-    if min(record.get(key, 1.0) for record in records for key in (TOTAL, *terms)) > 0:
+    if min((record.get(key, 1.0) for record in records for key in (TOTAL, *terms)), default=0) > 0:
         losses.set_yscale("log")  # the last, small steps are what one looks for
         losses.autoscale(axis="y")
         losses.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -80,6 +91,22 @@ def draw(records: Sequence[Record], title: str) -> Figure:
     losses.set_title(title, loc="left")
     gradient.set_xlabel("iteration")
     return figure
+
+
+def _figures(panel: Axes, validations: Sequence[Record]) -> None:
+    """The figures of each validation; the main one's best is marked."""
+    main, *others = figures_of(validations[0])[:FIGURES]
+    steps, values = _points(validations, main)
+    panel.plot(steps, values, "o-", color="black", label=main)
+    if values:
+        best = int(np.argmax(values))
+        panel.plot(steps[best], values[best], "*", color="C1", markersize=14, label=f"best {values[best]:.2f}")
+    for number, key in enumerate(others):
+        panel.plot(*_points(validations, key), "o-", color=f"C{number}", alpha=0.4, markersize=3, label=key)
+    panel.set_ylabel("validation")
+    panel.set_ylim(bottom=0)
+    panel.grid(alpha=0.3)
+    panel.legend(frameon=False, ncols=2)
 
 
 def _curve(panel: Axes, records: Sequence[Record], key: str, colour: str) -> None:

@@ -1,7 +1,6 @@
 """Pre-training of a backbone: which digit is in this patch? Learnt from patches many times faster than from scenes."""
 
 import copy
-import logging
 import math
 
 import torch
@@ -14,20 +13,22 @@ from pipeline.training.opencv_threads import one_opencv_thread
 from pipeline.training.recipe import Pretraining
 from zoo.datasets.digits.patches import NUM_CLASSES, DigitPatches
 from zoo.models.resnet import ResNet18
+from zoo.progress import Progress
 
 LOG_INTERVAL = 50
 WARMUP = 50
 WEIGHT_DECAY = 0.02
-logger = logging.getLogger(__name__)
 
 
 @one_opencv_thread()
-def pretrain(backbone: nn.Module, plan: Pretraining, *, num_scenes: int, seed: int) -> None:
+def pretrain(
+    backbone: nn.Module, plan: Pretraining, *, num_scenes: int, seed: int, progress: Progress | None = None
+) -> None:
     """Trains a backbone in place, as a classifier of patches of digits (AdamW, warm-up and cosine).
 
     `backbone`: images [N, 3, H, W] -> a feature map, or several of which the last counts. It is trained on mmengine's
     device; a ResNet at the default strides, without dilation, which costs a quarter: the weights have the same shapes.
-    The offsets of deformable convolutions stay as they are.
+    The offsets of deformable convolutions stay as they are. `progress` is called with what is learned, and iterations.
     """
     torch.manual_seed(seed)
     plain = ResNet18(backbone.conv1.out_channels) if isinstance(backbone, ResNet18) else copy.deepcopy(backbone)
@@ -55,7 +56,8 @@ def pretrain(backbone: nn.Module, plan: Pretraining, *, num_scenes: int, seed: i
         right += int((logits.argmax(dim=1) == digits).sum())
         if step % LOG_INTERVAL == 0:
             accuracy = 100 * right / (LOG_INTERVAL * plan.batch_size)
-            logger.info("pre-training %d/%d: loss %.3f, accuracy %.1f", step, plan.iterations, loss.item(), accuracy)
+            if progress is not None:
+                progress(f"pre-training, loss {loss.item():.3f}, accuracy {accuracy:.1f}", step, plan.iterations)
             right = 0
     backbone.load_state_dict({**own_state, **plain.state_dict()})
 

@@ -40,6 +40,7 @@ def training_record(
     datasets: Datasets,
     recipe: Recipe,
     run: TrainingRun,
+    licence: str = LICENCE,
 ) -> TrainingRecord:
     """Of weights that `half_precision_file` gave of the model, to be written as the file `name`."""
     return TrainingRecord(
@@ -47,7 +48,7 @@ def training_record(
         bytes=len(weights),
         sha256=hashlib.sha256(weights).hexdigest(),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
-        licence=LICENCE,
+        licence=licence,
         figures=figures,
         datasets=datasets,
         recipe=recipe.to_dict(),

@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from pipeline.training.recipe_values import pretraining_values, recipe_values
+from pipeline.training.recipe_values import (
+    OWN_DATA,
+    default_interval,
+    generated_data_values,
+    own_data_values,
+    pretraining_values,
+    recipe_values,
+)
 from zoo.arguments import wrong_arguments
 from zoo.config import ModelConfig
 from zoo.errors import InputError
@@ -33,7 +40,12 @@ class Recipe:
     arguments; the rate rises over `warmup` iterations and falls by a half cosine. `backbone`: a safetensors file of
     another digits model whose backbone to start from. `pretrain`: or train the backbone first as a classifier of single
     digits, dict(iterations, batch_size, side, lr).
-    `also`: configs that use the same checkpoint and are scored on its card. Both are relative to the config's folder.
+    `also`: configs that use the same checkpoint and are scored on its card.
+    With data of one's own (`train_dataset`) there are neither num_scenes nor pretrain, and these are: `load_from`, the
+    weights to start from, as a config's checkpoint is given; layers of another shape, a head for other classes, start
+    anew. `val_interval`: iterations between two validations, by default a tenth of all. `patience`: after as many
+    validations without a better figure training stops; None: never. `mirror`: whether half of the samples are mirrored.
+    Paths are relative to the config's folder.
     """
 
     iterations: int
@@ -49,14 +61,27 @@ class Recipe:
     backbone: str | None = None
     pretrain: Pretraining | None = None
     also: tuple[str, ...] = field(default_factory=tuple)
+    load_from: str | None = None
+    val_interval: int | None = None
+    patience: int | None = None
+    mirror: bool | None = None
 
     @classmethod
-    def from_config(cls, config: ModelConfig, *, iterations: int | None = None, seed: int | None = None) -> Self:
-        """The recipe of a config, with other iterations and another seed where they are given.
+    def from_config(
+        cls,
+        config: ModelConfig,
+        *,
+        iterations: int | None = None,
+        seed: int | None = None,
+        load_from: str | None = None,
+    ) -> Self:
+        """The recipe of a config, with other iterations, another seed and other weights where they are given.
 
         Raises InputError where it has none, or with all that is wrong in it.
         """
         section, path = dict(config.train or {}), config.path
+        if section and load_from is not None:
+            section["load_from"] = load_from
         if "config" in section:
             raise InputError(
                 f"config {path} uses the checkpoint of another one; run python tools/train.py "
@@ -64,7 +89,9 @@ class Recipe:
             )
         if not section:
             raise InputError(f"config {path} has no recipe; give it a train=dict(iterations=..., batch_size=..., ...)")
-        size = config.preprocess.size
+        size, is_own = config.preprocess.size, config.train_dataset is not None
+        if is_own:
+            section = {"num_scenes": None, "val_interval": default_interval(section, iterations), **section}
         scenes = section.get("num_scenes", cls.num_scenes)
         if size is None and (scenes is not None or "crop" not in section):
             raise InputError(
@@ -80,8 +107,9 @@ class Recipe:
             faults += [f"pretrain: {fault}" for fault in more_faults]
         elif pretrain is not None:
             faults.append(f'argument "pretrain": got {pretrain!r}, expected dict(iterations, batch_size, side, lr)')
-        if pretrain is not None and scenes is None:
+        if pretrain is not None and scenes is None and not is_own:
             faults.append("pretrain: learns from digits; give num_scenes")
+        faults += own_data_values(section) if is_own else generated_data_values(section)
         if faults:
             raise InputError(f"config {path}: train: {'; '.join(faults)}")
         pairs: dict[str, Any] = {key: tuple(values[key]) for key in ("crop", "scale", "also") if key in values}
@@ -91,9 +119,9 @@ class Recipe:
         return cls(**fields)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types, as cards and checkpoints keep it."""
+        """Plain JSON types, as cards and checkpoints keep it; of what is for data of one's own alone, what is set."""
         content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return content
+        return {key: value for key, value in content.items() if value is not None or key not in OWN_DATA}
 
 
 def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -12,7 +12,17 @@ from zoo.errors import nearest
 from zoo.preprocess import MIN_SIDE
 
 LAST_SEED = 2**32 - 1  # numpy's
-LEAST = {"iterations": 1, "batch_size": 1, "num_scenes": 1, "warmup": 0, "seed": 0}
+LEAST = {
+    "iterations": 1,
+    "batch_size": 1,
+    "num_scenes": 1,
+    "warmup": 0,
+    "seed": 0,
+    "val_interval": 1,
+    "patience": 1,
+}
+VALIDATIONS = 10  # of a training, where its recipe does not say how often
+OWN_DATA = ("load_from", "val_interval", "patience", "mirror")
 LEAST_OF_PRETRAINING = {"iterations": 1, "batch_size": 2, "side": MIN_SIDE}  # batch norm needs two at the last stage
 DEFAULTS = {"weight_decay": 0.0}  # of an optimizer: mmengine insists on one
 OPTIMIZERS = {
@@ -47,6 +57,29 @@ def pretraining_values(section: Mapping[str, Any]) -> Iterator[str]:
     lr = section.get("lr", 1.0)
     if isinstance(lr, int | float) and not 0 < lr < math.inf:
         yield f'argument "lr": got {lr!r}, expected more than 0'
+
+
+def own_data_values(section: Mapping[str, Any]) -> Iterator[str]:
+    """Of a train section beside a `train_dataset`: what is for generated digits and photographs alone."""
+    if section.get("pretrain") is not None:
+        yield "pretrain: learns from digits; leave it out, or set pretrain=None, and give load_from or backbone"
+    if section.get("num_scenes") is not None:
+        yield "num_scenes: of generated digits; leave it out, or set num_scenes=None"
+    if section.get("load_from") is not None and section.get("backbone") is not None:
+        yield "load_from and backbone: both say what to start from; give one of them"
+
+
+def generated_data_values(section: Mapping[str, Any]) -> Iterator[str]:
+    """Of a train section without a `train_dataset`: what is for data of one's own alone."""
+    for key in OWN_DATA:
+        if section.get(key) is not None:
+            yield f"{key}: for data of one's own; give the config a train_dataset"
+
+
+def default_interval(section: Mapping[str, Any], iterations: int | None) -> int | None:
+    """Iterations between two validations, for a section that does not say."""
+    total = section.get("iterations") if iterations is None else iterations
+    return max(1, total // VALIDATIONS) if type(total) is int else None
 
 
 def _too_small(section: Mapping[str, Any], least: Mapping[str, int]) -> Iterator[str]:

@@ -1,28 +1,39 @@
 """Training through mmengine's Runner."""
 
+import logging
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmengine.hooks import Hook
+from mmengine.hooks import EarlyStoppingHook, Hook
+from mmengine.logging import MMLogger
 from mmengine.runner import Runner
 from torch import nn
 
+from pipeline.base.steps import BeginStep
+from pipeline.publishing.lock import locked
+from pipeline.training.best_weights import BestWeights
 from pipeline.training.opencv_threads import one_opencv_thread
 from pipeline.training.optimization import optimization, schedule
+from pipeline.training.own_data import own_dataset
 from pipeline.training.recipe import Recipe
+from pipeline.training.reporting import ReportProgress
 from pipeline.training.starting_model import backbone_sha256, starting_model
 from pipeline.training.trainable import Trainable
 from pipeline.training.training_data import training_data
-from pipeline.training.training_run import RUN_KEY
+from pipeline.training.training_run import LAST, RUN_KEY
+from pipeline.training.validation import Validation
+from pipeline.training.whole_files import BACKEND_ARGS
 from zoo.build import build_model
 from zoo.cards import TrainingRun
 from zoo.config import ModelConfig
+from zoo.progress import Progress
 from zoo.recipe_data import check_recipe_data
 
 CHECKPOINTS_KEPT = 3
 LOG_INTERVAL = 10  # iterations; also mmengine's window of the mean, so that each counts once
+MIN_DELTA = 0.01  # points or dB: less is no better figure, for the patience of a training
 
 
 class RunInCheckpoint(Hook):  # type: ignore[misc]  # mmengine is untyped
@@ -47,24 +58,76 @@ class RunInCheckpoint(Hook):  # type: ignore[misc]  # mmengine is untyped
         checkpoint["meta"][RUN_KEY] = self.so_far(checkpoint["meta"]["iter"]).to_dict()
 
 
+class TrainingRunner(Runner):  # type: ignore[misc]  # mmengine is untyped
+    """mmengine's Runner, whose log goes to its file alone: the terminal has one line of progress."""
+
+    def build_logger(self, *arguments: Any, **options: Any) -> MMLogger:
+        """The logger without its terminal."""
+        logger = super().build_logger(*arguments, **options)
+        for handler in list(logger.handlers):
+            if not isinstance(handler, logging.FileHandler):
+                logger.removeHandler(handler)
+        return logger
+
+
 @one_opencv_thread()
 def train(
-    config: ModelConfig, recipe: Recipe, work_dir: Path, run: TrainingRun, *, resume: Path | None = None
+    config: ModelConfig,
+    recipe: Recipe,
+    work_dir: Path,
+    run: TrainingRun,
+    *,
+    resume: Path | None = None,
+    note: BeginStep | None = None,
+    progress: Progress | None = None,
 ) -> tuple[nn.Module, TrainingRun]:
     """Trains the config's model and returns it, on the CPU, with the finished run; logs and checkpoints: `work_dir`.
 
-    `resume`: the checkpoint to go on from; `run` is then what that file tells of itself.
-    Training runs on the device that mmengine finds (a GPU where there is one). Raises InputError where the config is
-    for data of one's own, the model or its backbone cannot be had, or there is no mixed precision on the device.
+    With data of one's own it is the model with the best figure of a validation. `resume`: the checkpoint to go on from;
+    `run` is then what that file tells of itself. `note` is called with lines that stay, `progress` with what is done,
+    and how many of how many iterations.
+    Training runs on the device that mmengine finds (a GPU where there is one). Raises InputError where the data cannot
+    be learned, the model or its weights cannot be had, there is no mixed precision on the device, or another training
+    writes into `work_dir`.
     """
     check_recipe_data(config)
-    if resume is None:
-        (work_dir / "last_checkpoint").unlink(missing_ok=True)  # of an earlier run, which --resume must not take
-        run = replace(run, backbone_sha256=backbone_sha256(config, recipe))
-    record = RunInCheckpoint(run)
-    runner = build_runner(config, recipe, work_dir, record, resume=resume)
-    runner.train()
-    return runner.model.model.cpu(), record.so_far(runner.iter)
+    work_dir.mkdir(parents=True, exist_ok=True)
+    with locked(work_dir):
+        if resume is None:
+            (work_dir / LAST).unlink(missing_ok=True)  # of an earlier run, which --resume must not take
+            run = replace(run, backbone_sha256=backbone_sha256(config, recipe))
+        record = RunInCheckpoint(run)
+        validation = None if config.train_dataset is None else Validation(config)
+        best = None if validation is None else BestWeights(validation.metric.main_key, work_dir, run)
+        hooks = _hooks(recipe, record, best, progress)
+        runner = build_runner(
+            *(config, recipe, work_dir, record),
+            resume=resume,
+            validation=validation,
+            hooks=hooks,
+            note=note,
+            progress=progress,
+        )
+        runner.train()
+        model = runner.model.model.cpu()
+        if best is not None:
+            best.load_into(model)
+            if note is not None:
+                note(best.summary(runner.iter, recipe.iterations))
+        return model, record.so_far(runner.iter)
+
+
+def _hooks(recipe: Recipe, record: RunInCheckpoint, best: BestWeights | None, progress: Progress | None) -> list[Hook]:
+    hooks: list[Hook] = [record]
+    if best is not None:
+        hooks.append(best)
+        if recipe.patience is not None:
+            stop = EarlyStoppingHook(best.metric, rule="greater", min_delta=MIN_DELTA, patience=recipe.patience)
+            stop.best_score = stop.best_score if best.best is None else best.best.figure
+            hooks.append(stop)
+    if progress is not None:
+        hooks.append(ReportProgress(progress, best))
+    return hooks
 
 
 def build_runner(
@@ -74,27 +137,39 @@ def build_runner(
     record: RunInCheckpoint,
     *,
     resume: Path | None = None,
+    validation: Validation | None = None,
+    hooks: list[Hook] | None = None,
+    note: BeginStep | None = None,
+    progress: Progress | None = None,
 ) -> Runner:
     """The Runner of a training, with the model to start from; pre-training, where there is any, is done in here."""
     optimizing = optimization(recipe, amp=record.before.amp)
-    model = starting_model(config, recipe) if resume is None else build_model(config, weights=False)
-    return Runner(
+    dataset = None if config.train_dataset is None else own_dataset(config, None if resume else progress)
+    begins = resume is None
+    model = starting_model(config, recipe, note, progress) if begins else build_model(config, weights=False)
+    return TrainingRunner(
         model=Trainable(model),
         work_dir=str(work_dir),
-        train_dataloader=training_data(config, recipe, model),
-        train_cfg={"type": "IterBasedTrainLoop", "max_iters": recipe.iterations},
+        train_dataloader=training_data(config, recipe, model, dataset),
+        train_cfg={
+            "type": "IterBasedTrainLoop",
+            "max_iters": recipe.iterations,
+            **({} if validation is None else {"val_interval": recipe.val_interval}),
+        },
+        **({} if validation is None else validation.runner_options()),
         optim_wrapper=optimizing,
         param_scheduler=schedule(recipe),
         default_hooks={
-            "logger": {"type": "LoggerHook", "interval": LOG_INTERVAL},
+            "logger": {"type": "LoggerHook", "interval": LOG_INTERVAL, "log_metric_by_epoch": False},
             "checkpoint": {
                 "type": "CheckpointHook",
                 "by_epoch": False,
                 "interval": max(1, recipe.iterations // 10),
                 "max_keep_ckpts": CHECKPOINTS_KEPT,
+                "backend_args": BACKEND_ARGS,
             },
         },
-        custom_hooks=[record],
+        custom_hooks=hooks or [record],
         log_processor={"by_epoch": False, "window_size": LOG_INTERVAL},
         randomness={"seed": recipe.seed},
         load_from=None if resume is None else str(resume),

@@ -1,39 +1,57 @@
 """The model that a training starts from."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
+from pipeline.base.steps import BeginStep
 from pipeline.training.pretraining import pretrain
 from pipeline.training.recipe import Recipe
 from zoo.build import build_model
-from zoo.checkpoint import load_state, read_state
+from zoo.checkpoint import load_fitting, load_state, read_state
 from zoo.config import ModelConfig
 from zoo.errors import InputError
 from zoo.families import family_of
 from zoo.models.deformable_convolution import OFFSETS
 from zoo.models.resnet import ResNet18
+from zoo.progress import Progress
 
 BACKBONES = ("backbone.body", "backbone")  # a detector's, inside its feature pyramid, and a segmentor's
+SHOWN = 2  # tensors that start anew
 
 
-def starting_model(config: ModelConfig, recipe: Recipe) -> nn.Module:
-    """The config's model with random weights, its backbone loaded or pre-trained where the recipe says so.
+def starting_model(
+    config: ModelConfig, recipe: Recipe, note: BeginStep | None = None, progress: Progress | None = None
+) -> nn.Module:
+    """The config's model with random weights, or with those that the recipe says, of all of it or of its backbone.
 
-    Raises InputError where the model cannot be built, or the backbone does not fit.
+    `note` is told in one line what was loaded, and what starts anew because it has another shape; `progress` counts the
+    iterations of a pre-training. Raises InputError where the model cannot be built, or the weights do not fit.
     """
     torch.manual_seed(recipe.seed)
     model = build_model(config, weights=False)
+    if recipe.load_from is not None:
+        anew = load_fitting(model, recipe.load_from, folder=config.path.parent)
+        if note is not None:
+            note(format_anew(recipe.load_from, anew, len(model.state_dict())))
     if recipe.backbone is not None:
         file = _backbone_file(config, recipe.backbone)
         load_state(backbone_of(model), _fitted(_backbone_state(file), model), f"train.backbone {file}")
     if recipe.pretrain is not None:
         assert recipe.num_scenes is not None  # from_config sees to that
-        pretrain(backbone_of(model), recipe.pretrain, num_scenes=recipe.num_scenes, seed=recipe.seed)
+        pretrain(backbone_of(model), recipe.pretrain, num_scenes=recipe.num_scenes, seed=recipe.seed, progress=progress)
     return model
+
+
+def format_anew(source: str, anew: Sequence[str], count: int) -> str:
+    """What was loaded, of a state of `count` tensors, and what was not."""
+    if not anew:
+        return f"starts from {source}: all {count} tensors"
+    shown = ", ".join(anew[:SHOWN]) + (", ..." if len(anew) > SHOWN else "")
+    return f"starts from {source}: {count - len(anew)} of {count} tensors; of another shape, and new: {shown}"
 
 
 def _fitted(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:

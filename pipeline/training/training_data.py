@@ -1,4 +1,4 @@
-"""What a model learns from: scenes of digits, single digits, or crops of photographs."""
+"""What a model learns from: data of one's own, scenes of digits, single digits, or crops of photographs."""
 
 from typing import Any
 
@@ -7,11 +7,12 @@ from torch.utils.data import DataLoader
 
 from pipeline.training.recipe import Recipe
 from zoo.config import ModelConfig
-from zoo.datasets import DigitsTraining
+from zoo.datasets import DigitsTraining, EvaluationDataset
 from zoo.datasets.digits.patches import DigitPatches, labelled
-from zoo.datasets.digits.training import collate
 from zoo.datasets.photographs.training import PhotographTraining
 from zoo.datasets.photographs.training import collate as collate_photographs
+from zoo.datasets.training.collating import collate
+from zoo.datasets.training.samples import TrainingSamples
 from zoo.errors import InputError
 from zoo.families import family_of
 
@@ -19,9 +20,24 @@ DETAILS = ("masks", "keypoints")  # that scenes may have beside boxes and labels
 PREFETCHED = 8
 
 
-def training_data(config: ModelConfig, recipe: Recipe, model: nn.Module) -> Any:
-    """A DataLoader of all batches of a training, in order; one worker makes them while the cores train."""
+def training_data(
+    config: ModelConfig, recipe: Recipe, model: nn.Module, dataset: EvaluationDataset | None = None
+) -> Any:
+    """A DataLoader of all batches of a training, in order; one worker makes them while the cores train.
+
+    `dataset`: data of one's own, in the place of generated digits or shipped photographs.
+    """
     length = recipe.iterations * recipe.batch_size
+    if dataset is not None:
+        samples = TrainingSamples(
+            *(dataset, length),
+            rule=config.preprocess,
+            crop=recipe.crop,
+            scale=recipe.scale,
+            mirror=bool(recipe.mirror),
+            seed=recipe.seed,
+        )
+        return DataLoader(samples, recipe.batch_size, num_workers=1, collate_fn=collate, prefetch_factor=PREFETCHED)
     scales = family_of(model).scales(model)
     if (scales is not None) != (recipe.num_scenes is None):
         raise InputError(

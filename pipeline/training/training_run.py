@@ -17,6 +17,7 @@ from zoo.errors import InputError
 from zoo.torch_file import read_torch_file
 
 ROOT = Path(__file__).resolve().parents[2]
+LAST = "last_checkpoint"  # mmengine's file with the name of the last checkpoint
 RUN_KEY = "training"  # in the checkpoint's "meta"
 CURE = "give a .pth that tools/train.py wrote"
 
@@ -80,11 +81,14 @@ def read_run(checkpoint: Path) -> TrainingRun:
 
 def last_checkpoint(work_dir: Path) -> Path:
     """Where a run that was interrupted goes on. Raises InputError where it had not come to its first checkpoint."""
-    pointer = work_dir / "last_checkpoint"
+    pointer = work_dir / LAST
     if not pointer.is_file():
         raise InputError(f"--resume: no checkpoint in {work_dir}; train without --resume, or give its --work-dir")
     # the name alone: mmengine writes the path as it was then, and the folder may have been moved
-    return work_dir / Path(pointer.read_text(encoding="utf-8").strip()).name
+    if name := Path(pointer.read_text(encoding="utf-8").strip()).name:
+        return work_dir / name
+    # killed while it wrote the name: the checkpoint that it was about is the youngest
+    return max(work_dir.glob("iter_*.pth"), key=lambda file: file.stat().st_mtime_ns, default=work_dir / "iter_1.pth")
 
 
 def config_name(path: Path) -> str:

@@ -122,27 +122,31 @@ def test_a_config_is_read_without_torch(tool: str, tmp_path: Path) -> None:
     assert 'unknown key export."exportr"; nearest: "exporter"' in done.stderr
 
 
+SWITCHED_OFF = "card = gate_dataset = calibration_dataset = None"
+
+
 @pytest.mark.parametrize(
     ("config", "changes", "message"),
     [
         (
             "detection/yolov5n_digits.py",
-            'dataset = dict(_delete_=True, type="CocoDetection", annotations="a.json", images="images")',
-            "training on dataset CocoDetection is not possible: tools/train.py only repeats the recipes",
+            'dataset = dict(_delete_=True, type="CocoDetection", annotations="a.json", images="images")\n'
+            + SWITCHED_OFF,
+            "training on dataset CocoDetection needs training data: without train_dataset only the shipped recipes",
         ),
         (
             "detection/faster-rcnn_r18-fpn_digits.py",
             'task = dict(classes=[dict(name=n, category_id=i) for i, n in enumerate(["none", "a", "b", "c"])])\n',
-            "training on 3 classes of one's own is not possible: tools/train.py only repeats the recipes",
+            "training on 3 classes of one's own needs training data: without train_dataset only the shipped recipes",
         ),
         (
             "restoration/srcnn_x3_photographs.py",
-            'dataset = dict(_delete_=True, type="SuperResolutionFolder", root="mine", scale=3)',
-            "training on dataset SuperResolutionFolder is not possible: tools/train.py only repeats the recipes",
+            'dataset = dict(_delete_=True, type="SuperResolutionFolder", root="mine", scale=3)\n' + SWITCHED_OFF,
+            "training on dataset SuperResolutionFolder needs training data: without train_dataset only the shipped",
         ),
     ],
 )
-def test_training_on_data_of_ones_own_is_refused_before_torch_is_imported(
+def test_training_without_training_data_is_refused_before_torch_is_imported(
     config: str, changes: str, message: str, tmp_path: Path
 ) -> None:
     path, work_dir = tmp_path / "mine.py", tmp_path / "work"

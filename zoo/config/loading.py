@@ -9,6 +9,7 @@ from mmengine.config import Config
 
 from zoo.config.export_section import export_faults
 from zoo.config.faults import Kinds, raised, unknown_keys, wrong_types
+from zoo.config.inherited import inherited_faults
 from zoo.config.model_config import BUILT, ModelConfig
 from zoo.custom_imports import check_dotted_type, dotted_types, import_custom_module
 from zoo.errors import InputError, nearest
@@ -20,9 +21,10 @@ ConfigSource: TypeAlias = str | Path | Config | ModelConfig
 KINDS: Kinds = {
     "custom_imports": dict,
     "model": dict,
-    "checkpoint": (str, type(None)),
+    "checkpoint": str,
     "task": dict,
     "preprocess": dict,
+    "train_dataset": dict,
     "dataset": dict,
     "gate_dataset": dict,
     "calibration_dataset": dict,
@@ -40,6 +42,7 @@ CARD_KINDS: Kinds = {"what": str, "paper": str, "licence": str}
 def load_config(source: ConfigSource) -> ModelConfig:
     """Read and check a config, once; names that start with an underscore are the file's own.
 
+    A key that is None is as if it were not there: so a file switches off what its bases set.
     What it imports (``custom_imports``, and types that name their module) is imported, before a registry is asked.
     Raises InputError where the file is missing, is not Python, or has faults (all of them in one message).
     """
@@ -48,7 +51,8 @@ def load_config(source: ConfigSource) -> ModelConfig:
     config = source if isinstance(source, Config) else read_config(source)
     if config.filename is None:
         raise InputError("config: an mmengine Config without a filename, and its paths are relative to that; give one")
-    path, content = Path(config.filename), config.to_dict()
+    path = Path(config.filename)
+    content = {key: value for key, value in config.to_dict().items() if value is not None}
     if faults := list(_faults(path, content)):
         raise InputError(f"config {path}: " + "; ".join(faults))
     return ModelConfig.from_dict(path, content)
@@ -95,6 +99,7 @@ def _faults(path: Path, content: Mapping[str, Any]) -> Iterable[str]:
         yield from unknown_keys("key card.", card, CARD_KINDS)
         yield from (f'key "card.{key}" is missing' for key in CARD_KINDS if key not in card)
         yield from wrong_types("card.", card, CARD_KINDS)
+    yield from inherited_faults(path, content)
 
 
 def _type_faults(key: str, section: object) -> Iterable[str]:

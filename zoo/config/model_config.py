@@ -11,7 +11,7 @@ from zoo.tasks import Task, build_task
 
 Section = Mapping[str, Any]
 """What a registry builds: its ``type``, a str, and the arguments of that class."""
-BUILT = ("model", "task", "dataset", "gate_dataset", "calibration_dataset", "evaluator")
+BUILT = ("model", "task", "train_dataset", "dataset", "gate_dataset", "calibration_dataset", "evaluator")
 """The keys of such sections."""
 
 
@@ -29,7 +29,8 @@ class ModelConfig:
     """``path``: the file; relative paths in it start at its folder. What the file leaves out is None.
 
     ``preprocess``: the rule of the task's input kind, for images a zoo.preprocess.Preprocess.
-    ``gates``: those that replace the defaults, by comparison and name. ``train``: the recipe of a shipped checkpoint.
+    ``gates``: those that replace the defaults, by comparison and name. ``train``: the recipe of a training.
+    ``train_dataset``: what it learns from; None for the shipped recipes, whose data is generated.
     ``content``: the whole file, its bases included, as plain dicts, lists and numbers, for hashes and records.
     """
 
@@ -39,6 +40,7 @@ class ModelConfig:
     preprocess: Any
     export: ExportSection = field(default_factory=ExportSection)
     checkpoint: str | None = None
+    train_dataset: Section | None = None
     dataset: Section | None = None
     gate_dataset: Section | None = None
     calibration_dataset: Section | None = None
@@ -65,7 +67,7 @@ class ModelConfig:
         """From the content of a file without faults, see config_faults."""
         task = build_task(content["task"])
         card = content.get("card")
-        plain = ("model", "checkpoint", "dataset", "gate_dataset", "calibration_dataset", "evaluator", "gates", "train")
+        plain = ("checkpoint", "gates", "train", *(key for key in BUILT if key != "task"))
         return cls(
             path=path,
             task=task,

@@ -1,4 +1,4 @@
-"""Trains a shipped model as its config's recipe says, scores it on val, and publishes it or holds it to what is."""
+"""Trains a config's model on its data as its recipe says, scores it, and publishes it or compares it."""
 
 import argparse
 import logging
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.errors import GateError, InputError
 from zooport.parser import Parser
-from zooport.terminal import write_line
+from zooport.terminal import open_console, show_counts, write_line
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     from zoo.config import ModelConfig
 
 EXAMPLES = """examples:
+  zooport train my_config.py        # with a train_dataset, see docs/own_data.md
   zooport train configs/segmentation/fcn_r18_digits.py --publish
   zooport train configs/segmentation/fcn_r18_digits.py --seed 1 --reproduce --work-dir work_dirs/train/again
 
 mmengine trains on a GPU where it finds one (CUDA_VISIBLE_DEVICES= hides it).
 Code 3: --reproduce came to other figures."""
+BEST = "best.safetensors"  # in the work dir
+UNSTATED = "not stated: the config has no card"
 LAST_SEED = 2**32 - 1  # numpy's
-TRAINING_FLAGS = ("iters", "seed", "amp", "resume")
+TRAINING_FLAGS = ("iters", "seed", "load_from", "amp", "resume")
 
 
 def parser() -> Parser:
@@ -39,6 +42,7 @@ def parser() -> Parser:
     flags.add_argument("--work-dir", type=Path, metavar="D", help="default: work_dirs/train/<config>")
     flags.add_argument("--iters", type=int, metavar="N", help="train N iterations instead of the recipe's")
     flags.add_argument("--seed", type=int, metavar="N", help="default: the recipe's")
+    flags.add_argument("--load-from", metavar="F", help="with a train_dataset: weights to start from")
     flags.add_argument("--amp", action="store_true", help="mixed precision: bfloat16 on a CPU, float16 on a GPU")
     flags.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the work dir")
     flags.add_argument("--checkpoint", type=Path, metavar="F", help="do not train: take this .pth of an earlier run")
@@ -60,7 +64,8 @@ def check_flags(options: argparse.Namespace) -> None:
         if value is not None and (value < least or (most is not None and value > most)):
             raise InputError(f"--{name} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
     values = {name: getattr(options, name) for name in TRAINING_FLAGS}
-    flags = [f"--{name}" for name, value in values.items() if value is not None and value is not False]  # 0 is a seed
+    given = [name for name, value in values.items() if value is not None and value is not False]  # 0 is a seed
+    flags = [f"--{name.replace('_', '-')}" for name in given]
     if options.checkpoint is not None and flags:
         raise InputError(f"--checkpoint {options.checkpoint}: this does not train; leave out {', '.join(flags)}")
     if options.reproduce and options.iters is not None:
@@ -82,10 +87,12 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     from zoo.build import build_model
     from zoo.cards import TrainingRecord
 
-    logging.disable(logging.NOTSET)  # the log of a training is its progress
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.disable(logging.NOTSET)  # the log of a training goes to its work dir
+    logging.basicConfig(handlers=[logging.NullHandler()])
     torch.set_num_threads(options.threads)
-    recipe = Recipe.from_config(config, iterations=options.iters, seed=options.seed)
+    recipe = Recipe.from_config(
+        config, iterations=options.iters, seed=options.seed, load_from=absolute(options.load_from)
+    )
     datasets = scored_on(options.config, recipe.also)  # before the long work: can it be scored, and kept?
     if options.publish or options.reproduce:
         file = published_file(config)
@@ -98,17 +105,48 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     model, training = finished(config, recipe, options, published)
     recipe = replace(recipe, seed=training.seed)
     weights = half_precision_file(model)
+    if config.train_dataset is not None:
+        keep(options, weights)
     figures = scored(options.config, recipe, weights)
     content: dict[str, Any] = {"training": training.to_dict(), "figures": figures}
     if options.publish:
         show(figures)
-        record = training_record(file.name, weights, model, figures, datasets, recipe, training)
+        record = training_record(file.name, weights, model, figures, datasets, recipe, training, licence(config))
         return content | publish(file, record, weights)
     if published is not None:
         again = reproduction(training, weights, figures, scored(options.config, recipe, file.read_bytes()))
         return content | compare(config, file, published, again)
     show(figures)
     return content
+
+
+def licence(config: "ModelConfig") -> str:
+    """Of the weights, for their record."""
+    from pipeline.training.published_weights import LICENCE
+
+    if config.train_dataset is None:
+        return LICENCE
+    return UNSTATED if config.card is None else config.card.licence
+
+
+def absolute(source: str | None) -> str | None:
+    """Weights given on the command line: a path from here, in a recipe one from the config."""
+    return source if source is None or "://" in source else str(Path(source).resolve())
+
+
+def folder_of(options: argparse.Namespace) -> Path:
+    """Where checkpoints, log and curves lie."""
+    work_dir: Path = options.work_dir or Path("work_dirs") / "train" / options.config.stem
+    return work_dir
+
+
+def keep(options: argparse.Namespace, weights: bytes) -> None:
+    """Write the best weights as a file that a config's checkpoint names."""
+    from zoo.files.writing import write_whole
+
+    file = folder_of(options) / BEST
+    write_whole(file, weights, make_folders=True)
+    write_line(f"weights: {file}")
 
 
 def finished(
@@ -144,15 +182,17 @@ def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace
     """Trains, or goes on; draws the curves of what was done. An interruption says how to go on."""
     from pipeline.training import begin_run, last_checkpoint, read_run, resume_run, train, write_curves
 
-    work_dir = options.work_dir or Path("work_dirs") / "train" / options.config.stem
+    work_dir = folder_of(options)
     run = begin_run(options.config, recipe, amp=options.amp)
     resume = last_checkpoint(work_dir) if options.resume else None
     if resume is not None:
         run = resume_run(run, read_run(resume), seed=options.seed)
         recipe = replace(recipe, seed=run.seed)
+        write_line(f"goes on from {resume.name}, after {run.iterations} of {recipe.iterations} iterations")
     check_writable(work_dir)
     try:
-        return train(config, recipe, work_dir, run, resume=resume)
+        with show_counts(open_console(), unit="iterations") as (_, progress):
+            return train(config, recipe, work_dir, run, resume=resume, note=write_line, progress=progress)
     except KeyboardInterrupt as stop:
         if (work_dir / "last_checkpoint").is_file():
             stop.add_note("go on with --resume")

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from zoo.datasets.digits.training import PAD_VALUE, TrainScenes, recolour
+from zoo.datasets.digits.training import GREYS, NEGATIVES, PAD_VALUE, TrainScenes
+from zoo.datasets.training.colours import recolour
 
 CONTEXT = (1.05, 1.9)  # the patch's side, in longer sides of the digit's box
 SHIFT = 0.15  # of the patch's centre, in parts of its side
@@ -47,7 +48,7 @@ class DigitPatches(Dataset[tuple[Tensor, int]]):
             flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
             borderValue=(PAD_VALUE,) * 3,
         )
-        pixels = recolour(patch, rng)
+        pixels = recolour(patch, rng, negatives=NEGATIVES, greys=GREYS)
         return torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1))), self.label_ids[
             int(scene.labels[chosen]) - 1
         ]

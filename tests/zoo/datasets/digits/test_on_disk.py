@@ -21,7 +21,7 @@ from zoo.datasets.coco.runs import mask_of
 from zoo.datasets.digits.contact_sheet import CELL, COLUMNS, draw_contact_sheet
 from zoo.datasets.digits.corners import corner_points
 from zoo.datasets.digits.split import write_split
-from zoo.datasets.digits.training import collate
+from zoo.datasets.training.collating import collate
 from zoo.errors import InputError
 from zoo.tasks import ClassInfo
 

@@ -1,0 +1,50 @@
+"""Data of one's own, checked before a training begins."""
+
+from zoo.config import ModelConfig
+from zoo.datasets import EvaluationDataset, build_dataset
+from zoo.datasets.files.faults import Faults
+from zoo.errors import InputError
+from zoo.progress import Progress
+
+
+def own_dataset(config: ModelConfig, progress: Progress | None = None) -> EvaluationDataset:
+    """The config's ``train_dataset``, each image decoded once; `progress` counts them.
+
+    Raises InputError with all faults of the files together, and where the truth is not what the task learns from.
+    """
+    section = config.train_dataset
+    assert section is not None
+    dataset = build_dataset(section, config.task)
+    if not len(dataset):
+        raise InputError(f"config {config.path}: train_dataset {section['type']} has no images; correct its paths")
+    truth = dataset.truth(0)
+    if missing := [key for key in config.task.truth if key not in truth]:
+        raise InputError(
+            f"config {config.path}: train_dataset {section['type']} has no {', '.join(missing)}, which "
+            f"{config.task.name} learns from; give a data set with {', '.join(config.task.truth)}"
+        )
+    _check_images(dataset, progress)
+    return dataset
+
+
+def unseen_classes(config: ModelConfig, dataset: EvaluationDataset) -> list[str]:
+    """Names of the classes with a category that no object of the data set has."""
+    labels = {int(label) for index in range(len(dataset)) for label in dataset.truth(index).get("labels", ())}
+    return [
+        info.name
+        for label, info in enumerate(config.task.classes)
+        if info.category_id is not None and label not in labels
+    ]
+
+
+def _check_images(dataset: EvaluationDataset, progress: Progress | None) -> None:
+    """Raises InputError with all images that cannot be decoded: not in the middle of a night's training."""
+    faults = Faults(type(dataset).__name__)
+    for index, entry in enumerate(dataset.entries):
+        try:
+            dataset.image_item(index)
+        except InputError as error:
+            faults.add(entry.path, str(error).removeprefix(f"{entry.path}: "))
+        if progress is not None:
+            progress("training images are read", index + 1, len(dataset))
+    faults.raise_any()

@@ -1,0 +1,224 @@
+"""Training on data of one's own: what is checked first, what is validated, kept and resumed. Steps of tiny models."""
+
+import json
+import logging
+import os
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from pipeline.evaluating import evaluate
+from pipeline.publishing.lock import locked
+from pipeline.training import begin_run, last_checkpoint, read_run, resume_run, train, write_curves
+from pipeline.training.best_weights import NAME, BestWeights
+from pipeline.training.own_data import own_dataset
+from pipeline.training.starting_model import starting_model
+from pipeline.training.validation import Validation
+from pipeline.training.whole_files import WholeFiles
+from tests.pipeline.training.own_data import config_and_recipe, write_classifier
+from zoo.build import build_model
+from zoo.checkpoint import load_fitting
+from zoo.config import load_config
+from zoo.errors import InputError
+from zoo.recipe_data import check_recipe_data
+
+
+def started(path: Path, **options: Any) -> tuple[nn.Module, Any, list[str]]:
+    """The model and the run of a training in `work` beside the config, and the lines that it told."""
+    config, recipe = config_and_recipe(path)
+    notes: list[str] = []
+    run = options.pop("run", None) or begin_run(path, recipe, amp=False)
+    return *train(config, recipe, path.parent / "work", run, note=notes.append, **options), notes
+
+
+def test_a_training_is_validated_and_gives_its_best_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, counts = write_classifier(tmp_path), []
+    model, run, notes = started(path, progress=lambda *count: counts.append(count))
+    assert capsys.readouterr() == ("", "")  # nothing of mmengine's
+    assert run.iterations == 4
+    kept = torch.load(tmp_path / "work" / NAME, weights_only=True)
+    figure, iteration = kept["meta"]["best"]
+    assert iteration in (2, 4)
+    assert notes == [f"best classification/top1 {figure:.2f} at iteration {iteration} of 4"]
+    assert all(torch.equal(kept["state_dict"][name], tensor) for name, tensor in model.state_dict().items())
+    evaluated = evaluate(path, ["pytorch"], checkpoint=tmp_path / "work" / NAME, work_dir=tmp_path / "evaluated")
+    assert evaluated.rows[0].figures["classification/top1"] == figure
+    assert counts[-1][1:] == (4, 4)
+    assert any(words.startswith("training, loss ") and "(best " in words for words, _, _ in counts)
+    curves = write_curves(tmp_path / "work")
+    assert curves is not None
+    assert curves.is_file()
+    (log,) = (tmp_path / "work").glob("*/vis_data/scalars.json")
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [record["step"] for record in records if "classification/top1" in record] == [2, 4]
+
+
+def test_it_stops_early(tmp_path: Path) -> None:
+    path = write_classifier(tmp_path, iterations=30, more="val_interval=1, patience=2")
+    path.write_text(path.read_text().replace("lr=0.003", "lr=1e-9"))  # it learns nothing, and so gets no better
+    _, run, (note,) = started(path)
+    assert run.iterations == 3
+    assert note.endswith("at iteration 1 of 3; stopped before 30: no better figure in 2 validations")
+
+
+def test_an_interrupted_training_goes_on_and_keeps_what_was_better(tmp_path: Path) -> None:
+    path = write_classifier(tmp_path)
+
+    def stop(words: str, done: int, _total: int) -> None:
+        if words.startswith("training, ") and done == 3:  # after the validation at 2
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        started(path, progress=stop)
+    _, recipe = config_and_recipe(path)
+    checkpoint = last_checkpoint(tmp_path / "work")
+    before = read_run(checkpoint)
+    run = resume_run(begin_run(path, recipe, amp=False), before, seed=None)
+    hook = BestWeights("classification/top1", tmp_path / "work", run)
+    assert hook.best is not None
+    assert hook.best.iteration == 2
+    _, run, _ = started(path, run=run, resume=checkpoint)
+    assert (run.iterations, run.resumed) == (4, 1)
+    # a training that begins anew, and another one, do not take these weights for theirs
+    for other in (replace(run, resumed=0), replace(run, began="another")):
+        assert BestWeights("classification/top1", tmp_path / "work", other).best is None
+
+
+def test_validation_changes_nothing_that_is_random_and_no_log(tmp_path: Path) -> None:
+    config = load_config(write_classifier(tmp_path))
+    model = build_model(config, weights=False)
+    drawn = []
+    for validates in (False, True):
+        torch.manual_seed(3)
+        random.seed(3)
+        np.random.seed(3)  # noqa: NPY002 - mmengine seeds the old one
+        before = logging.root.manager.disable
+        if validates:
+            assert "classification/top1" in Validation(config).figures(model)
+        drawn.append((torch.rand(1).item(), random.random(), np.random.rand()))  # noqa: NPY002 - as above
+    assert drawn[0] == drawn[1]
+    assert logging.root.manager.disable == before
+
+
+def test_a_killed_write_leaves_the_old_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "iter_2.pth"
+    WholeFiles().put(b"old", file)
+
+    def killed(path: Path, content: bytes) -> None:
+        path.write_bytes(content[:1])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("zoo.files.writing.write_synced", killed)
+    with pytest.raises(KeyboardInterrupt):
+        WholeFiles().put(b"new", file)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+def test_killed_while_the_name_of_the_last_checkpoint_was_written(tmp_path: Path) -> None:
+    (tmp_path / "last_checkpoint").touch()
+    for age, name in enumerate(("iter_30.pth", "iter_20.pth")):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, ns=(age, age))
+    assert last_checkpoint(tmp_path) == tmp_path / "iter_20.pth"  # the other one is of an earlier training
+
+
+def test_two_trainings_into_one_folder(tmp_path: Path) -> None:
+    path = write_classifier(tmp_path)
+    with (
+        locked(tmp_path / "work"),
+        pytest.raises(InputError, match=r"work: process \d+ is writing into it right now; .* another --work-dir"),
+    ):
+        started(path)
+
+
+class TestDataIsCheckedFirst:
+    def test_images_that_are_broken(self, tmp_path: Path) -> None:
+        config = load_config(write_classifier(tmp_path))
+        for name in ("0.png", "2.png"):
+            image = tmp_path / "train/dark" / name
+            image.write_bytes(image.read_bytes()[:-200])
+        with pytest.raises(InputError) as caught:
+            own_dataset(config)
+        assert str(caught.value).startswith("dataset ClassFolders has 2 faults: ")
+        assert str(caught.value).count("give a whole image file") == 2
+
+    def test_a_truth_that_the_task_does_not_learn_from(self, tmp_path: Path) -> None:
+        path = write_classifier(tmp_path)
+        text = path.read_text().replace('type="ClassFolders"', 'type="ImageFolder", pattern="**/*"', 1)
+        path.write_text(text)
+        with pytest.raises(InputError, match="ImageFolder has no label, which image-classification learns"):
+            own_dataset(load_config(path))
+
+    def test_nothing_to_validate_on(self, tmp_path: Path) -> None:
+        path = write_classifier(tmp_path)
+        path.write_text(path.read_text().replace('evaluator = dict(type="Accuracy")\n', ""))
+        with pytest.raises(InputError, match=r"a training is validated, and there is no evaluator; add evaluator=dict"):
+            check_recipe_data(load_config(path))
+
+    @pytest.mark.parametrize(
+        ("more", "message"),
+        [
+            (
+                "pretrain=dict(iterations=2, batch_size=4, side=32, lr=0.1)",
+                "pretrain: learns from digits; leave it out",
+            ),
+            ("num_scenes=3", "num_scenes: of generated digits; leave it out"),
+            ('load_from="a", backbone="b"', "load_from and backbone: both say what to start from; give one of them"),
+            ("patience=0", 'argument "patience": got 0, expected 1 or more'),
+            ("mirror=1", 'argument "mirror": got 1, expected bool or None'),
+        ],
+    )
+    def test_recipes(self, more: str, message: str, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=message):
+            config_and_recipe(write_classifier(tmp_path, more=more))
+
+    def test_recipes_without_data_of_ones_own(self, tmp_path: Path) -> None:
+        path = write_classifier(tmp_path, more="patience=3")
+        path.write_text("\n".join(line for line in path.read_text().splitlines() if "train_dataset" not in line))
+        with pytest.raises(InputError, match="patience: for data of one's own; give the config a train_dataset"):
+            config_and_recipe(path)
+
+
+class TestWeightsToStartFrom:
+    def weights(self, folder: Path, classes: int, channels: int = 4) -> Path:
+        path = write_classifier(folder)
+        text = path.read_text().replace("num_classes=2", f"num_classes={classes}")
+        text = text.replace(
+            "base_channels=4), in_channels=32", f"base_channels={channels}), in_channels={8 * channels}"
+        )
+        other = folder / "other.py"
+        other.write_text(text)
+        torch.manual_seed(1)
+        file = folder / "other.pth"
+        torch.save(build_model(other, weights=False).state_dict(), file)
+        return file
+
+    def test_a_head_for_other_classes_starts_anew_and_that_is_told(self, tmp_path: Path) -> None:
+        file = self.weights(tmp_path, classes=10)
+        path = write_classifier(tmp_path, more='load_from="other.pth"')
+        config, recipe = config_and_recipe(path)
+        notes: list[str] = []
+        model = starting_model(config, recipe, notes.append)
+        loaded: dict[str, Tensor] = torch.load(file, weights_only=True)
+        count = len(loaded)
+        (note,) = notes
+        assert note.startswith(f"starts from other.pth: {count - 2} of {count} tensors; of another shape, and new: ")
+        assert note.endswith("fc.weight [2, 32] for [10, 32], fc.bias [2] for [10]")
+        state = model.state_dict()
+        assert all(torch.equal(state[name], tensor) for name, tensor in loaded.items() if not name.startswith("fc."))
+        assert state["fc.weight"].std() > 0
+
+    def test_weights_of_another_model_are_refused(self, tmp_path: Path) -> None:
+        wider = self.weights(tmp_path, classes=2, channels=8)
+        model = build_model(tmp_path / "classifier.py", weights=False)
+        with pytest.raises(InputError, match=r"other.pth is not of this model: of \d+ tensors \d+ of another shape"):
+            load_fitting(model, wider)
+        torch.save({"a": torch.zeros(1)}, tmp_path / "a.pth")
+        with pytest.raises(InputError, match=r"a.pth is not of this model: of \d+ tensors \d+ missing"):
+            load_fitting(model, tmp_path / "a.pth")

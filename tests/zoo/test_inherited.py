@@ -1,0 +1,67 @@
+"""What comes along from a shipped config that a config of one's own starts from."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.zoo_configs import ROOT
+from zoo.config import load_config
+from zoo.errors import InputError
+
+DETECTOR = "detection/faster-rcnn_r18-fpn_digits.py"
+OWN = 'dict(_delete_=True, type="CocoDetection", images="i", annotations="a.json")'
+SILENT = '"card", "gate_dataset", "calibration_dataset"'
+
+
+def config(folder: Path, text: str, base: str = DETECTOR) -> Path:
+    path = folder / "mine.py"
+    path.write_text(f'_base_ = ["{ROOT}/configs/{base}"]\n{text}\n', encoding="utf-8")
+    return path
+
+
+def test_parts_about_the_digits_do_not_come_along_with_other_data(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_config(config(tmp_path, f"dataset = {OWN}"))
+    assert str(caught.value) == (
+        f"config {tmp_path}/mine.py: {SILENT} would come along from faster-rcnn_r18-fpn_digits.py, which is about "
+        "other data than this config; set what is true of your data, and switch off the rest: card=None, "
+        "gate_dataset=None, calibration_dataset=None"
+    )
+
+
+def test_training_data_needs_its_own_classes_recipe_and_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_config(config(tmp_path, f"train_dataset = {OWN}"))
+    message = str(caught.value)
+    assert f'{SILENT}, "dataset", "checkpoint", "train" would come along' in message
+    assert '"task" would come along from digits_detection.py' in message
+    assert message.endswith("set task=dict(classes=[dict(name=..., category_id=...), ...])")
+
+
+def test_a_base_of_ones_own_between_does_not_hide_it(tmp_path: Path) -> None:
+    config(tmp_path, "card = None")
+    (tmp_path / "child.py").write_text(f'_base_ = "mine.py"\ndataset = {OWN}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r'child.py: "gate_dataset", "calibration_dataset" would come along'):
+        load_config(tmp_path / "child.py")
+
+
+@pytest.mark.parametrize(
+    ("base", "text"),
+    [
+        (DETECTOR, f"dataset = {OWN}\ncard = None\ngate_dataset = None\ncalibration_dataset = None"),
+        (DETECTOR, f"dataset = {OWN}\ncard = None\ngate_dataset = {OWN}\ncalibration_dataset = {OWN}"),
+        (DETECTOR, 'dataset = dict(root="elsewhere")'),  # the digits all the same
+        (DETECTOR, 'checkpoint = "w.pth"'),
+        ("detection/faster-rcnn_r50-fpn_coco.py", 'dataset = dict(images="elsewhere")'),  # COCO all the same
+    ],
+)
+def test_what_is_set_or_switched_off_is_fine(base: str, text: str, tmp_path: Path) -> None:
+    load_config(config(tmp_path, text, base))
+
+
+def test_none_switches_an_inherited_key_off(tmp_path: Path) -> None:
+    loaded = load_config(config(tmp_path, "card = None\ngates = None\ntrain = None\ncheckpoint = None"))
+    assert (loaded.card, loaded.gates, loaded.train, loaded.checkpoint) == (None, None, None, None)
+    assert not {"card", "gates", "train", "checkpoint"} & loaded.content.keys()
+    with pytest.raises(InputError, match='key "model" is missing'):
+        load_config(config(tmp_path, "model = None"))
