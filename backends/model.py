@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeGuard, overload
 
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends.runner import Runner
+from backends.streaming import AHEAD, Prediction, predictions
 from zoo.errors import InputError, nearest
+from zoo.sources import Given, Item, find_sources, read_items
 from zoo.target import AxisRange
 from zoo.tasks import Result, Task
 
@@ -59,21 +61,40 @@ class Model:
         for an image that is not one (see zoo.preprocess), naming its place, for an unknown input, and where the output
         level is not "final".
         """
-        noun = self._kind.noun
-        if self.level != "final":
-            raise InputError(
-                f'{self.name}: output level "{self.level}" has no results; use array, geometries = '
-                f".preprocess({noun}s) and .runner.run({self._kind.feed_example(self._names)}), or deploy with "
-                "--output-level final"
-            )
+        self._refuse_level()
         if self._is_single(images):
-            self._kind.check(images, noun)
+            self._kind.check(images, self._kind.noun)
             return self._run_batch([images], self._settings(inputs))[0]
         settings = self._settings(inputs)
         results: list[Result] = []
         for chunk in self._chunks(images):
             results += self._run_batch(chunk, settings)
         return results
+
+    def stream(
+        self, source: Given, *, recursive: bool = False, ahead: int = AHEAD, **inputs: float
+    ) -> Generator[Prediction, None, None]:
+        """A `Prediction` for each input of a source, one after another: what is read is held no longer than needed.
+
+        `source`: a file, a folder (`recursive`: with the folders in it), a glob, a video, a camera's number, a
+        stream's URL, "-" for a list on standard input; or a list of such. `ahead`: inputs that a thread reads while
+        others are computed. `inputs`: as of a call. An input that cannot be read, or that the model refuses, is a
+        prediction with a fault. Raises InputError at once for a source that is not there, for an unknown input, and
+        where the output level is not "final"; later where a camera or a stream cannot be opened.
+        """
+        self._settings(inputs)
+        self._refuse_level()
+        if not isinstance(ahead, int) or ahead < 1:
+            raise InputError(f"ahead is {ahead!r}, expected a whole number, 1 or more")
+        sources = find_sources(source, self._kind, recursive=recursive)
+        return self.predictions(read_items(sources, self._kind), ahead=ahead, **inputs)
+
+    def predictions(
+        self, items: Iterable[Item], *, ahead: int = AHEAD, **inputs: float
+    ) -> Generator[Prediction, None, None]:
+        """As `stream`, of items that zoo.sources reads: as many at once as the graph takes at least."""
+        group = min(self._batch.min, self._chunk_size)
+        return predictions(lambda values: self(values, **inputs), items, group=group, ahead=ahead)
 
     def preprocess(self, images: Sequence[Array]) -> tuple[NDArray[np.float32], list[Any]]:
         """The tensor float32 [n, 3, H, W] for n images, and where each image lies in it. A new array.
@@ -102,6 +123,14 @@ class Model:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _refuse_level(self) -> None:
+        if self.level != "final":
+            raise InputError(
+                f'{self.name}: output level "{self.level}" has no results; use array, geometries = '
+                f".preprocess({self._kind.noun}s) and .runner.run({self._kind.feed_example(self._names)}), or deploy "
+                "with --output-level final"
+            )
 
     def _chunks(self, images: Iterable[Array]) -> Iterator[list[Array]]:
         """Runs of images that fit one batch: no more than its maximum, and alike (see InputKind.alike)."""

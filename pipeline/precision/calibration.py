@@ -16,8 +16,8 @@ from pipeline.parity.graph_inputs import stacked
 from pipeline.precision.separation import SECTION, check_files, check_sections
 from zoo.datasets import build_dataset
 from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset
-from zoo.datasets.image_folder import SUFFIXES
 from zoo.errors import InputError
+from zoo.input_kinds.image.reading import SUFFIXES
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipeline.proof.preview import second_of_two
 from zoo.errors import InputError
-from zoo.image_file import ImageFileError, read_pixels
+from zoo.image_pixels import ImageFileError, read_pixels
 from zoo.opened_file import OpenedFile
 from zoo.tasks.highlight import Image
 

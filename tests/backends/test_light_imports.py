@@ -11,7 +11,19 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ("torch", "torchvision", "mmengine", "onnx", "onnxscript", "onnx_graphsurgeon", "openvino", "rich", "scipy")
+HEAVY = (
+    "torch",
+    "torchvision",
+    "mmengine",
+    "onnx",
+    "onnxscript",
+    "onnx_graphsurgeon",
+    "openvino",
+    "rich",
+    "scipy",
+    "PIL",
+)
+OTHERS = ("scipy", "PIL", "jinja2")
 NVIDIAS = ("tensorrt", "tensorrt_rtx", "cuda")
 
 RUN = """
@@ -24,6 +36,7 @@ for folder in sys.argv[2:]:
     with load(folder) as model:
         results = model([image, image])
         model.task.draw(image, results[1])
+        assert [each.result for each in model.stream(sys.argv[1])] == results[:1]
         print(type(results[0]).__name__)
 """
 
@@ -31,7 +44,7 @@ BLOCK = f"""
 import sys
 class Refuse:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {HEAVY + NVIDIAS!r}:
+        if name.partition(".")[0] in {HEAVY + OTHERS + NVIDIAS!r}:
             raise ImportError("production imported " + name)
 sys.meta_path.insert(0, Refuse())
 """

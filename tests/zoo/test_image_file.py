@@ -17,7 +17,8 @@ from pipeline.images.named_image import read_image
 from zoo.datasets.files import image_files
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
-from zoo.image_file import MAX_PIXELS, ImageFileError, read_header, read_pixels, read_stored
+from zoo.image_file import read_header, read_stored
+from zoo.image_pixels import MAX_PIXELS, ImageFileError, read_pixels
 
 ROOT = Path(__file__).parents[2]
 PIXELS = np.random.default_rng(0).integers(0, 255, (40, 50, 3)).astype(np.uint8)
@@ -178,7 +179,7 @@ def test_a_bound_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_truncated_file_is_refused(tmp_path: Path, ending: str) -> None:
     path = tmp_path / "a"
     content = encoded(ending)
-    for length in (1, 20, len(content) // 2, len(content) - 40):
+    for length in (1, 20, len(content) // 2, len(content) - 40, len(content) - 1):
         path.write_bytes(content[:length])
         with pytest.raises(ImageFileError, match="not an image|corrupt or truncated"):
             read_pixels(path)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header
-from zoo.datasets.image_folder import SUFFIXES
 from zoo.errors import nearest
+from zoo.input_kinds.image.reading import SUFFIXES
 from zoo.registry import DATASETS
 from zoo.tasks import ClassInfo
 

@@ -8,10 +8,9 @@ from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header
 from zoo.errors import InputError
+from zoo.input_kinds.image.reading import SUFFIXES
 from zoo.registry import DATASETS
 from zoo.tasks import ClassInfo
-
-SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 
 
 @DATASETS.register_module()

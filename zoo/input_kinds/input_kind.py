@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
+from zoo.input_kinds.recording import Recording
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
@@ -35,6 +36,8 @@ class InputKind(ABC):
     """Its zoo.input_kinds.proof.InputProof as "module:Class"; by name, because production has no torch."""
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {}
     """Gates of proofs that this kind alone has: {"pipeline": {"input_max": ..., "input_mean": ...}}, in its unit."""
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    """Of the files that are inputs, in lower case: what is taken from a folder."""
 
     @abstractmethod
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
@@ -84,7 +87,19 @@ class InputKind(ABC):
 
     @abstractmethod
     def read(self, path: str | Path) -> Any:
-        """One input from a file, checked. Raises InputError. May need libraries that production has not."""
+        """One input from a file, checked. Raises InputError."""
+
+    def recording(self, path: Path) -> Recording | None:
+        """A file that holds several inputs, such as a video; None for a file of one."""
+        return None
+
+    def live(self, source: str) -> Recording | None:
+        """What has no end of its own, such as a camera by its number or a stream by its address; else None."""
+        return None
+
+    def size(self, value: Any) -> tuple[int, int] | None:
+        """(height, width) of an input in pixels; None where it has none."""
+        return None
 
     @abstractmethod
     def check(self, value: object, what: str) -> None:

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from zoo.datasets.files.faults import Faults, Line
 from zoo.errors import InputError
-from zoo.image_file import Header, ImageFileError, read_header, read_pixels, read_stored
+from zoo.image_file import Header, read_header, read_stored
+from zoo.image_pixels import ImageFileError, read_pixels
 
 GONE = "no such file; it has gone since the data set was checked"
 

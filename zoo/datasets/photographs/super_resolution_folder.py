@@ -7,9 +7,9 @@ from typing import Any
 from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header, read_image
-from zoo.datasets.image_folder import SUFFIXES
 from zoo.datasets.photographs.low_resolution import low_resolution, trimmed
 from zoo.errors import InputError
+from zoo.input_kinds.image.reading import SUFFIXES
 from zoo.input_specs import SCALE
 from zoo.preprocess import MIN_SIDE
 from zoo.registry import DATASETS

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
+from zoo.input_kinds.image import video
+from zoo.input_kinds.image.reading import SUFFIXES, read_image
 from zoo.input_kinds.input_kind import Array, InputKind
+from zoo.input_kinds.recording import Recording
 from zoo.input_kinds.registry import register_input_kind
 from zoo.input_specs import IMAGE_SIZES, IMAGES
 from zoo.preprocess import CHANNELS, INTERPOLATIONS, MAX_BYTE, MIN_SIDE, RESIZES, Geometry, Preprocess, check_image
@@ -48,6 +51,7 @@ class ImageKind(InputKind):
     inputs: ClassVar[tuple[TensorSpec, ...]] = (IMAGES, IMAGE_SIZES)
     preprocess_schema: ClassVar[Mapping[str, Any]] = PREPROCESS_SCHEMA
     proof_class: ClassVar[str] = "zoo.input_kinds.image.proof:ImageProof"
+    suffixes: ClassVar[tuple[str, ...]] = (*SUFFIXES, *video.SUFFIXES)
 
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
         """Every axis but the channels is dynamic."""
@@ -105,10 +109,21 @@ class ImageKind(InputKind):
         return shape if fields["size"] is None else (*shape[:2], *fields["size"])
 
     def read(self, path: str | Path) -> NDArray[np.uint8]:
-        """Needs Pillow."""
-        from zoo.input_kinds.image.reading import read_image
-
+        """Turned upright by the file's orientation tag."""
         return read_image(path)
+
+    def recording(self, path: Path) -> Recording | None:
+        """A video, by its suffix."""
+        return video.video_file(path)
+
+    def live(self, source: str) -> Recording | None:
+        """A camera by its number, a stream by its URL."""
+        return video.live(source)
+
+    def size(self, value: Array) -> tuple[int, int]:
+        """The first two axes."""
+        height, width = value.shape[:2]
+        return height, width
 
     def check(self, value: object, what: str) -> None:
         """See zoo.preprocess.check_image."""

@@ -1,4 +1,4 @@
-"""Images from files, checked. Needs Pillow."""
+"""Images from files, checked."""
 
 from pathlib import Path
 
@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
-from zoo.image_file import ImageFileError, read_pixels
+from zoo.image_pixels import ImageFileError, read_pixels
 from zoo.preprocess import check_image
+
+SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 
 
 def read_image(path: str | Path) -> NDArray[np.uint8]:

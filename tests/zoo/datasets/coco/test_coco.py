@@ -299,7 +299,7 @@ def test_images_that_are_none(tmp_path: Path) -> None:
         CocoDetection(**arguments, classes=ANIMALS)
     (arguments["images"] / "42.jpg").write_bytes(whole[: len(whole) * 3 // 4])
     dataset = CocoDetection(**arguments, classes=ANIMALS)  # its header is good
-    with pytest.raises(InputError, match=r"42.jpg: corrupt or truncated .*; give a whole image file"):
+    with pytest.raises(InputError, match=r"42.jpg: corrupt or truncated; give a whole image file"):
         dataset[0]
     write_image(arguments["images"] / "42.jpg", (10, 11))
     with pytest.raises(InputError, match=r"42.jpg: got 11x10, expected 40x30; the file has changed since the check"):

@@ -1,0 +1,95 @@
+"""A model over sources: inputs are read ahead of being computed, and a fault in one of them stops nothing."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from numpy.typing import NDArray
+
+from zoo.errors import InputError
+from zoo.sources import Item, read_ahead
+from zoo.tasks import Result
+
+AHEAD = 4
+"""Inputs that are read while others are computed."""
+
+
+Run = Callable[[list[Any]], list[Result]]
+"""The results of several inputs, in order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """One input of a stream, and what the model found in it.
+
+    `label`: what it is, for messages. `source`: the file, camera or address as it was named. `frame`: its number in a
+    recording, from 0; None for a file. `value`: the input itself, for images uint8 [h, w, 3] BGR; None where it cannot
+    be read. `fault`: one line that says why there is no result; None where there is one.
+    """
+
+    item: Item = field(repr=False)
+    fault: str | None = None
+    found: Result | None = None
+
+    @property
+    def label(self) -> str:
+        """For messages."""
+        return self.item.label
+
+    @property
+    def source(self) -> str:
+        """The file, camera or address."""
+        return self.item.source.label
+
+    @property
+    def frame(self) -> int | None:
+        """The number in a recording."""
+        return self.item.frame
+
+    @property
+    def value(self) -> Any:
+        """The input itself."""
+        return self.item.value
+
+    @property
+    def result(self) -> Result:
+        """What the model found. Raises InputError with the fault where there is one."""
+        if self.found is None:
+            raise InputError(self.fault or f"{self.label}: no result")
+        return self.found
+
+    def draw(self) -> NDArray[Any]:
+        """The result drawn on its input. Raises as `result`."""
+        return self.result.draw(self.value)
+
+
+def predictions(
+    run: Run, items: Iterable[Item], *, group: int = 1, ahead: int = AHEAD
+) -> Generator[Prediction, None, None]:
+    """A prediction for each item, in order; `group` of them are computed together."""
+    reading = read_ahead(items, ahead)
+    try:
+        while chunk := list(islice(reading, group)):
+            yield from _computed(run, chunk)
+    finally:
+        reading.close()
+
+
+def _computed(run: Run, chunk: list[Item]) -> Iterator[Prediction]:
+    """Those that have no fault are computed at once; one by one where the model refuses one of them."""
+    good = [item for item in chunk if item.fault is None]
+    try:
+        results = iter(run([item.value for item in good]))
+    except InputError as error:
+        if len(chunk) == 1:
+            yield Prediction(chunk[0], f"{chunk[0].label}: {error}")
+            return
+        for item in chunk:
+            yield from _computed(run, [item])
+        return
+    for item in chunk:
+        if item.fault is None:
+            yield Prediction(item, found=next(results))
+        else:
+            yield Prediction(item, item.fault)
