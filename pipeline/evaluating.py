@@ -28,10 +28,8 @@ from pipeline.parity.gates import merged_gates, metric_gate
 from pipeline.publishing.lock import locked
 from pipeline.publishing.writable import writable
 from zoo.build import build_model
-from zoo.config import ConfigSource, ModelConfig, load_config
-from zoo.custom_imports import sources
+from zoo.config import ConfigSource, load_config
 from zoo.errors import InputError
-from zoo.manifest import file_record
 from zoo.metrics import Metric
 from zoo.progress import Progress
 from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
@@ -158,17 +156,12 @@ def _reference(session: Session, name: str, model: nn.Module, weights: str, inpu
         "image_sizes": input_policy.image_sizes,
         "device": session.device,
         "versions": versions(),
-        "modules": _modules(plan.config),
+        "modules": plan.config.source_hashes(),
     }
     with reference_model(
         plan.config, plan.task, model, input_policy, batch_size=session.batch_size, device=session.device
     ) as image_model:
         return session.judged(name, image_model, made_from)
-
-
-def _modules(config: ModelConfig) -> list[str]:
-    """The hashes of the files beside the config that it imports: a model, a task or a backend of one's own."""
-    return [file_record(path)["sha256"] for path in sources(config.custom_modules, config.path.parent)]
 
 
 def _candidate(session: Session, candidate: Candidate) -> Judged:
@@ -183,7 +176,7 @@ def _candidate(session: Session, candidate: Candidate) -> Judged:
             "manifest": manifest.to_dict(),
             "provider": session.provider,
             "versions": versions(manifest.backend),
-            "modules": _modules(session.plan.config),
+            "modules": session.plan.config.source_hashes(),
         }
         return session.judged(candidate.name, deployment, made_from)
 

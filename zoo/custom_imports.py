@@ -2,18 +2,19 @@
 
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from zoo.custom_sources import PACKAGES, reached
 from zoo.errors import InputError, nearest
 
 LOG = logging.getLogger(__name__)
-PACKAGES = ("zoo", "rewriters", "backends", "pipeline")
-"""zooport's own, which no file beside a config may hide."""
+_searched: set[Path] = set()
+"""The folders of the configs that this process has read."""
 
 
 def import_custom_module(name: str, folder: Path, *, allow_failed: bool = False) -> None:
@@ -33,6 +34,7 @@ def import_custom_module(name: str, folder: Path, *, allow_failed: bool = False)
 
 def search(folder: Path) -> None:
     """Modules in the folder are found from now on in this process, after all others."""
+    _searched.add(folder.resolve())
     if (path := str(folder.resolve())) not in sys.path:
         sys.path.append(path)
 
@@ -49,6 +51,9 @@ def imported_module(name: str, folder: Path) -> ModuleType:
     except Exception as error:  # a module of the user's own may raise anything
         raise InputError(f"cannot be imported ({_reason(error)}); correct the module") from error
     _check_not_hidden(name, folder)
+    for neighbour in reached([name], folder):
+        if _is_of_another_config(neighbour, folder):
+            _check_not_hidden(neighbour, folder)
     return module
 
 
@@ -68,7 +73,21 @@ def _check_not_hidden(name: str, folder: Path) -> None:
     if place is not None and any(file.is_file() and file.samefile(place) for file in files):
         return
     what = "zooport's own package" if top in PACKAGES else "another module"
-    raise InputError(f"{what} of this name, {place or 'built into Python'}, hides {beside}; rename {beside.name}")
+    one_by_one = (
+        ", or read the configs of the two folders in two processes" if _is_of_another_config(top, folder) else ""
+    )
+    raise InputError(
+        f"{what} of this name, {place or 'built into Python'}, hides {beside}; rename {beside.name}{one_by_one}"
+    )
+
+
+def _is_of_another_config(top: str, folder: Path) -> bool:
+    """Whether the module of this name lies beside another config, and not in ``folder``."""
+    place = getattr(sys.modules.get(top), "__file__", None)
+    if place is None:
+        return False
+    beside = Path(place).resolve().parent
+    return not {beside, beside.parent}.isdisjoint(_searched - {folder.resolve()})
 
 
 def dotted_types(where: str, section: object) -> Iterator[tuple[str, str]]:
@@ -103,15 +122,6 @@ def _is_scope(module: ModuleType) -> bool:
     """Whether mmengine finds a registry here: in a package at the top, with a module `registry`."""
     is_top_package = hasattr(module, "__path__") and "." not in module.__name__
     return is_top_package and find_spec(f"{module.__name__}.registry") is not None
-
-
-def sources(names: Iterable[str], folder: Path) -> Iterator[Path]:
-    """The files in ``folder`` of these imported modules, of a package all of its own; not what they import in turn."""
-    for name in sorted(set(names)):
-        place = getattr(sys.modules.get(name), "__file__", None)
-        if place is None or not (file := Path(place).resolve()).is_relative_to(folder.resolve()):
-            continue
-        yield from sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
 
 
 def class_of(kind: str) -> Any:

@@ -117,11 +117,14 @@ def weights_sha256(model: nn.Module) -> str:
 
 def config_sha256(config: ModelConfig) -> str:
     """Of what else decides the model's numbers: the sections `model` and `export.forward`, and `export.plugin` and
-    `export.graph_rewriters` where the config has them, as JSON with sorted keys.
+    `export.graph_rewriters` where the config has them, and the code beside it that it imports for its model and task,
+    as JSON with sorted keys.
     """
     export = config.content.get("export", {})
     sections = {"model": config.model, "forward": config.export.forward}
     sections |= {key: export[key] for key in ("plugin", "graph_rewriters") if key in export}
+    if modules := config.source_hashes(("model", "task")):
+        sections["modules"] = modules
     return hashlib.sha256(json.dumps(sections, sort_keys=True).encode()).hexdigest()
 
 

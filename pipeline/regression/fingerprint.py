@@ -1,7 +1,7 @@
 """What a cell's result depends on, so that it is taken up again only where all of that is the same.
 
 Covered: the cell, the number of images and which split; the config with its bases, and the modules beside
-it that it imports (not what those import in turn); the checkpoint, where it is a file
+it that it imports, and those that they import in turn; the checkpoint, where it is a file
 (a download is named by its hash); the Python sources of the packages; the versions of Python and of what
 zooport requires. Not covered: the data set's files, the machine, and the time limit.
 """
@@ -19,7 +19,6 @@ from packaging.requirements import Requirement
 import zoo
 from pipeline.regression.matrix import Matrix
 from zoo.config import load_config
-from zoo.custom_imports import sources
 from zoo.errors import InputError
 
 PACKAGES = ("zoo", "rewriters", "backends", "pipeline", "zooport")
@@ -43,10 +42,10 @@ def _config(path: str) -> str:
     """The hash of a config with its bases, and of its checkpoint; where it has faults, of the file and the faults."""
     try:
         config = load_config(path)
+        modules = config.source_hashes()
     except InputError as error:
         return _digest([Path(path).read_bytes(), str(error).encode()])
-    parts = [source.read_bytes() for source in sources(config.custom_modules, config.path.parent)]
-    parts += [json.dumps(config.content, sort_keys=True, default=repr).encode()]
+    parts = [json.dumps(content, sort_keys=True, default=repr).encode() for content in (config.content, modules)]
     if config.checkpoint is not None and (file := Path(path).parent / config.checkpoint).is_file():
         parts.append(file.read_bytes())
     return _digest(parts)

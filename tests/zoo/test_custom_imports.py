@@ -1,5 +1,7 @@
 """Code of one's own beside a config: imported before a registry is asked, named by its module, or refused in a line."""
 
+import hashlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,9 +10,11 @@ from pathlib import Path
 import pytest
 from torch import nn
 
+from pipeline.export.manifest import config_sha256
 from zoo.build import build_model
+from zoo.cards import fingerprint
 from zoo.config import load_config
-from zoo.custom_imports import sources
+from zoo.custom_sources import sources
 from zoo.datasets import build_dataset
 from zoo.errors import InputError
 from zoo.metrics import build_metric
@@ -139,8 +143,8 @@ def test_a_config_knows_the_modules_that_it_imports_and_their_files(tmp_path: Pa
     for file in inside:
         file.touch()
     config = load_config(write(tmp_path, text, known_of_a_user=UNREGISTERED))
-    assert config.custom_modules == ("json", "package_of_a_user", "known_of_a_user")
-    assert list(sources(config.custom_modules, tmp_path)) == [tmp_path / "known_of_a_user.py", *inside]
+    assert config.custom_modules() == ("json", "package_of_a_user", "known_of_a_user")
+    assert sources(config.custom_modules(), tmp_path) == [tmp_path / "known_of_a_user.py", *inside]
 
 
 def test_what_cannot_be_imported_is_said_with_all_other_faults(tmp_path: Path) -> None:
@@ -202,7 +206,50 @@ def test_two_configs_whose_modules_share_a_name_are_not_mixed(tmp_path: Path) ->
         for folder in ("one", "two")
     )
     load_config(one)
-    assert f'"model.type": another module of this name, {one.with_name("twin_of_a_user.py")}, hides' in refused(two)
+    message = refused(two)
+    assert f'"model.type": another module of this name, {one.with_name("twin_of_a_user.py")}, hides' in message
+    assert message.endswith("; rename twin_of_a_user.py, or read the configs of the two folders in two processes")
+
+
+def test_modules_of_two_configs_that_share_a_neighbours_name_are_not_mixed(tmp_path: Path) -> None:
+    paths = []
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        modules = {f"{folder}_of_a_user": f"import parts_of_a_user\n{UNREGISTERED}", "parts_of_a_user": "WIDTH = 3"}
+        paths.append(write(tmp_path / folder, CONFIG.format(model=f"{folder}_of_a_user.Net"), **modules))
+    load_config(paths[0])
+    load_config(paths[0])
+    hidden, beside = (path.with_name("parts_of_a_user.py") for path in paths)
+    assert f"another module of this name, {hidden}, hides {beside}; rename parts_of_a_user.py" in refused(paths[1])
+
+
+def test_the_hashes_follow_what_the_modules_import_in_turn(tmp_path: Path) -> None:
+    modules = {
+        "hashed_of_a_user": f"import json\nfrom inner_of_a_user import WIDTH\n{UNREGISTERED}",
+        "inner_of_a_user": "WIDTH = 3",
+        "judged_of_a_user": JUDGED,
+        "unused_of_a_user": "",
+    }
+    text = CONFIG.format(model="hashed_of_a_user.Net") + 'dataset = dict(type="judged_of_a_user.NoImages")\n'
+    path = write(tmp_path, text, **modules)
+    config = load_config(path)
+    of_the_card, of_a_deployment = fingerprint(config), config_sha256(config)
+    assert list(config.source_hashes()) == ["hashed_of_a_user.py", "inner_of_a_user.py", "judged_of_a_user.py"]
+    path.with_name("unused_of_a_user.py").write_text("WIDTH = 4")
+    path.with_name("json.py").write_text("")  # Python's own hides it
+    assert fingerprint(config) == of_the_card
+    path.with_name("judged_of_a_user.py").write_text(f"{JUDGED}\n")
+    assert fingerprint(config) != of_the_card
+    assert config_sha256(config) == of_a_deployment
+    path.with_name("inner_of_a_user.py").write_text("WIDTH = 4")
+    assert config_sha256(config) != of_a_deployment
+
+
+def test_a_config_without_code_of_its_own_has_the_hash_that_it_had(tmp_path: Path) -> None:
+    config = load_config(ROOT / "configs/segmentation/fcn_r18_digits.py")
+    assert config.source_hashes() == {}
+    sections = json.dumps({"model": config.model, "forward": config.export.forward}, sort_keys=True)
+    assert config_sha256(config) == hashlib.sha256(sections.encode()).hexdigest()
 
 
 def test_a_dotted_type_of_another_kind_is_refused(tmp_path: Path) -> None:

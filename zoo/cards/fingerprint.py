@@ -17,6 +17,8 @@ SECTIONS = ("model", "task", "preprocess", "dataset", "evaluator", "export")
 def fingerprint(config: ModelConfig) -> str:
     """sha256 over the config's SECTIONS, its bases included, and what checkpoint and annotations hold; 64 hex digits.
 
+    The code beside the config that it imports counts as well, where there is any.
+
     Annotations are those of the digits alone, which lie here; other data sets are known by their names.
 
     Raises InputError where the checkpoint is missing, or a section holds what JSON cannot.
@@ -24,6 +26,8 @@ def fingerprint(config: ModelConfig) -> str:
     content = {name: config.content[name] for name in SECTIONS if name in config.content}
     if "export" in content:  # options of other precisions and of engines, which a card does not measure
         content["export"] = {key: value for key, value in content["export"].items() if key not in NOT_MEASURED}
+    if modules := config.source_hashes():
+        content["modules"] = modules
     content["checkpoint"] = checkpoint_sha256(config) or config.checkpoint
     if (truth := _annotations(config.dataset or {})) is not None:
         content["annotations"] = hashlib.sha256(truth.read_bytes()).hexdigest()

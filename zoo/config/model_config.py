@@ -1,12 +1,13 @@
 """A config as the rest of zooport sees it: its sections, typed, checked and frozen."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from zoo.config.export_section import ExportSection
 from zoo.custom_imports import dotted_types
+from zoo.custom_sources import source_hashes
 from zoo.tasks import Task, build_task
 
 Section = Mapping[str, Any]
@@ -55,12 +56,15 @@ class ModelConfig:
         """The file's name without its ending."""
         return self.path.stem
 
-    @property
-    def custom_modules(self) -> tuple[str, ...]:
-        """The modules that the config imports: by ``custom_imports``, and by types that name them."""
+    def custom_modules(self, sections: Iterable[str] = BUILT) -> tuple[str, ...]:
+        """The modules that the config imports: by ``custom_imports``, and by types in these sections that name them."""
         names = self.content.get("custom_imports", {}).get("imports", ())
-        types = [kind for key in BUILT for _, kind in dotted_types(key, self.content.get(key))]
+        types = [kind for key in sections for _, kind in dotted_types(key, self.content.get(key))]
         return (*((names,) if isinstance(names, str) else names), *(kind.rpartition(".")[0] for kind in types))
+
+    def source_hashes(self, sections: Iterable[str] = BUILT) -> dict[str, str]:
+        """The sha256 of the files in the config's folder that those modules are, or import in turn, by their place."""
+        return source_hashes(self.custom_modules(sections), self.path.parent)
 
     @classmethod
     def from_dict(cls, path: Path, content: Mapping[str, Any]) -> Self:
