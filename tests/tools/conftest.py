@@ -43,8 +43,8 @@ def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     page = "pipeline.report.deployment_page"
     nothing = {"id": "nothing", "title": "", "item": {}}
     monkeypatch.setattr(f"{page}.scatter_plots", lambda *_: [])
-    monkeypatch.setattr(f"{page}.module_plot", lambda *_: nothing)
-    monkeypatch.setattr(f"{page}.bar_plot", lambda *_: nothing)
+    monkeypatch.setattr(f"{page}.module_plots", lambda *_: [])
+    monkeypatch.setattr(f"{page}.operator_plot", lambda *_: nothing)
 
 
 def in_this_process(verb: str, capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
