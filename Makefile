@@ -1,12 +1,12 @@
-# Each target sets up what it needs by itself, and is quick the second time. pip compiles nothing (--no-compile): Python
-# compiles what is imported, and keeps it, whatever the environment says, since tests and tools start many processes.
-unexport PYTHONDONTWRITEBYTECODE
+# Each target sets up what it needs by itself, and is quick the second time. Python compiles what is imported; pip would
+# compile all that is installed (--no-compile: half a minute less).
 PYTHON ?= python3
 VENV := .venv
 LOWER := .venv-lower
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_ALL := $(VENV)/.installed-all
+INSTALLED_DOCS := $(VENV)/.installed-docs
 LOWER_INSTALLED := $(LOWER)/.installed
 CONFIGS := configs/segmentation/fcn_r18_digits.py \
            configs/segmentation/fcn_r18-slide_digits.py \
@@ -17,7 +17,7 @@ CONFIGS := configs/segmentation/fcn_r18_digits.py \
 export OMP_NUM_THREADS_TEST ?= 1
 PYTEST = OMP_NUM_THREADS=$(OMP_NUM_THREADS_TEST) $(BIN)/python -m pytest
 
-.PHONY: help setup demo test test-all test-lower lint format clean
+.PHONY: help setup demo test test-all test-lower lint docs format clean
 
 help:
 	@echo "make demo        deploy, prove and evaluate the shipped models; says where the reports are"
@@ -25,6 +25,7 @@ help:
 	@echo "make test-all    all tests, the slow ones and those that need extra parts included"
 	@echo "make test-lower  the tests at the lower ends of the dependency ranges"
 	@echo "make lint        ruff, mypy --strict, import-linter"
+	@echo "make docs        the documentation site, in site/"
 	@echo "make format      let ruff fix what it can"
 
 $(INSTALLED): pyproject.toml
@@ -68,12 +69,19 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/mypy tools/*.py
 	MYPYPATH=.:benchmarks $(BIN)/mypy benchmarks/*.py
-	MYPYPATH=. $(BIN)/mypy docs/*.py
+	MYPYPATH=. $(BIN)/mypy docs/*.py docs/site/*.py
 	$(BIN)/lint-imports --no-cache
+
+$(INSTALLED_DOCS): $(INSTALLED)
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,docs]'
+	@touch $@
+
+docs: $(INSTALLED_DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(LOWER) work_dirs build *.egg-info
+	rm -rf $(VENV) $(LOWER) work_dirs build site *.egg-info

@@ -9,10 +9,13 @@ from rewriters.symbolic.declaration import SYMBOLIC_REWRITERS
 from rewriters.symbolic.kernels import KERNELS
 
 
-def run_page(page: Path) -> dict[str, Any]:
-    """The names that the page's code defines. Rewriters and kernels that it registers are taken out again."""
+def run_page(page: Path, **given: Any) -> dict[str, Any]:
+    """The names that the page's code defines; it may use those that are `given`.
+
+    Rewriters and kernels that it registers are taken out again.
+    """
     registered, symbolic, kernels = dict(GRAPH_REWRITERS), list(SYMBOLIC_REWRITERS), dict(KERNELS)
-    names: dict[str, Any] = {"__name__": page.stem}
+    names: dict[str, Any] = {"__name__": page.stem, **given}
     text = page.read_text(encoding="utf-8")
     try:
         for block in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):

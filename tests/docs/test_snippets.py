@@ -18,13 +18,13 @@ PAGES = {
     "graph_rewriters.md": [],
     "control_flow.md": [],
     "rewriters.md": ["model.onnx"],
+    "own_model.md": ["park.png", "street.png", "thin.pth", "thin.py", "thin_head.py", "work_dirs"],
 }
+SLOW = {"control_flow.md", "own_model.md"}
 """And the files that they write."""
 
 
-@pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=[pytest.mark.slow] * (page == "control_flow.md")) for page in PAGES]
-)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.slow] * (page in SLOW)) for page in PAGES])
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
