@@ -29,7 +29,8 @@ def starting_model(
     """The config's model with random weights, or with those that the recipe says, of all of it or of its backbone.
 
     `note` is called with one line: what was loaded, and what starts anew because it has another shape; `progress`
-    counts the iterations of a pre-training. Raises InputError where the model cannot be built, or the weights do not fit.
+    counts the iterations of a pre-training. Raises InputError where the model cannot be built, or the weights do not
+    fit.
     """
     torch.manual_seed(recipe.seed)
     model = build_model(config, weights=False)
