@@ -37,7 +37,8 @@ from torch import Tensor
 import rewriters.export_onnx  # noqa: F401  # declares the rewriters
 from rewriters import rewriting
 from rewriters.graph_passes.expand_operators import expand_operators
-from rewriters.ops.operator import dynamo_nodes, torchscript_nodes
+from rewriters.ops.dynamo_nodes import dynamo_nodes
+from rewriters.ops.torchscript_nodes import torchscript_nodes
 from rewriters.symbolic import operators_for
 from zoo.target import DYNAMO_MIN_OPSET, OPSETS, TORCHSCRIPT_MAX_OPSET, AxisRange, Target
 

@@ -13,7 +13,9 @@ import torch
 from torch import Tensor, nn
 
 import rewriters.ops.mark  # noqa: F401  # declares the marker, which any model may use
-from rewriters.ops.operator import Operator, dynamo_nodes, torchscript_nodes
+from rewriters.ops.dynamo_nodes import dynamo_nodes
+from rewriters.ops.operator import Operator
+from rewriters.ops.torchscript_nodes import torchscript_nodes
 from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
 from zoo.errors import ExportError
 from zoo.ops.mark import exporting_marks

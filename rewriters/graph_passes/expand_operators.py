@@ -11,7 +11,8 @@ import onnx
 
 from rewriters.onnx_graph.opset import STANDARD, add_domain
 from rewriters.onnx_graph.scopes import every_graph, subgraphs
-from rewriters.ops.operator import DOMAIN, Operator, translate
+from rewriters.ops.operator import DOMAIN, Operator
+from rewriters.ops.translation import translate
 from rewriters.symbolic.declaration import operators_for, symbolic_for
 from zoo.dialect import OperatorForm, dialect_of
 from zoo.errors import ExportError

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from rewriters.graph_passes.expand_operators import expand_operators
-from rewriters.ops.operator import dynamo_nodes, torchscript_nodes
+from rewriters.ops.dynamo_nodes import dynamo_nodes
+from rewriters.ops.torchscript_nodes import torchscript_nodes
 from tests.rewriters.small_models import fixed_target
 
 FORMS = [

@@ -12,7 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from rewriters.graph_passes.expand_operators import expand_operators
-from rewriters.ops.operator import DOMAIN, dynamo_nodes, torchscript_nodes
+from rewriters.ops.dynamo_nodes import dynamo_nodes
+from rewriters.ops.operator import DOMAIN
+from rewriters.ops.torchscript_nodes import torchscript_nodes
 from rewriters.symbolic import operators_for
 from tests.rewriters.small_models import fixed_target
 from zoo.target import Target

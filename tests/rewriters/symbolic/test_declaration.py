@@ -13,7 +13,7 @@ from torch.onnx._internal.torchscript_exporter.registration import registry
 from torch.onnx.utils import register_custom_op_symbolic, unregister_custom_op_symbolic
 
 from rewriters.ops.graph_builder import GraphBuilder
-from rewriters.ops.operator import torchscript_nodes
+from rewriters.ops.torchscript_nodes import torchscript_nodes
 from rewriters.symbolic import declaration, operators_for, symbolic
 from tests.rewriters.symbolic.operator_calls import check_equal, target_of
 from zoo.errors import ExportError
