@@ -1,9 +1,7 @@
 """Evaluating: the same data, the same rule of resizing, the same post-processing and metric for every backend."""
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,23 +14,22 @@ from pipeline.candidate import Candidate, candidates, deployed
 from pipeline.evaluation.arguments import check_arguments, check_backends
 from pipeline.evaluation.bootstrap import PairedBootstrap
 from pipeline.evaluation.input_policy import InputPolicy, default_policy
-from pipeline.evaluation.plan import make_gate_split, plan_evaluation
+from pipeline.evaluation.judging import judged_row
+from pipeline.evaluation.plan import Plan, make_gate_split, plan_evaluation
 from pipeline.evaluation.processes import by_the_first, is_first, processes, threads_each
-from pipeline.evaluation.records import MISSED, NOT_JUDGED, PASSED, Evaluation, Row
+from pipeline.evaluation.records import NOT_JUDGED, Evaluation, Row
 from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.run_dataset import Judged
 from pipeline.evaluation.session import Session
 from pipeline.export.manifest import config_sha256, versions, weights_sha256
 from pipeline.job.deploy_target import deploy_target
-from pipeline.parity.gates import merged_gates, metric_gate
 from pipeline.publishing.lock import locked
 from pipeline.publishing.writable import writable
 from zoo.build import build_model
-from zoo.config import ConfigSource, load_config
+from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.errors import InputError
-from zoo.metrics import Metric
 from zoo.progress import Progress
-from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
+from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND, Target
 
 DEFAULT_BACKENDS = (REFERENCE_BACKEND, DEFAULT_BACKEND)
 
@@ -80,27 +77,21 @@ def evaluate(
     config = load_config(config)
     check_backends(backends, device)
     with ExitStack() as held:
-        requested_device, device = device, held.enter_context(processes(launcher, reference_device(device or "cpu")))
-        provider = requested_device if device == "cpu" else device
+        device_of_reference = held.enter_context(processes(launcher, reference_device(device or "cpu")))
+        provider = device if device_of_reference == "cpu" else device_of_reference
         if precision not in (None, "fp32") and config.gate_dataset is not None:
             gate_split = True  # lower precision is judged on more images
-        if gate_split:
-            by_the_first(partial(make_gate_split, config, progress))
-        plan = plan_evaluation(config, work_dir, limit=limit, gate_split=gate_split)
+        plan = _plan(config, work_dir, limit, progress, gate_split=gate_split)
         model = build_model(config, checkpoint)
         weights = weights_sha256(model)
-        folders = [Path(folder) for folder in deployments]
-        for backend in dict.fromkeys(backends):
-            if backend != REFERENCE_BACKEND:
-                target = deploy_target(config, backend=backend, precision=precision, device=provider)
-                make = partial(deployed, config, target, weights, checkpoint, work_dir, steps)
-                folders.append(by_the_first(make))
-        compared = candidates(config, folders, weights)
+        targets = _targets(config, backends, precision, provider)
+        makes = (partial(deployed, config, target, weights, checkpoint, work_dir, steps) for target in targets)
+        compared = candidates(config, [*map(Path, deployments), *map(by_the_first, makes)], weights)
         held.enter_context(writable(plan.place))
         by_the_first(partial(_hold, plan.place, held))
         session = Session(
             plan=plan,
-            device=device,
+            device=device_of_reference,
             provider=provider,
             batch_size=batch_size,
             resume=resume,
@@ -109,10 +100,30 @@ def evaluate(
             progress=progress,
             steps=steps,
         )
-        rows = tuple(_rows(session, model, weights, compared))
+        return _evaluation(plan, tuple(_rows(session, model, weights, compared)))
+
+
+def _plan(
+    config: ModelConfig, work_dir: str | Path, limit: int | None, progress: Progress | None, *, gate_split: bool
+) -> Plan:
+    if gate_split:
+        by_the_first(partial(make_gate_split, config, progress))
+    return plan_evaluation(config, work_dir, limit=limit, gate_split=gate_split)
+
+
+def _targets(
+    config: ModelConfig, backends: Sequence[str], precision: str | None, provider: str | None
+) -> Iterator[Target]:
+    """Of the deployments that the backends need; the reference needs none."""
+    for backend in dict.fromkeys(backends):
+        if backend != REFERENCE_BACKEND:
+            yield deploy_target(config, backend=backend, precision=precision, device=provider)
+
+
+def _evaluation(plan: Plan, rows: tuple[Row, ...]) -> Evaluation:
     metric = plan.metric()
     return Evaluation(
-        config=str(config.path),
+        config=str(plan.config.path),
         dataset=plan.section["type"],
         images=len(plan.dataset),
         metric=None if metric is None else metric.main_key,
@@ -144,7 +155,17 @@ def _rows(session: Session, model: nn.Module, weights: str, compared: Sequence[C
             if metric is not None and is_first():
                 session.tell(f"{candidate.name}: the interval of the difference")
                 bootstrap = bootstrap or PairedBootstrap(metric, reference.per_image)
-            yield _compared(session, metric, judged, reference, candidate, bootstrap)
+            row = Row(
+                candidate.name,
+                candidate.manifest.backend,
+                candidate.manifest.precision["stored"],
+                str(candidate.folder),
+                judged.figures,
+                judged.seconds,
+                judged.resumed,
+                verdict=NOT_JUDGED,
+            )
+            yield row if metric is None else judged_row(row, session.plan, metric, judged, reference, bootstrap)
 
 
 def _reference(session: Session, name: str, model: nn.Module, weights: str, input_policy: InputPolicy) -> Judged:
@@ -179,39 +200,3 @@ def _candidate(session: Session, candidate: Candidate) -> Judged:
             "modules": session.plan.config.source_hashes(),
         }
         return session.judged(candidate.name, deployment, made_from)
-
-
-def _compared(
-    session: Session,
-    metric: Metric | None,
-    judged: Judged,
-    reference: Judged,
-    candidate: Candidate,
-    bootstrap: PairedBootstrap | None,
-) -> Row:
-    """A deployment's row, judged by the config's gate for its precision."""
-    manifest = candidate.manifest
-    precision = manifest.precision["stored"]
-    row = Row(
-        candidate.name,
-        manifest.backend,
-        precision,
-        str(candidate.folder),
-        judged.figures,
-        judged.seconds,
-        judged.resumed,
-        verdict=NOT_JUDGED,
-    )
-    if metric is None:
-        return row
-    gates = merged_gates(session.plan.config.gates, precision, own=session.plan.task.own_gates)
-    gate = metric_gate(gates, metric.unit)
-    difference = judged.figures[metric.main_key] - reference.figures[metric.main_key]
-    if math.isnan(difference):
-        raise InputError(
-            f"{metric.main_key} is not a number: there is nothing to judge in {len(session.plan.dataset)} images; "
-            "give more images, or a data set with truth"
-        )
-    interval = None if bootstrap is None else bootstrap.interval(judged.per_image)
-    verdict = PASSED if abs(difference) <= gate else MISSED
-    return replace(row, difference=difference, interval=interval, gate=gate, verdict=verdict)
