@@ -14,6 +14,7 @@ from backends.runner import Array, Runner
 from zoo.dialect import Dialect
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
+from zoo.options import Options
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
 
@@ -79,9 +80,10 @@ class Backend(ABC):
     ``install``: the command that brings it. ``distributions``: the packages whose versions its numbers depend on.
     ``dialect``: what it takes of a graph. ``files``: those that `build` adds beside the ONNX file. ``fuses``: whether
     it makes kernels of several operators, so that alignment looks for a difference by running pieces of the graph.
-    ``engine_options``: whether its build takes zoo.engine_options. ``load_options``: which of `load`'s "engine",
-    "cuda_graph" and "cache" it takes. ``devices``: those that it runs on, in words;
-    ``device_pattern``: the regular expression that a device's whole name matches.
+    ``options``: those of its build, a zoo.options.Options. `Target.engine` is an object of it, and a manifest's
+    `engine` has its fields. ``load_options``: which of `load`'s "engine", "cuda_graph" and "cache" it takes.
+    ``devices``: those that it runs on, in words; ``device_pattern``: the regular expression that a device's whole name
+    matches.
 
     Importing the module of a backend loads no library: what needs one is imported when it is used.
     """
@@ -94,7 +96,7 @@ class Backend(ABC):
     dialect: Dialect = Dialect()
     files: tuple[str, ...] = ()
     fuses: bool = False
-    engine_options: bool = False
+    options: type[Options] | None = None
     load_options: frozenset[str] = frozenset()
     devices: str = "cpu"
     device_pattern: str = "cpu"

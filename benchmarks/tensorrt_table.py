@@ -16,7 +16,6 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from tensorrt_models import BATCHES, CODE, exported, model_names
 from torchvision_models import sample_images
 
 from rewriters.export_onnx import tensor_spec
+from zoo.engine_options import EngineOptions
 from zoo.errors import ZooportError
 from zoo.target import AxisRange, Target
 
@@ -96,7 +96,7 @@ def _built(name: str, precision: str, form: str, level: str) -> dict[str, Any]:
 
     path, target = exported(name, form, level)
     model = onnx.load(path)
-    options = replace(target.engine, compute_capabilities=CAPABILITIES, timing_cache=False)
+    options = EngineOptions(compute_capabilities=CAPABILITIES, timing_cache=False)
     with tempfile.TemporaryDirectory() as folder:
         given, plan = Path(folder) / "model.onnx", Path(folder) / "model.engine"
         model = _converted(model, precision, target)

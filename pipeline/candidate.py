@@ -4,16 +4,15 @@ import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
-from backends.registry import get_backend
 from pipeline.base.steps import CHECK, BeginStep, unseen
 from pipeline.deploying import make_deployment
 from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.result_store import as_file_name
 from pipeline.export.manifest import config_sha256
-from pipeline.job.deploy_target import deploy_target, target_preprocess
+from pipeline.job.deploy_target import default_target, deploy_target, target_preprocess
 from pipeline.job.deployment_path import deployment_place
 from pipeline.job.job import plan_job
-from zoo.config import ModelConfig, config_target
+from zoo.config import ModelConfig
 from zoo.errors import InputError
 from zoo.input_specs import IMAGE_SIZES, SCORE_THRESHOLD
 from zoo.manifest import Manifest
@@ -50,8 +49,8 @@ def deployed(
 
     ``weights``: the sha256 of the model that the config builds. Raises what a deploy raises.
     """
-    default_target = config_target(config, target.precision)
-    place = deployment_place(work_dir, config.task.name, config.name, target, default_target)
+    default = default_target(config, target.backend, target.precision)
+    place = deployment_place(work_dir, config.task.name, config.name, target, default)
     if _is_current(config, target, weights, place):
         return place
     progress = progress or unseen
@@ -69,7 +68,7 @@ def _is_current(config: ModelConfig, target: Target, weights: str, place: Path) 
     requested = (
         *(target.backend, target.precision, target.exporter, target.opset),
         *(target.image_sizes, target.thresholds, host),
-        target.engine.to_dict() if get_backend(target.backend).engine_options else {},
+        {} if target.engine is None else target.engine.to_dict(),
         None if target.precision == "fp32" else target.precision_options.to_dict(),
     )
     recorded = (

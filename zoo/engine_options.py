@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from zoo.errors import InputError
-from zoo.options import Options
+from zoo.options import Options, option
 
 CAPABILITY = re.compile(r"\d+\.\d")
 LARGEST = 1_000_000_000  # of MiB, and of seconds: beyond it no library counts
@@ -29,18 +29,17 @@ class EngineOptions(Options):
 
     WHAT: ClassVar = "engine option"
     ONLY_THE_BUILD: ClassVar = ("timing_cache", "timeout_seconds", "memory_limit_mib")
-    """Options that bound the build, and leave the engine what it is."""
 
-    workspace_mib: int | None = None
-    optimization_level: int | None = None
-    version_compatible: bool = False
-    hardware_compatible: bool = False
-    refittable: bool = False
-    compute_capabilities: tuple[str, ...] = ()
-    batches: tuple[int, ...] = ()
-    timing_cache: bool = True
-    timeout_seconds: int = 1800
-    memory_limit_mib: int | None = None
+    workspace_mib: int | None = option(None, "scratch memory that a layer may take")
+    optimization_level: int | None = option(None, "0, quick build, to 5, fast engine")
+    version_compatible: bool = option(default=False, what="for later versions, too")
+    hardware_compatible: bool = option(default=False, what="for later GPUs, too")
+    refittable: bool = option(default=False, what="weights may be changed")
+    compute_capabilities: tuple[str, ...] = option((), "those that it is for, 8.9,12.0")
+    batches: tuple[int, ...] = option((), "tuned for each, 1,8")
+    timing_cache: bool = option(default=True, what="whether measured kernels are kept")
+    timeout_seconds: int = option(1800, "of the build")
+    memory_limit_mib: int | None = option(None, "of the build")
 
     def __post_init__(self) -> None:
         for name in ("workspace_mib", "memory_limit_mib", "timeout_seconds"):
@@ -70,7 +69,3 @@ class EngineOptions(Options):
                 raise InputError(f"engine option batches: {size!r} is no batch; expected a whole number, 1 or more")
         object.__setattr__(self, "compute_capabilities", tuple(dict.fromkeys(self.compute_capabilities)))
         object.__setattr__(self, "batches", tuple(dict.fromkeys(self.batches)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """What makes the engine what it is, as JSON types."""
-        return {name: value for name, value in super().to_dict().items() if name not in self.ONLY_THE_BUILD}

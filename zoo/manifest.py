@@ -34,7 +34,7 @@ class Manifest:
     `axes` holds the bounds of each dynamic axis that the shapes of `inputs` name. `precision`: {stored, computed}, and
     below fp32 the `options` that made it, how many images it was `calibrated_on`, and the `nodes` counted in it,
     {stored, computed} -> {dtype: number}.
-    `engine`: the options that TensorRT built with; the file has no such key for other backends.
+    `engine`: the options that the backend built with; the file has no such key for backends without.
     `rewriters`: {name, reason, hits}, those that fired. `files`: {name: {sha256, bytes}}, names relative to the folder.
     `parity`: {verdict}, None before parity was measured. `provider` and `threads` None: the backend's default and the
     process's CPU affinity. `checkpoint`: {sha256} of the weights, `config`: {sha256} of the config's model section and

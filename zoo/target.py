@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, nearest
+from zoo.options import Options
 from zoo.precision_options import PrecisionOptions
 
 DEFAULT_BACKEND = "onnxruntime"  # where none is named; it also stands in, for proofs, for one that cannot run here
@@ -103,7 +103,8 @@ class Target:
     None for 8, and for all of them where a graph takes any size. ``layout``, at level decoded: the outputs of the
     contract, or the one output of "ultralytics", whose tools then load the file. ``thresholds``: whether a detector's
     graph takes its thresholds as inputs ``score_threshold`` and ``iou_threshold``, float32 [1], that may be left out.
-    ``engine``: how TensorRT builds. ``precision_options``: how the graph is brought to fp16 or int8.
+    ``engine``: options of the backend's build, of the class that it declares; None for the config's, or where there is
+    no config for the backend's defaults. ``precision_options``: how the graph is brought to fp16 or int8.
     Raises InputError where a field has an unknown value, naming the nearest known ones.
     """
 
@@ -119,7 +120,7 @@ class Target:
     window_batch: int | None = None
     layout: str = "zooport"
     thresholds: bool = False
-    engine: EngineOptions = field(default_factory=EngineOptions)
+    engine: Options | None = None
     precision_options: PrecisionOptions = field(default_factory=PrecisionOptions)
 
     def __post_init__(self) -> None:

@@ -9,7 +9,9 @@ from backends.backend import Backend, BuildRequest, Built, LoadOptions
 from backends.registry import register
 from backends.runner import Array, Runner
 from backends.tensorrt.files import ENGINE_FILE, RECORD_FILE
+from backends.tensorrt.option_check import engine_options
 from zoo.dialect import STANDARD, Dialect
+from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
@@ -33,7 +35,7 @@ class TensorRT(Backend):
     dialect = Dialect(STANDARD, lacks=frozenset({"GridSample"}), weight_bits=8)
     files = (ENGINE_FILE, RECORD_FILE)
     fuses = True
-    engine_options = True
+    options = EngineOptions
     load_options = frozenset({"cuda_graph"})
     devices = gpu.DEVICES
     device_pattern = gpu.DEVICE_PATTERN
@@ -58,7 +60,7 @@ class TensorRT(Backend):
             )
         from backends.tensorrt.build_check import check_buildable
 
-        check_buildable(self.name, target.engine, self.device(target.device), _batch_of_the_file(target))
+        check_buildable(self.name, engine_options(target), self.device(target.device), _batch_of_the_file(target))
 
     def check_load(self, manifest: "Manifest", options: LoadOptions) -> None:
         """See Backend."""
@@ -89,7 +91,7 @@ class TensorRT(Backend):
         axes = {name: AxisRange.fixed(1) for name in named} | dict(axes or {})
         plan, device = path.with_suffix(".engine"), self.device(target.device)
         build.build_engine(
-            path, plan, self.name, target.engine, inputs, axes, precision=target.precision, device=device
+            path, plan, self.name, engine_options(target), inputs, axes, precision=target.precision, device=device
         )
         return TensorRTRunner(plan, inputs, outputs, axes, backend=self.name, device=device)
 
@@ -102,7 +104,7 @@ class TensorRT(Backend):
             request.onnx_path,
             request.onnx_path.with_name(ENGINE_FILE),
             self.name,
-            target.engine,
+            engine_options(target),
             request.inputs,
             request.axes,
             request.values,

@@ -1,7 +1,13 @@
-"""Engine options that a backend does not have."""
+"""The engine options of a target, and those that a backend does not have."""
 
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
+from zoo.target import Target
+
+
+def engine_options(target: Target) -> EngineOptions:
+    """The target's; the defaults where it has none."""
+    return target.engine if isinstance(target.engine, EngineOptions) else EngineOptions()
 
 
 def check_options(backend: str, options: EngineOptions) -> None:

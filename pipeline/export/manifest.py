@@ -156,7 +156,7 @@ def manifest(
         output_level=output_level(job, model),
         backend=target.backend,
         precision=_precision(target, export, computed, folder / ONNX_FILE),
-        engine=target.engine.to_dict() if backend.engine_options else {},
+        engine={} if target.engine is None else target.engine.to_dict(),
         provider=backend.device(target.device),
         exporter=export.exporter,
         opset=export.opset,

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from backends.registry import get_backend
+from pipeline.job.backend_options import chosen_options
 from zoo.config import ModelConfig, config_target
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.precision_options import PrecisionOptions
 from zoo.target import BATCH, DEFAULT_MAX_BATCH, AxisRange, Target
@@ -37,14 +36,17 @@ def deploy_target(
         requested = {"level": "decoded"} | requested
         if not any(axes.get(axis, bounds).dynamic for axis, bounds in target.sides.items()):
             axes = {BATCH: AxisRange.fixed(1)} | axes
-    if chosen := {name: value for name, value in (engine or {}).items() if value is not None}:
-        requested["engine"] = EngineOptions.from_dict({**asdict(target.engine), **chosen})
+    chosen = {name: value for name, value in (engine or {}).items() if value is not None}
+    requested["engine"] = chosen_options(config, requested.get("backend", target.backend), chosen)
     if chosen := {name: value for name, value in (precision_options or {}).items() if value is not None}:
         requested["precision_options"] = PrecisionOptions.from_dict({**asdict(target.precision_options), **chosen})
         _check_used(target.precision, chosen)
-    target = target.with_(**axes, **requested)
-    get_backend(target.backend)
-    return target
+    return target.with_(**axes, **requested)
+
+
+def default_target(config: ModelConfig, backend: str, precision: str) -> Target:
+    """The config's own target for a backend and a precision, which names of folders are compared with."""
+    return config_target(config, precision).with_(backend=backend, engine=chosen_options(config, backend))
 
 
 def _check_used(precision: str, options: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import fields
 from pathlib import Path
 
-from zoo.engine_options import EngineOptions
+from zoo.options import Options
 from zoo.precision_options import PrecisionOptions
 from zoo.target import AxisRange, Target
 
@@ -58,11 +58,13 @@ def _precision_parts(options: PrecisionOptions, default: PrecisionOptions) -> li
     return words
 
 
-def _engine_parts(options: EngineOptions, default: EngineOptions) -> list[str]:
-    words = []
-    for field in fields(EngineOptions):
+def _engine_parts(options: Options | None, default: Options | None) -> list[str]:
+    words: list[str] = []
+    if options is None:
+        return words
+    for field in fields(options):
         value = getattr(options, field.name)
-        if value != getattr(default, field.name) and field.name not in EngineOptions.ONLY_THE_BUILD:
+        if value != getattr(default, field.name) and field.name not in options.ONLY_THE_BUILD:
             initials = "".join(word[0] for word in field.name.split("_"))
             words.append(initials + ("x".join(map(str, value)) if isinstance(value, tuple) else str(value)))
     return words

@@ -9,14 +9,14 @@ from torch import nn
 
 from pipeline.images.named_image import NamedImage
 from pipeline.images.parity_images import parity_images
-from pipeline.job.deploy_target import deploy_target, target_preprocess
+from pipeline.job.deploy_target import default_target, deploy_target, target_preprocess
 from pipeline.job.deployment_path import deployment_place
 from pipeline.job.image_sizes import check_image_sizes
 from pipeline.job.plugin_level import check_plugin
 from pipeline.job.target_check import check_target
 from pipeline.parity.gates import merged_gates
 from rewriters.graph_rewriters import check_steps
-from zoo.config import ConfigSource, ExportSection, ModelConfig, config_target, load_config
+from zoo.config import ConfigSource, ExportSection, ModelConfig, load_config
 from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import contract_module
@@ -70,8 +70,10 @@ def plan_job(
     """
     config = load_config(config)
     target = deploy_target(config) if target is None else target
-    default_target = config_target(config, target.precision)
-    check_target(target, default_target)
+    default = default_target(config, target.backend, target.precision)
+    if target.engine is None:
+        target = target.with_(engine=default.engine)
+    check_target(target)
     task = config.task
     gates = merged_gates(config.gates, target.precision, own=task.own_gates)
     fields = target_preprocess(config, target)
@@ -80,7 +82,7 @@ def plan_job(
     if target.image_sizes:
         check_image_sizes(task, preprocess)
     _check_steps(config.export)
-    place = deployment_place(work_dir, task.name, config.name, target, default_target)
+    place = deployment_place(work_dir, task.name, config.name, target, default)
     chosen_images = parity_images(config, images, preprocess, target)
     return Job(config, target, task, fields, chosen_images, gates, place, tuple(map(Path, calibration)))
 

@@ -1,11 +1,8 @@
-"""The flags of a target whose values have a form of their own: axes and their ranges, options of an engine."""
+"""The flags of a target whose values have a form of their own: axes and their ranges."""
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
-from typing import Any
 
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, nearest
 from zoo.target import BATCH, AxisRange
 
@@ -24,29 +21,6 @@ def parse_dynamic(flags: Iterable[str], known: Sequence[str]) -> dict[str, AxisR
             raise InputError(f"--dynamic {flag}: {axis} was given before; give each axis once")
         axes[axis] = _bounds(flag, axis, bounds) if separator else None
     return axes
-
-
-def parse_engine(flags: Iterable[str]) -> dict[str, Any]:
-    """Options of an engine from the command line's ``OPTION=VALUE``; lists have commas. Raises InputError."""
-    options: dict[str, Any] = {}
-    kinds = {field.name: str(field.type) for field in fields(EngineOptions)}
-    for flag in flags:
-        name, separator, text = flag.partition("=")
-        if not separator:
-            raise InputError(f"--engine {flag}: expected OPTION=VALUE, for example workspace_mib=1024")
-        if name not in kinds:
-            raise InputError(f'--engine {flag}: unknown option "{name}"; {nearest(name, kinds)}')
-        options[name] = [_plain(part) for part in text.split(",")] if kinds[name].startswith("tuple") else _plain(text)
-        if name == "compute_capabilities":
-            options[name] = text.split(",")
-    return options
-
-
-def _plain(text: str) -> bool | int | str:
-    """true, false and whole numbers as what they are."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    return int(text) if re.fullmatch(r"\d+", text, re.ASCII) else text
 
 
 def _bounds(flag: str, axis: str, text: str) -> AxisRange:

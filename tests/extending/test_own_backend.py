@@ -11,9 +11,14 @@ import numpy as np
 import pytest
 
 from backends import available, load, registry
-from backends.registry import get_backend
+from backends.registry import backends, get_backend
 from pipeline import align, deploy, evaluate
+from pipeline.job.backend_options import options_help, parse_options
+from pipeline.job.deploy_target import default_target, deploy_target
+from pipeline.job.deployment_path import deployment_place
 from zoo.config import config_target, load_config
+from zoo.engine_options import EngineOptions
+from zoo.errors import InputError
 from zoo.manifest import Manifest
 from zoo.target import AxisRange
 
@@ -26,7 +31,7 @@ NAME = "onnx-reference"
 @pytest.fixture(scope="module")
 def forgotten() -> Iterator[None]:
     """What this file registers is forgotten behind it."""
-    before = dict(registry._BACKENDS)
+    before = dict(backends())  # zooport's own are found once
     yield
     registry._BACKENDS.clear()
     registry._BACKENDS.update(before)
@@ -54,15 +59,59 @@ def test_a_deploy_proves_it(deployed: Path) -> None:
     assert "passed" in json.loads((deployed / "parity.json").read_text(encoding="utf-8"))["verdict"]
     report = (deployed / "report.html").read_text(encoding="utf-8")
     assert f"{NAME}, cpu" in report
+    assert manifest.engine == {"only_finite": True}  # the config's, whose other option is another backend's
 
 
 def test_what_runs_it_is_the_backend_itself(deployed: Path) -> None:
     with load(deployed) as model:
         assert type(model.runner).__name__ == "ReferenceRunner"
+        assert model.runner.only_finite  # type: ignore[attr-defined]  # of the manifest
         assert model.note is None
         assert model(np.zeros((70, 90, 3), np.uint8)).label_map.shape == (70, 90)
     assert available()[NAME] is None
     assert get_backend(NAME).dialect.operator_form == "runtime"
+
+
+def test_its_options_are_those_of_the_config_and_of_the_command_line(forgotten: None) -> None:
+    config = load_config(CONFIG)
+    default = default_target(config, NAME, "fp32")
+    for flags, value, folder in (([], True, f"{NAME}-fp32"), (["only_finite=false"], False, f"{NAME}-fp32-ofFalse")):
+        target = deploy_target(config, backend=NAME, engine=parse_options(flags, NAME))
+        assert target.engine is not None
+        assert target.engine.to_dict() == {"only_finite": value}
+        assert deployment_place("work", "task", "net", target, default).name == folder
+    assert deploy_target(config).engine is None
+    assert isinstance(deploy_target(config, backend="tensorrt").engine, EngineOptions)
+    assert f"of {NAME}: only_finite (an output with nan or inf is an error)" in options_help()
+
+
+@pytest.mark.parametrize(
+    ("backend", "flag", "words"),
+    [
+        (NAME, "finite=true", '--engine finite=true: unknown option "finite"; nearest: "only_finite"'),
+        (NAME, "workspace_mib=64", '--engine workspace_mib=64: unknown option "workspace_mib"; nearest: "only_finite"'),
+        (NAME, "only_finite=3", "option only_finite is 3, expected True or False"),
+        ("onnxruntime", "only_finite=true", "engine options with backend onnxruntime: it builds no engine; leave "),
+    ],
+)
+def test_a_wrong_option_is_found_without_torch(tmp_path: Path, backend: str, flag: str, words: str) -> None:
+    (tmp_path / "torch.py").write_text("raise SystemExit('torch was imported')")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (tmp_path, ROOT)))}
+    command = [sys.executable, "tools/deploy.py", str(CONFIG), "--backend", backend, "--engine", flag]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith(f"error: {words}")
+
+
+def test_a_config_with_an_option_that_no_backend_has(tmp_path: Path, forgotten: None) -> None:
+    path = tmp_path / "typo.py"
+    for engine, words in (
+        ("finite=False", 'unknown engine option "finite"; nearest: "only_finite"'),
+        ("workspace_mib=0", "engine option workspace_mib is 0, expected a whole number"),
+    ):
+        path.write_text(f'_base_ = ["{CONFIG}"]\nexport = dict(engine=dict({engine}))\n')
+        with pytest.raises(InputError, match=f"typo.py: export.engine: {words}"):
+            deploy_target(load_config(path))
 
 
 def test_evaluate_and_align_take_it(deployed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

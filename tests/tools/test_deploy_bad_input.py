@@ -94,6 +94,7 @@ def test_what_cannot_be_built_here_is_told_before_the_model_is_made(
         return gpus[index] if index < len(gpus) else None
 
     monkeypatch.setattr(Backend, "lack", lambda backend: None)
+    monkeypatch.setattr(Backend, "import_library", lambda backend: library)
     monkeypatch.setattr(build_check, "library", lambda backend: library)
     monkeypatch.setattr(build_check, "gpu", gpu)
     monkeypatch.setattr(gpu_module, "gpu", gpu)

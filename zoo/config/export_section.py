@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from zoo.config.faults import Kinds, raised, unknown_keys, wrong_types
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.precision_options import PrecisionOptions
 from zoo.target import PRECISIONS, AxisRange, Target
@@ -57,6 +56,7 @@ class ExportSection:
 
     ``forward``: keyword arguments of the model's forward. ``plugin``: dict(name=..., option=value).
     ``graph_rewriters`` and ``rewriters``: names, or dict(name=..., option=value). ``precision``: options by precision.
+    ``engine``: options of a backend's build, by name.
     """
 
     target: Mapping[str, Any] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class ExportSection:
     graph_rewriters: tuple[str | Mapping[str, Any], ...] = ()
     rewriters: tuple[str | Mapping[str, Any], ...] = ()
     precision: Mapping[str, PrecisionOptions] = field(default_factory=dict)
-    engine: EngineOptions = field(default_factory=EngineOptions)
+    engine: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -80,7 +80,7 @@ class ExportSection:
             graph_rewriters=tuple(fields.get("graph_rewriters", ())),
             rewriters=tuple(fields.get("rewriters", ())),
             precision={name: PrecisionOptions.from_dict(options) for name, options in precision.items()},
-            engine=EngineOptions.from_dict(fields.get("engine", {})),
+            engine=fields.get("engine", {}),
         )
 
 
@@ -140,7 +140,7 @@ def _rewriter_faults(export: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _option_faults(export: Mapping[str, Any]) -> Iterable[str]:
-    """Of the options of precisions and of engines."""
+    """Of the options of precisions. Those of an engine are checked by the backend that has them."""
     section = export.get("precision")
     if isinstance(section, dict):
         yield from unknown_keys("key export.precision.", section, PRECISIONS[1:])
@@ -149,6 +149,3 @@ def _option_faults(export: Mapping[str, Any]) -> Iterable[str]:
                 yield f'"export.precision.{precision}": expected a dict of options, got {options!r}'
             else:
                 yield from (f"export.precision.{precision}: {f}" for f in raised(PrecisionOptions.from_dict, options))
-    engine = export.get("engine")
-    if isinstance(engine, dict):
-        yield from (f"export.engine: {fault}" for fault in raised(EngineOptions.from_dict, engine))

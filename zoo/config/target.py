@@ -6,7 +6,7 @@ from zoo.target import Target
 
 
 def config_target(config: ModelConfig, precision: str = "fp32") -> Target:
-    """The config's own exporter, opset, level, inputs, sliding windows and engine.
+    """The config's own exporter, opset, level, inputs and sliding windows; its backend reads the options of engines.
 
     Each axis has the range in `export.inputs`, or else the one that follows from the preprocessing. `precision` decides
     which of the options in `export.precision` hold. Raises InputError.
@@ -19,5 +19,4 @@ def config_target(config: ModelConfig, precision: str = "fp32") -> Target:
         **export.target,
         precision=precision,
         precision_options=export.precision.get(precision, PrecisionOptions()),
-        engine=export.engine,
     )

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pipeline.base.steps import CHECK, BeginStep, deploy_steps
+from pipeline.job.backend_options import options_help, parse_options
 from pipeline.job.paths_check import check_present
-from pipeline.job.target_flags import parse_dynamic, parse_engine
+from pipeline.job.target_flags import parse_dynamic
 from zoo.errors import GateError
-from zoo.target import Target, check_choices
+from zoo.target import DEFAULT_BACKEND, Target, check_choices
 from zooport.open_page import open_page
 from zooport.parser import Parser
 from zooport.terminal import open_console, show_steps
@@ -57,7 +58,7 @@ def parser() -> Parser:
         action="extend",
         default=[],
         metavar="OPTION=VALUE",
-        help="how TensorRT builds: workspace_mib=1024, version_compatible=true, batches=1,8 ... (docs/tensorrt.md)",
+        help=f"how the backend builds (docs/tensorrt.md); {options_help()}",
     )
     flags.add_argument("--exporter", metavar="E", help="dynamo or torchscript; default: the config's")
     flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's")
@@ -143,12 +144,11 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
         layout=options.layout,
         slide=options.slide,
     )
-    engine = parse_engine(options.engine)
     check_present("image", options.image)
     check_present("checkpoint", [options.checkpoint])
     from pipeline.job.deploy_target import deploy_target
     from pipeline.job.target_check import check_target
-    from zoo.config import config_target, load_config
+    from zoo.config import load_config
 
     config = load_config(options.config)
     target = deploy_target(
@@ -164,7 +164,7 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
         slide=options.slide,
         window_batch=options.window_batch,
         device=options.device,
-        engine=engine,
+        engine=parse_options(options.engine, options.backend or DEFAULT_BACKEND),
         precision_options={
             "keep_fp32": options.keep_fp32,
             "half_io": options.half_io,
@@ -172,7 +172,7 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
             "calibration_method": options.calibration_method,
         },
     )
-    check_target(target, config_target(config, target.precision))
+    check_target(target)
     return config, target
 
 

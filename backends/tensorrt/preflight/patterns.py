@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from backends.preflight import Site
+from backends.tensorrt.option_check import engine_options
 
 MAX_K = 3840
 MAX_RANK = 8
@@ -137,7 +138,7 @@ def attention(site: Site) -> bool:
 
 def fp16_attention_on_blackwell(site: Site) -> bool:
     """An attention in fp16, for compute capability 12.0."""
-    capabilities = site.target.engine.compute_capabilities
+    capabilities = engine_options(site.target).compute_capabilities
     return site.target.precision == "fp16" and (not capabilities or "12.0" in capabilities) and attention(site)
 
 

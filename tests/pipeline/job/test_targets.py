@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from pipeline.images.named_image import NamedImage, distinct
-from pipeline.job.deploy_target import deploy_target, target_preprocess
+from pipeline.job.backend_options import parse_options
+from pipeline.job.deploy_target import default_target, deploy_target, target_preprocess
 from pipeline.job.deployment_path import deployment_place
-from pipeline.job.target_flags import parse_dynamic, parse_engine
+from pipeline.job.target_flags import parse_dynamic
 from pipeline.parity.graph_inputs import GraphInput, batch_sizes, graph_inputs
 from zoo.config import ModelConfig
+from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.input_kinds import input_kind
 from zoo.target import AxisRange, Target
@@ -77,9 +79,11 @@ def test_options_of_the_config_and_of_the_command_line() -> None:
     target = deploy_target(
         made,
         precision="int8",
-        engine=parse_engine(["batches=1,4", "refittable=true", "compute_capabilities=8.9"]),
+        backend="tensorrt-rtx",
+        engine=parse_options(["batches=1,4", "refittable=true", "compute_capabilities=8.9"], "tensorrt-rtx"),
         precision_options={"calibration_images": 5, "half_io": None},
     )
+    assert isinstance(target.engine, EngineOptions)
     assert (target.engine.workspace_mib, target.engine.batches, target.engine.refittable) == (64, (1, 4), True)
     assert target.engine.compute_capabilities == ("8.9",)
     assert (target.precision_options.keep_fp32, target.precision_options.calibration_images) == (("head",), 5)
@@ -87,17 +91,17 @@ def test_options_of_the_config_and_of_the_command_line() -> None:
 
 def test_options_in_the_place() -> None:
     made = config(precision={"int8": {"keep_fp32": ["head"]}})
-    own = deploy_target(made, precision="int8")
 
-    def name(**options: Any) -> str:
-        return deployment_place("w", "detection", "net", deploy_target(made, precision="int8", **options), own).name
+    def name(backend: str = "onnxruntime", **options: Any) -> str:
+        target = deploy_target(made, precision="int8", backend=backend, **options)
+        return deployment_place("w", "detection", "net", target, default_target(made, backend, "int8")).name
 
     assert name() == "onnxruntime-int8"
     assert name(precision_options={"calibration_images": 5}) == "onnxruntime-int8-calibration5"
     assert name(precision_options={"calibration_method": "entropy"}) == "onnxruntime-int8-entropy"
     assert name(precision_options={"keep_fp32": []}).startswith("onnxruntime-int8-keep")
-    assert name(engine={"batches": (1, 4), "workspace_mib": 64}) == "onnxruntime-int8-wm64-b1x4"
-    assert name(engine={"timeout_seconds": 5}) == "onnxruntime-int8"
+    assert name("tensorrt", engine={"batches": (1, 4), "workspace_mib": 64}) == "tensorrt-int8-wm64-b1x4"
+    assert name("tensorrt", engine={"timeout_seconds": 5}) == "tensorrt-int8"
 
 
 def test_place() -> None:

@@ -17,6 +17,7 @@ from rewriters.precision.pair_sums import check_pair_sums
 from tests.rewriters.graph_rewriters.graphs import model
 from tests.rewriters.precision.small_nets import conv_net, sample_images
 from tests.rewriters.precision.test_forms import NETS, net
+from zoo.engine_options import EngineOptions
 from zoo.errors import ExportError
 from zoo.precision_options import PrecisionOptions
 
@@ -91,7 +92,7 @@ def test_engines_keep_eight_bits_which_onnxruntime_is_not_given(name: str) -> No
     before, feeds = GRAPHS[name]
     for name_, backend in backends().items():
         made, _ = converter("int8", name_)(before, PrecisionOptions(), feeds)
-        eight = backend.engine_options
+        eight = backend.options is EngineOptions
         stored = [numpy_helper.to_array(tensor) for tensor in made.graph.initializer if len(tensor.dims) > 1]
         assert {int(np.abs(weights.astype(int)).max()) for weights in stored} == {STEPS[8 if eight else 7]}
         if eight:
