@@ -9,7 +9,7 @@ from pipeline.export import manifest as manifest_module
 from pipeline.export.manifest import proved_on, weights_sha256
 from zoo.target import AxisRange, Target
 
-SIDE = AxisRange.fixed(64)
+SIDES = dict.fromkeys(("height", "width"), AxisRange.fixed(64))
 
 
 def model() -> nn.Module:
@@ -47,5 +47,5 @@ def test_the_proof_names_what_ran_it(
     """Another runtime that is here has no part in it: an older one elsewhere would be a false alarm."""
     monkeypatch.setattr(manifest_module, "_installed_version", lambda package: "1.0")
     monkeypatch.setattr(type(get_backend(backend)), "can_run", lambda own, device: reason)
-    target = Target(SIDE, SIDE, backend=backend, level=level)
+    target = Target(SIDES, backend=backend, level=level)
     assert set(proved_on(target)["versions"]) == packages | {"numpy", "opencv-python"}
