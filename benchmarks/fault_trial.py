@@ -26,7 +26,7 @@ from pipeline.parity.errors import ParityMissedError
 from pipeline.proof.fallback_runtime import open_deployment
 from pipeline.stages import exported, measured, prepared, staged
 from zoo.config import load_config
-from zoo.datasets import build_dataset
+from zoo.datasets import config_dataset
 from zoo.errors import ZooportError
 from zoo.families import family_of
 from zoo.manifest import ONNX_FILE
@@ -163,7 +163,7 @@ class Trial:
 def _images(job: Job) -> list[Any]:
     if job.task.name == "super-resolution":
         assert job.config.dataset is not None  # of every shipped config
-        dataset = build_dataset(job.config.dataset, job.task)
+        dataset = config_dataset(job.config, "dataset")
         return [dataset.image_item(index)["image"] for index in range(min(len(dataset), 64))]
     return [read_image(path).pixels for path in sorted(VAL.glob("*.jpg"))]
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from zoo.cards.fingerprint import is_address
 from zoo.config import load_config
+from zoo.config.located import is_address
 from zoo.listing import list_models
 
 ROOT = Path(__file__).parents[1]

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     from zoo.listing import list_models
 
     console = open_console()
-    paths = list_models()
+    paths = list_models("configs")  # this folder's: cards and pages have their paths
     if not paths:
         raise InputError("no configs/ in this folder; run this in the root of the repository")
     if options.check and options.configs:

@@ -3,6 +3,7 @@
 import inspect
 import typing
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from zoo.errors import nearest
@@ -28,6 +29,12 @@ def wrong_arguments(kind: type[Any], options: Mapping[str, Any], arguments: tupl
     for name, parameter in parameters.items():
         if parameter.default is parameter.empty and name not in options:
             yield f'argument "{name}" is missing'
+
+
+def path_arguments(kind: type[Any]) -> list[str]:
+    """The parameters of a class that may be a pathlib.Path."""
+    hints = typing.get_type_hints(kind.__init__)
+    return [name for name, hint in hints.items() if Path in (typing.get_args(hint) or (hint,))]
 
 
 def _fits(value: object, hint: Any) -> bool:

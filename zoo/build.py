@@ -15,7 +15,7 @@ from zoo.registry import MODELS
 def build_model(config: ConfigSource, checkpoint: str | Path | None = None, *, weights: bool = True) -> nn.Module:
     """The model of a config, in eval mode, with the config's weights or those of `checkpoint`.
 
-    Without `weights` it keeps its random initialisation. A checkpoint in a config lies relative to that file.
+    Without `weights` it keeps its random initialisation. A config's checkpoint is relative to the file that names it.
     Raises InputError for a faulty config, an unknown model type or argument, or a checkpoint that does not fit.
     """
     config = load_config(config)
@@ -23,9 +23,9 @@ def build_model(config: ConfigSource, checkpoint: str | Path | None = None, *, w
     if weights and checkpoint is not None:
         load_checkpoint(model, checkpoint)
     elif weights:
-        if config.checkpoint is None:
+        if config.weights is None:
             raise InputError(f"config {config.path} has no checkpoint; add the key or give --checkpoint FILE")
-        load_checkpoint(model, config.checkpoint, folder=config.path.parent)
+        load_checkpoint(model, config.weights)
     return model.eval()
 
 

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from zoo.errors import InputError, nearest
+from zoo.shipped import whereabouts
 from zoo.state_fit import COUNTER, check_dtypes, check_fits
 from zoo.torch_file import read_torch_file, unreadable
 
@@ -81,7 +82,7 @@ def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:
         return read_state(_downloaded(address, digest, f"{digest[:NAMED_BY]}-{_file_name(address)}"))
     path = Path(source) if folder is None else folder / source
     if not path.is_file():
-        raise InputError(f"checkpoint {path}: no such file")
+        raise InputError(f"checkpoint {path}: no such file{whereabouts(path)}")
     return read_state(path)
 
 

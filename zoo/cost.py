@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.build import build_model
 from zoo.config import ModelConfig
-from zoo.datasets.building import build_dataset
+from zoo.datasets.building import config_dataset
 from zoo.errors import InputError
 from zoo.families import contract_module
 from zoo.preprocess import CHANNELS
@@ -48,7 +48,7 @@ def model_cost(config: ModelConfig) -> Cost:
     task, preprocess = config.task, config.preprocess
     model = build_model(config)
     module = contract_module(model, task, "final", config.export.forward)
-    image = build_dataset(config.dataset, task)[0]["image"]
+    image = config_dataset(config, "dataset")[0]["image"]
     height, width = preprocess.geometry(*image.shape[:2]).tensor_size
     tensor = np.empty((1, CHANNELS, height, width), np.float32)
     preprocess.run(image, tensor[0])

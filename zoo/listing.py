@@ -3,12 +3,14 @@
 import ast
 from pathlib import Path
 
+from zoo.shipped import CONFIGS
+
 BEGINS = {"model", "_base_"}
 """Of these names a config assigns at least one."""
 
 
-def list_models(folder: str | Path = "configs") -> list[str]:
-    """The paths of all deployable configs under a folder, sorted.
+def list_models(folder: str | Path = CONFIGS) -> list[str]:
+    """The paths of all deployable configs under a folder, by default those that zooport ships, sorted.
 
     Bases (`_base_` folders) are left out, and modules that configs import: files that define classes or functions, and
     neither a `model` nor a `_base_`.

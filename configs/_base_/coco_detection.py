@@ -18,6 +18,8 @@ task = dict(
     classes=[dict(name=name, category_id=None if name in _no_class else index) for index, name in enumerate(_names)],
 )
 dataset = dict(
-    type="CocoDetection", images="data/coco/val2017", annotations="data/coco/annotations/instances_val2017.json"
+    type="CocoDetection",
+    images="../../data/coco/val2017",
+    annotations="../../data/coco/annotations/instances_val2017.json",
 )
 evaluator = dict(type="CocoBoxAP")

@@ -5,6 +5,8 @@ task = dict(
     classes=[dict(name="no person", category_id=None), dict(name="person", category_id=1)],
 )
 dataset = dict(
-    type="CocoKeypoints", images="data/coco/val2017", annotations="data/coco/annotations/person_keypoints_val2017.json"
+    type="CocoKeypoints",
+    images="../../data/coco/val2017",
+    annotations="../../data/coco/annotations/person_keypoints_val2017.json",
 )
 evaluator = dict(type="CocoKeypointAP")

@@ -9,5 +9,5 @@ task = dict(
     type="SemanticSegmentation",
     classes=[dict(name=name, category_id=index) for index, name in enumerate(_names)],
 )
-dataset = dict(type="VOCSegmentation", root="data/VOCdevkit/VOC2012", split="val")
+dataset = dict(type="VOCSegmentation", root="../../data/VOCdevkit/VOC2012", split="val")
 evaluator = dict(type="MeanIoU", num_classes=21)

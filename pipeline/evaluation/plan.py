@@ -10,7 +10,7 @@ from pipeline.job.deploy_target import target_preprocess
 from pipeline.job.image_sizes import check_image_sizes
 from pipeline.parity.gates import merged_gates
 from zoo.config import ModelConfig, config_target
-from zoo.datasets.building import build_dataset
+from zoo.datasets.building import config_dataset
 from zoo.datasets.digits.cache import ensure_split
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
@@ -43,8 +43,8 @@ def plan_evaluation(config: ModelConfig, work_dir: str | Path, *, limit: int | N
     task, target = config.task, config_target(config)
     if target.image_sizes:
         check_image_sizes(task, task.kind.rule(target_preprocess(config, target)))
-    section = data_section(config, gate_split=gate_split)
-    dataset = IndexedDataset(build_dataset(section, task), limit)
+    key = data_key(config, gate_split=gate_split)
+    section, dataset = getattr(config, key), IndexedDataset(config_dataset(config, key), limit)
     if not len(dataset):
         raise InputError(f"data set {section['type']} of {config.path}: no images; correct its paths")
     _check_sizes(dataset)
@@ -80,15 +80,14 @@ def _check_truth(plan: Plan) -> None:
 
 def make_gate_split(config: ModelConfig, progress: Progress | None = None) -> None:
     """Make the gate split where the config asks for a split of the digits that is made on this machine, once."""
-    section = data_section(config, gate_split=True)
+    section = getattr(config, data_key(config, gate_split=True))
     if section["type"].startswith("Digits") and "root" not in section:
         ensure_split(section["split"], progress)
 
 
-def data_section(config: ModelConfig, *, gate_split: bool) -> Mapping[str, Any]:
-    """The config's section of the data set to run on."""
+def data_key(config: ModelConfig, *, gate_split: bool) -> str:
+    """The key of the config's data set to run on. Raises InputError where the config has none."""
     key = "gate_dataset" if gate_split else "dataset"
-    section = config.gate_dataset if gate_split else config.dataset
-    if section is None:
+    if getattr(config, key) is None:
         raise InputError(f'config {config.path}: no "{key}" to evaluate on; add {key}=dict(type="CocoDetection", ...)')
-    return section
+    return key

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline.images.named_image import NamedImage, distinct, read_image
 from zoo.config import ModelConfig
-from zoo.datasets import build_dataset
+from zoo.datasets import config_dataset
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
 from zoo.printable import printable
@@ -51,7 +51,7 @@ def misfit(image: NamedImage, preprocess: Preprocess, target: Target) -> str | N
 def _from_dataset(config: ModelConfig, preprocess: Preprocess, target: Target, count: int) -> list[NamedImage]:
     if config.dataset is None:
         return []
-    dataset = build_dataset(config.dataset, config.task)
+    dataset = config_dataset(config, "dataset")
     chosen: list[NamedImage] = []
     for start in range(len(dataset)):  # evenly spread ones first, then their neighbours
         step = max(1, len(dataset) // count)

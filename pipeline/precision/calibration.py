@@ -14,7 +14,7 @@ from pipeline.images.parity_images import misfit
 from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import stacked
 from pipeline.precision.separation import SECTION, check_files, check_sections
-from zoo.datasets import build_dataset
+from zoo.datasets import config_dataset
 from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset
 from zoo.errors import InputError
 from zoo.input_kinds.image.reading import SUFFIXES
@@ -81,15 +81,14 @@ def check_calibration(job: Job, count: int) -> None:
 
 
 def _dataset(job: Job) -> EvaluationDataset:
-    section = job.config.calibration_dataset
-    if section is None:
+    if job.config.calibration_dataset is None:
         raise InputError(
             f"config {job.config.path}: ranges of int8 and fp16 need calibration images, and there is no "
             f'"{SECTION}"; add {SECTION}=dict(type="ImageFolder", root=...) with images of the training set, or '
             "give --calibration-image"
         )
     check_sections(job)
-    return build_dataset(section, job.task)
+    return config_dataset(job.config, SECTION)
 
 
 Found = list[tuple[NamedImage, Mapping[str, int]]]

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from filecmp import cmp
 from pathlib import Path
 
-from pipeline.evaluation.plan import data_section, make_gate_split
+from pipeline.evaluation.plan import make_gate_split
 from pipeline.job.job import Job
 from zoo.config import ModelConfig, Section
-from zoo.datasets import build_dataset
+from zoo.datasets import config_dataset
 from zoo.errors import InputError
 
 SECTION = "calibration_dataset"
@@ -40,10 +40,9 @@ def check_files(job: Job, files: Iterable[Path]) -> None:
     if not files or job.config.evaluator is None or job.target.level != "final":
         return
     for name in _judges(job.config):
-        gate_split = name == "gate_dataset"
-        if gate_split:
+        if name == "gate_dataset":
             make_gate_split(job.config)
-        dataset = build_dataset(data_section(job.config, gate_split=gate_split), job.task)
+        dataset = config_dataset(job.config, name)
         if pair := shared(files, (entry.path for entry in dataset.entries)):
             raise InputError(
                 f"calibration image {pair[0]} is {pair[1]} of the config's {name}, which judges; give images of "

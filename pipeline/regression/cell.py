@@ -70,7 +70,9 @@ class Exclusion:
         return self._names(cell) and all(getattr(self, key) in (None, getattr(cell, key)) for key in LIMITS)
 
     def _names(self, cell: Cell) -> bool:
-        return self.model is None or any(fnmatchcase(name, self.model) for name in (cell.config, cell.model))
+        if self.model is None or any(fnmatchcase(name, self.model) for name in (cell.config, cell.model)):
+            return True
+        return bool(self.model) and Path(cell.config).match(self.model)  # as a path's last parts: configs/detection/*
 
 
 def read_exclusions(section: Any, cells: Sequence[Cell], faults: list[str]) -> list[Exclusion]:

@@ -46,7 +46,7 @@ def _config(path: str) -> str:
     except InputError as error:
         return _digest([Path(path).read_bytes(), str(error).encode()])
     parts = [json.dumps(content, sort_keys=True, default=repr).encode() for content in (config.content, modules)]
-    if config.checkpoint is not None and (file := Path(path).parent / config.checkpoint).is_file():
+    if config.checkpoint is not None and (file := Path(config.weights or "")).is_file():
         parts.append(file.read_bytes())
     return _digest(parts)
 

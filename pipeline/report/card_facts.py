@@ -5,10 +5,10 @@ from pathlib import Path
 
 from pipeline.report.table import Table
 from zoo.cards import Card, read_card
-from zoo.cards.fingerprint import is_address
 from zoo.cards.measured_card import BackendFigures, Measured
 from zoo.cards.table import format_figure, format_input_size, metric_label
 from zoo.config import ModelConfig
+from zoo.config.located import is_address
 from zoo.errors import InputError
 
 

@@ -1,7 +1,7 @@
 """Data of one's own, checked before a training begins."""
 
 from zoo.config import ModelConfig
-from zoo.datasets import EvaluationDataset, build_dataset
+from zoo.datasets import EvaluationDataset, config_dataset
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
 from zoo.progress import Progress
@@ -14,7 +14,7 @@ def own_dataset(config: ModelConfig, progress: Progress | None = None) -> Evalua
     """
     section = config.train_dataset
     assert section is not None
-    dataset = build_dataset(section, config.task)
+    dataset = config_dataset(config, "train_dataset")
     if not len(dataset):
         raise InputError(f"config {config.path}: train_dataset {section['type']} has no images; correct its paths")
     truth = dataset.truth(0)

@@ -13,6 +13,7 @@ from pipeline.training.recipe import Recipe
 from zoo.build import build_model
 from zoo.checkpoint import load_fitting, load_state, read_state
 from zoo.config import ModelConfig
+from zoo.config.located import is_address
 from zoo.errors import InputError
 from zoo.families import family_of
 from zoo.models.deformable_convolution import OFFSETS
@@ -35,7 +36,8 @@ def starting_model(
     torch.manual_seed(recipe.seed)
     model = build_model(config, weights=False)
     if recipe.load_from is not None:
-        anew = load_fitting(model, recipe.load_from, folder=config.path.parent)
+        source = recipe.load_from
+        anew = load_fitting(model, source if is_address(source) else config.locate(source, "train", "load_from"))
         if note is not None:
             note(format_anew(recipe.load_from, anew, len(model.state_dict())))
     if recipe.backbone is not None:
@@ -83,7 +85,7 @@ def backbone_of(model: nn.Module) -> nn.Module:
 
 
 def _backbone_file(config: ModelConfig, name: str) -> Path:
-    file = config.path.parent / name
+    file = config.locate(name, "train", "backbone")
     if not file.is_file():
         raise InputError(f"train.backbone {file}: no such file; train that model first, or leave train.backbone out")
     return file

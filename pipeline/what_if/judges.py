@@ -8,7 +8,7 @@ from pathlib import Path
 
 from backends.model import Model
 from pipeline.evaluation.input_policy import InputPolicy
-from pipeline.evaluation.plan import data_section, make_gate_split
+from pipeline.evaluation.plan import data_key, make_gate_split
 from pipeline.evaluation.reference import reference_model
 from pipeline.images.named_image import NamedImage, read_image
 from pipeline.images.parity_images import misfit
@@ -16,7 +16,7 @@ from pipeline.job.job import Job
 from pipeline.parity.gates import merged_gates, metric_gate
 from pipeline.proof.metric_gate import metric_judge
 from pipeline.what_if.fp32_graph import Fp32Graph
-from zoo.datasets import build_dataset
+from zoo.datasets import config_dataset
 from zoo.errors import InputError
 from zoo.progress import Progress
 from zoo.tasks.proof import proof_of
@@ -97,7 +97,7 @@ def _of_data(job: Job, limit: int) -> Iterator[NamedImage]:
     gate_split = job.config.gate_dataset is not None
     if gate_split:
         make_gate_split(job.config)
-    dataset = build_dataset(data_section(job.config, gate_split=gate_split), job.task)
+    dataset = config_dataset(job.config, data_key(job.config, gate_split=gate_split))
     for number in range(min(limit, len(dataset))):
         item = dataset.image_item(number)
         yield NamedImage(Path(item["path"]).name, item["image"])

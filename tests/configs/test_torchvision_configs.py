@@ -17,12 +17,12 @@ from torchvision.models._api import WeightsEnum
 from rewriters import export_onnx
 from rewriters.patching.rewriter import chosen_for
 from tests.zoo_configs import CONFIGS as ALL_CONFIGS
-from zoo import build_model
+from zoo import build_model, shipped
 from zoo.cards import read_card
 from zoo.checkpoint import TORCHVISION_SCHEME
 from zoo.config import ModelConfig, config_target
 from zoo.contract import Contract
-from zoo.datasets import build_dataset
+from zoo.datasets import config_dataset
 from zoo.errors import InputError
 from zoo.families import contract_module
 from zoo.metrics import build_metric
@@ -127,9 +127,9 @@ class TestConfig:
         assert config.evaluator is not None
         assert config.dataset is not None
         build_metric(config.evaluator)
-        monkeypatch.chdir(tmp_path)  # where no data is: the type and the arguments are right
-        with pytest.raises(InputError, match=r"dataset \w+ has \d faults?: data: no such folder"):
-            build_dataset(config.dataset, config.task)
+        monkeypatch.setattr(shipped, "PACKAGES", tmp_path)  # where no data is: the type and the arguments are right
+        with pytest.raises(InputError, match=rf"dataset \w+ has \d faults?: {tmp_path}/data: no such folder"):
+            config_dataset(config, "dataset")
 
 
 def small(config: ModelConfig) -> tuple[Contract, Task]:

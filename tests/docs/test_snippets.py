@@ -13,7 +13,7 @@ from rewriters.symbolic.kernels import KERNELS
 DOCS = Path(__file__).parents[2] / "docs"
 run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
 PAGES = {
-    "configs.md": ["dotted.py", "hidden.py", "pipeline.py", "thin.py", "thin_head.py"],
+    "configs.md": ["base", "dotted.py", "hidden.py", "mine.py", "pipeline.py", "thin.py", "thin_head.py"],
     "graphs.md": [],
     "graph_rewriters.md": [],
     "control_flow.md": [],

@@ -13,6 +13,7 @@ from zoo.cards import measured_file, read_card
 from zooport.verbs import run_verb
 
 ROOT = Path(__file__).parents[2]
+LIST = ("list", "--configs", "configs")  # of the working directory
 BLOCKED = """
 import runpy, sys
 sys.modules.update(dict.fromkeys(sys.argv[1].split(",")))
@@ -58,7 +59,7 @@ def test_help_and_wrong_flags_load_no_library() -> None:
 
 def test_a_row_has_the_figures_of_each_backend(zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
     measured_file(zoo.one, zoo.folder).unlink()
-    assert run_verb(["list"]) == 0
+    assert run_verb([*LIST]) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = {line.split()[0]: " ".join(line.split()) for line in lines if line.strip()}
     assert rows["two"] == "two semantic-segmentation a tiny model 1.23 7.65 64x96 mIoU 75.60 75.61"
@@ -71,14 +72,14 @@ def test_a_row_has_the_figures_of_each_backend(zoo: TinyZoo, capsys: pytest.Capt
 def test_weights_that_are_not_shipped(zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
     measured_file(zoo.one, zoo.folder).unlink()
     zoo.one.write_text(CONFIG.replace("weights.safetensors", "torchvision://A.B"), encoding="utf-8")
-    assert run_verb(["list", "--name", "one"]) == 0
+    assert run_verb([*LIST, "--name", "one"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert lines[-1] == "one semantic-segmentation a tiny model - - - not measured here"
 
 
 def test_what_is_stale_is_marked(zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
     zoo.one.write_text(CONFIG.replace("(64, 96)", "(96, 64)"), encoding="utf-8")
-    assert run_verb(["list", "--name", "one"]) == 0
+    assert run_verb([*LIST, "--name", "one"]) == 0
     out = capsys.readouterr().out
     assert "mIoU (stale)" in out
     assert "has changed since it was measured" in out
@@ -100,13 +101,13 @@ def test_what_is_stale_is_marked(zoo: TinyZoo, capsys: pytest.CaptureFixture[str
 )
 def test_filters(flags: list[str], names: list[str], zoo: TinyZoo) -> None:
     data = zoo.root / "out.json"
-    assert run_verb(["list", *flags, "--json", str(data)]) == 0
+    assert run_verb([*LIST, *flags, "--json", str(data)]) == 0
     assert [model["name"] for model in json.loads(data.read_text(encoding="utf-8"))["models"]] == names
 
 
 def test_data_has_all_that_is_on_the_card(zoo: TinyZoo) -> None:
     data = zoo.root / "out.json"
-    assert run_verb(["list", "--name", "one", "--json", str(data)]) == 0
+    assert run_verb([*LIST, "--name", "one", "--json", str(data)]) == 0
     (model,) = json.loads(data.read_text(encoding="utf-8"))["models"]
     assert model["measured"] == zoo.measured(zoo.one).to_dict() | {"rows": model["measured"]["rows"]}
     assert [row["figures"]["segmentation/mIoU"] for row in model["measured"]["rows"]] == [75.6, 75.61]
@@ -128,7 +129,7 @@ def test_data_has_all_that_is_on_the_card(zoo: TinyZoo) -> None:
     ],
 )
 def test_what_is_not_there(flags: list[str], words: str, zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_verb(["list", *flags]) == 2
+    assert run_verb([*LIST, *flags]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"error: {words}")
     assert err.count("\n") == 1
@@ -137,11 +138,11 @@ def test_what_is_not_there(flags: list[str], words: str, zoo: TinyZoo, capsys: p
 def test_a_broken_config_does_not_hide_the_others(zoo: TinyZoo, capsys: pytest.CaptureFixture[str]) -> None:
     zoo.one.write_text("model = 3\n", encoding="utf-8")
     data = zoo.root / "out.json"
-    assert run_verb(["list", "--json", str(data)]) == 2
+    assert run_verb([*LIST, "--json", str(data)]) == 2
     out, err = capsys.readouterr()
     assert [line.split()[0] for line in out.splitlines() if "a tiny model" in line] == ["boxes", "two"]
     assert err.startswith("error: config configs/one.py: ")
     assert err.count("\n") == 1
     content = json.loads(data.read_text(encoding="utf-8"))
     assert (content["exit_code"], [model["name"] for model in content["models"]]) == (2, ["boxes", "two"])
-    assert run_verb(["list", "--name", "two"]) == 0
+    assert run_verb([*LIST, "--name", "two"]) == 0

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 SIZE = (64, 96)
 CLASSES = ["dark", "red", "green", "blue"]
 
-SAMPLE_IMAGES = 'dataset = dict(type="ImageFolder", root="zoo/data/digits/val/images")\n'  # without truth
+DIGITS = Path(__file__).parents[2] / "zoo" / "data" / "digits" / "val" / "images"
+SAMPLE_IMAGES = f'dataset = dict(type="ImageFolder", root="{DIGITS}")\n'  # without truth
 CONFIG = """
 model = dict(type="TinySegmentor")
 checkpoint = "tiny.safetensors"

@@ -2,14 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from zoo.config import ModelConfig
+from zoo.config.located import is_address
 from zoo.errors import InputError
+from zoo.shipped import shipped_path, whereabouts
 
-DIGITS = Path(__file__).resolve().parents[1] / "data" / "digits"  # zoo.datasets, which knows it, too, needs torch
+DIGITS = shipped_path("zoo/data/digits")  # zoo.datasets, which knows it, too, needs torch
 NOT_MEASURED = ("precision", "engine")
 SECTIONS = ("model", "task", "preprocess", "dataset", "evaluator", "export")
 
@@ -29,7 +29,7 @@ def fingerprint(config: ModelConfig) -> str:
     if modules := config.source_hashes():
         content["modules"] = modules
     content["checkpoint"] = checkpoint_sha256(config) or config.checkpoint
-    if (truth := _annotations(config.dataset or {})) is not None:
+    if (truth := _annotations(config)) is not None:
         content["annotations"] = hashlib.sha256(truth.read_bytes()).hexdigest()
     try:
         text = json.dumps(content, sort_keys=True)
@@ -47,24 +47,21 @@ def checkpoint_sha256(config: ModelConfig) -> str | None:
     if path is None:
         return (config.checkpoint or "").partition("#sha256=")[2] or None
     if not path.is_file():
-        raise InputError(f"config {config.path}: checkpoint {path}: no such file")
+        raise InputError(f"config {config.path}: checkpoint {path}: no such file{whereabouts(path)}")
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def checkpoint_file(config: ModelConfig) -> Path | None:
     """The config's checkpoint, which may be missing; None where it gives none, or an address."""
     source = config.checkpoint
-    return None if source is None or is_address(source) else config.path.parent / source
+    return None if source is None or is_address(source) else config.locate(source, "checkpoint")
 
 
-def is_address(checkpoint: str | None) -> bool:
-    """Whether a config's checkpoint is to be downloaded (https://, torchvision://): its weights are not shipped."""
-    return checkpoint is not None and "://" in checkpoint
-
-
-def _annotations(dataset: Mapping[str, Any]) -> Path | None:
+def _annotations(config: ModelConfig) -> Path | None:
     """The annotation file of a split of the digits; None for other data sets, and where it is not there."""
+    dataset = config.dataset or {}
     if not str(dataset.get("type")).startswith("Digits"):
         return None
-    path = Path(dataset.get("root") or DIGITS) / str(dataset.get("split", "val")) / "annotations.json"
+    root = config.locate(str(dataset["root"]), "dataset", "root") if dataset.get("root") else DIGITS
+    path = root / str(dataset.get("split", "val")) / "annotations.json"
     return path if path.is_file() else None

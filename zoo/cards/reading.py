@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 from zoo.cards.card import Card
-from zoo.cards.fingerprint import checkpoint_file, checkpoint_sha256, fingerprint, is_address
+from zoo.cards.fingerprint import checkpoint_file, checkpoint_sha256, fingerprint
 from zoo.cards.measured_card import Measured
 from zoo.cards.training_record import TrainingRecord
 from zoo.config import CardSection, ModelConfig, load_config
+from zoo.config.located import is_address
 from zoo.errors import InputError
+from zoo.shipped import whereabouts
 
 MEASURED = Path(__file__).parent / "measured"
 UPDATE = "python tools/update_zoo.py"
@@ -54,6 +56,8 @@ def _measured(config: ModelConfig, file: Path) -> tuple[Measured | None, str | N
         measured = Measured.from_dict(json.loads(file.read_text(encoding="utf-8")))
     except (KeyError, TypeError, ValueError) as error:
         return None, f" was measured, but {file} cannot be read ({type(error).__name__}: {error}); {again}"
+    if (weights := checkpoint_file(config)) is not None and whereabouts(weights):
+        return measured, None  # an installation, which has no weights: nothing to compare with
     try:
         current = fingerprint(config)
     except InputError as error:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from zoo.cards.card import Card
-from zoo.cards.fingerprint import is_address
 from zoo.cards.measured_card import BackendFigures, Measured
 from zoo.cards.table import format_figure, format_input_size, metric_label
 from zoo.cards.training_section import Link, training_section
+from zoo.config.located import is_address
 
 
 def section(card: Card, link: Link) -> list[str]:

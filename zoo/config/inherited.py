@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-SHIPPED = Path(__file__).resolve().parents[2] / "configs"
+from zoo.config.bases import assigned, bases
+from zoo.shipped import CONFIGS
+
 DIGITS = ("DigitsClassification", "DigitsDetection", "DigitsInstances", "DigitsKeypoints", "DigitsSegmentation")
 PHOTOGRAPHS = ("PhotographCrops",)
 GENERATED = (*DIGITS, *PHOTOGRAPHS)
@@ -48,41 +50,21 @@ def _replaces_generated(path: Path, origins: Mapping[str, Path], content: Mappin
 
 def _origins(path: Path) -> dict[str, Path]:
     """For each key the file that sets it last: the config itself, or the nearest of its bases."""
-    return {key: file for file in _files(path) for key in _assigned(file)}
+    return {key: file for file in _files(path) for key in assigned(file)}
 
 
 def _files(path: Path) -> list[Path]:
     """A config's bases, and theirs, in the order in which they are read; the config itself comes last."""
-    try:
-        names = ast.literal_eval(_assigned(path).get("_base_", ast.Tuple([])))
-    except ValueError:
-        names = []  # computed: mmengine finds them
-    bases = [names] if isinstance(names, str) else [name for name in names if isinstance(name, str)]
-    return [*(file for base in bases for file in _files(path.parent / base)), path]
-
-
-def _assigned(path: Path) -> dict[str, ast.expr]:
-    """What a file assigns to names; nothing where it cannot be read."""
-    try:
-        statements = ast.parse(path.read_text(encoding="utf-8")).body
-    except (OSError, SyntaxError, UnicodeDecodeError):
-        return {}  # a config that was never a file, or a base that mmengine finds elsewhere
-    return {
-        target.id: statement.value
-        for statement in statements
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-    }
+    return [*(file for base in bases(path) for file in _files(base)), path]
 
 
 def _type_in(path: Path, key: str) -> object:
     """The ``type`` that a file's `key=dict(type=...)` has, if it does."""
-    value = _assigned(path).get(key)
+    value = assigned(path).get(key)
     arguments = {word.arg: word.value for word in value.keywords} if isinstance(value, ast.Call) else {}
     kind = arguments.get("type")
     return kind.value if isinstance(kind, ast.Constant) else None
 
 
 def _is_shipped(origin: Path | None) -> bool:
-    return origin is not None and origin.resolve().is_relative_to(SHIPPED)
+    return origin is not None and origin.resolve().is_relative_to(CONFIGS)

@@ -1,6 +1,5 @@
 """Reading a config file: as mmengine reads it, then checked as a whole. All faults are reported in one message."""
 
-import ast
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,12 +10,13 @@ from zoo.config.export_section import export_faults
 from zoo.config.faults import Kinds, raised, unknown_keys, wrong_types
 from zoo.config.inherited import inherited_faults
 from zoo.config.model_config import BUILT, ModelConfig
+from zoo.config.reading import read_config
 from zoo.custom_imports import check_dotted_type, dotted_types, import_custom_module
-from zoo.errors import InputError, nearest
+from zoo.errors import InputError
 from zoo.tasks import build_task, input_kind_of
 
 ConfigSource: TypeAlias = str | Path | Config | ModelConfig
-"""A config file, a config of mmengine that was read from one, or what was read already."""
+"""A config file or the name of a shipped one, a config of mmengine that was read from one, or what was read already."""
 
 KINDS: Kinds = {
     "custom_imports": dict,
@@ -56,26 +56,6 @@ def load_config(source: ConfigSource) -> ModelConfig:
     if faults := list(_faults(path, content)):
         raise InputError(f"config {path}: " + "; ".join(faults))
     return ModelConfig.from_dict(path, content)
-
-
-def read_config(path: str | Path) -> Config:
-    """A config file with its bases, unchecked, for those who change it before they give it to ``load_config``.
-
-    Raises InputError where the file is missing or is not Python.
-    """
-    file = Path(path)
-    if not file.is_file():
-        configs = [str(known) for known in sorted(Path("configs").rglob("*.py")) if "_base_" not in known.parts]
-        hint = f"; {nearest(str(path), configs)}" if configs else ""
-        raise InputError(f"config {path}: no such file{hint}")
-    try:
-        ast.parse(file.read_text(encoding="utf-8"))  # mmengine reads a copy, and its errors name that
-        return Config.fromfile(str(file), lazy_import=False, import_custom_modules=False)
-    except SyntaxError as error:
-        where = f"line {error.lineno}" if error.lineno else "one of its bases"
-        raise InputError(f"config {path}, {where}: {error.msg.splitlines()[0]}") from error
-    except Exception as error:  # the file is Python: anything may be raised by it
-        raise InputError(f"config {path} cannot be read: {type(error).__name__}: {error}") from error
 
 
 def _faults(path: Path, content: Mapping[str, Any]) -> Iterable[str]:

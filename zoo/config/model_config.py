@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from zoo.config.export_section import ExportSection
+from zoo.config.located import is_address, located
 from zoo.custom_imports import dotted_types
 from zoo.custom_sources import source_hashes
 from zoo.tasks import Task, build_task
@@ -27,7 +28,7 @@ class CardSection:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """``path``: the file; relative paths in it start at its folder. What the file leaves out is None.
+    """``path``: the file. ``locate`` finds what relative paths in it name. What the file leaves out is None.
 
     ``preprocess``: the rule of the task's input kind, for images a zoo.preprocess.Preprocess.
     ``gates``: those that replace the defaults, by comparison and name. ``train``: the recipe of a training.
@@ -55,6 +56,20 @@ class ModelConfig:
     def name(self) -> str:
         """The file's name without its ending."""
         return self.path.stem
+
+    def locate(self, value: str, *keys: str) -> Path:
+        """The file or folder that the value of a key names, `locate(root, "dataset", "root")`; it may be missing.
+
+        A relative path starts at the file in which it is written: this config, or the base that it comes from.
+        """
+        return located(self.path, keys, value)
+
+    @property
+    def weights(self) -> str | None:
+        """The checkpoint, as zoo.checkpoint.load_checkpoint takes it: an address, or the path of its file."""
+        if self.checkpoint is None or is_address(self.checkpoint):
+            return self.checkpoint
+        return str(self.locate(self.checkpoint, "checkpoint"))
 
     def custom_modules(self, sections: Iterable[str] = BUILT) -> tuple[str, ...]:
         """The modules that the config imports: by ``custom_imports``, and by types in these sections that name them."""

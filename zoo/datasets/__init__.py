@@ -1,6 +1,6 @@
 """Data sets, as the zoo's tasks read them. Importing this package registers them."""
 
-from zoo.datasets.building import build_dataset
+from zoo.datasets.building import build_dataset, config_dataset
 from zoo.datasets.class_folders import ClassFolders
 from zoo.datasets.coco.detection import CocoDetection
 from zoo.datasets.coco.instances import CocoInstances
@@ -43,4 +43,5 @@ __all__ = [
     "VOCDetection",
     "VOCSegmentation",
     "build_dataset",
+    "config_dataset",
 ]

@@ -3,13 +3,28 @@
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.arguments import wrong_arguments
+from zoo.arguments import path_arguments, wrong_arguments
+from zoo.config import ModelConfig
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.errors import InputError
 from zoo.registry import DATASETS, registered_class
 from zoo.tasks import Task
 
 CLASSES = "classes"  # the parameter that the task gives, not the config
+
+
+def config_dataset(config: ModelConfig, key: str) -> EvaluationDataset:
+    """That of a config's section: `key` is "dataset", "train_dataset", "gate_dataset" or "calibration_dataset".
+
+    Arguments that the data set's class takes as paths start at the file in which they are written, see
+    ModelConfig.locate. Raises InputError as build_dataset does.
+    """
+    section = dict(getattr(config, key))
+    made_of = registered_class(DATASETS, EvaluationDataset, "dataset", section.get("type"))
+    for name in path_arguments(made_of):
+        if isinstance(path := section.get(name), str):
+            section[name] = str(config.locate(path, key, name))
+    return build_dataset(section, config.task)
 
 
 def build_dataset(section: Mapping[str, Any], task: Task) -> EvaluationDataset:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import InputError, nearest
+from zoo.shipped import CONFIGS
 from zooport.parser import Parser
 from zooport.terminal import open_console
 
@@ -28,7 +29,7 @@ def parser() -> Parser:
     flags = Parser(prog="zooport list", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("--task", metavar="T", help="only the models of this task, for example detection")
     flags.add_argument("--name", metavar="PATTERN", help="only those named like this: part of a name, or with * and ?")
-    flags.add_argument("--configs", type=Path, default=Path("configs"), metavar="D", help="default: configs")
+    flags.add_argument("--configs", type=Path, default=CONFIGS, metavar="D", help="default: those of zooport")
     flags.add_shared()
     return flags
 

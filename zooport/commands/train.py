@@ -79,6 +79,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     from zoo.recipe_data import check_recipe_data
 
     config = load_config(options.config)
+    options.config = config.path  # of a bare name
     check_recipe_data(config)
     import torch
 

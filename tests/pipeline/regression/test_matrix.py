@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pipeline.regression import load_matrix
 from pipeline.regression.cell import Cell, model_names
-from zoo.cards.fingerprint import is_address
 from zoo.config import load_config
+from zoo.config.located import is_address
 from zoo.errors import InputError
 from zoo.listing import list_models
 from zoo.target import EXPORTERS
@@ -78,7 +78,7 @@ exclude:
         ("limit: 1", '"models": is missing'),
         ("models: []", '"models": expected one or more, got none'),
         ("models: configs/a/one.py", "expected a list of strings, got 'configs/a/one.py'; write [configs/a/one.py]"),
-        ("models: [configs/a/onne.py]", '"models": no file "configs/a/onne.py"; nearest: "configs/a/one.py"'),
+        ("models: [configs/a/onne.py]", "config configs/a/onne.py: no such file; nearest: "),
         ("models: ['nowhere/*.py']", '"models": no config matches "nowhere/*.py" in '),
         ("models: ['configs/_base_/*.py']", '"models": no config matches'),
         ("models: [configs/a/notes.txt]", '"configs/a/notes.txt" is no config; expected a file that ends in .py'),
@@ -131,7 +131,7 @@ def test_shipped_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     matrix = load_matrix("configs/regression/shipped.yaml")
     assert {cell.config for cell in matrix.cells} == {
-        path for path in list_models("configs") if not is_address(load_config(path).checkpoint)
+        path for path in list_models() if not is_address(load_config(path).checkpoint)
     }
     assert {cell.column for cell in matrix.cells} == {("onnxruntime", "fp32", exporter) for exporter in EXPORTERS}
     assert not any(cell.excluded for cell in matrix.cells)

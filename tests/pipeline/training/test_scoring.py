@@ -58,7 +58,7 @@ def test_what_is_scored_on_is_told(two: tuple[Path, Path], tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dataset = dict(root='none')", 'digits split "val": no none/val/annotations.json'),
+        ("dataset = dict(root='none')", r'digits split "val": no /.*/none/val/annotations.json'),
         ("dataset = dict(_delete_=True, type='Digits')", 'unknown dataset type "Digits"'),
         ("evaluator = dict(_delete_=True, type='MeanIuO')", 'unknown .* "MeanIuO"'),
     ],

@@ -207,7 +207,7 @@ def test_a_training_that_diverged_does_not_replace_good_weights(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('dataset = dict(root="', 'dataset = dict(root="none', 'digits split "val": no none'),
+        ('dataset = dict(root="', 'dataset = dict(root="none', 'digits split "val": no /'),
         (
             "size=(64, 80)",
             '_delete_=True, resize="keep"',

@@ -12,9 +12,10 @@ from tests.zoo.cards.tiny_zoo import BASE, CONFIG, MEASURED, TinyZoo
 from tests.zoo.cards.training_records import record
 from zoo import list_models
 from zoo.cards import BackendFigures, Measured, fingerprint, measured_file, pages, problems, read_card, table
-from zoo.cards.fingerprint import DIGITS, is_address
+from zoo.cards.fingerprint import DIGITS
 from zoo.cards.pages import BEGIN, END
 from zoo.config import load_config
+from zoo.config.located import is_address
 from zoo.datasets import DIGITS_ROOT
 from zoo.errors import InputError
 

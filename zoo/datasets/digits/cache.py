@@ -8,8 +8,9 @@ from zoo.datasets.digits.scene import SPLITS, VERSION
 from zoo.errors import InputError, nearest
 from zoo.files.locks import locked
 from zoo.progress import Progress
+from zoo.shipped import shipped_path, whereabouts
 
-DIGITS_ROOT = Path(__file__).resolve().parents[2] / "data" / "digits"
+DIGITS_ROOT = shipped_path("zoo/data/digits")
 SHIPPED = "val"
 ANNOTATIONS = "annotations.json"  # written last: a folder that has it is whole
 
@@ -39,6 +40,8 @@ def existing_split(split: str, root: str | Path | None = None) -> Path:
     folder = split_folder(split, root)
     path = folder / ANNOTATIONS
     if not path.is_file():
+        if elsewhere := whereabouts(path):
+            raise InputError(f'digits split "{split}": no {path}{elsewhere}')
         out = "" if root is None else f" --out {folder.parent}"
         raise InputError(f'digits split "{split}": no {path}; make it with python tools/make_digits.py {split}{out}')
     return folder

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from zoo.errors import InputError, nearest
+from zoo.shipped import whereabouts
 
 SHOWN = 10
 
@@ -53,7 +54,7 @@ class Faults:
             self.add(gone, f"this is a {'folder' if gone.is_dir() else 'file'}, expected a {wanted}")
             return
         siblings = sorted(entry.name for entry in gone.parent.iterdir())
-        hint = f"; {nearest(gone.name, siblings)}" if siblings else ""
+        hint = whereabouts(path) or (f"; {nearest(gone.name, siblings)}" if siblings else "")
         self.add(gone, f"no such {wanted}{hint}")
 
     def raise_any(self) -> None:

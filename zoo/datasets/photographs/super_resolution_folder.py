@@ -13,9 +13,10 @@ from zoo.input_kinds.image.reading import SUFFIXES
 from zoo.input_specs import SCALE
 from zoo.preprocess import MIN_SIDE
 from zoo.registry import DATASETS
+from zoo.shipped import shipped_path
 from zoo.tasks import ClassInfo
 
-PHOTOGRAPHS_ROOT = Path(__file__).resolve().parents[2] / "data" / "photographs"
+PHOTOGRAPHS_ROOT = shipped_path("zoo/data/photographs")
 
 
 @DATASETS.register_module()
