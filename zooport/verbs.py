@@ -30,6 +30,7 @@ VERBS = {
     "align": Verb("align", "name the first module in which a model and its graph differ"),
     "report": Verb("report", "write a page about two deployments, or about all in a folder"),
     "list": Verb("list_models", "list the zoo, with what was measured of each model"),
+    "init": Verb("init", "write a config that trains a shipped model on data of your own"),
     "train": Verb("train", "train a model by the recipe in its config"),
     "doctor": Verb("check_export", "examine why a model cannot be exported, and what cures it"),
     "rewrite": Verb("rewrite_graph", "rewrite the graph of an ONNX file, and compare its numbers"),

@@ -192,7 +192,7 @@ def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace
         write_line(f"goes on from {resume.name}, after {run.iterations} of {recipe.iterations} iterations")
     check_writable(work_dir)
     try:
-        with show_counts(open_console(), unit="iterations") as (_, progress):
+        with show_counts(open_console(), unit="done") as (_, progress):
             return train(config, recipe, work_dir, run, resume=resume, note=write_line, progress=progress)
     except KeyboardInterrupt as stop:
         if (work_dir / "last_checkpoint").is_file():

@@ -1,0 +1,128 @@
+"""The content of a config for data of one's own."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from zoo.config import ModelConfig
+from zoo.errors import InputError
+from zoo.tasks import ClassInfo
+
+DATASETS = {"masks": "CocoInstances", "keypoints": "CocoKeypoints", "boxes": "CocoDetection"}
+"""The data set by what a task learns from; the first that fits."""
+CLASS_COUNT, POINT_COUNT = "num_classes", "num_keypoints"
+BATCH_SIZE = 4
+PASSES = 6  # over the images, from weights that have learned already
+LEAST_ITERATIONS = 60
+WARMUP = 0.2  # of the iterations, at most
+PATIENCE = 5
+SLOWER = 0.5  # of the rate from scratch, for weights that have learned already
+OF_DATA = ("anchor",)  # arguments of a model that were measured on other data, by a part of their names
+
+
+def dataset_type(base: ModelConfig) -> str:
+    """The COCO data set for the base's task. Raises InputError where it learns from something else."""
+    for key, kind in DATASETS.items():
+        if key in base.task.truth:
+            return kind
+    raise InputError(
+        f"config {base.path}: {base.task.name} does not learn from COCO annotations; give a base for boxes, masks or "
+        "keypoints, or write train_dataset yourself (docs/own_data.md)"
+    )
+
+
+def own_content(
+    base: ModelConfig,
+    classes: Sequence[ClassInfo],
+    sections: tuple[Mapping[str, Any], Mapping[str, Any]],
+    out: Path,
+    *,
+    count: int,
+    num_keypoints: int | None,
+    checkpoint: Path,
+) -> dict[str, Any]:
+    """All keys of the new config; `sections`: data to learn from, which is `count` images, and to be judged on.
+
+    `checkpoint`: where a training leaves the best weights. Nothing of the base that is about its data is taken over.
+    """
+    before, content = base.task.classes, base.content
+    names = [*_background(before), *classes]
+    counts = {CLASS_COUNT: (len(before), len(names)), POINT_COUNT: (None, num_keypoints)}
+    train, judged = sections
+    result = {
+        "custom_imports": content.get("custom_imports"),
+        "model": _recounted(content["model"], counts),
+        "task": {
+            **{key: value for key, value in content["task"].items() if key != "classes"},
+            "classes": [{"name": info.name, "category_id": info.category_id} for info in names],
+        },
+        "preprocess": content["preprocess"],
+        "train_dataset": dict(train),
+        "dataset": dict(judged),
+        "calibration_dataset": dict(train),
+        "evaluator": _evaluator(content.get("evaluator", {}), counts),
+        "checkpoint": os.path.relpath(checkpoint, out.parent),
+        "train": _recipe(base, out, count),
+        "export": content.get("export"),
+    }
+    return {key: value for key, value in result.items() if value is not None}
+
+
+def measured_elsewhere(model: Mapping[str, Any], name: str = "model") -> Iterator[str]:
+    """The arguments of a model that suit the data it was made for: model.anchors."""
+    for key, value in model.items():
+        if any(part in key for part in OF_DATA):
+            yield f"{name}.{key}"
+        if isinstance(value, Mapping):
+            yield from measured_elsewhere(value, f"{name}.{key}")
+
+
+def _background(classes: Sequence[ClassInfo]) -> list[ClassInfo]:
+    """What the base's model counts before its first class: a background that no annotation names."""
+    return [info for info in classes[:1] if info.category_id is None]
+
+
+def _recounted(section: Any, counts: Mapping[str, tuple[int | None, int | None]]) -> Any:
+    """A section with other numbers of classes and keypoints, wherever it has those of the base."""
+    if isinstance(section, Mapping):
+        return {
+            key: after
+            if (pair := counts.get(key)) and (after := pair[1]) is not None and pair[0] in (None, value)
+            else _recounted(value, counts)
+            for key, value in section.items()
+        }
+    return type(section)(_recounted(entry, counts) for entry in section) if isinstance(section, list) else section
+
+
+def _evaluator(section: Mapping[str, Any], counts: Mapping[str, tuple[int | None, int | None]]) -> dict[str, Any]:
+    """The base's, for as many classes and keypoints: these all have the deviation of its first."""
+    result: dict[str, Any] = _recounted(section, counts)
+    points = counts[POINT_COUNT][1]
+    if points is not None and result.get("sigmas"):
+        result["sigmas"] = (result["sigmas"][0],) * points
+    return result
+
+
+def _recipe(base: ModelConfig, out: Path, count: int) -> dict[str, Any]:
+    """A short training from the base's weights; from random ones, where they are not here, as long as the base's."""
+    recipe = dict(base.train or {})
+    optimizer = dict(recipe.get("optimizer", {"type": "AdamW", "lr": 1e-3, "weight_decay": 0.02}))
+    iterations = max(LEAST_ITERATIONS, PASSES * count // BATCH_SIZE)
+    weights = base.checkpoint
+    if weights is not None and "://" not in weights:
+        file = base.path.parent / weights
+        weights = os.path.relpath(file, out.parent) if file.is_file() else None
+    if weights is not None:
+        optimizer["lr"] *= SLOWER
+    else:
+        iterations = max(iterations, recipe.get("iterations", 0))
+    return {
+        "iterations": iterations,
+        "batch_size": BATCH_SIZE,
+        "scale": recipe.get("scale", (1.0, 1.0)),
+        "optimizer": optimizer,
+        "warmup": min(recipe.get("warmup", 50), int(WARMUP * iterations)),
+        **({} if weights is None else {"load_from": weights}),
+        "patience": PATIENCE,
+    }

@@ -1,0 +1,44 @@
+"""The source of a config: assignments of dicts, lists, strings and numbers."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from zoo.printable import printable
+
+WIDTH = 110
+INDENT = "    "
+
+
+def config_source(docstring: str, comments: Iterable[str], content: Mapping[str, Any]) -> str:
+    """The text of a file that assigns each entry of `content`; the comments stand below the docstring."""
+    first = printable(docstring).replace("\\", "/").replace('"', "'")
+    lines = [f'"""{first}"""', "", *(f"# {printable(comment)}" for comment in comments), ""]
+    return "\n".join(lines + [f"{key} = {_value(value, len(key) + 3, '')}" for key, value in content.items()]) + "\n"
+
+
+def _value(value: Any, used: int, indent: str) -> str:
+    """A value whose line has `used` characters before it."""
+    short = _short(value)
+    if used + len(short) <= WIDTH or not isinstance(value, dict | list | tuple) or not value:
+        return short
+    inner = indent + INDENT
+    if isinstance(value, dict):
+        parts = [f"{key}={_value(entry, len(inner) + len(key) + 1, inner)}" for key, entry in value.items()]
+        opening, closing = "dict(", ")"
+    else:
+        parts = [_value(entry, len(inner), inner) for entry in value]
+        opening, closing = ("[", "]") if isinstance(value, list) else ("(", ")")
+    return "\n".join([opening, *(f"{inner}{part}," for part in parts), indent + closing])
+
+
+def _short(value: Any) -> str:
+    """A value in one line. The keys of a config's dicts are names."""
+    if isinstance(value, dict):
+        return f"dict({', '.join(f'{key}={_short(entry)}' for key, entry in value.items())})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_short, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_short, value))}{',' if len(value) == 1 else ''})"
+    if isinstance(value, str) and value.isprintable():
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return repr(value)
