@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -23,12 +24,16 @@ from zoo.opened_folder import OpenedFolder
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
+logger = logging.getLogger(__name__)
+
 
 def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions) -> OpenVINORunner:
     """The runner of the file's tensors. Raises as `load` does."""
     threads = options.threads if options.threads is not None else manifest.threads
     device = options.provider if options.provider is not None else manifest.provider or "cpu"
     settings = Settings(device, manifest.precision["stored"], threads)
+    if threads is not None and device != "cpu":
+        logger.warning("%s: threads=%d has no effect on device %s; leave it out", folder.path, threads, device)
     file = folder.file(ONNX_FILE)
     external = {name: folder.file(listed_name(name)) for name in external_files(file, manifest.files)}
     kept = None

@@ -151,6 +151,13 @@ def test_options_that_it_has_not(folder: Path) -> None:
         load(folder, cache=5)  # type: ignore[arg-type]
 
 
+def test_threads_on_another_device_than_the_cpu_are_warned_of(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for provider, threads, count in (("cpu", 2, 0), ("auto", None, 0), ("auto", 2, 1)):
+        load(folder, provider=provider, threads=threads).close()
+        assert len(caplog.records) == count
+    assert caplog.records[0].getMessage() == f"{folder}: threads=2 has no effect on device auto; leave it out"
+
+
 def test_without_openvino(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     words = 'backend openvino is not available: openvino is not installed; pip install "zooport.openvino."'
