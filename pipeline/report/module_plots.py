@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 MOST = 20  # modules of a plot
 LONGEST = 30  # characters of a name on its axis
-TICKS = 4
-MARGIN = 1.6
+TICKS = 5
+MARGIN = 1.6  # room at the right for what is at the edge
 
 
 def largest_errors(modules: ModuleErrors) -> list[ModuleError]:
@@ -42,15 +42,15 @@ def _by_name(
     rows: Sequence[ModuleError], errors: Sequence[float], label: str, ink: str, threshold: float = 0.0
 ) -> "Figure":
     """A row for each module, the first on top. What is not finite is a cross at the right."""
-    from bokeh.models import FixedTicker, HoverTool, LogTicker, Range1d
+    from bokeh.models import FixedTicker, HoverTool, Range1d
     from bokeh.plotting import figure
 
     places = list(range(len(rows)))
-    first, last = _decades([*errors, threshold])
+    decades = _decades([*errors, threshold])
     size: dict[str, Any] = usual() | {"height": ROW * len(rows) + PADDING}
-    across, down = Range1d(start=first, end=last), Range1d(start=len(rows) - 0.5, end=-0.5)
+    across, down = Range1d(start=decades[0], end=MARGIN * decades[-1]), Range1d(start=len(rows) - 0.5, end=-0.5)
     drawn = figure(x_axis_type="log", x_axis_label=label, x_range=across, y_range=down, **size)
-    drawn.xaxis.ticker = LogTicker(desired_num_ticks=TICKS)
+    drawn.xaxis.ticker = drawn.xgrid.ticker = FixedTicker(ticks=decades[:: ceil(len(decades) / TICKS)])
     drawn.yaxis.ticker = drawn.ygrid.ticker = FixedTicker(ticks=places)
     drawn.yaxis.major_label_overrides = {place: shortened(row.module) for place, row in enumerate(rows)}
     if threshold:
@@ -58,7 +58,7 @@ def _by_name(
     for finite, marker in ((True, "circle"), (False, "x")):
         shown = [place for place in places if errors[place] and isfinite(errors[place]) == finite]
         if shown:
-            source = _source(rows, errors, shown, last / MARGIN)
+            source = _source(rows, errors, shown, decades[-1])
             drawn.scatter("error", "place", source=source, color=ink, marker=marker, size=DOT if finite else 2 * DOT)
     drawn.add_tools(HoverTool(visible=False, tooltips=[("module", "@module"), ("error", "@words")]))
     return drawn
@@ -80,11 +80,11 @@ def _source(
     )
 
 
-def _decades(values: Sequence[float]) -> tuple[float, float]:
-    """The powers of ten around all positive, finite values, and at the right some room for what is at the edge."""
+def _decades(values: Sequence[float]) -> list[float]:
+    """The powers of ten around and between all positive, finite values; two at least."""
     logarithms = [log10(value) for value in values if value > 0 and isfinite(value)] or [0.0]
     first, last = floor(min(logarithms)), ceil(max(logarithms))
-    return 10.0**first, MARGIN * 10.0 ** max(last, first + 1)
+    return [10.0**power for power in range(first, max(last, first + 1) + 1)]
 
 
 def shortened(name: str) -> str:
