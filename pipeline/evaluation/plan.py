@@ -11,12 +11,13 @@ from pipeline.job.image_sizes import check_image_sizes
 from pipeline.parity.gates import merged_gates
 from zoo.config import ModelConfig, config_target
 from zoo.datasets.building import config_dataset
-from zoo.datasets.digits.cache import ensure_split
+from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
 from zoo.metrics import Metric, build_metric
 from zoo.preprocess import MIN_SIDE
 from zoo.progress import Progress
+from zoo.registry import DATASETS, registered_class
 from zoo.tasks import Task
 
 FOLDER = "evaluation"
@@ -79,10 +80,9 @@ def _check_truth(plan: Plan) -> None:
 
 
 def make_gate_split(config: ModelConfig, progress: Progress | None = None) -> None:
-    """Make the gate split where the config asks for a split of the digits that is made on this machine, once."""
+    """Make the gate split, once, where its data set can. Raises InputError for an unknown data set."""
     section = getattr(config, data_key(config, gate_split=True))
-    if section["type"].startswith("Digits") and "root" not in section:
-        ensure_split(section["split"], progress)
+    registered_class(DATASETS, EvaluationDataset, "dataset", section["type"]).prepare(section, progress)
 
 
 def data_key(config: ModelConfig, *, gate_split: bool) -> str:

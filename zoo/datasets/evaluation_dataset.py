@@ -1,7 +1,7 @@
 """The base of all data sets that a model can be judged on."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,6 +9,7 @@ from torch.utils.data import Dataset
 
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import read_image
+from zoo.progress import Progress
 from zoo.tasks import ClassInfo
 
 INPUTS = "inputs"  # of an item: numbers for inputs of the model that have defaults, by name
@@ -41,6 +42,13 @@ class EvaluationDataset(Dataset[dict[str, Any]], ABC):
         faults = Faults(type(self).__name__)
         self.entries = self._index(faults)
         faults.raise_any()
+
+    @classmethod
+    def prepare(cls, section: Mapping[str, Any], progress: Progress | None = None) -> None:
+        """Make, once, what a config's section of this type needs and this machine can make; here nothing.
+
+        `progress` counts images. Raises InputError where it cannot be made.
+        """
 
     def __len__(self) -> int:
         return len(self.entries)

@@ -11,9 +11,12 @@ import torch
 from mmengine.registry import DefaultScope
 
 from pipeline import evaluate
-from pipeline.evaluation.plan import plan_evaluation
+from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from zoo.config import load_config
+from zoo.datasets import ImageFolder
+from zoo.datasets.digits import made_split
 from zoo.errors import BackendUnavailableError, InputError
+from zoo.registry import DATASETS
 
 CONFIG = Path(__file__).resolve().parents[3] / "configs/segmentation/fcn_r18_digits.py"
 
@@ -90,3 +93,36 @@ def test_images_that_are_too_small_are_named_before_one_is_run(tmp_path: Path) -
 def test_a_program_that_uses_mmengine_for_itself(tmp_path: Path) -> None:
     with DefaultScope.overwrite_default_scope("mmengine"):
         assert planned(tmp_path).metric().main_key == "segmentation/mIoU"
+
+
+def test_the_gate_split_is_made_by_its_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever that is called: a data set of one's own may make its images, too."""
+    made = []
+
+    class MadeHere(ImageFolder):
+        @classmethod
+        def prepare(cls, section: Any, progress: Any = None) -> None:
+            made.append((section["root"], progress))
+
+    monkeypatch.setitem(DATASETS.module_dict, "MadeHere", MadeHere)
+    config = replace(load_config(CONFIG), gate_dataset={"type": "MadeHere", "root": "anywhere"})
+    make_gate_split(config, print)
+    assert made == [("anywhere", print)]
+    make_gate_split(replace(config, gate_dataset={"type": "ImageFolder", "root": "nowhere"}))  # nothing to make
+    with pytest.raises(InputError, match='unknown dataset type "MadeHera"; nearest: "MadeHere"'):
+        make_gate_split(replace(config, gate_dataset={"type": "MadeHera"}))
+
+
+def test_digits_make_their_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    splits: list[str] = []
+    monkeypatch.setattr(made_split, "ensure_split", lambda split, progress: splits.append(split))
+    config = load_config(CONFIG)
+    assert config.gate_dataset is not None
+    for section in (
+        config.gate_dataset,
+        {"type": "DigitsClassification", "split": "gate"},
+        {"type": "DigitsDetection"},
+    ):
+        make_gate_split(replace(config, gate_dataset=section))
+    make_gate_split(replace(config, gate_dataset={"type": "DigitsInstances", "split": "gate", "root": "elsewhere"}))
+    assert splits == ["gate", "gate", "val"]

@@ -8,10 +8,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.datasets.digits.made_split import SHIPPED, MadeSplit
 from zoo.datasets.digits.on_disk import DIGITS, DigitsDetection
 from zoo.datasets.digits.training import PAD_VALUE
 from zoo.datasets.digits.training_scenes import DigitsTrainingScenes
-from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
+from zoo.datasets.evaluation_dataset import ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.preprocess import MIN_SIDE
 from zoo.registry import DATASETS
@@ -21,7 +22,7 @@ CONTEXT = 1.5  # the crop's side, in longer sides of the digit's box
 
 
 @DATASETS.register_module()
-class DigitsClassification(EvaluationDataset):
+class DigitsClassification(MadeSplit):
     """Every digit of a split, with what is around it; `root` as for DigitsDetection.
 
     An item's truth: "label", the model's own id of the digit at the middle. "path" is the file of the whole scene,
@@ -29,7 +30,7 @@ class DigitsClassification(EvaluationDataset):
     """
 
     def __init__(
-        self, split: str = "val", root: str | Path | None = None, *, classes: Sequence[ClassInfo] = DIGITS
+        self, split: str = SHIPPED, root: str | Path | None = None, *, classes: Sequence[ClassInfo] = DIGITS
     ) -> None:
         self.scenes = DigitsDetection(split, root, classes=classes)
         truths = [self.scenes.truth(scene) for scene in range(len(self.scenes))]

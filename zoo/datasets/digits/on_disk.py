@@ -14,6 +14,7 @@ from zoo.datasets.coco.instances import CocoInstances
 from zoo.datasets.coco.runs import mask_of
 from zoo.datasets.digits.cache import ANNOTATIONS, existing_split
 from zoo.datasets.digits.corners import CORNERS, corner_points
+from zoo.datasets.digits.made_split import SHIPPED, MadeSplit
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.folder_files import files_by_name
 from zoo.datasets.label_maps.label_map_dataset import LabelMapDataset, Pair, paired
@@ -27,7 +28,7 @@ IGNORED = 255
 
 
 @DATASETS.register_module()
-class DigitsDetection(CocoDetection):
+class DigitsDetection(MadeSplit, CocoDetection):
     """A split's boxes, around the visible strokes; "areas" counts visible pixels.
 
     `root` holds the split's folder; by default `val` is the shipped one, and the others are in the cache. Raises
@@ -35,18 +36,18 @@ class DigitsDetection(CocoDetection):
     """
 
     def __init__(
-        self, split: str = "val", root: str | Path | None = None, *, classes: Sequence[ClassInfo] = OBJECT_CLASSES
+        self, split: str = SHIPPED, root: str | Path | None = None, *, classes: Sequence[ClassInfo] = OBJECT_CLASSES
     ) -> None:
         folder = existing_split(split, root)
         super().__init__(folder / "images", folder / ANNOTATIONS, classes=classes)
 
 
 @DATASETS.register_module()
-class DigitsInstances(CocoInstances):
+class DigitsInstances(MadeSplit, CocoInstances):
     """A split's boxes and the masks of the visible strokes; `root` as for DigitsDetection."""
 
     def __init__(
-        self, split: str = "val", root: str | Path | None = None, *, classes: Sequence[ClassInfo] = OBJECT_CLASSES
+        self, split: str = SHIPPED, root: str | Path | None = None, *, classes: Sequence[ClassInfo] = OBJECT_CLASSES
     ) -> None:
         folder = existing_split(split, root)
         super().__init__(folder / "images", folder / ANNOTATIONS, classes=classes)
@@ -66,11 +67,11 @@ class DigitsKeypoints(DigitsInstances):
 
 
 @DATASETS.register_module()
-class DigitsSegmentation(LabelMapDataset):
+class DigitsSegmentation(MadeSplit, LabelMapDataset):
     """A split's label maps: 0 background, d + 1 the visible stroke of digit d; `root` as for DigitsDetection."""
 
     def __init__(
-        self, split: str = "val", root: str | Path | None = None, *, classes: Sequence[ClassInfo] = PIXEL_CLASSES
+        self, split: str = SHIPPED, root: str | Path | None = None, *, classes: Sequence[ClassInfo] = PIXEL_CLASSES
     ) -> None:
         self.folder = existing_split(split, root)
         super().__init__(classes=classes, ignored={IGNORED})
