@@ -82,19 +82,22 @@ class Model:
         prediction with a fault. Raises InputError at once for a source that is not there, for an unknown input, and
         where the output level is not "final"; later where a camera or a stream cannot be opened.
         """
-        self._settings(inputs)
-        self._refuse_level()
         if not isinstance(ahead, int) or ahead < 1:
             raise InputError(f"ahead is {ahead!r}, expected a whole number, 1 or more")
         sources = find_sources(source, self._kind, recursive=recursive)
-        return self.predictions(read_items(sources, self._kind), ahead=ahead, **inputs)
+        return self.predictions(read_items(sources, self._kind), inputs, ahead=ahead)
 
     def predictions(
-        self, items: Iterable[Item], *, ahead: int = AHEAD, **inputs: float
+        self, items: Iterable[Item], inputs: Mapping[str, float], **options: Any
     ) -> Generator[Prediction, None, None]:
-        """As `stream`, of items that zoo.sources reads: as many at once as the graph takes at least."""
+        """As `stream`, of items that zoo.sources reads: as many at once as the graph takes at least.
+
+        `options`: `ahead` and `begin` of backends.streaming.predictions.
+        """
+        self._settings(inputs)
+        self._refuse_level()
         group = min(self._batch.min, self._chunk_size)
-        return predictions(lambda values: self(values, **inputs), items, group=group, ahead=ahead)
+        return predictions(lambda values: self(values, **inputs), items, group=group, **options)
 
     def preprocess(self, images: Sequence[Array]) -> tuple[NDArray[np.float32], list[Any]]:
         """The tensor float32 [n, 3, H, W] for n images, and where each image lies in it. A new array.

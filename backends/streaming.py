@@ -65,12 +65,18 @@ class Prediction:
 
 
 def predictions(
-    run: Run, items: Iterable[Item], *, group: int = 1, ahead: int = AHEAD
+    run: Run,
+    items: Iterable[Item],
+    *,
+    group: int = 1,
+    ahead: int = AHEAD,
+    begin: Callable[[Item], None] = lambda _: None,
 ) -> Generator[Prediction, None, None]:
-    """A prediction for each item, in order; `group` of them are computed together."""
+    """A prediction for each item, in order; `group` of them are computed together, `begin` is called with the first."""
     reading = read_ahead(items, ahead)
     try:
         while chunk := list(islice(reading, group)):
+            begin(chunk[0])
             yield from _computed(run, chunk)
     finally:
         reading.close()

@@ -33,6 +33,12 @@ class ExportError(ZooportError):
     exit_code = 5
 
 
+class SomeInputsFailedError(ZooportError):
+    """Some inputs of many could not be read or computed; the others are done."""
+
+    exit_code = 6
+
+
 def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
     """Words for an error message: the known names that are nearest to a wrong one, quoted, best first.
 

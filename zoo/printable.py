@@ -21,6 +21,15 @@ def printable(text: str) -> str:
     return "".join(_escaped(character) if _acts(character) else character for character in text)
 
 
+def is_utf8(text: str) -> bool:
+    """Whether a name can be written in UTF-8: Python keeps bytes of a file name that are none as half characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _acts(character: str) -> bool:
     return unicodedata.category(character) in CONTROLS or unicodedata.bidirectional(character) in DIRECTIONS
 

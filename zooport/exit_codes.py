@@ -1,6 +1,13 @@
 """What the exit codes of the command line mean: the table that --help prints and docs/deployments.md has."""
 
-from zoo.errors import BackendUnavailableError, ExportError, GateError, InputError, ZooportError
+from zoo.errors import (
+    BackendUnavailableError,
+    ExportError,
+    GateError,
+    InputError,
+    SomeInputsFailedError,
+    ZooportError,
+)
 
 GOOD = 0
 OUR_FAULT = ZooportError.exit_code
@@ -15,6 +22,7 @@ EXIT_CODES = {
     GateError.exit_code: "a gate was missed: what was compared is not the same model",
     UNAVAILABLE: "a backend, a device or a library is not available",
     ExportError.exit_code: "the exporter or the backend refused the model",
+    SomeInputsFailedError.exit_code: "some inputs failed, and the others are done",
     INTERRUPTED: "interrupted",
 }
 

@@ -20,10 +20,12 @@ from zooport.exit_codes import USER_ERROR, format_exit_codes
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line; an unknown flag names the nearest ones. Exit code 2.
 
-    ``epilog``: the examples; the table of exit codes follows it.
+    ``epilog``: the examples; the table of exit codes follows it. ``intermixed``: whether several positional arguments
+    may have flags between them.
     """
 
-    def __init__(self, *, epilog: str, **options: Any) -> None:
+    def __init__(self, *, epilog: str, intermixed: bool = False, **options: Any) -> None:
+        self._intermixed = intermixed
         super().__init__(
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -67,7 +69,8 @@ class Parser(argparse.ArgumentParser):
         for argument in takewhile(lambda text: text != "--", arguments):
             if argument.startswith("--") and argument.partition("=")[0] not in self._option_string_actions:
                 self._unknown(argument)
-        options, unknown = self.parse_known_args(arguments, namespace)
+        parse = self.parse_known_intermixed_args if self._intermixed else self.parse_known_args
+        options, unknown = parse(arguments, namespace)
         if unknown:
             self._unknown(unknown[0])
         return options

@@ -55,6 +55,11 @@ def write_line(text: str) -> None:
     print(printable(text))
 
 
+def write_fault(text: str) -> None:
+    """A line on standard error about one of many inputs, after which the work goes on."""
+    print(printable(f"failed: {text}"), file=sys.stderr)
+
+
 @contextmanager
 def show_steps(console: "Console", names: Sequence[str]) -> Iterator[BeginStep]:
     """A function to call with each of the steps as it begins, and meanwhile with how far it is."""
@@ -102,20 +107,35 @@ def show_steps(console: "Console", names: Sequence[str]) -> Iterator[BeginStep]:
 def show_counts(console: "Console | PlainConsole", unit: str = "images") -> Iterator[tuple[BeginStep, Progress]]:
     """Functions to call with a step as it begins, and with (what, done, all) of a unit of work as it is done.
 
-    A terminal shows the time that is left; elsewhere a line comes every few seconds.
+    A terminal shows the rate and the time that is left; elsewhere a line comes every few seconds. All of them are 0
+    where nobody knows how many there are.
     """
     if isinstance(console, PlainConsole) or not console.is_terminal:
         lines = _Lines(console, unit)
         yield lines.step, lines.count
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        ProgressColumn,
+        SpinnerColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
     from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text("" if not task.speed else f"{task.speed:.1f} {unit}/s")
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
+        RateColumn(),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Bar(*columns, console=console, transient=True) as bar:
@@ -125,7 +145,7 @@ def show_counts(console: "Console | PlainConsole", unit: str = "images") -> Iter
         def count(name: str, done: int, total: int) -> None:
             nonlocal described
             if (work := _work(name)) != described:  # a bar of its own for each: the time left is that of this work
-                bar.reset(row, total=total)
+                bar.reset(row, total=total or None)
                 described = work
             bar.update(row, completed=done, description=printable(name))
 
@@ -155,9 +175,11 @@ class _Lines:
         now = time.monotonic()
         if (work := _work(name)) != self.name:
             self.name, self.start, self.shown = work, now, 0.0
-        if not done or (done < total and now - self.shown < PAUSE):
+        if not done or (done != total and now - self.shown < PAUSE):
             return
         self.shown = now
         took = now - self.start
-        left = f"{took:.0f} s" if done == total else f"about {took / done * (total - done):.0f} s left"
-        self.console.print(f"{name}: {done}/{total} {self.unit}, {left}", highlight=False)
+        amount = f"{done}/{total}" if total else str(done)
+        rate = f", {done / took:.1f}/s" if took else ""
+        left = f"about {took / done * (total - done):.0f} s left" if done < total else f"{took:.0f} s"
+        self.console.print(f"{name}: {amount} {self.unit}{rate}, {left}", highlight=False)

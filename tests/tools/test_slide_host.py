@@ -1,6 +1,5 @@
 """Slide inference on the host through the tools: deployed, proved, evaluated, predicted, refused."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -154,64 +153,3 @@ def test_a_fixed_batch_of_images(slide: Tiny, deploy: Tool, exporter: str, batch
     (place,) = slide.place.parent.iterdir()
     with load(place) as model:
         assert len(model([cv2.imread(str(slide.images[0]))] * 3)) == 3
-
-
-class TestPredict:
-    def test_two_images_of_one_name(self, predict: Tool, tiny: Tiny) -> None:
-        other = tiny.folder / "more" / "one.jpg"
-        other.parent.mkdir()
-        other.write_bytes(tiny.images[0].read_bytes())
-        run = predict(["nowhere", "--image", str(tiny.images[0]), str(other), "--out", str(tiny.folder / "out")])
-        assert run.code == 2
-        assert f"{other}: its result would overwrite that of {tiny.images[0]}" in run.err
-        assert not (tiny.folder / "out").exists()
-
-    def test_an_image_is_never_overwritten(self, predict: Tool, tiny: Tiny) -> None:
-        before = tiny.images[0].read_bytes()
-        run = predict(["nowhere", "--image", str(tiny.images[0]), "--out", str(tiny.folder)])
-        assert run.code == 2
-        assert "one.png would overwrite an image" in run.err
-        assert tiny.images[0].read_bytes() == before
-
-    def test_no_such_image_is_found_first(self, predict: Tool, tiny: Tiny) -> None:
-        run = predict(["nowhere", "--image", str(tiny.images[0]), "none.png", "--out", str(tiny.folder / "out")])
-        assert (run.code, run.err) == (2, "error: --image none.png: no such file\n")
-
-    def test_a_folder_that_is_a_file(self, predict: Tool, tiny: Tiny) -> None:
-        run = predict(["nowhere", "--image", str(tiny.images[0]), "--out", str(tiny.images[1])])
-        assert run.code == 2
-        assert f"--out {tiny.images[1]}: cannot be written" in run.err
-
-    def test_a_level_without_results(self, predict: Tool, deploy: Tool, tiny: Tiny) -> None:
-        assert deploy(tiny.with_images("--output-level", "decoded")).code == 0
-        (place,) = tiny.place.parent.iterdir()
-        run = predict([str(place), "--image", str(tiny.images[0]), "--out", str(tiny.folder / "out")])
-        assert run.code == 2
-        assert 'output level "decoded" has no results' in run.err
-
-    def test_what_was_written_before_a_bad_image_is_told(self, predict: Tool, deploy: Tool, tiny: Tiny) -> None:
-        assert deploy(tiny.with_images()).code == 0
-        bad, out, data = tiny.folder / "bad.png", tiny.folder / "found", tiny.folder / "told.json"
-        bad.write_bytes(b"no image")
-        sample_images = [str(tiny.images[0]), str(bad)]
-        run = predict([str(tiny.place), "--image", *sample_images, "--out", str(out), "--json", str(data)])
-        assert run.code == 2
-        assert "bad.png: not an image that can be read" in run.err
-        assert f"files written: 1, the last {out / 'one.png'}" in run.err
-        assert json.loads(data.read_text(encoding="utf-8"))["written"] == [str(out / "one.png")]
-        assert [path.name for path in out.iterdir()] == ["one.png"]
-
-    @pytest.mark.slow
-    def test_detections_and_masks(self, predict: Tool, deploy: Tool, tmp_path: Path) -> None:
-        config = Path(__file__).parents[2] / "configs/detection/mask-rcnn_r18-fpn_digits.py"
-        sample_image = min((config.parents[2] / "zoo/data/digits/val/images").iterdir())
-        work = ["--work-dir", str(tmp_path / "work"), "--dynamic", "batch=1:1:1", "--image", str(sample_image)]
-        assert deploy([str(config), *work]).code == 0
-        place = next((tmp_path / "work").rglob("deployment.json")).parent
-        run = predict([str(place), "--image", str(sample_image), "--out", str(tmp_path / "out")])
-        assert (run.code, run.err) == (0, "")
-        found = json.loads((tmp_path / "out" / f"{sample_image.stem}.json").read_text(encoding="utf-8"))
-        masks = np.load(tmp_path / "out" / f"{sample_image.stem}.npz")["masks"]
-        assert len(found) == len(masks) > 0
-        assert set(found[0]) == {"class", "box", "score", "label"}
-        assert masks.shape[1:] == cv2.imread(str(sample_image)).shape[:2]

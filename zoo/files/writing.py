@@ -2,6 +2,8 @@
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 Content = bytes | memoryview
@@ -23,12 +25,22 @@ def write_whole(path: Path, content: Content | str, *, make_folders: bool = Fals
     """
     if make_folders:
         path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_name(f".{path.name}.{secrets.token_hex(4)}")  # containers have the same process ids
+    with staged(path) as place:
+        write_synced(place, content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def staged(path: Path) -> Iterator[Path]:
+    """A hidden place beside `path`, of its suffix: what is written and synced there moves to `path` in one step.
+
+    An exception removes it, and leaves the old file. Raises OSError where nothing was written.
+    """
+    place = path.with_name(f".{secrets.token_hex(4)}.{path.name}")  # containers have the same process ids
     try:
-        write_synced(staged, content.encode() if isinstance(content, str) else content)
-        staged.replace(path)
+        yield place
+        place.replace(path)
     except BaseException:
-        staged.unlink(missing_ok=True)
+        place.unlink(missing_ok=True)
         raise
 
 

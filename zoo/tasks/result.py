@@ -143,8 +143,8 @@ def plain(values: NDArray[Any]) -> Any:
 
 
 def counted(names: Sequence[str], most: int = 4) -> str:
-    """Names with how often each comes, the most frequent first: "2 dog, 1 cat"."""
+    """Names with how often each comes, the most frequent first: "dog (2), cat"."""
     counts = {name: names.count(name) for name in dict.fromkeys(names)}
     ranked = sorted(counts.items(), key=lambda item: -item[1])
-    more = f" and {len(ranked) - most} more classes" if len(ranked) > most else ""
-    return ", ".join(f"{count} {name}" for name, count in ranked[:most]) + more
+    words = [name if count == 1 else f"{name} ({count})" for name, count in ranked[:most]]
+    return ", ".join(words) + (f" and {len(ranked) - most} more" if len(ranked) > most else "")

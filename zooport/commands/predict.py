@@ -1,46 +1,56 @@
-"""Run a deployment on images: label maps and larger images as PNG files, detections as data, drawn on request."""
+"""Run a deployment on images: files, folders, globs, videos, cameras, streams, or a list on standard input."""
 
 import argparse
-import itertools
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from zoo.errors import InputError
-from zoo.files.writing import write_whole
-from zoo.tasks import known_tasks
-from zoo.tasks.saving import png
 from zooport.parser import Parser
-from zooport.terminal import open_light_console, show_counts
+from zooport.terminal import open_light_console, show_counts, write_fault
+
+if TYPE_CHECKING:
+    from zooport.prediction_session import PredictionSession
 
 EXAMPLES = """examples:
-  zooport predict work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image *.jpg --out found
-  zooport predict work_dirs/semantic-segmentation/fcn_r18_digits/onnxruntime-fp32 --image a.jpg --out b --draw
-  zooport predict work_dirs/super-resolution/srcnn_any-scale_photographs/onnxruntime-fp32 \\
-    --image a.jpg --out b --input scale=4
+  zooport predict work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 photos --recursive --out found --draw
+  zooport predict DEPLOYMENT street.mp4 --out found --draw --score 0.5 --classes car bus
+  zooport predict DEPLOYMENT val/images --out found --format coco csv --annotations val/annotations.json
+  find . -name '*.jpg' | zooport predict DEPLOYMENT - --out found --format jsonl --resume
+  zooport predict work_dirs/super-resolution/srcnn_any-scale_photographs/onnxruntime-fp32 a.jpg --out b --input scale=4
 
 --out gets NAME.png for a label map (a pixel is the model's own id) or a larger image, NAME.json for
 detections (box x1 y1 x2 y2 in pixels of the image), NAME.npz for their masks (masks bool [n, h, w]), and with --draw
-NAME_drawn.png"""
-DRAWN = "_drawn.png"
+NAME_drawn.png, or NAME_drawn.mp4 of a video; the tables are predictions.jsonl, .csv, .parquet and .coco.json.
+Without --out, a line says what was found in each. An image that cannot be read is a line, and a row with its fault."""
+QUIET_OPENCV = {"OPENCV_LOG_LEVEL": "OFF", "OPENCV_FFMPEG_LOGLEVEL": "-8"}
+"""What OpenCV and FFmpeg print of a broken file is one line of ours. Read when OpenCV is imported."""
 
 
 def parser() -> Parser:
     """The flags."""
-    flags = Parser(prog="zooport predict", description=__doc__, epilog=EXAMPLES)
+    flags = Parser(prog="zooport predict", description=__doc__, epilog=EXAMPLES, intermixed=True)
     flags.add_argument("deployment", metavar="DEPLOYMENT", help="a folder that zooport deploy wrote")
-    flags.add_argument("--image", nargs="+", action="extend", required=True, metavar="F", help="images")
-    flags.add_argument("--out", type=Path, required=True, metavar="D", help="folder for the results; may be new")
-    flags.add_argument("--draw", action="store_true", help="also draw each result on its image")
     flags.add_argument(
-        "--input",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=NUMBER",
-        help="of inputs with defaults: scale=2, score_threshold=0.5",
+        "source",
+        nargs="*",
+        metavar="SOURCE",
+        help="a file, a folder, a glob, a video, a camera's number, a stream's URL, or - for a list on standard input",
     )
+    several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
+    flags.add_argument("--image", metavar="F", help="images: more sources", **several)
+    flags.add_argument("--recursive", action="store_true", help="look into the folders of a folder, too")
+    flags.add_argument("--out", type=Path, metavar="D", help="folder for the results; may be new")
+    formats = "files (default: some for each image), and the tables jsonl, coco, csv, parquet"
+    flags.add_argument("--format", metavar="F", help=f"of the results: {formats}", **several)
+    flags.add_argument("--draw", action="store_true", help="also draw each result on its image, or on its video")
+    flags.add_argument("--score", type=float, metavar="S", help="only what has that score, 0 to 1, or a better one")
+    flags.add_argument("--classes", metavar="C", help="only these classes, by name", **several)
+    flags.add_argument("--annotations", type=Path, metavar="F", help="a COCO file, for the image ids of --format coco")
+    flags.add_argument("--resume", action="store_true", help="go on where a run stopped, and try what failed again")
+    flags.add_argument("--limit", type=int, metavar="N", help="the first N images or frames alone")
+    inputs = "of inputs with defaults: scale=2, score_threshold=0.5"
+    flags.add_argument("--input", metavar="NAME=NUMBER", help=inputs, **several)
     flags.add_argument("--device", metavar="D", help="cpu, cuda:N ...; default: as deployed")
     flags.add_shared()
     return flags
@@ -48,90 +58,36 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Predict, write, and give what was written. An error names what was written before it."""
+    if not options.verbose:
+        os.environ.update({name: os.environ.get(name, value) for name, value in QUIET_OPENCV.items()})
+    from zooport.prediction_session import PredictionSession
+
     console = open_light_console()
-    names = _names(options.image, options.out)
-    inputs = _inputs(options.input)
-    _check_out(options.out)
-    from backends import load
-
-    current, written = "", []
-
-    def count_windows(_what: str, done: int, total: int) -> None:
-        count(current, done, total)
-
-    model = load(options.deployment, provider=options.device, progress=count_windows)
-    if model.level != "final":
-        raise InputError(f'{options.deployment}: output level "{model.level}" has no results; deploy level final')
-    unit = "images" if model.manifest.windows is None else "windows"
-    try:
-        with model, show_counts(console, unit) as (_, count):
-            for number, (name, path) in enumerate(names.items(), 1):
-                current = path
-                pixels = model.task.kind.read(path)
-                result = model(pixels, **inputs)
-                files = list(model.task.files(pixels, result))
-                if options.draw:
-                    files.append((DRAWN, png(model.task.draw(pixels, result))))
-                for ending, content in files:
-                    written.append(_write(options.out / f"{name}{ending}", content))
-                if unit == "images":
-                    count("predict", number, len(names))
-    except BaseException as error:
-        error.data = {"written": written}  # type: ignore[attr-defined]  # run_tool writes it
-        if written:
-            error.add_note(f"files written: {len(written)}, the last {written[-1]}")
-        raise
-    for file in written:
-        console.print(file, soft_wrap=True, highlight=False)
-    return {"deployment": str(options.deployment), "written": written}
-
-
-def _names(paths: Sequence[str], out: Path) -> dict[str, str]:
-    """The images by the names of their results.
-
-    Raises InputError where one is no file, or a result would overwrite another one or an image.
-    """
-    names: dict[str, str] = {}
-    for path in paths:
-        if not Path(path).is_file():
-            raise InputError(f"--image {path}: no such file")
-        name = Path(path).stem
-        if name in names:
-            raise InputError(f"--image {path}: its result would overwrite that of {names[name]}; rename one of them")
-        names[name] = path
-    endings = dict.fromkeys((*(ending for task in known_tasks().values() for ending in task.endings), DRAWN))
-    images = {Path(path).resolve() for path in paths}
-    for name, ending in itertools.product(names, endings):
-        if (out / f"{name}{ending}").resolve() in images:
-            raise InputError(f"--out {out}: {name}{ending} would overwrite an image; give another folder")
-    return names
-
-
-def _inputs(flags: Sequence[str]) -> dict[str, float]:
-    """From NAME=NUMBER. Raises InputError; what the model knows, it says itself."""
-    inputs: dict[str, float] = {}
-    for flag in flags:
-        name, _, text = flag.partition("=")
-        if name in inputs:
-            raise InputError(f"--input {flag}: {name} is given twice")
+    with PredictionSession(options) as session:
         try:
-            inputs[name] = float(text)
-        except ValueError as error:
-            raise InputError(f"--input {flag}: expected NAME=NUMBER, for example scale=2") from error
-    return inputs
+            with show_counts(console, "windows" if session.counts_windows else "images") as (_, count):
+                session.count = count
+                for prediction in session.predictions():
+                    if prediction.fault is not None:
+                        write_fault(prediction.fault)
+                    elif options.out is None:
+                        line = f"{prediction.label}: {session.kept(prediction).summary()}"
+                        console.print(line, soft_wrap=True, highlight=False)
+            for file in session.data["written"]:
+                console.print(file, soft_wrap=True, highlight=False)
+            session.raise_failures()
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and session.live:
+                session.finish()
+            _describe(error, session)
+            raise
+        return session.data
 
 
-def _check_out(out: Path) -> None:
-    """Before the long work: can files be written there?"""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise InputError(f"--out {out}: cannot be written ({error.strerror}); give another folder") from error
-
-
-def _write(path: Path, content: bytes) -> str:
-    """Gives the path as text."""
-    write_whole(path, content)
-    return str(path)
+def _describe(error: BaseException, session: "PredictionSession") -> None:
+    """What a run that did not end well has done, and how to go on."""
+    error.data = session.data  # type: ignore[attr-defined]  # run_tool writes it
+    if written := session.data["written"]:
+        error.add_note(f"files written: {len(written)}, the last {written[-1]}")
+    if session.output is not None and not session.live:
+        error.add_note("go on with --resume")

@@ -109,7 +109,11 @@ class TestDetections:
         assert repr(found) == f"<{type(found).__name__}: no objects>"
 
     def test_words(self) -> None:
-        assert repr(result("Detection")) == "<DetectionResult: 2 objects: 1 cat, 1 dog; best score 0.90>"
+        assert repr(result("Detection")) == "<DetectionResult: 2 objects: cat, dog; best score 0.90>"
+
+    def test_words_of_many(self) -> None:
+        many = DetectionResult(np.zeros((7, 4)), np.linspace(1, 0, 7), np.array([1, 2, 1, 3, 4, 5, 6]))
+        assert repr(many) == "<DetectionResult: 7 objects: 1 (2), 2, 3, 4 and 2 more; best score 1.00>"
 
     def test_made_by_hand(self) -> None:
         by_hand = DetectionResult(BOXES[0], np.ones(3), np.array([1, 1, 2]))

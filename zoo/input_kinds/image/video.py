@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from zoo.errors import InputError
 from zoo.input_kinds.recording import Recording
+from zoo.printable import is_utf8
 
 SUFFIXES = (".avi", ".gif", ".m4v", ".mjpeg", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".webm", ".wmv")
 STREAMS = ("http", "https", "rtmp", "rtp", "rtsp", "srt", "tcp", "udp")
@@ -66,7 +67,7 @@ class Video(Recording):
     @contextmanager
     def _opened(self) -> Iterator[Any]:
         """OpenCV's capture. Raises InputError."""
-        if not is_utf8(self.source):  # OpenCV would crash
+        if not is_utf8(str(self.source)):  # OpenCV would crash
             raise InputError(f"{self.label}: its name is no UTF-8, which OpenCV needs of videos; rename it")
         limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, WAIT, cv2.CAP_PROP_READ_TIMEOUT_MSEC, WAIT]
         is_stream = self.live and isinstance(self.source, str)
@@ -115,15 +116,6 @@ def without_password(url: str) -> str:
     except ValueError:
         return url.partition("://")[0] + "://..."
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
-
-
-def is_utf8(source: str | int) -> bool:
-    """Whether a name has no bytes that are no UTF-8, which Python keeps as half characters."""
-    try:
-        str(source).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _claimed(capture: Any) -> int | None:

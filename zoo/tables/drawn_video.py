@@ -1,0 +1,59 @@
+"""An annotated video."""
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import cv2
+from numpy.typing import NDArray
+
+from zoo.errors import InputError
+from zoo.printable import is_utf8
+
+CODEC = "mp4v"  # what OpenCV's own builds can write everywhere
+SUFFIX = ".mp4"
+USUAL_RATE = 25.0  # where a recording says none
+
+
+class DrawnVideo:
+    """Written beside its place, and moved there when it is whole."""
+
+    def __init__(self, path: Path, rate: float | None) -> None:
+        if not is_utf8(str(path)):  # OpenCV would crash
+            raise InputError(f"{path}: its name is no UTF-8, which OpenCV needs of videos; give another folder")
+        self.path = path
+        self._rate = rate or USUAL_RATE
+        self._place = path.with_name(f".{secrets.token_hex(4)}.{path.name}")
+        self._writer: Any = None
+        self._size = (0, 0)
+        self._frames = 0
+
+    def add(self, drawn: NDArray[Any]) -> None:
+        """A frame uint8 [h, w, 3] BGR; of another size than the first it is resized. Raises OSError."""
+        if self._writer is None:
+            height, width = drawn.shape[:2]
+            self._size = (width, height)
+            self._writer = cv2.VideoWriter(str(self._place), cv2.VideoWriter.fourcc(*CODEC), self._rate, self._size)
+            if not self._writer.isOpened():
+                raise OSError(f"{self.path}: OpenCV cannot write this video ({CODEC}, {width}x{height})")
+        if drawn.shape[1::-1] != self._size:
+            drawn = cv2.resize(drawn, self._size)
+        self._writer.write(drawn)
+        self._frames += 1
+
+    def finish(self) -> None:
+        """Move it to its place. Raises OSError where frames are missing: OpenCV says nothing of a full disk."""
+        self._writer.release()
+        whole = cv2.VideoCapture(str(self._place))
+        count = whole.get(cv2.CAP_PROP_FRAME_COUNT)
+        whole.release()
+        if count != self._frames:
+            self._place.unlink(missing_ok=True)
+            raise OSError(f"{self.path}: {count:.0f} of {self._frames} frames were written; is the disk full?")
+        self._place.replace(self.path)
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        if self._writer is not None:
+            self._writer.release()
+        self._place.unlink(missing_ok=True)

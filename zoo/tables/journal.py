@@ -1,0 +1,109 @@
+"""The rows of a run, written down as they come, so that a run that was stopped goes on where it was."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from zoo.errors import InputError
+from zoo.tables.table import Row
+
+FILE = ".predictions.journal"
+DAMAGED = "start again without --resume"
+Key = tuple[str, int | None]
+
+
+class Journal:
+    """A file of JSON lines: first the settings of the run, then a row for each input, and the recordings that ended.
+
+    A context manager. A line that a killed run has left half is dropped. Of two rows of one input the later one counts.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any], *, resume: bool) -> None:
+        """Raises InputError where a run is to go on that had other `settings`, or whose journal is damaged."""
+        self.path = folder / FILE
+        self.ended: set[str] = set()
+        self._places: dict[Key, int] = {}
+        self._done: dict[str, set[int | None]] = {}
+        self._settings = json.loads(json.dumps(settings))
+        whole = self._read() if resume and self.path.exists() else 0
+        self._file = self.path.open("r+b" if whole else "wb")
+        self._file.truncate(whole)
+        self._file.seek(whole)
+        if not whole:
+            self._write({"settings": self._settings})
+
+    def add(self, row: Row) -> None:
+        """Write down a row."""
+        self._note(row, self._write({"row": row.to_dict()}))
+
+    def end(self, source: str) -> None:
+        """Write down that a recording has ended."""
+        self._write({"ended": source})
+        self.ended.add(source)
+
+    def done(self, source: str) -> set[int | None]:
+        """The frames of a source whose rows have no fault; of a file {None}."""
+        return self._done.get(source, set())
+
+    def rows(self) -> Iterator[Row]:
+        """All of them, each input once."""
+        with self.path.open("rb") as file:
+            for place in sorted(self._places.values()):
+                file.seek(place)
+                yield Row.from_dict(json.loads(file.readline())["row"])
+
+    def remove(self) -> None:
+        """Nothing is left to go on with."""
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _write(self, content: Mapping[str, Any]) -> int:
+        """The place where the line begins."""
+        place = self._file.tell()
+        self._file.write(json.dumps(content).encode() + b"\n")
+        self._file.flush()
+        return place
+
+    def _note(self, row: Row, place: int) -> None:
+        self._places[row.source, row.frame] = place
+        if row.fault is None:
+            self._done.setdefault(row.source, set()).add(row.frame)
+
+    def _read(self) -> int:
+        """How many bytes of whole lines there are."""
+        whole = 0
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file):
+                if not line.endswith(b"\n"):
+                    break
+                self._take(number, line, whole)
+                whole += len(line)
+        return whole
+
+    def _take(self, number: int, line: bytes, place: int) -> None:
+        """One line that an earlier run has written."""
+        try:
+            content = json.loads(line)
+            if number == 0:
+                settings = dict(content["settings"])
+            elif "ended" in content:
+                self.ended.add(content["ended"])
+            else:
+                self._note(Row.from_dict(content["row"]), place)
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(f"{self.path}: line {number + 1} is damaged; {DAMAGED}") from error
+        if number == 0:
+            self._check_settings(settings)
+
+    def _check_settings(self, before: Mapping[str, Any]) -> None:
+        differing = [name for name, value in self._settings.items() if before.get(name) != value]
+        if differing:
+            what = ", ".join(differing)
+            raise InputError(f"--resume: {self.path.parent} was begun with another {what}; give the same, or {DAMAGED}")

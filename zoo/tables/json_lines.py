@@ -1,0 +1,27 @@
+"""JSON lines: an object for each input."""
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+from zoo.files.writing import staged, sync
+from zoo.tables.table import Rows, Table
+from zoo.tasks import Result
+
+
+class JsonLines(Table):
+    """The common columns, and what the result's `to_dict` says; nothing of an input with a fault."""
+
+    name: ClassVar[str] = "jsonl"
+    files: ClassVar[tuple[str, ...]] = ("predictions.jsonl",)
+
+    def entry(self, result: Result) -> Any:
+        """All of it."""
+        return result.to_dict()
+
+    def write(self, folder: Path, rows: Rows) -> None:
+        """Names of files as they are, bytes that are no UTF-8 as half characters."""
+        with staged(folder / self.files[0]) as place:
+            with place.open("w", encoding="ascii") as file:
+                file.writelines(json.dumps(row.common() | row.entries.get(self.name, {})) + "\n" for row in rows())
+            sync(place)

@@ -1,0 +1,110 @@
+"""What `zooport predict` is asked for, checked before anything runs."""
+
+import argparse
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from zoo.errors import InputError, nearest
+from zoo.sources import Source
+from zoo.tables import TABLES, Table
+from zoo.tables.coco import CocoTable
+from zoo.tables.image_ids import AnnotatedImages
+from zoo.tables.output import DRAWN_IMAGE, check_folder
+from zoo.tasks import Task
+from zooport.parser import check_counts
+
+FILES = "files"
+FORMATS = (FILES, *TABLES)
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """What the flags say by themselves. Raises InputError."""
+    check_counts(options, "limit")
+    for name in options.format:
+        if name not in FORMATS:
+            raise InputError(f'--format: unknown format "{name}"; {nearest(name, FORMATS)}')
+    if options.score is not None and not math.isfinite(options.score):
+        raise InputError(f"--score {options.score}: expected a number, for example 0.3")
+    for flag in ("draw", "resume", "format"):
+        if options.out is None and getattr(options, flag):
+            raise InputError(f"--{flag} without --out: give --out and a folder for what is written")
+    if options.annotations is not None and CocoTable.name not in options.format:
+        raise InputError(f"--annotations is for --format {CocoTable.name}; add it, or leave --annotations out")
+    for path in options.image:
+        if not Path(path).is_file():
+            raise InputError(f"--image {path}: no such file")
+    if not options.image and not options.source:
+        sources = "an image, a folder, a glob, a video, a camera's number, a URL, or - for a list"
+        raise InputError(f"no SOURCE: give {sources}")
+
+
+def graph_inputs(flags: Sequence[str]) -> dict[str, float]:
+    """From NAME=NUMBER. Raises InputError; what the model knows, it says itself."""
+    inputs: dict[str, float] = {}
+    for flag in flags:
+        name, _, text = flag.partition("=")
+        if name in inputs:
+            raise InputError(f"--input {flag}: {name} is given twice")
+        try:
+            inputs[name] = float(text)
+        except ValueError as error:
+            raise InputError(f"--input {flag}: expected NAME=NUMBER, for example scale=2") from error
+    return inputs
+
+
+def check_task(options: argparse.Namespace, task: Task) -> None:
+    """What the task can be asked for. Raises InputError."""
+    if not task.result_type.has_scores and (options.score is not None or options.classes):
+        flag = "--classes" if options.score is None else "--score"
+        raise InputError(f"{flag}: task {task.name} has no scores to filter by; leave it out")
+    if options.classes:
+        task.class_ids(options.classes)
+
+
+def tables_of(options: argparse.Namespace, task: Task, sources: Sequence[Source]) -> list[Table]:
+    """The tables that are asked for. Raises InputError where the task, or the annotation file, has no such thing."""
+    tables = [TABLES[name](task) for name in dict.fromkeys(options.format) if name != FILES]
+    if options.annotations is not None:
+        images = AnnotatedImages(options.annotations)
+        for source in sources:
+            images.of(source.label)
+        for table in tables:
+            table.take_image_ids(images)
+    return tables
+
+
+def check_sources(options: argparse.Namespace, task: Task, sources: Sequence[Source], tables: Sequence[Table]) -> None:
+    """That what is written overwrites nothing, and can be written. Raises InputError."""
+    if options.resume and (live := next((source for source in sources if source.live), None)):
+        raise InputError(f"--resume: {live.label} cannot be read again from where it was; leave --resume out")
+    endings = task.endings if FILES in formats_of(options) else ()
+    endings = (*endings, DRAWN_IMAGE) if options.draw else endings
+    check_folder(options.out, sources, endings, [name for table in tables for name in table.files])
+    out = options.out.resolve()
+    for folder in [Path(given).resolve() for given in options.source if Path(given).is_dir()]:
+        if out == folder or (options.recursive and out.is_relative_to(folder)):
+            raise InputError(f"--out {options.out}: drawn images would be read as images again; give another folder")
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=options.out):
+            pass
+    except OSError as error:
+        raise InputError(f"--out {options.out}: cannot be written ({error.strerror}); give another folder") from error
+
+
+def formats_of(options: argparse.Namespace) -> list[str]:
+    """What is written of each result."""
+    return options.format or [FILES]
+
+
+def settings_of(options: argparse.Namespace, deployment: Mapping[str, str]) -> Mapping[str, Any]:
+    """What a run that goes on must have in common with the one before. ``deployment``: the hashes of its files."""
+    names = ("score", "classes", "input", "draw")
+    return {
+        "deployment": deployment,
+        **{name: getattr(options, name) for name in names},
+        "format": sorted(set(formats_of(options))),
+    }

@@ -1,0 +1,156 @@
+"""A run of `zooport predict`: the model, its sources, and what is written of them."""
+
+import argparse
+from collections.abc import Collection, Iterator
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self
+
+from backends import load
+from backends.streaming import Prediction
+from zoo.errors import InputError, SomeInputsFailedError
+from zoo.manifest import Manifest
+from zoo.progress import Progress
+from zoo.sources import Item, Source, find_sources, read_items
+from zoo.tables.output import Output
+from zoo.tasks import Result, build_task
+from zooport.prediction_options import (
+    FILES,
+    check_options,
+    check_sources,
+    check_task,
+    formats_of,
+    graph_inputs,
+    settings_of,
+    tables_of,
+)
+
+PREDICT = "predict"  # what the bar counts
+
+
+class PredictionSession:
+    """A context manager. Everything that can be known to be wrong is, before the model is loaded.
+
+    ``failures``: one line for each input that failed. ``count``: called with how far it is; to be set.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        check_options(options)
+        self.options = options
+        self.inputs = graph_inputs(options.input)
+        manifest = Manifest.read(options.deployment)
+        if manifest.output_level != "final":
+            raise InputError(
+                f'{options.deployment}: output level "{manifest.output_level}" has no results; deploy level final'
+            )
+        task = build_task({"type": manifest.task, "classes": manifest.classes, **manifest.task_options})
+        check_task(options, task)
+        self.sources = find_sources([*options.image, *options.source], task.kind, recursive=options.recursive)
+        tables = tables_of(options, task, self.sources)
+        if options.out is not None:
+            check_sources(options, task, self.sources, tables)
+        self.counts_windows = manifest.windows is not None
+        self.count: Progress = lambda *_: None
+        self.failures: list[str] = []
+        self.done = 0
+        self._current = ""
+        self.model = load(options.deployment, provider=options.device, progress=self._count_windows)
+        self.output: Output | None = None
+        if options.out is not None:
+            identity = {name: record["sha256"] for name, record in manifest.files.items()}
+            self.output = Output(
+                options.out,
+                self.model.task,
+                tables,
+                settings_of(options, identity),
+                files=FILES in formats_of(options),
+                draw=options.draw,
+                resume=options.resume,
+            )
+
+    def predictions(self) -> Iterator[Prediction]:
+        """All of them, counted, and written where there is an output. Raises as the model and the disk do."""
+        items = islice(read_items(self.sources, self.model.task.kind, self._skip), self.options.limit)
+        total = self._total()
+        if not self.counts_windows:
+            self.count(PREDICT, 0, total)
+        stream = self.model.predictions(items, self.inputs, begin=self._begin)
+        try:
+            for prediction in stream:
+                if prediction.fault is not None:
+                    self.failures.append(prediction.fault)
+                if self.output is not None:
+                    self.output.add(prediction, None if prediction.fault else self.kept(prediction))
+                self.done += 1
+                if not self.counts_windows:
+                    self.count(PREDICT, self.done, total)
+                yield prediction
+        finally:
+            stream.close()
+        self.finish()
+
+    def kept(self, prediction: Prediction) -> Result:
+        """What is asked for of a result. Raises InputError where there is a fault."""
+        if self.options.score is None and not self.options.classes:
+            return prediction.result
+        return prediction.result.filter(score=self.options.score, classes=self.options.classes or None)
+
+    def raise_failures(self) -> None:
+        """Raises SomeInputsFailedError where there were some."""
+        if self.failures:
+            raise SomeInputsFailedError(
+                f"{len(self.failures)} of {self.done} inputs failed, the first: {self.failures[0]}"
+            )
+
+    @property
+    def live(self) -> bool:
+        """Whether it is to be ended by Ctrl-C."""
+        return any(source.live for source in self.sources)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """For --json."""
+        written = [] if self.output is None else self.output.written
+        return {
+            "deployment": str(self.options.deployment),
+            "inputs": self.done,
+            "failed": self.failures,
+            "written": written,
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.output is not None:
+            self.output.__exit__(kind, error, trace)
+        self.model.close()
+
+    def finish(self) -> None:
+        """Write what is written at the end."""
+        if self.output is not None:
+            self.output.finish(failed=bool(self.failures), cut=self.options.limit is not None)
+
+    def _skip(self, source: Source) -> Collection[int] | None:
+        return () if self.output is None else self.output.skip(source)
+
+    def _total(self) -> int:
+        """How many inputs there are to do; 0 where nobody knows."""
+        total = 0
+        for source in self.sources:
+            done = self._skip(source)
+            if done is None:
+                continue
+            count = 1 if source.recording is None else source.recording.count
+            if count is None:
+                return 0
+            total += max(0, count - len(done))
+        return total if self.options.limit is None else min(total, self.options.limit)
+
+    def _begin(self, item: Item) -> None:
+        self._current = item.label
+
+    def _count_windows(self, _what: str, done: int, total: int) -> None:
+        self.count(self._current, done, total)
