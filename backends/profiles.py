@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from zoo.errors import InputError
-from zoo.input_specs import IMAGES
+from zoo.input_specs import SETTINGS
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
@@ -18,7 +18,7 @@ def profiles(
 ) -> tuple[Profile, ...]:
     """The profile of the whole range, then one for each of `batches`, with the batch fixed and other axes as they are.
 
-    `axes`: the bounds of each axis that a shape of `inputs` names. The batch is the first axis of the input "images".
+    `axes`: the bounds of each axis that a shape of `inputs` names. The batch is the first axis of the inputs.
     Raises InputError for an axis without bounds, and for a batch that the graph does not take.
     """
     for spec in inputs:
@@ -40,7 +40,7 @@ def _shape_range(spec: TensorSpec, axes: Mapping[str, AxisRange]) -> ShapeRange:
 
 
 def _with_batch(inputs: Sequence[TensorSpec], axes: Mapping[str, AxisRange], size: int) -> Mapping[str, AxisRange]:
-    batch = next((spec.shape[0] for spec in inputs if spec.name == IMAGES.name and spec.shape), None)
+    batch = next((spec.shape[0] for spec in inputs if spec.name not in SETTINGS and spec.shape), None)
     check_batch(size, axes[batch] if isinstance(batch, str) else AxisRange.fixed(batch or size))
     assert isinstance(batch, str)  # an axis that is not dynamic has no batch of its own
     return {**axes, batch: AxisRange.fixed(size)}

@@ -81,7 +81,7 @@ def _rows(config: ModelConfig, rounds: int) -> list[dict[str, Any]]:
     reference = run_reference(job, model)
     module = contract_module(model, job.task, "final", job.forward)
     size = tuple(job.target.preferred.values())
-    image = reference_input(job.images[0].pixels, {**target_preprocess(config, job.target), "size": size}).tensor
+    image = reference_input(job.images[0].value, {**target_preprocess(config, job.target), "size": size}).tensor
     image = image.reshape(1, 3, *size)
     plain = PlainDetector(model).eval() if isinstance(job.task, Detection) else module
     files: dict[str, bytes] = {"plain": plain_export(plain, image)}

@@ -19,7 +19,7 @@ from pipeline.alignment.aligning import MEMORY, THRESHOLDS, align_subject
 from pipeline.alignment.subject import subject_of
 from pipeline.deploying import make_deployment
 from pipeline.export.reference_run import ReferenceRun
-from pipeline.images.named_image import read_image
+from pipeline.inputs.named_input import read_input
 from pipeline.job.deploy_target import deploy_target
 from pipeline.job.job import Job, plan_job
 from pipeline.parity.errors import ParityMissedError
@@ -29,6 +29,7 @@ from zoo.config import load_config
 from zoo.datasets import config_dataset
 from zoo.errors import ZooportError
 from zoo.families import family_of
+from zoo.input_kinds import input_kind
 from zoo.manifest import ONNX_FILE
 from zoo.tasks import Result
 from zoo.tasks.detection.proof import DetectionProof
@@ -165,7 +166,7 @@ def _images(job: Job) -> list[Any]:
         assert job.config.dataset is not None  # of every shipped config
         dataset = config_dataset(job.config, "dataset")
         return [dataset.image_item(index)["image"] for index in range(min(len(dataset), 64))]
-    return [read_image(path).pixels for path in sorted(VAL.glob("*.jpg"))]
+    return [read_input(input_kind("image"), path).value for path in sorted(VAL.glob("*.jpg"))]
 
 
 @contextmanager

@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from measured import machine, write_page
 from torch import nn
 
-from pipeline.images.named_image import NamedImage, read_image
+from pipeline.inputs.named_input import NamedInput, read_input
 from pipeline.job.job import plan_job
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.pipeline_parity import end_to_end
@@ -32,6 +32,7 @@ from tests.pipeline.parity.chance_segmentors import CLASSES, chance_segmentor
 from zoo import build_model, preprocess
 from zoo.comparison import Findings
 from zoo.families import family_of
+from zoo.input_kinds import input_kind
 from zoo.input_kinds.image.reference_input import reference_input
 from zoo.tasks import Task, build_task
 from zoo.tasks.detection.proof.detection_proof import EXPLAINED
@@ -115,11 +116,11 @@ def main() -> int:
     return 3 if refused else 0
 
 
-def _models(images: list[NamedImage]) -> Iterator[tuple[str, nn.Module, Task, dict[str, Any], dict[str, float]]]:
+def _models(images: list[NamedInput]) -> Iterator[tuple[str, nn.Module, Task, dict[str, Any], dict[str, float]]]:
     for path in SHIPPED:
         job = plan_job(str(ROOT / "configs" / f"{path}.py"), None, (), "work_dirs")
         yield job.name, build_model(job.config), job.task, job.preprocess, job.gates["pipeline"]
-    tensors = torch.cat([reference_input(image.pixels, FIELDS).tensor for image in images[:8]])
+    tensors = torch.cat([reference_input(image.value, FIELDS).tensor for image in images[:8]])
     for name, seed in CHANCE:
         model = chance_segmentor(name, tensors, seed)
         yield f"{name}, seed {seed}", model, LABELS, dict(FIELDS), merged_gates()["pipeline"]
@@ -130,7 +131,7 @@ def _judged(
     task: Task,
     fields: Mapping[str, Any],
     gates: Mapping[str, float],
-    image: NamedImage,
+    image: NamedInput,
     resize: Resize,
 ) -> Findings | None:
     """None where the image is not resized, so that nothing is rounded."""
@@ -141,7 +142,7 @@ def _judged(
     preprocess.cv2.resize = instead  # type: ignore[attr-defined]
     try:
         forward = {"mode": "tensor"} if hasattr(model, "decode_head") else {}
-        reference = reference_result(model, task, fields, forward, image.pixels)
+        reference = reference_result(model, task, fields, forward, image.value)
     finally:
         preprocess.cv2.resize = RESIZE  # type: ignore[attr-defined]
     if not reference.rounded:
@@ -169,13 +170,13 @@ def _differing(findings: Findings) -> int:
     return findings.differences + sum(entry.reason == EXPLAINED for entry in findings.borderline)
 
 
-def _images() -> Iterator[NamedImage]:
+def _images() -> Iterator[NamedInput]:
     for number, path in enumerate(sorted(VAL.glob("*.jpg"))[::8]):
-        image = read_image(path)
+        image = read_input(input_kind("image"), path)
         if number % 3 == 2:
             scale = SCALES[number // 3 % 3]
-            pixels = RESIZE(image.pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC)
-            image = NamedImage(f"{image.name}, scaled", np.asarray(pixels, np.uint8))
+            pixels = RESIZE(image.value, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC)
+            image = NamedInput(f"{image.name}, scaled", np.asarray(pixels, np.uint8))
         yield image
 
 

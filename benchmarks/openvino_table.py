@@ -156,7 +156,7 @@ def _metric(config: str, precision: str) -> dict[str, Any]:
             shutil.copytree(deployed.place, place)
         figures[backend] = deployed.record.metric
         precisions[backend] = deployed.deployment.manifest.precision
-        cv2.imwrite(str(folder / IMAGE), job.images[0].pixels)
+        cv2.imwrite(str(folder / IMAGE), job.images[0].value)
     metric = _on_data_set(config, folder) if precision == "fp32" else _of_gate_split(figures)
     verdict = "passed" if abs(metric["openvino"]) <= metric["gate"] else "missed"
     return {"verdict": verdict, "metric": metric, "layers": precisions["openvino"]["nodes"]["computed"]}

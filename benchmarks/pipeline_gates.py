@@ -22,13 +22,14 @@ from measured import machine, write_page
 from numpy.typing import NDArray
 
 from backends import load
-from pipeline.images.named_image import NamedImage, read_image
+from pipeline.inputs.named_input import NamedInput, read_input
 from pipeline.job.job import Job, plan_job
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.reference_result import reference_result
 from zoo import build_model
 from zoo.comparison import Figure, Findings
 from zoo.families import family_of
+from zoo.input_kinds import input_kind
 from zoo.tasks.detection import DetectionResult
 from zoo.tasks.detection.proof import DetectionProof
 from zoo.tasks.detection.proof.detection_proof import EXPLAINED
@@ -92,14 +93,14 @@ def main() -> int:
     return 3 if missed else 0
 
 
-def _compare(job: Job, path: str, sample_images: Sequence[NamedImage]) -> tuple[list[Findings], NDArray[np.float64]]:
+def _compare(job: Job, path: str, sample_images: Sequence[NamedInput]) -> tuple[list[Findings], NDArray[np.float64]]:
     """The findings for each image, and the error of each pair of detections: [n, 2], of its box and its score."""
     model = build_model(path)
     rule, proof = family_of(model).decision_rule(model), proof_of(job.task)
     found, pairs = [], [np.empty((0, 2))]
     with load(job.place) as deployment:
         for sample_image in sample_images:
-            reference = reference_result(model, job.task, job.preprocess, job.forward, sample_image.pixels)
+            reference = reference_result(model, job.task, job.preprocess, job.forward, sample_image.value)
             case, result = pipeline_case(deployment, sample_image, reference, job.gates, rule)
             found.append(case.findings)
             if isinstance(proof, DetectionProof) and result is not None:
@@ -147,17 +148,17 @@ def _counts(found: Sequence[Findings]) -> str:
     )
 
 
-def _sample_images() -> Iterator[NamedImage]:
+def _sample_images() -> Iterator[NamedInput]:
     """All of val, and every third one scaled by 0.6 to 2.6."""
     generator = np.random.default_rng(0)
     for number, path in enumerate(sorted(VAL.glob("*.jpg"))):
-        image = read_image(path)
+        image = read_input(input_kind("image"), path)
         yield image
         if number % 3 == 0:
             scale = generator.uniform(0.6, 2.6)
-            height, width = (int(side * scale) for side in image.pixels.shape[:2])
-            pixels = cv2.resize(image.pixels, (width, height), interpolation=cv2.INTER_CUBIC)
-            yield NamedImage(f"{image.name}, scaled", np.asarray(pixels, dtype=np.uint8))
+            height, width = (int(side * scale) for side in image.value.shape[:2])
+            pixels = cv2.resize(image.value, (width, height), interpolation=cv2.INTER_CUBIC)
+            yield NamedInput(f"{image.name}, scaled", np.asarray(pixels, dtype=np.uint8))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """The deployments that are evaluated: found, made where they are missing, and checked against the config."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from pipeline.base.steps import CHECK, BeginStep, unseen
 from pipeline.deploying import make_deployment
@@ -16,8 +17,7 @@ from zoo.config import ModelConfig
 from zoo.errors import InputError
 from zoo.input_specs import IMAGE_SIZES, SCORE_THRESHOLD
 from zoo.manifest import Manifest
-from zoo.preprocess import Preprocess
-from zoo.target import REFERENCE_BACKEND, AxisRange, Target
+from zoo.target import BATCH, REFERENCE_BACKEND, AxisRange, Target
 from zoo.windows import WINDOW_BATCH
 
 
@@ -125,10 +125,10 @@ def _faults(manifest: Manifest, config: ModelConfig, weights: str) -> list[str]:
     if manifest.preprocess != rule:
         wrong = [
             f"{name} {getattr(manifest.preprocess, name)!r}, expected {getattr(rule, name)!r}"
-            for name in Preprocess.__dataclass_fields__
+            for name in (field.name for field in fields(rule))
             if getattr(manifest.preprocess, name) != getattr(rule, name)
         ]
-        faults.append(f"it feeds images by another rule ({', '.join(wrong)})")
+        faults.append(f"it feeds {task.kind.noun}s by another rule ({', '.join(wrong)})")
     if manifest.config is not None and manifest.config["sha256"] != config_sha256(config):
         code = ", or the code beside the config" if config.source_hashes(("model", "task")) else ""
         faults.append(f"its architecture or thresholds are others (the sections model and export.forward{code})")
@@ -141,13 +141,14 @@ def _takes_sizes(manifest: Manifest) -> bool:
     return any(spec.name == IMAGE_SIZES.name for spec in manifest.inputs)
 
 
-def _rule(manifest: Manifest, config: ModelConfig) -> Preprocess:
+def _rule(manifest: Manifest, config: ModelConfig) -> Any:
     """The config's rule for the sizes that the deployment takes."""
     axes = {}
-    for axis, size in zip(("height", "width"), manifest.inputs[0].shape[2:], strict=True):
-        axes[axis] = manifest.axes[size] if isinstance(size, str) else AxisRange.fixed(size)
-    rule: Preprocess = config.task.kind.rule(target_preprocess(config, deploy_target(config, axes)))
-    return rule
+    for place, axis in config.task.kind.inputs[0].axes.items():
+        size = manifest.inputs[0].shape[place]
+        if axis != BATCH:
+            axes[axis] = manifest.axes[size] if isinstance(size, str) else AxisRange.fixed(size)
+    return config.task.kind.rule(target_preprocess(config, deploy_target(config, axes)))
 
 
 def _names(manifest: Manifest) -> str:

@@ -144,7 +144,8 @@ def _rows(session: Session, model: nn.Module, weights: str, compared: Sequence[C
     metric = session.plan.metric()
     policies = dict.fromkeys(candidate.input_policy for candidate in compared) or {own_policy: None}
     for input_policy in sorted(policies, key=lambda input_policy: input_policy != own_policy):
-        name = REFERENCE_BACKEND if input_policy == own_policy else f"{REFERENCE_BACKEND}, {input_policy.words}"
+        words = "" if input_policy == own_policy else f", {input_policy.words(session.plan.task.kind)}"
+        name = f"{REFERENCE_BACKEND}{words}"
         reference = _reference(session, name, model, weights, input_policy)
         yield Row(name, REFERENCE_BACKEND, "fp32", None, reference.figures, reference.seconds, reference.resumed)
         bootstrap = None

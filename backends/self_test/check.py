@@ -11,6 +11,7 @@ from backends.self_test.proof import format_proof
 from backends.self_test.stored import SelfTest
 from zoo.errors import GateError, InputError
 from zoo.manifest import SELF_TEST_FILE, Manifest
+from zoo.tasks import input_kind_of
 from zoo.tasks.output_role import Roles
 
 
@@ -48,7 +49,7 @@ def check(manifest: Manifest, roles: Roles, runner: Runner, self_test: bytes | N
             "model again with tools/deploy.py, or load it without check"
         )
     test = SelfTest.from_bytes(self_test, f"{manifest.name}: {SELF_TEST_FILE}", roles)
-    outputs = runner.run_float32(test.inputs())
+    outputs = runner.run_float32(test.inputs(input_kind_of(manifest.task)))
     results = tuple(deviations(test, outputs, manifest.self_test["gates"], manifest.self_test["thresholds"]))
     proved = format_proof(manifest)
     failures = [deviation for deviation in results if not deviation.passed]

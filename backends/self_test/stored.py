@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends.self_test.kept_part import are_rows, kept_rows, kept_values, name_of
-from backends.self_test.small_image import tensor_of
 from zoo.errors import InputError
-from zoo.input_specs import IMAGES
+from zoo.input_kinds import InputKind
 from zoo.tasks.output_role import OutputRole, Roles
 
 Array = NDArray[Any]
-PNG, SIZE, SURE = "png", "size", "sure"
+SURE = "sure"
 NO_BITS: NDArray[np.uint8] = np.zeros(0, np.uint8)
 
 
 @dataclass(frozen=True)
 class SelfTest:
-    """`png`: the image, see small_image; `size`: (N, H, W) of the tensor; `settings`: the graph's other inputs by name.
+    """`packed`: what the input kind makes inputs of the graph from, for images a PNG; `settings`: the graph's other
+    inputs by name.
 
     `outputs`: what is kept of each, by name, see kept_part: detections in their slots, cut behind the last one of the
     batch; whole label maps; some values of a tensor [n]; some rows of candidates [n, v], those of all images one
@@ -31,8 +31,7 @@ class SelfTest:
     label map that PyTorch was sure of. `roles`: what the task says of its outputs; they are not stored.
     """
 
-    png: NDArray[np.uint8]
-    size: tuple[int, int, int]
+    packed: Mapping[str, Array]
     settings: Mapping[str, Array]
     outputs: Mapping[str, Array]
     shapes: Mapping[str, tuple[int, ...]]
@@ -44,8 +43,7 @@ class SelfTest:
     @classmethod
     def of(
         cls,
-        png: NDArray[np.uint8],
-        size: tuple[int, int, int],
+        packed: Mapping[str, Array],
         settings: Mapping[str, Array],
         outputs: Mapping[str, Array],
         roles: Roles,
@@ -60,19 +58,19 @@ class SelfTest:
             most = max(1, int(outputs[count].max(initial=0)))
             kept = {name: output if name == count else output[:, :most] for name, output in outputs.items()}
         elif are_rows(outputs, roles):
-            rows = tuple(kept_rows(outputs, image, roles) for image in range(size[0]))
+            batch = len(next(iter(outputs.values())))
+            rows = tuple(kept_rows(outputs, image, roles) for image in range(batch))
             kept = {name: _row_values(output, rows) for name, output in outputs.items()}
         else:
             kept = {name: out if name == label_map else kept_values(out) for name, out in outputs.items()}
         bits = NO_BITS
         if label_map is not None:
             bits = np.packbits(np.ones(shapes[label_map], bool) if sure is None else sure)
-        return cls(png, size, dict(settings), kept, shapes, roles, ranges, rows, bits)
+        return cls(dict(packed), dict(settings), kept, shapes, roles, ranges, rows, bits)
 
-    def inputs(self) -> dict[str, Array]:
+    def inputs(self, kind: InputKind) -> dict[str, Array]:
         """The graph's inputs by name."""
-        batch, *sides = self.size
-        return {IMAGES.name: tensor_of(self.png, batch, (sides[0], sides[1])), **self.settings}
+        return {**kind.unpacked(self.packed), **self.settings}
 
     def rows_of(self, image: int) -> slice:
         """Where the kept rows of an image lie in `outputs`."""
@@ -81,7 +79,7 @@ class SelfTest:
 
     def to_bytes(self) -> bytes:
         """An .npz file: the same bytes for the same self-test."""
-        arrays: dict[str, Array] = {PNG: self.png, SIZE: np.array(self.size), SURE: self.sure}
+        arrays: dict[str, Array] = {**self.packed, SURE: self.sure}
         arrays |= {f"setting {name}": array for name, array in self.settings.items()}
         arrays |= {f"rows {image}": places for image, places in enumerate(self.rows)}
         for name, output in self.outputs.items():
@@ -101,14 +99,13 @@ class SelfTest:
             for key, array in arrays.items():
                 group, _, name = key.partition(" ")
                 groups.setdefault(group, {})[name] = array
-            batch, height, width = (int(side) for side in arrays[SIZE])
+            packed_input = {key: array for key, array in arrays.items() if " " not in key and key != SURE}
             shapes = {name: tuple(map(int, shape)) for name, shape in groups["shape"].items()}
             ranges = {name: float(spread) for name, spread in groups.get("range", {}).items()}
             rows = tuple(groups.get("rows", {}).values())
             settings = groups.get("setting", {})
             return cls(
-                arrays[PNG],
-                (batch, height, width),
+                packed_input,
                 settings,
                 {name: groups["output"][name] for name in shapes},
                 shapes,

@@ -145,7 +145,7 @@ def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.Model
         layout=target.layout,
     )
     results = [
-        reference_result(built, job.task, job.preprocess, job.forward, image.pixels, image_sizes=target.image_sizes)
+        reference_result(built, job.task, job.preprocess, job.forward, image.value, image_sizes=target.image_sizes)
         for image in job.images
     ]
     with tempfile.TemporaryDirectory(prefix="zooport-align-") as folder:
@@ -201,7 +201,7 @@ def _check_inputs(subject: Subject, path: str | Path | None) -> None:
     constants = {tensor.name for tensor in model.graph.initializer}
     needed = [value.name for value in model.graph.input if value.name not in constants]
     lacking = [name for name in needed if name not in cases[0].arrays]
-    if lacking or IMAGES.name not in needed:
+    if lacking or subject.job.task.kind.inputs[0].name not in needed:
         raise InputError(
             f"{path}: takes {', '.join(needed) or 'nothing'}, and the config's model {', '.join(cases[0].arrays)}; "
             "give a file that was exported of this config, at the same options"

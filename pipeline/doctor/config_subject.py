@@ -6,7 +6,7 @@ import torch
 
 from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.example import Trial
-from pipeline.images.parity_images import parity_images
+from pipeline.inputs.parity_inputs import parity_inputs
 from pipeline.parity.graph_inputs import stacked
 from zoo.build import build_model
 from zoo.config import ModelConfig, config_target, load_config
@@ -36,7 +36,7 @@ def load_config_subject(path: str) -> ExaminedModel:
 
 def _trials(config: ModelConfig, target: Target) -> Iterator[Trial]:
     """The first images, the others, one more in the batch, and another size where a side varies."""
-    images = parity_images(config, [], config.preprocess, target)
+    images = parity_inputs(config, [], config.preprocess, target)
 
     def trial(label: str, by: str, batch: int, sizes: Mapping[str, int], first: int = 0) -> Trial:
         chosen = [images[(first + place) % len(images)] for place in range(batch)]

@@ -47,8 +47,9 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
     def _run(self, items: Sequence[dict[str, Any]]) -> list[Result]:
         try:
             runs = groupby(items, key=lambda item: item.get(INPUTS, {}))
+            key = self.image_model.task.input_kind
             return [
-                result for inputs, run in runs for result in self.image_model([item["image"] for item in run], **inputs)
+                result for inputs, run in runs for result in self.image_model([item[key] for item in run], **inputs)
             ]
         except InputError as error:
             raise InputError(f"{', '.join(item['path'] for item in items)}: {error}") from error

@@ -57,5 +57,5 @@ class DrawingHook(Hook):  # type: ignore[misc]  # mmengine is untyped
         """Draws one batch. Raises InputError where an image cannot be written."""
         for item, result in zip(data_batch or (), outputs or (), strict=True):
             path = self.folder / f"{item['number']:06d}_{Path(item['path']).stem}.jpg"
-            if not cv2.imwrite(str(path), self.task.draw(item["image"], result)):
+            if not cv2.imwrite(str(path), self.task.draw(item[self.task.input_kind], result)):
                 raise InputError(f"{path}: cannot be written; give another --show-dir")

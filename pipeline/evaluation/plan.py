@@ -14,8 +14,8 @@ from zoo.datasets.building import config_dataset
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
+from zoo.input_kinds import InputKind
 from zoo.metrics import Metric, build_metric
-from zoo.preprocess import MIN_SIDE
 from zoo.progress import Progress
 from zoo.registry import DATASETS, registered_class
 from zoo.tasks import Task
@@ -48,20 +48,19 @@ def plan_evaluation(config: ModelConfig, work_dir: str | Path, *, limit: int | N
     section, dataset = getattr(config, key), IndexedDataset(config_dataset(config, key), limit)
     if not len(dataset):
         raise InputError(f"data set {section['type']} of {config.path}: no images; correct its paths")
-    _check_sizes(dataset)
+    _check_sizes(task.kind, dataset)
     place = Path(work_dir) / task.name / config.name / FOLDER
     plan = Plan(config, task, dataset, section, place)
     _check_truth(plan)
     return plan
 
 
-def _check_sizes(dataset: IndexedDataset) -> None:
-    """Raises InputError with all images that no model takes; known from the files' headers, before one is read."""
+def _check_sizes(kind: InputKind, dataset: IndexedDataset) -> None:
+    """Raises InputError with all inputs that no model takes; known from the files' headers, before one is read."""
     faults = Faults(type(dataset.dataset).__name__)
     for entry in dataset.dataset.entries[: len(dataset)]:
-        if min(entry.size) < MIN_SIDE:
-            height, width = entry.size
-            faults.add(entry.path, f"got {width}x{height} pixels, expected {MIN_SIDE} or more on each side")
+        if fault := kind.stored_fault(entry.size):
+            faults.add(entry.path, fault)
     faults.raise_any()
 
 

@@ -11,9 +11,9 @@ from backends.backend import Built
 from backends.registry import get_backend
 from rewriters.export_onnx import tensor_spec
 from rewriters.precision.report import DTYPES
-from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.target import Target
+from zoo.tensor_spec import TensorSpec
 
 
 def computed_dtypes(
@@ -48,7 +48,9 @@ def fallback(manifest: Manifest) -> Iterator[str]:
 def _fitting(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The arrays as the file takes them: in its dtypes, and of the size of one window where it is the model of one."""
     specs = [tensor_spec(value) for value in onnx.load(path).graph.input]
-    fitting = {spec.name: arrays[spec.name].astype(spec.dtype) for spec in specs if spec.name in arrays}
-    sides = next(spec for spec in specs if spec.name == IMAGES.name).shape[2:]
-    height, width = (side if isinstance(side, int) else None for side in sides)
-    return fitting | {IMAGES.name: fitting[IMAGES.name][..., :height, :width]}
+    return {spec.name: _cut(arrays[spec.name], spec).astype(spec.dtype) for spec in specs if spec.name in arrays}
+
+
+def _cut(array: NDArray[Any], spec: TensorSpec) -> NDArray[Any]:
+    """To the sizes of a file's input that are fixed."""
+    return array[tuple(slice(side if isinstance(side, int) else None) for side in spec.shape)]

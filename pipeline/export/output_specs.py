@@ -12,7 +12,7 @@ LETTERS = {"N": "batch", "H": "height", "W": "width"}
 def output_specs(
     contract: Sequence[TensorSpec], target: Target, references: Sequence[GraphReference]
 ) -> tuple[TensorSpec, ...]:
-    """Specs with the names "batch", "height", "width" for dynamic axes and sizes for fixed ones.
+    """Specs with the names of the target's axes for dynamic ones and sizes for fixed ones.
 
     Sizes that the contract leaves to the model (K, P, all of level "raw") are those of PyTorch's outputs; one that
     differs between the references is dynamic and named after its tensor.
@@ -26,8 +26,8 @@ def _spec(spec: TensorSpec, target: Target, references: Sequence[GraphReference]
     shape: list[int | str] = []
     for index, side in enumerate(sides):
         seen = {output.shape[index] for output in outputs}
-        axis = LETTERS.get(side) if isinstance(side, str) else None
-        if axis is not None:
+        axis = LETTERS.get(side, side) if isinstance(side, str) else ""
+        if axis in target.axes:
             bounds = target.axes[axis]
             shape.append(axis if bounds.dynamic else bounds.opt)
         else:

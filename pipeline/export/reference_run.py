@@ -55,7 +55,7 @@ def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thr
             graph += _at_other_thresholds(job, model, inputs[0])
         results = [
             reference_result(
-                model, job.task, job.preprocess, job.forward, image.pixels, image_sizes=job.target.image_sizes
+                model, job.task, job.preprocess, job.forward, image.value, image_sizes=job.target.image_sizes
             )
             for image in job.images
         ]

@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import nn
 
-from pipeline.images.named_image import NamedImage
-from pipeline.images.parity_images import parity_images
+from pipeline.inputs.named_input import NamedInput
+from pipeline.inputs.parity_inputs import parity_inputs
 from pipeline.job.deploy_target import default_target, deploy_target, target_preprocess
 from pipeline.job.deployment_path import deployment_place
 from pipeline.job.image_sizes import check_image_sizes
@@ -36,7 +36,7 @@ class Job:
     target: Target
     task: Task
     preprocess: dict[str, Any]
-    images: list[NamedImage]
+    images: list[NamedInput]
     gates: dict[str, dict[str, float]]
     place: Path
     calibration: tuple[Path, ...] = ()
@@ -83,7 +83,7 @@ def plan_job(
         check_image_sizes(task, preprocess)
     _check_steps(config.export)
     place = deployment_place(work_dir, task.name, config.name, target, default)
-    chosen_images = parity_images(config, images, preprocess, target)
+    chosen_images = parity_inputs(config, images, preprocess, target)
     return Job(config, target, task, fields, chosen_images, gates, place, tuple(map(Path, calibration)))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pipeline.images.named_image import NamedImage
+from pipeline.inputs.named_input import NamedInput
 from zoo.input_kinds import InputKind
 from zoo.input_kinds.proof import input_proof
 from zoo.target import AxisRange, Target
@@ -33,7 +33,7 @@ class GraphInput:
 
 
 def graph_inputs(
-    kind: InputKind, images: Sequence[NamedImage], target: Target, preprocess: Mapping[str, Any], divisor: int = 1
+    kind: InputKind, images: Sequence[NamedInput], target: Target, preprocess: Mapping[str, Any], divisor: int = 1
 ) -> list[GraphInput]:
     """The tensors of all cases. ``images``: two or more of different content; ``preprocess``: the config's.
 
@@ -84,7 +84,7 @@ def _choices(count: int, batches: Sequence[int]) -> Iterator[list[int]]:
 
 def stacked(
     kind: InputKind,
-    images: Sequence[NamedImage],
+    images: Sequence[NamedInput],
     sizes: Mapping[str, int],
     preprocess: Mapping[str, Any],
     *,
@@ -94,6 +94,6 @@ def stacked(
 
     ``image_sizes``: also where each image ends.
     """
-    values = [image.pixels for image in images]
+    values = [image.value for image in images]
     arrays = input_proof(kind).graph_arrays(values, sizes, preprocess, image_sizes=image_sizes)
     return GraphInput(tuple(image.name for image in images), arrays)

@@ -4,13 +4,13 @@ A detector's labels are numbers, and two names that were swapped change none of 
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from zoo.manifest import Manifest
-from zoo.preprocess import Preprocess
 from zoo.tasks import Task
 
 
-def manifest_failures(manifest: Manifest, task: Task, preprocess: Preprocess) -> Iterator[str]:
+def manifest_failures(manifest: Manifest, task: Task, preprocess: Any) -> Iterator[str]:
     """Words for each field that differs from the config's task and preprocessing."""
     if manifest.task != task.name:
         yield f'task "{manifest.task}", the config has "{task.name}"'

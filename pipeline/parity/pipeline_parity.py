@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends import Deployment
-from pipeline.images.named_image import NamedImage
+from pipeline.inputs.named_input import NamedInput
 from pipeline.parity.gates import Gates
 from pipeline.parity.records import (
     END_TO_END,
@@ -43,7 +43,7 @@ from zoo.tasks.proof import EagerResult, Rounding, proof_of
 
 def pipeline_cases(
     deployment: Deployment,
-    images: Sequence[NamedImage],
+    images: Sequence[NamedInput],
     references: Sequence[ReferenceResult],
     gates: Gates,
     rule: DecisionRule,
@@ -51,7 +51,7 @@ def pipeline_cases(
     """Compare each image, by itself and as one of all that are given at once. Results as in ``pipeline_case``."""
     together: Sequence[Result | None] = [None] * len(images)
     if deployment.manifest.output_level == "final":
-        together = deployment([image.pixels for image in images])
+        together = deployment([image.value for image in images])
     return [
         pipeline_case(deployment, image, reference, gates, rule, result)
         for image, reference, result in zip(images, references, together, strict=True)
@@ -60,7 +60,7 @@ def pipeline_cases(
 
 def pipeline_case(
     deployment: Deployment,
-    image: NamedImage,
+    image: NamedInput,
     reference: ReferenceResult,
     gates: Gates,
     rule: DecisionRule,
@@ -70,7 +70,7 @@ def pipeline_case(
 
     ``together``: its result where the deployment was given several images at once.
     """
-    tensor, (geometry,) = deployment.preprocess([image.pixels])
+    tensor, (geometry,) = deployment.preprocess([image.value])
     kind = deployment.task.kind
     findings = compare_input(kind, reference.own.tensor, tensor[0], gates["pipeline"])
     if not np.array_equal(reference.production.tensor, tensor[0]):
@@ -78,7 +78,7 @@ def pipeline_case(
         findings += Findings.broken((failure,))
     if deployment.manifest.output_level != "final":
         return Case("pipeline", (image.name,), tensor.shape, replace(findings, blank=False)), None
-    result = deployment(image.pixels)
+    result = deployment(image.value)
     task, placed = deployment.task, reference.placed
     if (back := proof_of(task).way_back(geometry, placed, gates["graph"])) is not None:
         findings += _named(back, WAY_BACK)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.images.named_image import NamedImage, read_image
-from pipeline.images.parity_images import misfit
+from pipeline.inputs.named_input import NamedInput, input_of, read_input
+from pipeline.inputs.parity_inputs import misfit
 from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import stacked
 from pipeline.precision.separation import SECTION, check_files, check_sections
 from zoo.datasets import config_dataset
 from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset
 from zoo.errors import InputError
-from zoo.input_kinds.image.reading import SUFFIXES
+from zoo.input_kinds import InputKind
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -74,7 +74,7 @@ def check_calibration(job: Job, count: int) -> None:
     `count`: how many are wanted.
     """
     if job.calibration:
-        check_files(job, islice(_files(job.calibration), count))
+        check_files(job, islice(_files(job.task.kind, job.calibration), count))
         return
     dataset = _dataset(job)
     check_files(job, (entry.path for entry in dataset.entries[:count]))
@@ -91,34 +91,36 @@ def _dataset(job: Job) -> EvaluationDataset:
     return config_dataset(job.config, SECTION)
 
 
-Found = list[tuple[NamedImage, Mapping[str, int]]]
+Found = list[tuple[NamedInput, Mapping[str, int]]]
 
 
 def _of_config(job: Job, count: int) -> Found:
     dataset = _dataset(job)
     items = (dataset.image_item(index) for index in range(min(count, len(dataset))))
-    return [(NamedImage(Path(item["path"]).name, item["image"]), item.get(INPUTS, {})) for item in items]
+    return [(input_of(job.task.kind, item), item.get(INPUTS, {})) for item in items]
 
 
 def _given(job: Job, places: Sequence[str | Path], count: int) -> Found:
-    preprocess = job.task.kind.rule(job.preprocess)
+    kind = job.task.kind
+    rule = kind.rule(job.preprocess)
     entries: Found = []
-    for path in _files(places):
+    for path in _files(kind, places):
         if len(entries) == count:
             break
-        image = read_image(path)
-        if fault := misfit(image, preprocess, job.target):
-            raise InputError(f"calibration image {path}: {fault}; leave it out, or give wider --dynamic bounds")
+        image = read_input(kind, path)
+        if fault := misfit(kind, image, rule, job.target):
+            raise InputError(f"calibration {kind.noun} {path}: {fault}; leave it out, or give wider --dynamic bounds")
         entries.append((image, {}))
     return entries
 
 
-def _files(places: Sequence[str | Path]) -> Iterator[Path]:
+def _files(kind: InputKind, places: Sequence[str | Path]) -> Iterator[Path]:
     for place in map(Path, places):
         if not place.is_dir():
             yield place
             continue
-        inside = sorted(path for path in place.iterdir() if path.suffix.lower() in SUFFIXES)
+        inside = sorted(path for path in place.iterdir() if path.suffix.lower() in kind.suffixes)
         if not inside:
-            raise InputError(f"calibration folder {place}: no images, expected one or more of {', '.join(SUFFIXES)}")
+            endings = ", ".join(kind.suffixes)
+            raise InputError(f"calibration folder {place}: no {kind.noun}s, expected one or more of {endings}")
         yield from inside

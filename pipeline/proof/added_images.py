@@ -2,18 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import starmap
 
 from torch import nn
 
 from pipeline.export.reference_run import ReferenceRun, run_cases
-from pipeline.images.composed_images import composed_images
-from pipeline.images.parity_images import misfit
+from pipeline.inputs.named_input import NamedInput
+from pipeline.inputs.parity_inputs import misfit
 from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import GraphInput, stacked
 from pipeline.parity.graph_parity import eager_runner
 from pipeline.parity.records import Exercised
 from zoo.contract.coverage import Usage
 from zoo.families import family_of
+from zoo.input_kinds.proof import input_proof
 
 MOST = 3  # each costs a case of both comparisons
 
@@ -27,8 +29,8 @@ def with_added_images(job: Job, model: nn.Module, reference: ReferenceRun) -> tu
     kind, target = job.task.kind, job.target
     rule = kind.rule(job.preprocess)
     images, cases = [], []
-    for image in composed_images(job.images) if unused else ():
-        if misfit(image, rule, target) is not None:
+    for image in starmap(NamedInput, input_proof(kind).composed(job.images)) if unused else ():
+        if misfit(kind, image, rule, target) is not None:
             continue
         batch = [image] * target.batch.min
         case = stacked(kind, batch, target.preferred, job.preprocess, image_sizes=target.image_sizes)

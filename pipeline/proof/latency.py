@@ -16,7 +16,6 @@ from pipeline.job.job import Job
 from pipeline.parity.graph_parity import eager_runner
 from pipeline.proof.fallback_runtime import open_deployment
 from pipeline.proof.latency_record import Latency
-from zoo.input_specs import IMAGES
 
 Arrays = Mapping[str, NDArray[Any]]
 TURNS = 2  # of each side
@@ -50,7 +49,7 @@ def _in_turns(job: Job, model: nn.Module, runner: Runner, arrays: Arrays) -> lis
         time.sleep(PAUSE)
         run()  # brings its own threads and caches back
         seconds[name] += _turn(run)
-    batch = arrays[IMAGES.name].shape[0]
+    batch = arrays[job.task.kind.inputs[0].name].shape[0]
     return [_row(name, batch, times) for name, times in seconds.items()]
 
 

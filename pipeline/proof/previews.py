@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.export.reference_run import ReferenceRun
-from pipeline.images.named_image import NamedImage
+from pipeline.inputs.named_input import NamedInput
 from pipeline.job.job import Job
 from pipeline.proof.preview import Panel, Preview, side_by_side
 from pipeline.publishing.own_files import PREVIEWS
@@ -37,7 +37,7 @@ def draw_previews(job: Job, reference: ReferenceRun, results: Sequence[Result | 
 
 
 def draw_panels(
-    image: NamedImage,
+    image: NamedInput,
     task: Task,
     reference: Result,
     candidate: Result | None,
@@ -54,7 +54,7 @@ def draw_panels(
     if candidate is not None:
         candidate = task.shown(candidate)
         panels.append(_panel(image, task, candidate, backend))
-        apart = proof_of(task).difference(image.pixels, reference, candidate, gates)
+        apart = proof_of(task).difference(image.value, reference, candidate, gates)
         drawing = None if apart.image is None else _bounded(apart.image)
         panels.append(Panel("difference", drawing, apart.words))
     return tuple(panels)
@@ -72,8 +72,8 @@ def write_preview(folder: Path, number: int, name: str, drawing: NDArray[np.uint
     return path
 
 
-def _panel(image: NamedImage, task: Task, result: Result, title: str) -> Panel:
-    return Panel(title, _bounded(task.draw(image.pixels, result)), task.caption(result))
+def _panel(image: NamedInput, task: Task, result: Result, title: str) -> Panel:
+    return Panel(title, _bounded(task.draw(image.value, result)), task.caption(result))
 
 
 def _bounded(drawing: Image) -> Image:

@@ -26,7 +26,7 @@ def with_self_test(
         outputs = deployment.runner.run_float32(case.reference.given.arrays)
     roles = job.task.output_roles
     sure = sure_pixels(case.reference, roles, gates)
-    test = SelfTest.of(case.png, case.size, case.settings, outputs, roles, sure)
+    test = SelfTest.of(case.packed, case.settings, outputs, roles, sure)
     path = folder / SELF_TEST_FILE
     path.write_bytes(test.to_bytes())
     entry = {"image": case.image, "gates": gates, "thresholds": thresholds(rule)}

@@ -10,8 +10,8 @@ from backends.model import Model
 from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.plan import data_key, make_gate_split
 from pipeline.evaluation.reference import reference_model
-from pipeline.images.named_image import NamedImage, read_image
-from pipeline.images.parity_images import misfit
+from pipeline.inputs.named_input import NamedInput, input_of, read_input
+from pipeline.inputs.parity_inputs import misfit
 from pipeline.job.job import Job
 from pipeline.parity.gates import merged_gates, metric_gate
 from pipeline.proof.metric_gate import metric_judge
@@ -71,7 +71,7 @@ def open_judge(
         return
     assert tolerance is not None  # check_judge
     input_policy = InputPolicy(job.task.kind.rule(job.preprocess), image_sizes=job.target.image_sizes)
-    images = [image.pixels for image in (_files(job, given) if given else _of_data(job, limit))]
+    images = [image.value for image in (_files(job, given) if given else _of_data(job, limit))]
     with reference_model(job.config, job.task, model, input_policy, batch_size=1, device="cpu") as eager:
         expected = eager(images)
     proof = proof_of(job.task)
@@ -85,19 +85,19 @@ def open_judge(
     )
 
 
-def _files(job: Job, given: Sequence[str | Path]) -> Iterator[NamedImage]:
+def _files(job: Job, given: Sequence[str | Path]) -> Iterator[NamedInput]:
+    kind = job.task.kind
     for path in given:
-        image = read_image(path)
-        if fault := misfit(image, job.task.kind.rule(job.preprocess), job.target):
-            raise InputError(f"image {path}: {fault}; give another image")
+        image = read_input(kind, path)
+        if fault := misfit(kind, image, kind.rule(job.preprocess), job.target):
+            raise InputError(f"{kind.noun} {path}: {fault}; give another {kind.noun}")
         yield image
 
 
-def _of_data(job: Job, limit: int) -> Iterator[NamedImage]:
+def _of_data(job: Job, limit: int) -> Iterator[NamedInput]:
     gate_split = job.config.gate_dataset is not None
     if gate_split:
         make_gate_split(job.config)
     dataset = config_dataset(job.config, data_key(job.config, gate_split=gate_split))
     for number in range(min(limit, len(dataset))):
-        item = dataset.image_item(number)
-        yield NamedImage(Path(item["path"]).name, item["image"])
+        yield input_of(job.task.kind, dataset.image_item(number))

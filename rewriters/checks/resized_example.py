@@ -38,7 +38,7 @@ def example_size(example: Mapping[str, Tensor], axis: str) -> int:
 def at_sizes(example: Mapping[str, Tensor], sizes: Mapping[str, int]) -> dict[str, Tensor]:
     """Every input at these sizes: `images` and inputs that are shaped alike [N, C, H, W], `image_sizes` [N, 2].
 
-    Settings stay as they are. More images are the same ones again. What has no height and width changes in its batch.
+    Settings stay as they are. More images are the same ones again, as is more of any other axis.
     """
     sides = tuple(next(iter(example.values())).shape[2:4])
     want = tuple(sizes.get(axis, side) for axis, side in zip(("height", "width"), sides, strict=False))
@@ -46,8 +46,10 @@ def at_sizes(example: Mapping[str, Tensor], sizes: Mapping[str, int]) -> dict[st
     for name, tensor in example.items():
         resized = tensor
         if name not in SETTINGS:
-            count = sizes.get("batch", len(tensor))
-            resized = tensor[torch.arange(count) % len(tensor)]
+            for place, axis in input_axes(name).items():
+                if axis in sizes and axis not in ("height", "width"):
+                    side = resized.shape[place]
+                    resized = resized.index_select(place, torch.arange(sizes[axis]) % side)
             if name == IMAGE_SIZES.name:
                 resized = _ends(resized, sides, want)
             elif resized.dim() == 4 and tuple(resized.shape[2:]) != want:  # noqa: PLR2004  # [N, C, H, W]

@@ -12,10 +12,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from backends import load
-from backends.self_test.small_image import tensor_of, to_png
 from backends.self_test.stored import SelfTest
 from pipeline.parity.gates import GRAPH
 from pipeline.self_test.gates import self_test_gates
+from zoo.input_kinds.image.small_image import tensor_of, to_png
 from zoo.manifest import SELF_TEST_FILE, Manifest, file_record
 from zoo.preprocess import Preprocess
 from zoo.processor import processor
@@ -183,7 +183,8 @@ def add_self_test(folder: Path, precision: str = "fp32", threads: int = 1) -> Pa
         png = to_png(image)
         outputs = model.runner.run({"images": tensor_of(png, 1, SIZE)})
         manifest, roles = model.manifest, model.task.output_roles
-    (folder / SELF_TEST_FILE).write_bytes(SelfTest.of(png, size, {}, outputs, roles).to_bytes())
+    packed = {"png": png, "size": np.array(size)}
+    (folder / SELF_TEST_FILE).write_bytes(SelfTest.of(packed, {}, outputs, roles).to_bytes())
     replace(
         manifest,
         precision={"stored": precision, "computed": precision},

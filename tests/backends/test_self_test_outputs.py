@@ -7,11 +7,12 @@ import pytest
 from backends.self_test.comparing import deviations
 from backends.self_test.deviation import Deviation
 from backends.self_test.matching import pairs_within
-from backends.self_test.small_image import enlarged, tensor_of, to_png
 from backends.self_test.stored import SelfTest
 from pipeline.parity.gates import GRAPH
 from pipeline.self_test.gates import self_test_gates
-from pipeline.self_test.reduced import MOST_BYTES, reduced
+from zoo.input_kinds import input_kind
+from zoo.input_kinds.image.reduced import MOST_BYTES, reduced
+from zoo.input_kinds.image.small_image import enlarged, tensor_of, to_png
 from zoo.tasks.detection import Detection
 from zoo.tasks.output_role import OutputRole
 from zoo.tasks.semantic_segmentation import SemanticSegmentation
@@ -21,15 +22,16 @@ FP32, INT8 = self_test_gates(GRAPH, "fp32"), self_test_gates(GRAPH, "int8")
 CHANCE = np.random.default_rng(11)
 ROLES = Detection.output_roles | SemanticSegmentation.output_roles
 PNG = to_png(CHANCE.integers(0, 256, (*SIZE, 3)).astype(np.uint8))
+PACKED = {"png": PNG, "size": np.array((1, *SIZE))}
 
 
 def kept(outputs: dict[str, np.ndarray], sure: np.ndarray | None = None) -> SelfTest:
     """Of these whole outputs, as it comes out of its file again."""
-    test = SelfTest.of(PNG, (1, *SIZE), {"scale": np.array([2])}, outputs, ROLES, sure)
+    test = SelfTest.of(PACKED, {"scale": np.array([2])}, outputs, ROLES, sure)
     content = test.to_bytes()
     again = SelfTest.from_bytes(content, "memory", ROLES)
     assert again.to_bytes() == content
-    assert again.inputs()["scale"].tolist() == [2]
+    assert again.inputs(input_kind("image"))["scale"].tolist() == [2]
     return again
 
 
@@ -136,7 +138,7 @@ def test_a_task_of_ones_own_says_what_its_outputs_are() -> None:
         "kinds": np.arange(6)[None],
         "joints": np.concatenate([corners[..., :2], np.ones((1, 6, 1), np.float32)], axis=2)[:, :, None],
     }
-    test = SelfTest.of(PNG, (1, *SIZE), {}, proved, roles)
+    test = SelfTest.of(PACKED, {}, proved, roles)
     swapped = {name: values[:, ::-1] if name != "found" else values for name, values in proved.items()}
     assert {one.output: one.worst for one in deviations(test, swapped, FP32, {})} == {
         "boxes": 0,
@@ -148,7 +150,7 @@ def test_a_task_of_ones_own_says_what_its_outputs_are() -> None:
     lost = {one.output: one for one in deviations(test, fewer, FP32, {})}["detections"]
     assert (lost.passed, lost.detail) == (False, "1 that were proved are missing, 0 are new")
     areas = CHANCE.integers(0, 4, (1, *SIZE)).astype(np.uint8)
-    test = SelfTest.of(PNG, (1, *SIZE), {}, {"areas": areas}, {"areas": OutputRole.LABEL_MAP})
+    test = SelfTest.of(PACKED, {}, {"areas": areas}, {"areas": OutputRole.LABEL_MAP})
     (found,) = deviations(test, {"areas": (areas + 1) % 4}, FP32, {})
     assert str(found).startswith("areas: off by 1 of the pixels, gate 0")
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.images.named_image import read_image
 from zoo.datasets.files import image_files
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
 from zoo.image_file import read_header, read_stored
 from zoo.image_pixels import MAX_PIXELS, ImageFileError, read_pixels
+from zoo.input_kinds.image.reading import read_image
 
 ROOT = Path(__file__).parents[2]
 PIXELS = np.random.default_rng(0).integers(0, 255, (40, 50, 3)).astype(np.uint8)
@@ -30,7 +30,7 @@ POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 64 64\n%%EndComments\
 OPEN_POSTSCRIPT = """
 import sys
 from pathlib import Path
-from pipeline.images.named_image import read_image
+from zoo.input_kinds.image.reading import read_image
 from zoo.datasets.files.image_files import read_image as read_of_dataset
 from zoo.errors import InputError
 for read in (read_image, lambda path: read_of_dataset(path, None)):

@@ -16,7 +16,10 @@ INPUTS = "inputs"  # of an item: numbers for inputs of the model that have defau
 
 
 class ImageEntry(NamedTuple):
-    """An image of a data set: where it is, its id, and its stored (height, width)."""
+    """An image of a data set: where it is, its id, and its stored (height, width).
+
+    Entries of another input kind have the same fields; their size is what that kind's `stored_fault` takes.
+    """
 
     path: Path
     image_id: int
@@ -27,13 +30,16 @@ class EvaluationDataset(Dataset[dict[str, Any]], ABC):
     """Images with their truth, in a fixed order.
 
     An item is {"image": uint8 [h, w, 3] BGR, "image_id": int, "path": str} and the truth, as each subclass says, in the
-    image's own pixels and with the model's own class ids: indices into `classes`.
+    image's own pixels and with the model's own class ids: indices into `classes`. A data set of another input kind has
+    that kind's name in the place of "image", and overrides `_input`.
 
     All that can be known without decoding an image is checked at construction, the values of label maps included.
     Raises InputError with all faults in one message, each with its file and line. Reading an item raises InputError for
     what decoding its image alone can show.
     """
 
+    input_kind: ClassVar[str] = "image"
+    """The name of a kind of zoo.input_kinds."""
     upright: ClassVar[bool] = False
     """Whether images are turned by their orientation tag: never where a truth refers to the pixels as stored."""
 
@@ -60,12 +66,15 @@ class EvaluationDataset(Dataset[dict[str, Any]], ABC):
     def image_item(self, index: int) -> dict[str, Any]:
         """An item without its truth, for those that only look at the images."""
         entry = self.entries[index]
-        image = read_image(entry.path, None if self.upright else entry.size)
-        return {"image": image, "image_id": entry.image_id, "path": str(entry.path)}
+        return {self.input_kind: self._input(entry), "image_id": entry.image_id, "path": str(entry.path)}
 
     def truth(self, index: int) -> dict[str, Any]:
         """The truth of an item without its image, which is not read."""
         return self._truth(index)
+
+    def _input(self, entry: ImageEntry) -> Any:
+        """What the file of an entry holds."""
+        return read_image(entry.path, None if self.upright else entry.size)
 
     @abstractmethod
     def _index(self, faults: Faults) -> list[ImageEntry]:

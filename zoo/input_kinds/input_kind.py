@@ -17,10 +17,11 @@ Array = NDArray[Any]
 
 
 class InputKind(ABC):
-    """What one kind of input is, as numpy arrays. An object of a subclass is given to `register_input_kind`.
+    """What one kind of input is, as numpy arrays. A subclass registers itself by `register_input_kind`.
 
-    Its `rule`, made of a config's or a manifest's section `preprocess`, says how an input becomes tensors; its
-    geometries say where an input lies in them, and tasks use them on the way back.
+    Its `rule`, a frozen dataclass made of a config's or a manifest's section `preprocess`, says how an input becomes
+    tensors; its geometries say where an input lies in them, and tasks use them on the way back. A data set's item has
+    the input under the kind's `name`.
     """
 
     name: ClassVar[str]
@@ -37,7 +38,9 @@ class InputKind(ABC):
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {}
     """Gates of proofs that this kind alone has: {"pipeline": {"input_max": ..., "input_mean": ...}}, in its unit."""
     suffixes: ClassVar[tuple[str, ...]] = ()
-    """Of the files that are inputs, in lower case: what is taken from a folder."""
+    """Of the files that are one input, in lower case: what is taken from a folder."""
+    recording_suffixes: ClassVar[tuple[str, ...]] = ()
+    """Of the files that hold several inputs, see `recording`: taken from a folder where a model is run."""
 
     @abstractmethod
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
@@ -101,6 +104,10 @@ class InputKind(ABC):
         """(height, width) of an input in pixels; None where it has none."""
         return None
 
+    def stored_fault(self, size: tuple[int, ...]) -> str | None:
+        """Why no model takes an input whose file has this `size`, of an entry of a data set; None where one may."""
+        return None
+
     @abstractmethod
     def check(self, value: object, what: str) -> None:
         """Raise InputError unless `value` is one input of this kind. `what` names it in the message."""
@@ -120,6 +127,14 @@ class InputKind(ABC):
     def companions(self, geometries: Sequence[Any]) -> Mapping[str, Array]:
         """The other `inputs` by name, one row for each geometry. Those that the graph lacks are left out."""
         return {}
+
+    def unpacked(self, packed: Mapping[str, Array]) -> dict[str, Array]:
+        """Inputs of the graph by name, of what a self-test keeps of one input (see InputProof.packed)."""
+        return {}
+
+    def words(self, rule: Any) -> str:
+        """What inputs are brought to, for the name of a row in an evaluation."""
+        return ", ".join(f"{name} {value}" for name, value in rule.to_dict().items())
 
     def feed_example(self, names: Sequence[str]) -> str:
         """Python text: the graph's inputs `names` of `array, geometries = model.preprocess(...)`."""

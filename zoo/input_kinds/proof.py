@@ -1,7 +1,7 @@
 """The base of what proves that inputs of a kind are prepared rightly. Loaded where something is proved: needs torch."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
@@ -67,6 +67,18 @@ class InputProof(ABC):
         input of the batch; equal numbers end alike.
         """
         return dict(arrays)
+
+    def packed(
+        self, value: Any, sizes: Mapping[str, int], preprocess: Mapping[str, Any], batch: int, *, image_sizes: bool
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """One input as a self-test keeps it, in every slot of a batch: what `InputKind.unpacked` makes inputs of the
+        graph from, in as few bytes as it may be, and the other inputs of the graph as they are.
+        """
+        return {}, self.graph_arrays([value] * batch, sizes, preprocess, image_sizes=image_sizes)
+
+    def composed(self, inputs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+        """More inputs with their names, made of these, which may use parts of a model that these do not."""
+        return iter(())
 
     def rounded(self, own: NDArray[np.float32], production: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
         """Other roundings of the reference's ``own`` tensor of one input, as the deployment's ``production`` is one.

@@ -92,6 +92,7 @@ def _of(text: str, kind: InputKind, *, recursive: bool) -> Iterator[_Found]:
 def _in_folder(folder: Path, kind: InputKind, *, recursive: bool) -> Iterator[_Found]:
     """The files of the kind's suffixes, by name; hidden ones are passed over."""
     files: list[Path] = []
+    suffixes = (*kind.suffixes, *kind.recording_suffixes)
     try:
         for parent, folders, names in os.walk(folder, onerror=_raise):
             if not recursive:
@@ -100,13 +101,13 @@ def _in_folder(folder: Path, kind: InputKind, *, recursive: bool) -> Iterator[_F
             files += [
                 Path(parent, name)
                 for name in names
-                if Path(name).suffix.lower() in kind.suffixes and not name.startswith(".")
+                if Path(name).suffix.lower() in suffixes and not name.startswith(".")
             ]
     except OSError as error:
         raise InputError(f"{error.filename}: cannot be read ({error.strerror}); make it readable") from error
     if not files:
         more = "" if recursive else "; --recursive (recursive=True) looks into the folders in it, too"
-        raise InputError(f"{folder}: no {kind.noun}s in this folder, expected files {', '.join(kind.suffixes)}{more}")
+        raise InputError(f"{folder}: no {kind.noun}s in this folder, expected files {', '.join(suffixes)}{more}")
     yield from (_file(file, kind, folder) for file in sorted(files))
 
 

@@ -18,7 +18,6 @@ from pipeline.graphs.graph_runs import graph_tensors, more_outputs
 from rewriters.onnx_graph.module_paths import module_path
 from rewriters.onnx_graph.reads import reads
 from rewriters.onnx_graph.scopes import subgraphs
-from zoo.input_specs import IMAGES
 
 Array = NDArray[Any]
 SIZES = ("Shape", "Size")
@@ -64,12 +63,12 @@ def graph_nodes(model: onnx.ModelProto, operators: Collection[str]) -> list[Read
 
 
 def read_constants(model: onnx.ModelProto, arrays: Mapping[str, Array], operators: Collection[str]) -> list[Reading]:
-    """Every constant that a node of these operators reads. ``arrays``: inputs of a case, for what depends on sizes.
+    """Every constant that a node of these operators reads. ``arrays``: inputs of a case, the images first.
 
     Raises ExportError where ONNX Runtime refuses the graph.
     """
     values = {tensor.name: tensor for tensor in model.graph.initializer}
-    graph_places = _places(model.graph, {IMAGES.name}, values, None)
+    graph_places = _places(model.graph, {next(iter(arrays))}, values, None)
     places = [place for place in graph_places if place.operator in operators]
     computed = sorted({place.name for place in places} - values.keys())
     with more_outputs(model, computed):

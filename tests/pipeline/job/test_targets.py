@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.images.named_image import NamedImage, distinct
+from pipeline.inputs.named_input import NamedInput, distinct
 from pipeline.job.backend_options import parse_options
 from pipeline.job.deploy_target import default_target, deploy_target, target_preprocess
 from pipeline.job.deployment_path import deployment_place
@@ -33,9 +33,9 @@ def config(**export: Any) -> ModelConfig:
     )
 
 
-def sample_images(count: int) -> list[NamedImage]:
+def sample_images(count: int) -> list[NamedInput]:
     chance = np.random.default_rng(0)
-    return [NamedImage(f"{i}.png", chance.integers(0, 255, (40 + i, 60, 3)).astype(np.uint8)) for i in range(count)]
+    return [NamedInput(f"{i}.png", chance.integers(0, 255, (40 + i, 60, 3)).astype(np.uint8)) for i in range(count)]
 
 
 def test_a_target_is_the_configs_with_what_was_asked_for() -> None:
@@ -203,7 +203,7 @@ def test_image_sizes_say_where_the_preprocessing_ends_each_image() -> None:
 def test_one_batch_mixes_images_that_end_at_different_places(batch: tuple[int, int, int]) -> None:
     """Whatever the images are: with one that fills its tensor; with a batch of one in two cases."""
     target = deploy_target(config(inputs={"batch": batch, "image_sizes": True}))
-    images = [NamedImage(f"{i}.png", np.full((64, 80, 3), i, np.uint8)) for i in range(2)]
+    images = [NamedInput(f"{i}.png", np.full((64, 80, 3), i, np.uint8)) for i in range(2)]
     cases = graph_inputs(IMAGE, images, target, {"size": (256, 320)})
     mixed = [case for case in cases if any(size != [256, 320] for size in case.arrays["image_sizes"].tolist())]
     full = [case for case in cases if [256, 320] in case.arrays["image_sizes"].tolist()]
@@ -215,4 +215,4 @@ def test_one_batch_mixes_images_that_end_at_different_places(batch: tuple[int, i
 
 def test_distinct_looks_at_the_pixels() -> None:
     first, second = sample_images(2)
-    assert distinct([first, NamedImage("again", first.pixels.copy()), second]) == [first, second]
+    assert distinct([first, NamedInput("again", first.value.copy()), second]) == [first, second]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.pytorch.runner import PyTorchRunner
-from pipeline.images.named_image import NamedImage
+from pipeline.inputs.named_input import NamedInput
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.graph_inputs import graph_inputs
 from pipeline.parity.graph_parity import graph_parity, graph_references
@@ -22,7 +22,7 @@ from zoo.tasks import build_task
 TASK = build_task({"type": "Detection", "classes": [{"name": "x", "category_id": None}] * 4})
 TARGET = fixed_target(64, 96, image_sizes=True)
 FULL = [  # images that fill their tensors
-    NamedImage(f"{i}.png", np.random.default_rng(i).integers(0, 256, (64, 96, 3)).astype(np.uint8)) for i in range(2)
+    NamedInput(f"{i}.png", np.random.default_rng(i).integers(0, 256, (64, 96, 3)).astype(np.uint8)) for i in range(2)
 ]
 
 

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from pipeline.images.named_image import NamedImage, read_image
+from pipeline.inputs.named_input import NamedInput, read_input
 from pipeline.parity.errors import BEYOND_ROUNDING, CONSTANT, ENGINE, GRAPH, PREPROCESSING, meaning
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.pipeline_parity import pipeline_case
@@ -22,6 +22,7 @@ from tests.pipeline.parity.chance_segmentors import CLASSES, chance_segmentor
 from zoo import preprocess
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
+from zoo.input_kinds import input_kind
 from zoo.input_kinds.image.input_rounding import GREY_LEVELS, rounded_inputs
 from zoo.input_kinds.image.reference_input import reference_input
 from zoo.preprocess import Geometry, Preprocess
@@ -60,23 +61,23 @@ class EagerDeployment:
 
 
 @pytest.fixture(scope="module")
-def images() -> list[NamedImage]:
+def images() -> list[NamedInput]:
     """An image that shrinks, and one that grows."""
-    first, second = (read_image(path) for path in sorted(VAL.glob("*.jpg"))[:2])
-    small = np.asarray(cv2.resize(second.pixels, None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA))
-    return [first, NamedImage("small", small.astype(np.uint8))]
+    first, second = (read_input(input_kind("image"), path) for path in sorted(VAL.glob("*.jpg"))[:2])
+    small = np.asarray(cv2.resize(second.value, None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA))
+    return [first, NamedInput("small", small.astype(np.uint8))]
 
 
 @pytest.fixture(scope="module", params=["unet", "segformer"])
-def model(request: pytest.FixtureRequest, images: list[NamedImage]) -> nn.Module:
-    tensors = torch.cat([reference_input(image.pixels, FIELDS).tensor for image in images])
+def model(request: pytest.FixtureRequest, images: list[NamedInput]) -> nn.Module:
+    tensors = torch.cat([reference_input(image.value, FIELDS).tensor for image in images])
     return chance_segmentor(request.param, tensors)
 
 
 def compared(
-    model: nn.Module, deployment: EagerDeployment, image: NamedImage, gates: Mapping[str, Any] | None = None
+    model: nn.Module, deployment: EagerDeployment, image: NamedInput, gates: Mapping[str, Any] | None = None
 ) -> Case:
-    reference = reference_result(model, TASK, FIELDS, {}, image.pixels)
+    reference = reference_result(model, TASK, FIELDS, {}, image.value)
     case, _ = pipeline_case(deployment, image, reference, merged_gates(gates), DecisionRule())  # type: ignore[arg-type]
     return case
 
@@ -86,7 +87,7 @@ def relabelled(case: Case) -> dict[str, float]:
     return {name: error for name, error in found.items() if name.startswith("relabelled") and error is not None}
 
 
-def test_a_right_segmentor_with_noisy_borders_passes(model: nn.Module, images: list[NamedImage]) -> None:
+def test_a_right_segmentor_with_noisy_borders_passes(model: nn.Module, images: list[NamedInput]) -> None:
     for image in images:
         case = compared(model, EagerDeployment(model), image)
         assert case.findings.failures == ()
@@ -100,7 +101,7 @@ def test_a_right_segmentor_with_noisy_borders_passes(model: nn.Module, images: l
     [{"resize": "stretch"}, {"interpolation": "nearest"}, {"interpolation": "area"}, {"pad_value": 0}],
     ids=str,
 )
-def test_another_preprocessing_fails(model: nn.Module, images: list[NamedImage], change: dict[str, Any]) -> None:
+def test_another_preprocessing_fails(model: nn.Module, images: list[NamedInput], change: dict[str, Any]) -> None:
     """By the input, and by the labels as well: what is wrong explains nothing."""
     case = compared(model, EagerDeployment(model, **change), images[0])
     assert case.findings.failures[0].startswith(("input: largest error", "mean of input"))
@@ -124,7 +125,7 @@ def _swapped(image: Any, size: tuple[int, int], interpolation: int) -> Any:
 
 @pytest.mark.parametrize("resize", [_antialias, _nearest, _swapped])
 def test_a_wrong_input_fails_end_to_end_alone(
-    model: nn.Module, images: list[NamedImage], monkeypatch: pytest.MonkeyPatch, resize: Resize
+    model: nn.Module, images: list[NamedInput], monkeypatch: pytest.MonkeyPatch, resize: Resize
 ) -> None:
     """The production code itself is wrong, so that input and graph agree with it, and no gate looks at the input."""
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
-from pipeline.images.named_image import NamedImage
+from pipeline.inputs.named_input import NamedInput
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.records import Case, ParityRecord
@@ -26,7 +26,7 @@ from zoo.tasks.detection.proof.matching import Excuse, compare_detections
 TASK = build_task({"type": "Detection", "classes": [{"name": "x", "category_id": None}] * 3})
 FIELDS = {"size": (64, 96)}
 RULE = DecisionRule(0.05, 0.5, 10)
-IMAGE = NamedImage("a.png", np.random.default_rng(0).integers(0, 256, (100, 200, 3)).astype(np.uint8))
+IMAGE = NamedInput("a.png", np.random.default_rng(0).integers(0, 256, (100, 200, 3)).astype(np.uint8))
 
 
 OWN, LEVELS, SIGNS, PRODUCTION = range(1, 5)  # the calls of a model, by the tensor that it is given
@@ -71,7 +71,7 @@ class FakeDeployment:
 
 
 def findings(deployment: FakeDeployment, model: nn.Module | None = None) -> Findings:
-    reference = reference_result(model or TwoBoxes(), TASK, FIELDS, {}, IMAGE.pixels)
+    reference = reference_result(model or TwoBoxes(), TASK, FIELDS, {}, IMAGE.value)
     case, result = pipeline_case(deployment, IMAGE, reference, merged_gates(), RULE)  # type: ignore[arg-type]
     assert isinstance(result, DetectionResult)
     assert (case.kind, case.images, case.shape) == ("pipeline", ("a.png",), (1, 3, 64, 96))

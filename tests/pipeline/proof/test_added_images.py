@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from pipeline.export.reference_run import ReferenceRun, run_reference
-from pipeline.images.composed_images import composed_images
-from pipeline.images.named_image import NamedImage
 from pipeline.job.job import plan_job
 from pipeline.proof.added_images import MOST, with_added_images
 from zoo.build import build_model
+from zoo.input_kinds.image.composed import composed_images
 
 ROOT = Path(__file__).parents[3]
 
@@ -22,12 +21,12 @@ def unused(reference: ReferenceRun) -> set[tuple[str, str]]:
 
 def test_composed_images_have_the_size_and_none_of_the_content_of_the_first() -> None:
     pixels = [np.random.default_rng(seed).integers(0, 256, (61, 90, 3)).astype(np.uint8) for seed in range(3)]
-    images = list(composed_images([NamedImage(f"{i}.png", p) for i, p in enumerate(pixels)]))
-    assert len({image.name for image in images}) == len(images) == 9
-    assert images[0].name == "0.png (crop x4)"
-    assert {image.pixels.shape for image in images} == {(61, 90, 3)}
-    assert len({image.pixels.tobytes() for image in images}) == len(images)
-    assert not any((image.pixels == own).all() for image in images for own in pixels)
+    images = list(composed_images([(f"{i}.png", p) for i, p in enumerate(pixels)]))
+    assert len({name for name, _ in images}) == len(images) == 9
+    assert images[0][0] == "0.png (crop x4)"
+    assert {image.shape for _, image in images} == {(61, 90, 3)}
+    assert len({image.tobytes() for _, image in images}) == len(images)
+    assert not any((image == own).all() for _, image in images for own in pixels)
 
 
 def test_coarse_anchors_of_the_shipped_detector_are_used_by_an_added_image() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.images.named_image import NamedImage
+from pipeline.inputs.named_input import NamedInput
 from pipeline.parity.gates import merged_gates
 from pipeline.proof.preview import BAR, GAP, Panel, second_of_two, side_by_side
 from pipeline.proof.previews import LONGEST_SIDE, draw_panels, write_preview
@@ -23,7 +23,7 @@ def result(score: float) -> DetectionResult:
 
 
 def panels(image: np.ndarray, reference: DetectionResult, candidate: DetectionResult | None) -> tuple[Panel, ...]:
-    return draw_panels(NamedImage("a.jpg", image), TASK, reference, candidate, "onnxruntime", GATES)
+    return draw_panels(NamedInput("a.jpg", image), TASK, reference, candidate, "onnxruntime", GATES)
 
 
 def test_three_panels_two_of_them_side_by_side_in_the_file() -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from zoo.errors import InputError
 from zoo.input_kinds.image import video
 from zoo.input_kinds.image.reading import SUFFIXES, read_image
+from zoo.input_kinds.image.small_image import tensor_of
 from zoo.input_kinds.input_kind import Array, InputKind
 from zoo.input_kinds.recording import Recording
 from zoo.input_kinds.registry import register_input_kind
@@ -51,7 +52,8 @@ class ImageKind(InputKind):
     inputs: ClassVar[tuple[TensorSpec, ...]] = (IMAGES, IMAGE_SIZES)
     preprocess_schema: ClassVar[Mapping[str, Any]] = PREPROCESS_SCHEMA
     proof_class: ClassVar[str] = "zoo.input_kinds.image.proof:ImageProof"
-    suffixes: ClassVar[tuple[str, ...]] = (*SUFFIXES, *video.SUFFIXES)
+    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
+    recording_suffixes: ClassVar[tuple[str, ...]] = video.SUFFIXES
 
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
         """Every axis but the channels is dynamic."""
@@ -125,6 +127,12 @@ class ImageKind(InputKind):
         height, width = value.shape[:2]
         return height, width
 
+    def stored_fault(self, size: tuple[int, ...]) -> str | None:
+        """`size`: (height, width)."""
+        if min(size) >= MIN_SIDE:
+            return None
+        return f"got {size[1]}x{size[0]} pixels, expected {MIN_SIDE} or more on each side"
+
     def check(self, value: object, what: str) -> None:
         """See zoo.preprocess.check_image."""
         check_image(value, what)
@@ -149,6 +157,15 @@ class ImageKind(InputKind):
     def companions(self, geometries: Sequence[Geometry]) -> Mapping[str, Array]:
         """Where each image ends in its tensor."""
         return {IMAGE_SIZES.name: np.array([place.resized_size for place in geometries], np.int64)}
+
+    def unpacked(self, packed: Mapping[str, Array]) -> dict[str, Array]:
+        """`packed`: the `png`, and the `size` (N, H, W) of the tensor."""
+        batch, height, width = (int(side) for side in packed["size"])
+        return {IMAGES.name: tensor_of(packed["png"], batch, (height, width))}
+
+    def words(self, rule: Preprocess) -> str:
+        """The size of the tensor."""
+        return "own sizes" if rule.size is None else f"{rule.size[0]}x{rule.size[1]}"
 
     def feed_example(self, names: Sequence[str]) -> str:
         """With image_sizes, if the graph takes them."""

@@ -1,16 +1,20 @@
 """How images are prepared for a proof: by the reference, at any size, with ends of their own, and otherwise rounded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.input_kinds.image.composed import composed_images
 from zoo.input_kinds.image.input_rounding import GREY_LEVELS, rounded_inputs
+from zoo.input_kinds.image.reduced import reduced
 from zoo.input_kinds.image.reference_input import ReferenceInput, reference_input
 from zoo.input_kinds.input_kind import Array
 from zoo.input_kinds.proof import InputProof
 from zoo.input_specs import IMAGE_SIZES, IMAGES
+from zoo.preprocess import CHANNELS
 
 EQUAL = 1e-6  # of 0..1: float32's own rounding, where the image was not resized
 # The parts (of the height, of the width) of a tensor that the images of the batch of valid regions fill, in turn.
@@ -45,6 +49,24 @@ class ImageProof(InputProof):
         regions = np.array([REGIONS[number % len(REGIONS)] for number in numbers])
         sizes = (regions * arrays[IMAGES.name].shape[2:]).astype(np.int64).clip(min=1)
         return {**arrays, IMAGE_SIZES.name: sizes}
+
+    def packed(
+        self, value: Any, sizes: Mapping[str, int], preprocess: Mapping[str, Any], batch: int, *, image_sizes: bool
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """The image in its tensor as a PNG, made small, and where it ends."""
+        rule, sides = self.kind.rule(preprocess), (sizes["height"], sizes["width"])
+        rule = replace(rule, size=sides, resize="letterbox" if rule.resize == "keep" else rule.resize)
+        placed = rule.placed(value)
+        canvas = np.full((*sides, CHANNELS), placed.pad_value, np.uint8)
+        height, width = placed.geometry.resized_size
+        canvas[:height, :width] = placed.resized
+        packed: dict[str, Array] = {"png": reduced(canvas), "size": np.array((batch, *sides))}
+        ends: dict[str, Array] = {IMAGE_SIZES.name: np.array([(height, width)] * batch, np.int64)}
+        return packed, ends if image_sizes else {}
+
+    def composed(self, inputs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+        """Enlarged, empty, shifted over itself, side by side."""
+        return composed_images(inputs)
 
     def rounded(self, own: NDArray[np.float32], production: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
         """Of an image that was resized; see input_rounding."""

@@ -7,24 +7,25 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.images.named_image import NamedImage
-
 ENLARGED = (4, 8, 2)
 SHIFTED = 6  # a side of the image over this many pixels
 GREY = 114
 
 Pixels = NDArray[np.uint8]
+Named = tuple[str, Pixels]
 
 
-def composed_images(images: Sequence[NamedImage]) -> Iterator[NamedImage]:
-    """Each of the size of the first of the images it is made of, so that whatever takes that one takes it, too."""
+def composed_images(images: Sequence[Named]) -> Iterator[Named]:
+    """With their names. Each is of the size of the first of the images it is made of, so that whatever takes that one
+    takes it, too.
+    """
     for factor in ENLARGED:
-        for image in islice(images, 2):
-            yield NamedImage(f"{image.name} (crop x{factor})", _enlarged(image.pixels, factor))
-    first = images[0]
-    yield NamedImage(f"{first.name} (grey)", np.full_like(first.pixels, GREY))
-    yield NamedImage(f"{first.name} (shifted over itself)", _shifted(first.pixels))
-    yield NamedImage(f"{first.name} (four images)", _side_by_side([image.pixels for image in images[:4]]))
+        for name, pixels in islice(images, 2):
+            yield f"{name} (crop x{factor})", _enlarged(pixels, factor)
+    name, first = images[0]
+    yield f"{name} (grey)", np.full_like(first, GREY)
+    yield f"{name} (shifted over itself)", _shifted(first)
+    yield f"{name} (four images)", _side_by_side([pixels for _, pixels in images[:4]])
 
 
 def _enlarged(pixels: Pixels, factor: int) -> Pixels:

@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from backends.self_test.small_image import to_png
+from zoo.input_kinds.image.small_image import to_png
 from zoo.preprocess import MAX_BYTE
 
 MOST_BYTES = 100_000  # of the image, so that a self-test keeps below 200 kB

@@ -1,1 +1,0 @@
-"""Images as a deploy takes, makes and marks them."""
