@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from zoo.config.inherited import SHIPPED
-from zoo.errors import InputError, nearest
+from zoo.errors import InputError
 from zooport.parser import Parser
 from zooport.terminal import write_line
 
@@ -31,7 +30,6 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Writes the config. Raises ZooportError. Its imports are here, for --help."""
-    base = base_file(options.base)
     for file in filter(None, (options.data, options.val)):
         if not file.is_file():
             raise InputError(f"{file}: no such file; give COCO annotations")
@@ -44,10 +42,10 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         raise InputError(f"{out}: this file is there already; remove it, or give another --out")
     from zoo.config import load_config
 
-    config = load_config(base)
+    base = load_config(options.base)
     from pipeline.training.own_config import write_config
 
-    written = write_config(config, options.data, options.images, out, val=options.val)
+    written = write_config(base, options.data, options.images, out, val=options.val)
     for note in written.notes:
         write_line(note)
     learned, judged = written.images
@@ -62,13 +60,3 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         "images": list(written.images),
         "notes": list(written.notes),
     }
-
-
-def base_file(name: str) -> Path:
-    """A config by its file, or a shipped one by its name. Raises InputError that names the nearest."""
-    if Path(name).is_file():
-        return Path(name)
-    shipped = {path.stem: path for path in sorted(SHIPPED.rglob("*.py")) if "_base_" not in path.parts}
-    if name not in shipped:
-        raise InputError(f"--base {name}: no such config; {nearest(name, shipped)}")
-    return shipped[name]

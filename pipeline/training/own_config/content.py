@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import ModelConfig
+from zoo.config.located import is_address
 from zoo.errors import InputError
 from zoo.tasks import ClassInfo
 
@@ -63,7 +64,7 @@ def own_content(
         "calibration_dataset": dict(train),
         "evaluator": _evaluator(content.get("evaluator", {}), counts),
         "checkpoint": os.path.relpath(checkpoint, out.parent),
-        "train": _recipe(base, out, count),
+        "train": _recipe(base, count),
         "export": content.get("export"),
     }
     return {key: value for key, value in result.items() if value is not None}
@@ -76,6 +77,14 @@ def measured_elsewhere(model: Mapping[str, Any], name: str = "model") -> Iterato
             yield f"{name}.{key}"
         if isinstance(value, Mapping):
             yield from measured_elsewhere(value, f"{name}.{key}")
+
+
+def start_weights(base: ModelConfig) -> str | None:
+    """The base's weights, an address or a whole path; None where they are not on this machine."""
+    weights = base.weights
+    if weights is None or is_address(weights):
+        return weights
+    return str(Path(weights).resolve()) if Path(weights).is_file() else None
 
 
 def _background(classes: Sequence[ClassInfo]) -> list[ClassInfo]:
@@ -104,15 +113,12 @@ def _evaluator(section: Mapping[str, Any], counts: Mapping[str, tuple[int | None
     return result
 
 
-def _recipe(base: ModelConfig, out: Path, count: int) -> dict[str, Any]:
+def _recipe(base: ModelConfig, count: int) -> dict[str, Any]:
     """A short training from the base's weights; from random ones, where they are not here, as long as the base's."""
     recipe = dict(base.train or {})
     optimizer = dict(recipe.get("optimizer", {"type": "AdamW", "lr": 1e-3, "weight_decay": 0.02}))
     iterations = max(LEAST_ITERATIONS, PASSES * count // BATCH_SIZE)
-    weights = base.checkpoint
-    if weights is not None and "://" not in weights:
-        file = base.path.parent / weights
-        weights = os.path.relpath(file, out.parent) if file.is_file() else None
+    weights = start_weights(base)
     if weights is not None:
         optimizer["lr"] *= SLOWER
     else:

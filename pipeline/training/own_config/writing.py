@@ -1,6 +1,7 @@
 """Writing a config for a COCO file of one's own, beside the two parts of its annotations."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import numpy as np
 from mmengine.config import Config
 
 from pipeline.training.own_config.annotations import read_classes, split
-from pipeline.training.own_config.content import dataset_type, measured_elsewhere, own_content
+from pipeline.training.own_config.content import dataset_type, measured_elsewhere, own_content, start_weights
 from pipeline.training.own_config.source import config_source
 from zoo.config import ModelConfig, load_config
 from zoo.datasets import EvaluationDataset, build_dataset
@@ -49,7 +50,8 @@ def write_config(base: ModelConfig, data: Path, images: Path, out: Path, *, val:
         texts |= {file: json.dumps(part, indent=1) + "\n" for file, part in zip(files, parts, strict=True)}
         counts = [len(part["images"]) for part in parts]
     sections = tuple(
-        {"type": kind, "images": str(images.resolve()), "annotations": str(file.resolve())} for file in files
+        {"type": kind, "images": os.path.relpath(images, out.parent), "annotations": os.path.relpath(file, out.parent)}
+        for file in files
     )
     content = own_content(
         *(base, classes, (sections[0], sections[1]), out),
@@ -98,6 +100,8 @@ def _notes(base: ModelConfig, classes: Sequence[ClassInfo], datasets: Sequence[E
     sizes = base.content["preprocess"].get("size")
     if sizes is not None:
         notes.append(f"images are resized to {sizes[0]}x{sizes[1]} (height x width), as the base's: preprocess.size")
+    if start_weights(base) is None:
+        notes.append("the base has no weights on this machine: training starts from random ones, and takes longer")
     if arguments := list(measured_elsewhere(base.content["model"])):
         notes.append(f"{', '.join(arguments)}: the base's, and chosen for its data; check that your objects fit")
     return notes

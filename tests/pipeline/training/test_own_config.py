@@ -18,7 +18,7 @@ from pipeline.training.own_data import own_dataset
 from tests.zoo_configs import ROOT
 from zoo.build import build_model
 from zoo.config import load_config
-from zoo.datasets import build_dataset
+from zoo.datasets.building import config_dataset
 from zoo.datasets.shapes import write_shapes
 from zoo.errors import InputError
 from zooport.verbs import run_verb
@@ -57,7 +57,7 @@ class TestTheConfig:
         assert not [value for value in config.content.values() if isinstance(value, dict) and "Digits" in str(value)]
         build_model(config, weights=False)
         learned = own_dataset(config)
-        judged = build_dataset(config.dataset or {}, config.task)
+        judged = config_dataset(config, "dataset")
         assert (len(learned), len(judged)) == written.images == (8, 2)
         assert not {entry.path for entry in learned.entries} & {entry.path for entry in judged.entries}
         assert "model.anchor_sizes: the base's, and chosen for its data; check that your objects fit" in written.notes
@@ -81,6 +81,22 @@ class TestTheConfig:
         config = load_config(init(changed(data, with_points), "keypoint-rcnn_r18-fpn_digits").path)
         assert config.model["num_keypoints"] == 2
         assert config.evaluator == {"type": "CocoKeypointAP", "sigmas": (0.079, 0.079)}
+
+    def test_it_moves_with_its_data(self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        init(data)
+        (tmp_path / "elsewhere").mkdir()
+        for name in ("mine.py", "mine_train.json", "mine_val.json", "data"):
+            (tmp_path / name).rename(tmp_path / "elsewhere" / name)
+        assert len(own_dataset(load_config("elsewhere/mine.py"))) == 8
+
+    def test_a_base_without_weights(self, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("pipeline.training.own_config.content.start_weights", lambda _: None)
+        monkeypatch.setattr("pipeline.training.own_config.writing.start_weights", lambda _: None)
+        written = init(data)
+        recipe = Recipe.from_config(load_config(written.path))
+        assert (recipe.load_from, recipe.iterations) == (None, 750)
+        assert any(note.startswith("the base has no weights on this machine") for note in written.notes)
 
     def test_a_file_to_be_judged_on(self, data: Path, tmp_path: Path) -> None:
         val = tmp_path / "val.json"
@@ -203,10 +219,7 @@ class TestTheCommand:
     @pytest.mark.parametrize(
         ("flags", "message"),
         [
-            (
-                {"--base": "faster-rcnn_r18"},
-                'error: --base faster-rcnn_r18: no such config; nearest: "faster-rcnn_r18-',
-            ),
+            ({"--base": "faster-rcnn_r18"}, 'error: config faster-rcnn_r18: no such file; nearest: "faster-rcnn'),
             ({"--data": "none.json"}, "error: none.json: no such file; give COCO annotations"),
             ({"--images": "none"}, "error: --images none: no such folder; give the folder of the images"),
             ({"--out": "x.json"}, "error: --out x.json: expected a name that ends in .py"),
