@@ -1,7 +1,7 @@
 """The errors of modules by name: relative ones, which are judged, and absolute ones, each on an axis of its own."""
 
 from collections.abc import Sequence
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, isfinite, log10, sqrt
 from typing import TYPE_CHECKING, Any
 
 from pipeline.proof.module_error_record import ModuleError, ModuleErrors
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 MOST = 20  # modules of a plot
 LONGEST = 30  # characters of a name on its axis
 TICKS = 5
-MARGIN = 1.6  # room at the right for what is at the edge
+MARGIN = 2.5  # room at the right for what is not finite
+BROKEN = "#d1342b"
 
 
 def largest_errors(modules: ModuleErrors) -> list[ModuleError]:
@@ -47,19 +48,19 @@ def _by_name(
 
     places = list(range(len(rows)))
     decades = _decades([*errors, threshold])
-    size: dict[str, Any] = usual() | {"height": ROW * len(rows) + PADDING}
+    usual_size: dict[str, Any] = usual() | {"height": ROW * len(rows) + PADDING}
     across, down = Range1d(start=decades[0], end=MARGIN * decades[-1]), Range1d(start=len(rows) - 0.5, end=-0.5)
-    drawn = figure(x_axis_type="log", x_axis_label=label, x_range=across, y_range=down, **size)
+    drawn = figure(x_axis_type="log", x_axis_label=label, x_range=across, y_range=down, **usual_size)
     drawn.xaxis.ticker = drawn.xgrid.ticker = FixedTicker(ticks=decades[:: ceil(len(decades) / TICKS)])
     drawn.yaxis.ticker = drawn.ygrid.ticker = FixedTicker(ticks=places)
     drawn.yaxis.major_label_overrides = {place: shortened(row.module) for place, row in enumerate(rows)}
     if threshold:
         drawn.line([threshold] * 2, [-0.5, len(rows) - 0.5], color=REFERENCE, line_dash="dashed")
-    for finite, marker in ((True, "circle"), (False, "x")):
+    for finite, marker, color, size in ((True, "circle", ink, DOT), (False, "x", BROKEN, 2 * DOT)):
         shown = [place for place in places if errors[place] and isfinite(errors[place]) == finite]
         if shown:
-            source = _source(rows, errors, shown, decades[-1])
-            drawn.scatter("error", "place", source=source, color=ink, marker=marker, size=DOT if finite else 2 * DOT)
+            source = _source(rows, errors, shown, sqrt(MARGIN) * decades[-1])
+            drawn.scatter("error", "place", source=source, color=color, marker=marker, size=size, line_width=2)
     drawn.add_tools(HoverTool(visible=False, tooltips=[("module", "@module"), ("error", "@words")]))
     return drawn
 

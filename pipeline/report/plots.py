@@ -19,6 +19,7 @@ PADDING = 70
 MOST = 12
 DOT = 7
 TICKS = 10
+FEW = 4  # ticks whose labels have room beside one another on a phone
 TOOLS = "pan,box_zoom,zoom_in,zoom_out,reset"
 Plot = Mapping[str, Any]
 
@@ -58,10 +59,12 @@ def operator_plot(counts: Mapping[str, int]) -> Plot:
 
 
 def _both(scatter: Scatter, backend: str) -> "Figure":
+    from bokeh.models import BasicTicker
     from bokeh.plotting import figure
 
     drawn = figure(x_axis_label=f"PyTorch's {scatter.what}", y_axis_label=f"{backend}'s {scatter.what}", **usual())
     drawn.axis.formatter = _plain()
+    drawn.xaxis.ticker = BasicTicker(desired_num_ticks=FEW)
     ends = [min(point.reference for point in scatter.points), max(point.reference for point in scatter.points)]
     drawn.line(ends, ends, color=REFERENCE, line_dash="dashed")
     _dots(drawn, scatter.points, [point.candidate for point in scatter.points])
@@ -69,10 +72,12 @@ def _both(scatter: Scatter, backend: str) -> "Figure":
 
 
 def _apart(scatter: Scatter, backend: str) -> "Figure":
+    from bokeh.models import BasicTicker
     from bokeh.plotting import figure
 
     drawn = figure(x_axis_label=f"PyTorch's {scatter.what}", y_axis_label=f"{backend} minus PyTorch", **usual())
     drawn.xaxis.formatter = _plain()
+    drawn.xaxis.ticker = BasicTicker(desired_num_ticks=FEW)
     _dots(drawn, scatter.points, [point.candidate - point.reference for point in scatter.points])
     return drawn
 
@@ -127,6 +132,7 @@ def usual() -> dict[str, Any]:
     return {
         "height": HEIGHT,
         "sizing_mode": "stretch_width",
+        "min_border_right": 24,  # half of the last label
         "tools": TOOLS,
         "active_drag": None,
         "active_scroll": None,
