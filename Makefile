@@ -70,6 +70,7 @@ lint: $(INSTALLED)
 	$(BIN)/mypy tools/*.py
 	MYPYPATH=.:benchmarks $(BIN)/mypy benchmarks/*.py
 	MYPYPATH=. $(BIN)/mypy docs/*.py docs/site/*.py
+	$(BIN)/mypy --explicit-package-bases tests
 	$(BIN)/lint-imports --no-cache
 
 $(INSTALLED_DOCS): $(INSTALLED)

@@ -43,9 +43,9 @@ def load(
     an engine, which has no use for threads. `progress` is called with ("windows", windows done, windows of the image)
     where the deployment cuts images into windows. `engine`: how ONNX Runtime's providers tensorrt and tensorrt-rtx
     build; what they build is kept in `cache`. `cuda_graph`: of an engine, see TensorRTRunner. `cache`: a folder for
-    what the backend compiles while it loads, so that the next load is quick; whoever can write there can change what
-    runs. None: ONNX Runtime's providers use zooport's cache folder, OpenVINO keeps nothing. `check`: also run the
-    self-test that the deployment carries, see Deployment.check. An int8 deployment that was proved with
+    what the backend compiles while it loads, so that the next load is quick; a process that can write there can
+    change what runs. None: ONNX Runtime's providers use zooport's cache folder, OpenVINO keeps nothing. `check`: also
+    run the self-test that the deployment carries, see Deployment.check. An int8 deployment that was proved with
     instruction sets or a version that this machine lacks is logged as a warning, once. Raises InputError where the
     folder or a file of it is missing, changed or of an unknown schema version, the backend unknown, the engine one of
     another version or GPU, or an option not one of this backend; BackendUnavailableError where the backend or provider

@@ -23,7 +23,7 @@ def _is_module(path: Path) -> bool:
     try:
         statements = ast.parse(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):
-        return False  # whoever reads the config says what is wrong with it
+        return False  # reading the config says what is wrong with it
     assigned = {
         target.id
         for statement in statements

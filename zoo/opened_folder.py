@@ -115,7 +115,7 @@ def read_whole(folder: Folder, read: Callable[[OpenedFolder], T]) -> T:
 
     Files that `read` had not opened yet may be gone then, so its error is that of a folder that is no more; where the
     folder is still at its path, the error is true and raised. Gives up after ATTEMPTS. A folder that is held open
-    already is read as it is: whoever holds it begins again.
+    already is read as it is: its holder begins again.
     """
     if isinstance(folder, OpenedFolder):
         return read(folder)

@@ -30,7 +30,7 @@ class CompiledCache:
     """The folder's place for one model. ``model_key``: what tells its content, of all files that it reads, and what is
     done to it before it is compiled.
 
-    Whoever can write into the folder can change what runs: it must be as trusted as the deployment.
+    A process that can write into the folder can change what runs: it must be as trusted as the deployment.
     """
 
     def __init__(self, folder: Path, model_key: str) -> None:

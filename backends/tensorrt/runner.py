@@ -33,8 +33,8 @@ class TensorRTRunner(Runner):
     Each run has an execution context and a stream to itself: there are as many as threads run at the same time, and
     they are used again. `cuda_graph`: the work of each set of shapes is recorded once and then launched as a whole,
     which saves time where layers are small; a few sets of shapes at most are kept, and each has memory of its own.
-    `host_code`: for a version-compatible engine, whose plan carries code that runs on the host: whoever wrote the file
-    can run anything here, so load trusted ones only.
+    `host_code`: for a version-compatible engine, whose plan carries code that runs on the host: its
+    author can run anything here, so load trusted ones only.
     Raises BackendUnavailableError where such an engine cannot run here; InputError where the file is missing or its
     tensors are not those described; ExportError where TensorRT does not load it.
     """

@@ -15,7 +15,7 @@ Arrays = Mapping[str, NDArray[Any]]
 def final_detections(outputs: Arrays, rule: DecisionRule) -> Arrays:
     """The candidates of a plugin node -> num_dets, boxes, scores, labels as at level final; other outputs as they are.
 
-    What whoever runs the plugin does next: the score's threshold, the best candidates, NMS, the best detections.
+    What an application does behind the plugin: the score's threshold, the best candidates, NMS, the best detections.
     """
     if set(outputs) != set(rule.candidate_outputs):
         return outputs

@@ -28,7 +28,7 @@ def locked(place: Path) -> Iterator[None]:
             raise InputError(
                 f"{place}: {who} is writing into it right now; wait until it has ended, or give another --work-dir"
             ) from error
-        held.callback(path.unlink, missing_ok=True)  # while it is held: whoever waits for it sees that its name is gone
+        held.callback(path.unlink, missing_ok=True)  # while it is held: who waits for it sees that its name is gone
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield

@@ -28,7 +28,7 @@ class Timing(NamedTuple):
 class Recorded:
     """``parity``: the content of parity.json. ``previews``: the names of the images.
 
-    ``opened``: where other files are read from, as long as whoever opened the folder holds it open.
+    ``opened``: where other files are read from, while the folder is open.
     """
 
     folder: Path

@@ -120,7 +120,7 @@ def test_every_layer_of_a_file_is_counted_when_it_runs() -> None:
     assert not computed_module.LAYERS & computed_module.INTEGER
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     """A limit on the size of files, in a process of its own, stops ONNX Runtime's writing as a full disk does."""
     path = saved(tmp_path / "m.onnx", [conv("x", "w", "y")], {"w": weight("float32")}, TensorProto.FLOAT)
     program = (

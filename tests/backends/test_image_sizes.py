@@ -1,4 +1,4 @@
-"""A graph that asks where the images of a padded batch end is told by the preprocessing."""
+"""The preprocessing gives a graph the input that says where the images of a padded batch end."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ TASK = build_task({"type": "Detection", "classes": [{"name": "x", "category_id":
 
 
 class Ends(Runner):
-    """One box for each image: as far as the graph is told that the image reaches."""
+    """One box for each image: as large as image_sizes says that the image is."""
 
     def _run(self, arrays: Mapping[str, Any]) -> Sequence[Any]:
         self.seen = [*getattr(self, "seen", []), arrays["image_sizes"].tolist()]

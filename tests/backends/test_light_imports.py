@@ -52,7 +52,7 @@ sys.meta_path.insert(0, Refuse())
 
 def run(python: str | Path, code: str, tmp_path: Path, folders: list[Path]) -> subprocess.CompletedProcess[str]:
     """Run the code in a fresh process that finds our packages by PYTHONPATH alone."""
-    sample_image = tmp_path / "picture.png"
+    sample_image = tmp_path / "image.png"
     cv2.imwrite(str(sample_image), np.full((80, 90, 3), 130, np.uint8))
     command = [str(python), "-W", "error", "-c", code, str(sample_image), *map(str, folders)]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}

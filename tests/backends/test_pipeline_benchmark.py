@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "pipeline.py"
 
 @pytest.mark.slow
 def test_both_pipelines_agree(tmp_path: Path, detector: Path, segmentor: Path) -> None:
-    sample_image = tmp_path / "picture.png"
+    sample_image = tmp_path / "image.png"
     cv2.imwrite(str(sample_image), np.random.default_rng(0).integers(90, 256, (480, 640, 3)).astype(np.uint8))
     figures = tmp_path / "figures.json"
     command = [sys.executable, SCRIPT, detector, segmentor, "--image", sample_image, "--json", figures]

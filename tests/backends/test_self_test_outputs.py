@@ -56,8 +56,8 @@ def test_a_cpu_that_adds_pairs_in_16_bits_shows(most: int, passes: bool) -> None
     proved, here = (products(weights, inputs, saturating=saturating) for saturating in (False, True))
     (found,) = compared({"logits": proved}, {"logits": here}, INT8).values()
     assert found.passed is passes, found
-    label_maps = ({"label_map": logits.argmax(axis=1).astype(np.uint8)} for logits in (proved, here))
-    (found,) = compared(*label_maps, INT8).values()
+    there, now = ({"label_map": logits.argmax(axis=1).astype(np.uint8)} for logits in (proved, here))
+    (found,) = compared(there, now, INT8).values()
     assert found.passed is passes, found
 
 

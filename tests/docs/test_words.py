@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("backends", "benchmarks", "configs", "docs", "pipeline", "rewriters", "tools", "zoo", "zooport")
+FOLDERS = ("backends", "benchmarks", "configs", "docs", "pipeline", "rewriters", "tests", "tools", "zoo", "zooport")
 INSTEAD = {
     "pictures?": "image",
     "mend(s|ed|ing)?": "fix",
     "told": "reported, given or called with",
     "(held|holds?) .{0,20} ?against": "compared with",
+    "whoever": "the reader, the process, one who",
     "likewise": "too, or in the same way",
 }
 """A regular expression, of lower case and of whole words, which an underscore ends as well -> the word to take."""
@@ -19,10 +20,10 @@ INSTEAD = {
 
 def texts() -> list[Path]:
     """What people read: code, pages, templates."""
-    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    files = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
     for folder in FOLDERS:
         files += [path for kind in ("py", "md", "jinja") for path in (ROOT / folder).rglob(f"*.{kind}")]
-    return [path for path in files if path.is_file()]
+    return [path for path in files if path.is_file() and path != Path(__file__)]
 
 
 @pytest.mark.parametrize("word", INSTEAD)

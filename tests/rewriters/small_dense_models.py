@@ -1,5 +1,7 @@
 """Small dense detectors of torchvision's own classes, with random weights that find a few hundred candidates."""
 
+import copy
+import functools
 from typing import Any
 
 import torch
@@ -42,7 +44,14 @@ LAST_LAYERS = {
 
 
 def small_detector(family: str, seed: int = 0, **options: Any) -> Any:
-    """torchvision's own class, in eval mode."""
+    """torchvision's own class, in eval mode; the caller's own."""
+    model = copy.deepcopy(_built(family, seed, **options))
+    torch.manual_seed(seed)
+    return model
+
+
+@functools.cache
+def _built(family: str, seed: int, **options: Any) -> Any:
     torch.manual_seed(seed)
     section, spread = SMALL[family]
     model: Any = MODELS.build(

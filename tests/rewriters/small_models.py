@@ -1,5 +1,7 @@
 """Small models of the real classes, exported and run."""
 
+import copy
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +52,14 @@ def small_keypoint_rcnn(seed: int = 4, **options: Any) -> KeypointRCNN:
 
 
 def _small_rcnn(kind: str, seed: int, **options: Any) -> Any:
+    """The caller's own."""
+    model = copy.deepcopy(_built_rcnn(kind, seed, **options))
+    torch.manual_seed(seed)
+    return model
+
+
+@functools.cache
+def _built_rcnn(kind: str, seed: int, **options: Any) -> Any:
     torch.manual_seed(seed)
     settings: dict[str, Any] = {
         "min_size": 64,
@@ -86,6 +96,14 @@ def _small_rcnn(kind: str, seed: int, **options: Any) -> Any:
 
 
 def small_segmentor(mode: str = "slide", seed: int = 0, classes: int = CLASSES, **test_cfg: Any) -> EncoderDecoder:
+    """The caller's own."""
+    model = copy.deepcopy(_built_segmentor(mode, seed, classes, **test_cfg))
+    torch.manual_seed(seed)
+    return model
+
+
+@functools.cache
+def _built_segmentor(mode: str, seed: int, classes: int, **test_cfg: Any) -> EncoderDecoder:
     torch.manual_seed(seed)
     model = EncoderDecoder(
         backbone={"type": "ResNet18", "base_channels": 2, "strides": (1, 2, 1, 1), "dilations": (1, 1, 2, 4)},

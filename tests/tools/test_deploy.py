@@ -108,6 +108,7 @@ def test_json_holds_what_was_printed(deploy: Deploy, tiny: Tiny) -> None:
     assert content["parity"]["summary"]["graph"]["matched"] == 9 * SIZE[0] * SIZE[1]
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_the_manifest_and_the_metadata_of_the_file(deploy: Deploy, tiny: Tiny) -> None:
     deploy(tiny.with_images())
     manifest = json.loads((tiny.place / "deployment.json").read_text(encoding="utf-8"))
@@ -124,6 +125,7 @@ def test_the_manifest_and_the_metadata_of_the_file(deploy: Deploy, tiny: Tiny) -
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_plots")
 def test_the_same_bytes_in_another_process_and_place(deploy: Deploy, tiny: Tiny) -> None:
     deploy(tiny.with_images())
     elsewhere = tiny.folder / "elsewhere"
@@ -146,6 +148,7 @@ def test_files_can_be_read_by_others(deploy: Deploy, tiny: Tiny) -> None:
             assert path.stat().st_mode == usual, path
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_a_second_deploy_replaces_the_first(deploy: Deploy, tiny: Tiny) -> None:
     deploy(tiny.with_images())
     assert deploy(tiny.arguments("--image", tiny.images[1], tiny.images[0])).code == 0
@@ -167,6 +170,7 @@ def test_a_second_deploy_replaces_the_first(deploy: Deploy, tiny: Tiny) -> None:
         (["--dynamic", "height=32:64:128"], "onnxruntime-fp32-height32-64-128"),
     ],
 )
+@pytest.mark.usefixtures("no_plots")
 def test_the_folder_is_named_by_what_differs_from_the_config(
     deploy: Deploy, tiny: Tiny, arguments: list[str], folder: str
 ) -> None:
@@ -175,6 +179,7 @@ def test_the_folder_is_named_by_what_differs_from_the_config(
     assert names(tiny.place.parent) == [folder]
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_a_dynamic_size_is_proved_at_a_second_size(deploy: Deploy, tiny: Tiny) -> None:
     run = deploy(tiny.with_images("--dynamic", "height=32:64:128", "width=32:96:160"))
     assert run.code == 0, run.err
@@ -188,6 +193,7 @@ def test_a_dynamic_size_is_proved_at_a_second_size(deploy: Deploy, tiny: Tiny) -
         assert model(image).label_map.shape == (100, 50)
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_one_image_is_filled_up_from_the_data_set(deploy: Deploy, tiny: Tiny) -> None:
     tiny.write(SAMPLE_IMAGES + "gates = dict(pipeline=dict(pixels=0.1))\n")
     run = deploy(tiny.arguments("--image", tiny.images[0]))
@@ -202,6 +208,7 @@ def test_from_python(tiny: Tiny) -> None:
         assert model(np.zeros((64, 96, 3), np.uint8)).label_map.max() == 0
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_damaged_deployments_are_refused(deploy: Deploy, tiny: Tiny) -> None:
     deploy(tiny.with_images())
     model, manifest = tiny.place / "model.onnx", tiny.place / "deployment.json"

@@ -78,7 +78,7 @@ ONE_GPU = [Gpu("NVIDIA H100", "9.0")]
         (["--device", "cuda:7"], ONE_GPU, 4, "device cuda:7: this machine has no such GPU; give --device cpu"),
     ],
 )
-def test_what_cannot_be_built_here_is_told_before_the_model_is_made(
+def test_what_cannot_be_built_here_is_reported_before_the_model_is_made(
     deploy: Deploy,
     tiny: Tiny,
     monkeypatch: pytest.MonkeyPatch,

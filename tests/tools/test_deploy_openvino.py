@@ -53,8 +53,8 @@ def test_a_dynamic_deployment_is_proved_recorded_and_aligned(
                 np.testing.assert_array_equal(one.label_map, other.label_map)
     align = in_this_process("align", capsys)
     out = tiny.folder / "align.json"
-    pictures = ["--image", *map(str, tiny.images)]
-    assert align([str(tiny.config), "--deployment", str(place), "--json", str(out), *pictures]).code == 0
+    image_flags = ["--image", *map(str, tiny.images)]
+    assert align([str(tiny.config), "--deployment", str(place), "--json", str(out), *image_flags]).code == 0
     assert json.loads(out.read_text())["by_pieces"] is True
 
 

@@ -56,7 +56,7 @@ def test_loading_it_says_what_is_missing(deploy: Deploy, tiny: Tiny) -> None:
         load(place(tiny))
 
 
-def test_a_changed_engine_is_told_first(deploy: Deploy, tiny: Tiny) -> None:
+def test_a_changed_engine_is_reported_first(deploy: Deploy, tiny: Tiny) -> None:
     assert deploy(tiny.with_images(*RTX)).code == 0
     plan = place(tiny) / "model.engine"
     plan.write_bytes(plan.read_bytes()[:-1] + b"?")
@@ -82,7 +82,7 @@ def test_lower_precisions_are_judged_through_the_same_graph(deploy: Deploy, voc:
     assert manifest.precision["computed"] == precision
 
 
-def test_a_capability_that_is_none_is_told_before_anything_is_written(deploy: Deploy, tiny: Tiny) -> None:
+def test_a_capability_that_is_none_is_reported_before_anything_is_written(deploy: Deploy, tiny: Tiny) -> None:
     run = deploy(tiny.with_images(*RTX, "--engine", "compute_capabilities=9.9"))
     assert run.code == 2
     assert "9.9" in run.err

@@ -1,4 +1,4 @@
-"""A detector that is told where its images end, through the tools: deployed, proved, loaded, evaluated, refused."""
+"""A detector with the input image_sizes, through the tools: deployed, proved, loaded, evaluated, refused."""
 
 import json
 from collections.abc import Callable, Sequence

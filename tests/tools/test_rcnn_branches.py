@@ -95,6 +95,7 @@ def evaluated(config: Path, evaluate: Tool, figure: str) -> None:
     assert np.isfinite(rows[0]["figures"][figure])
 
 
+@pytest.mark.slow
 def test_masks_from_config_to_figures(deploy: Tool, evaluate: Tool, tmp_path: Path) -> None:
     config = write(tmp_path, MASKS, small_mask_rcnn().state_dict())
     figures = [("graph", "masks"), ("pipeline", "masks, same input"), ("pipeline", "masks, end to end")]

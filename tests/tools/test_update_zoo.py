@@ -189,10 +189,10 @@ def with_card(voc: Tiny) -> Path:
 
 
 def test_a_config_is_measured(voc: Tiny) -> None:
-    told: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
     steps: list[str] = []
     config = with_card(voc)
-    found = measure_card(config, lambda *count: told.append(count), steps.append)
+    found = measure_card(config, lambda *count: reported.append(count), steps.append)
     assert found.fingerprint == fingerprint(load_config(config))
     assert found.checkpoint_sha256 == hashlib.sha256((voc.folder / "tiny.safetensors").read_bytes()).hexdigest()
     assert (found.parameters, found.flops, found.input_size) == (16, 2 * 12 * 64 * 96, (64, 96))
@@ -202,7 +202,7 @@ def test_a_config_is_measured(voc: Tiny) -> None:
     assert (onnxruntime.backend, onnxruntime.verdict, onnxruntime.gate) == ("onnxruntime", "passed", 0.1)
     assert 50 < (pytorch.figures["segmentation/mIoU"] or 0) < 100
     assert found.machine["versions"].keys() >= {"torch", "onnxruntime"}
-    assert ("pytorch", 7, 7) in told
+    assert ("pytorch", 7, 7) in reported
     assert steps
     assert Measured.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 

@@ -273,7 +273,7 @@ def test_a_giant_shape_on_a_small_storage_is_refused_by_its_shape(tmp_path: Path
         load_checkpoint(model(), tmp_path / "w.pth")
 
 
-def test_weights_of_another_model_are_told_apart(tmp_path: Path) -> None:
+def test_weights_of_another_model_are_distinguished(tmp_path: Path) -> None:
     save_file({**model(8).state_dict(), "extra": torch.zeros(1)}, tmp_path / "w.safetensors")
     with pytest.raises(
         InputError,

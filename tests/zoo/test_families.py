@@ -103,7 +103,7 @@ def test_its_graph_gives_any_number_of_detections(exporter: str, tmp_path: Path)
 
 
 class Gives(nn.Module):
-    """What it is told to give."""
+    """What it was constructed with."""
 
     def __init__(self, output: Any, most: object = K) -> None:
         super().__init__()

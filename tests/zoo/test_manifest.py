@@ -151,7 +151,7 @@ def test_names_of_files(manifest: Manifest, name: str) -> None:
     Manifest.from_dict(edited(manifest, lambda fields: fields.update(files={name: manifest.files["model.onnx"]})))
 
 
-def test_several_faults_are_told_together(manifest: Manifest) -> None:
+def test_several_faults_are_reported_together(manifest: Manifest) -> None:
     fields = {"schema_version": 1, "name": 5}
     with pytest.raises(InputError, match=r'no key "axes"; the manifest: no key "backend"; .*\(and \d+ more\)'):
         Manifest.from_dict(fields)
@@ -198,7 +198,9 @@ def test_every_flipped_bit_is_refused(manifest: Manifest, tmp_path: Path) -> Non
         lambda text: text.replace(b'"schema_version": 2', b'"schema_version": 1'),
     ],
 )
-def test_an_edit_by_hand_is_told_what_to_do(manifest: Manifest, tmp_path: Path, edit: Callable[[bytes], bytes]) -> None:
+def test_an_edit_by_hand_is_refused_with_what_to_do(
+    manifest: Manifest, tmp_path: Path, edit: Callable[[bytes], bytes]
+) -> None:
     path = manifest.write(tmp_path)
     path.write_bytes(edit(path.read_bytes()))
     with pytest.raises(

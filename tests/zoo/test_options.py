@@ -31,7 +31,7 @@ def test_lists_of_a_config_become_tuples() -> None:
         ({"compute_capabilities": "8.9"}, "compute_capabilities is '8.9', expected a list"),
     ],
 )
-def test_a_wrong_engine_option_is_told(given: dict[str, Any], words: str) -> None:
+def test_a_wrong_engine_option_is_reported(given: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         EngineOptions.from_dict(given)
 
@@ -53,6 +53,6 @@ def test_what_is_named_twice_counts_once() -> None:
         ({"calibration_method": "max"}, 'calibration_method is "max"; nearest: "minmax"'),
     ],
 )
-def test_a_wrong_precision_option_is_told(given: dict[str, Any], words: str) -> None:
+def test_a_wrong_precision_option_is_reported(given: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         PrecisionOptions.from_dict(given)

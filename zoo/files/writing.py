@@ -20,7 +20,7 @@ def write_synced(path: Path, content: Content) -> None:
 def write_whole(path: Path, content: Content | str, *, make_folders: bool = False) -> None:
     """Write a file beside its place and move it there in one step. Text is written as UTF-8.
 
-    Whoever reads `path` meanwhile has the old file or the new one; of several writers the last one wins. A writer that
+    A reader of `path` meanwhile has the old file or the new one; of several writers the last one wins. A writer that
     is killed leaves the old file, and at most a hidden one beside it. Raises OSError where it cannot be written.
     """
     if make_folders:

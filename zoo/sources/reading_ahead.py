@@ -1,4 +1,4 @@
-"""Reading ahead of whoever uses what was read: one thread, and a queue with an end."""
+"""Reading ahead of the use of what was read: one thread, and a queue with an end."""
 
 import threading
 from collections.abc import Generator, Iterable

@@ -52,7 +52,7 @@ def test_specs_come_from_the_file_and_must_be_those_described(tmp_path: Path) ->
     with open_file(path) as runner:
         assert runner.inputs == (TensorSpec("images", "float32", ("images_0", 3, "images_2", "images_3")),)
         assert [spec.name for spec in runner.outputs] == ["y"]
-    for wrong in (TensorSpec("picture", "float32", (1,)), TensorSpec("images", "uint8", ("N", 3, "H", "W"))):
+    for wrong in (TensorSpec("image", "float32", (1,)), TensorSpec("images", "uint8", ("N", 3, "H", "W"))):
         with pytest.raises(InputError, match="got the inputs images float32 .*; expected .*: export it again"):
             open_file(path, inputs=[wrong])
     with pytest.raises(InputError, match="expected y float32"):

@@ -2,7 +2,7 @@
 """A stand-in for cuda.bindings.runtime, which cannot do anything on a machine without a GPU.
 
 Its device memory is the host's, its streams do their work at once, and a capture keeps the work for its launches.
-tests/backends/tensorrt/test_binding_names.py holds its names against the real module.
+tests/backends/tensorrt/test_binding_names.py compares its names with the real module.
 """
 
 import ctypes

@@ -2,7 +2,7 @@
 
 Its one engine takes x float32 [N, 3] and gives twice float32 [N, 3] = 2 x, count int64 [N] (the place of each row),
 and, where `finds`, found float32 [?], the positive elements of x, whose number only a run knows.
-tests/backends/tensorrt/test_binding_names.py holds its names against the real module.
+tests/backends/tensorrt/test_binding_names.py compares its names with the real module.
 """
 
 import ctypes

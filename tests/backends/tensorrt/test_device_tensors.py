@@ -63,7 +63,7 @@ def test_one_runs_output_is_the_nexts_input(make: Make, cuda: FakeCuda, cuda_gra
     np.testing.assert_array_equal(once.numpy(), 2 * rows(2))
 
 
-def test_the_producer_is_told_our_stream_and_no_default_one_is_used(make: Make, cuda: FakeCuda) -> None:
+def test_the_producer_is_given_our_stream_and_no_default_one_is_used(make: Make, cuda: FakeCuda) -> None:
     given = Lent(rows(2))
     runner = make()
     runner.run_device({"x": given})

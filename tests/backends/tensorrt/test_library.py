@@ -89,7 +89,7 @@ def test_a_build_without_the_library_says_what_to_install(tmp_path: Path, monkey
     assert not [path for path in tmp_path.iterdir() if "engine" in path.name]
 
 
-def test_what_is_missing_is_told_with_one_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_reported_with_one_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "tensorrt", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Broken(ModuleNotFoundError("no", name="tensorrt")), *sys.meta_path])
     with pytest.raises(BackendUnavailableError) as raised:

@@ -1,4 +1,4 @@
-"""What is kept of TensorRT's log, and what is told. The library is a stand-in."""
+"""What is kept of TensorRT's log, and what is reported. The library is a stand-in."""
 
 import types
 from typing import Any
@@ -21,7 +21,7 @@ def log() -> Any:
     return run_log(library)
 
 
-def test_warnings_are_told_once_each_and_kept(log: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_warnings_are_reported_once_each_and_kept(log: Any, caplog: pytest.LogCaptureFixture) -> None:
     for line in ("slow\n here", "slow here", "old"):
         log.log(Logger.WARNING, line)
     log.log(Logger.INFO, "news")

@@ -66,7 +66,7 @@ def test_default_bounds_surround_the_configs_size() -> None:
         ("depth", 'unknown axis "depth"; nearest: '),
     ],
 )
-def test_a_wrong_dynamic_flag_says_how_to_mend_it(flag: str, words: str) -> None:
+def test_a_wrong_dynamic_flag_says_how_to_fix_it(flag: str, words: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_dynamic([flag], IMAGE.axes)
     assert str(caught.value).startswith(f"--dynamic {flag}: ")

@@ -1,4 +1,4 @@
-"""Both comparisons of a deployment that is told where its images end, and what they must not let pass."""
+"""Both comparisons of a deployment with the input image_sizes, and what they must not let pass."""
 
 from typing import Any
 

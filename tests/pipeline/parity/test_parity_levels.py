@@ -113,7 +113,7 @@ def test_plain_tensors() -> None:
         broken = [reference, reference.copy()]
         broken[side] = reference.copy()
         broken[side][0, 0, 0, 0] = np.inf
-        result = compare_tensor("logits", *broken, 1e-4)
+        result = compare_tensor("logits", broken[0], broken[1], 1e-4)
         assert result.failures == ("logits: NaN or infinity in the outputs",)
         assert result.figures[0].max_error is None
     assert compare_tensor("logits", reference[:0], reference[:0], 1e-4).blank

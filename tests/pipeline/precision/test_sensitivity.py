@@ -33,17 +33,22 @@ def harmed(seed: int) -> onnx.ModelProto:
 
 
 def test_the_module_that_int8_harms_comes_first() -> None:
-    told: list[int] = []
+    steps: list[int] = []
     model = harmed(0)
     whole, rows = sensitivity(
-        model, to_int8, PrecisionOptions(), sample_images(0), depth=1, progress=lambda _, done, __: told.append(done)
+        model,
+        to_int8,
+        PrecisionOptions(),
+        sample_images(0),
+        depth=1,
+        progress=lambda _, done, __: steps.append(done),
     )
     assert sorted(row.module for row in rows) == ["block0", "block1", "block2", "block3"]
     assert [row.only for row in rows] == sorted(row.only for row in rows)
     assert rows[0].module == "block1"
     assert rows[0].only < rows[1].only - 3
     assert whole < rows[-1].only
-    assert told == [0, 1, 3, 5, 7, 9]
+    assert steps == [0, 1, 3, 5, 7, 9]
 
 
 def test_modules_are_cut_off_at_the_depth() -> None:

@@ -137,7 +137,7 @@ class TestExplain:
         assert line.startswith('TensorRT refuses TopK "TopK_y": ITopKLayer')
         assert "rpn_pre_nms_top_n_test" in line
 
-    def test_what_no_row_is_about_is_told_what_helps_in_general(self) -> None:
+    def test_what_no_row_is_about_gets_what_helps_in_general(self) -> None:
         explained = str(explain(self.error("Relu_y", "Relu", "no"), model(one("Relu (x)")), target_of("tensorrt-rtx")))
         assert "symbolic rewriter" in explained
         assert "--output-level" in explained

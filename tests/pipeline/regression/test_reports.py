@@ -124,7 +124,7 @@ def test_nothing_to_explain_where_all_is_green(world: World) -> None:
         assert "Not green" not in read(found, name)
 
 
-def test_two_models_of_one_name_are_told_apart(world: World) -> None:
+def test_two_models_of_one_name_are_distinguished(world: World) -> None:
     for folder in ("left", "right"):
         (world.folder / folder).mkdir()
         world.config(f"{folder}/model", deploy=f"error 5 {folder}")

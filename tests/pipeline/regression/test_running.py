@@ -132,10 +132,10 @@ def test_progress_tells_beginnings_ends_and_what_is_left(world: World) -> None:
     for name in ("a", "b"):
         world.config(name)
     world.write()
-    told: list[Any] = []
-    world.run(progress=lambda cell, result, left: told.append((cell.model, result and result.state, left)))
-    assert told[0] == ("a", None, 2)
-    assert {entry for entry in told if entry[1]} == {("a", State.PASSED, 1), ("b", State.PASSED, 0)}
+    reported: list[Any] = []
+    world.run(progress=lambda cell, result, left: reported.append((cell.model, result and result.state, left)))
+    assert reported[0] == ("a", None, 2)
+    assert {entry for entry in reported if entry[1]} == {("a", State.PASSED, 1), ("b", State.PASSED, 0)}
 
 
 def test_one_run_at_a_time(world: World) -> None:

@@ -30,7 +30,7 @@ from zoo.recipe_data import check_recipe_data
 
 
 def started(path: Path, **options: Any) -> tuple[nn.Module, Any, list[str]]:
-    """The model and the run of a training in `work` beside the config, and the lines that it told."""
+    """The model and the run of a training in `work` beside the config, and the lines that it reported."""
     config, recipe = config_and_recipe(path)
     notes: list[str] = []
     run = options.pop("run", None) or begin_run(path, recipe, amp=False)
@@ -199,7 +199,7 @@ class TestWeightsToStartFrom:
         torch.save(build_model(other, weights=False).state_dict(), file)
         return file
 
-    def test_a_head_for_other_classes_starts_anew_and_that_is_told(self, tmp_path: Path) -> None:
+    def test_a_head_for_other_classes_starts_anew_and_that_is_reported(self, tmp_path: Path) -> None:
         file = self.weights(tmp_path, classes=10)
         path = write_classifier(tmp_path, more='load_from="other.pth"')
         config, recipe = config_and_recipe(path)

@@ -67,13 +67,13 @@ def test_another_backbone_is_no_proof() -> None:
 
 
 def test_a_run_is_held_to_config_and_recipe() -> None:
-    told = RECIPE.to_dict()
-    check_recipe(run(recipe=told), CONFIG, replace(RECIPE, seed=7))
+    recorded = RECIPE.to_dict()
+    check_recipe(run(recipe=recorded), CONFIG, replace(RECIPE, seed=7))
     check_recipe(run(recipe=None), CONFIG, RECIPE)
     with pytest.raises(InputError, match=f"was trained by {CONFIG}, not by configs/y.py; give that config"):
-        check_recipe(run(recipe=told), "configs/y.py", RECIPE)
+        check_recipe(run(recipe=recorded), "configs/y.py", RECIPE)
     with pytest.raises(InputError, match=r"by another recipe: train\.max_grad_norm was 10\.0 and is 1\.0; put"):
-        check_recipe(run(recipe=told), CONFIG, replace(RECIPE, max_grad_norm=1.0))
+        check_recipe(run(recipe=recorded), CONFIG, replace(RECIPE, max_grad_norm=1.0))
 
 
 def test_a_recipe_that_has_changed_since_it_was_published() -> None:

@@ -49,7 +49,7 @@ def test_differences() -> None:
     assert differences(ours, theirs) == {"x.py": {"a": -1.9, "b": None, "c": None}}
 
 
-def test_what_is_scored_on_is_told(two: tuple[Path, Path], tmp_path: Path) -> None:
+def test_what_is_scored_on_is_reported(two: tuple[Path, Path], tmp_path: Path) -> None:
     config, slide = two
     dataset = {"type": "DigitsSegmentation", "split": "val", "root": str(tmp_path / "data"), "images": IMAGES}
     assert scored_on(config, [slide.name]) == {config.as_posix(): dataset, slide.as_posix(): dataset}
@@ -63,7 +63,7 @@ def test_what_is_scored_on_is_told(two: tuple[Path, Path], tmp_path: Path) -> No
         ("evaluator = dict(_delete_=True, type='MeanIuO')", 'unknown .* "MeanIuO"'),
     ],
 )
-def test_what_cannot_be_scored_is_told_at_once(text: str, message: str, two: tuple[Path, Path]) -> None:
+def test_what_cannot_be_scored_is_reported_at_once(text: str, message: str, two: tuple[Path, Path]) -> None:
     config, slide = two
     slide.write_text(SLIDE + text, encoding="utf-8")
     with pytest.raises(InputError, match=message):

@@ -133,8 +133,8 @@ class TestReproduce:
     def test_another_recipe_is_refused(self, train: Train, tmp_path: Path) -> None:
         config = write_tiny(tmp_path)
         publish_model(config, constant(config, 0))
-        told = {**Recipe.from_config(load_config(config)).to_dict(), "num_scenes": 5}
-        trained = save_trained(config, constant(config, 0), recipe=told)
+        recipe = {**Recipe.from_config(load_config(config)).to_dict(), "num_scenes": 5}
+        trained = save_trained(config, constant(config, 0), recipe=recipe)
         self.refused(train, config, trained, "by another recipe: train.num_scenes was 5 and is 2")
 
     def test_another_config_is_refused(self, train: Train, tmp_path: Path) -> None:
@@ -182,8 +182,8 @@ def test_publish_a_checkpoint(train: Train, tmp_path: Path) -> None:
 
 def test_publishing_a_checkpoint_of_another_recipe_is_refused(train: Train, tmp_path: Path) -> None:
     config = write_tiny(tmp_path)
-    told = {**Recipe.from_config(load_config(config)).to_dict(), "max_grad_norm": 1.0}
-    code, _, err = train(config, "--publish", "--checkpoint", save_trained(config, constant(config, 0), recipe=told))
+    recipe = {**Recipe.from_config(load_config(config)).to_dict(), "max_grad_norm": 1.0}
+    code, _, err = train(config, "--publish", "--checkpoint", save_trained(config, constant(config, 0), recipe=recipe))
     assert code == 2
     assert "by another recipe: train.max_grad_norm was 1.0 and is 10.0" in err
     assert not (tmp_path / "weights/tiny.json").exists()

@@ -67,7 +67,7 @@ def test_going_on_with_another_training_is_refused(
         resume_run(run(**now), run(**before), seed=seed)
 
 
-def test_a_run_is_told_from_others_by_its_beginning() -> None:
+def test_a_run_is_distinguished_from_others_by_its_beginning() -> None:
     assert run(remark="a", minutes=1.0).is_of(run(remark="b", minutes=2.0))
     assert not run(began="now").is_of(run())
     assert not run(began="now").is_of(run(began=None))

@@ -147,7 +147,7 @@ PATHS = {"kk": "neck.bias", "a": "stem", "b": "neck.add", "y": "neck", "h": "hea
 
 
 def test_a_module() -> None:
-    """Constants come along, whoever made them; a node without a path between two of the module's is one of them."""
+    """Constants come along, wherever they are; a node without a path between two of the module's is one of them."""
     piece = extract(parsed(MODULES, PATHS), module="neck")
     assert names(piece.graph.input) == ["a"]
     assert names(piece.graph.output) == ["y"]  # kk is read outside, and constant

@@ -200,7 +200,7 @@ def test_a_failed_calibration_leaves_no_file(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_that_fills_up_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_up_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The library infers shapes into a file, does not see that it was cut off, and fails for what is missing in it."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 

@@ -1,4 +1,4 @@
-"""Deformable convolutions in the graph: the standard operator, and what a lower opset is told."""
+"""Deformable convolutions in the graph: the standard operator, and the message for a lower opset."""
 
 from collections import Counter
 from pathlib import Path
@@ -32,6 +32,6 @@ def test_each_is_one_standard_node(exporter: str, opset: int, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
-def test_a_lower_opset_is_told_which_it_needs(exporter: str, tmp_path: Path) -> None:
+def test_a_lower_opset_is_refused_with_the_one_it_needs(exporter: str, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="deform_conv2d fails: ONNX has DeformConv since opset 19; give --opset 20$"):
         export_at(18, exporter, tmp_path / "m.onnx")

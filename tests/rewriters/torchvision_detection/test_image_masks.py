@@ -134,7 +134,8 @@ def run(path: Path, **inputs: Tensor) -> list[np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_LATER)
+@pytest.mark.slow  # make test has this form with the operators of TensorRT: tests/rewriters/tensorrt/test_families.py
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
 def test_one_file_of_a_fixed_size(exporter: str, tmp_path: Path) -> None:
     """For every batch; and pasted for the used slots alone, read from the graph itself."""
     path = tmp_path / "m.onnx"
@@ -175,7 +176,8 @@ def test_one_file_with_a_size_for_each_image(exporter: str, tmp_path: Path) -> N
             assert not masks[:, :, w:].any()
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_LATER)
+@pytest.mark.slow
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
 def test_a_fixed_batch_with_few_and_no_detections(exporter: str, tmp_path: Path) -> None:
     """With a fixed batch torch knows the number of slots, and must not write it where there are fewer rows."""
     module = asked(small_mask_rcnn(box_score_thresh=0.65))

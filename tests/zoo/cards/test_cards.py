@@ -68,7 +68,7 @@ class TestShippedZoo:
         found = problems([read_card(path) for path in CONFIGS], ROOT)
         assert not found, "; ".join(found)
 
-    def test_names_are_told_apart(self) -> None:
+    def test_names_are_distinguished(self) -> None:
         assert len({measured_file(path) for path in CONFIGS}) == len(CONFIGS)
 
 

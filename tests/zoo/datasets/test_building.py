@@ -38,9 +38,9 @@ def test_labels_are_those_of_the_task(tmp_path: Path) -> None:
 
 
 def test_paths_are_relative_to_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_image(tmp_path / "pictures" / "a.png", (20, 30))
+    write_image(tmp_path / "photographs" / "a.png", (20, 30))
     monkeypatch.chdir(tmp_path)
-    assert build_dataset({"type": "ImageFolder", "root": "pictures"}, TASK)[0]["path"] == "pictures/a.png"
+    assert build_dataset({"type": "ImageFolder", "root": "photographs"}, TASK)[0]["path"] == "photographs/a.png"
 
 
 @pytest.mark.parametrize(

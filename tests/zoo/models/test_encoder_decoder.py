@@ -1,4 +1,4 @@
-"""The EncoderDecoder family as models: losses, resolutions, and what a faulty config is told."""
+"""The EncoderDecoder family as models: losses, resolutions, and the messages for a faulty config."""
 
 from typing import Any
 

@@ -113,7 +113,7 @@ def test_a_forward_of_torchs_operators_is_followed_by_dynamo() -> None:
         check(written(function.apply, [A, B], target_of("dynamo")), node=False)
 
 
-def test_a_failure_in_forward_is_told() -> None:
+def test_a_failure_in_forward_is_reported() -> None:
     def fails(_a: Tensor, _b: Tensor) -> Tensor:
         raise RuntimeError("on purpose\nand more")
 

@@ -21,10 +21,10 @@ import sys, time
 from zoo.datasets.digits import split as digits_split
 from zoo.datasets.digits.cache import ensure_split
 digits_split.SPLIT_SIZES["gate"] = {COUNT}
-def told(_split, done, count):
+def report(_split, done, count):
     print(done, count, flush=True)
     time.sleep(float(sys.argv[1]))
-print(ensure_split("gate", told))
+print(ensure_split("gate", report))
 """
 
 
@@ -52,10 +52,10 @@ def test_a_missing_gate_says_how_to_make_it(cache: Path) -> None:
 
 
 def test_it_is_made_once(cache: Path) -> None:
-    told: list[tuple[int, int]] = []
-    folder = ensure_split("gate", lambda _, done, total: told.append((done, total)))
+    reported: list[tuple[int, int]] = []
+    folder = ensure_split("gate", lambda _, done, total: reported.append((done, total)))
     assert folder == cache / "gate"
-    assert told == [(done, COUNT) for done in range(1, COUNT + 1)]
+    assert reported == [(done, COUNT) for done in range(1, COUNT + 1)]
     made = (folder / "annotations.json").stat().st_mtime_ns
     assert ensure_split("gate", lambda *_: pytest.fail("made again")) == folder
     assert (folder / "annotations.json").stat().st_mtime_ns == made
