@@ -1,5 +1,6 @@
-# Each target sets up what it needs by itself, and is quick the second time. Python compiles what is imported; pip would
-# compile all that is installed (--no-compile: half a minute less).
+# Each target sets up what it needs by itself, and is quick the second time. pip compiles nothing (--no-compile): Python
+# compiles what is imported, and keeps it, whatever the environment says, since tests and tools start many processes.
+unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 VENV := .venv
 LOWER := .venv-lower

@@ -1,5 +1,6 @@
 """For every test."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import mmengine.config  # noqa: F401
 import pytest
 from hypothesis import settings
 
+from tests.examples import TEST_ALL
 from zoo.entry_points import load_entry_points
 
 # A background job of a shell ignores interrupts, nohup ignores hang-ups, and so would every process that a test starts.
@@ -28,7 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(SLOW_LIMIT))
 
 
-settings.register_profile("any machine", deadline=None)  # no example is judged by the seconds it takes on a busy one
+# No example is judged by the seconds it takes on a busy machine. Properties that say no number of examples have these.
+settings.register_profile("any machine", deadline=None, max_examples=100 if TEST_ALL in os.environ else 25)
 settings.load_profile("any machine")
 
 

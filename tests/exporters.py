@@ -3,5 +3,5 @@
 import pytest
 
 DYNAMO_LATER = ("torchscript", pytest.param("dynamo", marks=pytest.mark.slow))
-"""Both, and dynamo in make test-all alone: a whole export by it takes seconds, and make test stays within seven minutes
-on two cores. On every commit torchscript tests the same."""
+"""Both, and dynamo in make test-all alone: a whole export by it takes seconds. On every commit torchscript tests the
+same."""

@@ -100,8 +100,8 @@ class TestFaults:
         assert lines[1].startswith(f"failed: image {photos / '4.png'}: corrupt or truncated")
         assert lines[2].startswith(f"error: 2 of 6 inputs failed, the first: image {photos / '3.png'}: ")
         assert lines[2].endswith(f"files written: 4, the last {out / '5.json'}; go on with --resume")
-        told = json.loads(data.read_text(encoding="utf-8"))
-        assert (told["exit_code"], len(told["failed"]), len(told["written"])) == (6, 2, 4)
+        reported = json.loads(data.read_text(encoding="utf-8"))
+        assert (reported["exit_code"], len(reported["failed"]), len(reported["written"])) == (6, 2, 4)
 
     def test_a_video_cut_in_half(self, predict: Predict, detector: Path, tmp_path: Path) -> None:
         video = write_video(tmp_path / "a.avi", frames=60)

@@ -1,11 +1,14 @@
 """What all tools share: missing libraries, quick help, unknown flags, and one-line errors of the smaller tools."""
 
+import json
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.tools.tiny import Run
 from zoo.config import load_config
 from zoo.recipe_data import check_recipe_data
 
@@ -19,6 +22,21 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 CONFIG = "configs/segmentation/fcn_r18_digits.py"
 MATRIX = "configs/regression/small.yaml"
+MANY = """
+import contextlib, io, json, runpy, sys
+sys.modules.update(dict.fromkeys(sys.argv[1].split(",")))
+sys.path.insert(0, "tools")
+for arguments in json.load(sys.stdin):
+    sys.argv[:] = arguments
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            runpy.run_path(arguments[0], run_name="__main__")
+            code = 0
+        except SystemExit as stop:
+            code = stop.code
+    print(json.dumps([arguments, code, out.getvalue(), err.getvalue()]))
+"""
 HEAVY = "torch,mmengine,rich,sklearn,skimage,pycocotools,cv2"
 
 
@@ -26,6 +44,23 @@ def run(tool: str, blocked: str, *arguments: str) -> subprocess.CompletedProcess
     """A tool in a process that lacks some libraries."""
     command = [sys.executable, "-c", BLOCKED, f"tools/{tool}.py", blocked, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
+
+
+def run_each(blocked: str, calls: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Run]:
+    """The same for many calls, of a tool and its arguments, one after the other in one process."""
+    commands = [[f"tools/{tool}.py", *arguments] for tool, *arguments in calls]
+    done = subprocess.run(
+        [sys.executable, "-c", MANY, blocked],
+        input=json.dumps(commands),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    return {(Path(tool).stem, *arguments): Run(code, out, err) for (tool, *arguments), code, out, err in answers}
 
 
 @pytest.mark.parametrize(
@@ -51,75 +86,116 @@ def test_a_missing_library_is_named_with_what_installs_it(
     assert done.stderr == f'error: {library} is not installed, and this needs it: pip install "zooport[{extra}]"\n'
 
 
-@pytest.mark.parametrize(
-    "tool", ["deploy", "evaluate", "train", "make_digits", "regression", "update_zoo", "check_export", "what_if"]
-)
-def test_help_and_wrong_flags_load_no_library(tool: str) -> None:
-    done = run(tool, HEAVY, "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "example" in done.stdout
-    done = (
-        run(tool, HEAVY, "x", "--verbos") if tool != "make_digits" else run(tool, HEAVY, "val", "--out=x", "--verbos")
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith('error: unknown argument --verbos; nearest: "--verbose"')
+WRONG_FLAG = {
+    tool: ["val", "--out=x", "--verbos"] if tool == "make_digits" else ["x", "--verbos"]
+    for tool in ("deploy", "evaluate", "train", "make_digits", "regression", "update_zoo", "check_export", "what_if")
+}
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "message"),
-    [
-        *(
-            (tool, [CONFIG, flag, wrong], f'unknown {name} "{wrong}"; nearest: "{right}"')
-            for tool in ("deploy", "align")
-            for flag, name, wrong, right in (
-                ("--precision", "precision", "fp61", "fp16"),
-                ("--exporter", "exporter", "dinamo", "dynamo"),
-                ("--output-level", "level", "decodet", "decoded"),
-            )
-        ),
-        ("deploy", [CONFIG, "--layout", "ultralitics"], 'unknown layout "ultralitics"; nearest: "ultralytics"'),
-        ("deploy", [CONFIG, "--slide", "hots"], 'unknown slide "hots"; nearest: "host"'),
-        ("deploy", [CONFIG, "--dynamic", "widht"], '--dynamic widht: unknown axis "widht"; nearest: "width"'),
-        ("deploy", [CONFIG, "--engine", "batchs=1"], '--engine batchs=1: unknown option "batchs"; nearest: "batches"'),
-        ("deploy", [CONFIG, "--image", "README.dm"], 'image README.dm: no such file; nearest: "README.md"'),
-        ("deploy", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
-        ("evaluate", [CONFIG, "--precision", "fp61"], 'unknown precision "fp61"; nearest: "fp16"'),
-        ("evaluate", [CONFIG, "--deployment", "dosc"], '--deployment dosc: no such folder; nearest: "docs"'),
-        ("evaluate", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
-        ("align", [CONFIG, "--deployment", "dosc"], '--deployment dosc: no such folder; nearest: "docs"'),
-        ("align", [CONFIG, "--onnx", "README.dm"], '--onnx README.dm: no such file; nearest: "README.md"'),
-        ("what_if", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
-        ("sensitivity", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
-        ("check_export", [CONFIG, "--exporter", "dinamo"], 'unknown exporter "dinamo"; nearest: "dynamo"'),
-    ],
-)
-def test_a_typo_is_answered_without_torch_and_mmengine(tool: str, arguments: list[str], message: str) -> None:
+@pytest.fixture(scope="module")
+def helped() -> dict[tuple[str, ...], Run]:
+    calls = [(tool, *arguments) for tool, wrong in WRONG_FLAG.items() for arguments in (["--help"], wrong)]
+    return run_each(HEAVY, calls)
+
+
+@pytest.mark.parametrize("tool", WRONG_FLAG)
+def test_help_and_wrong_flags_load_no_library(helped: dict[tuple[str, ...], Run], tool: str) -> None:
+    done = helped[tool, "--help"]
+    assert (done.code, done.err) == (0, "")
+    assert "example" in done.out
+    done = helped[tool, *WRONG_FLAG[tool]]
+    assert done.code == 2
+    assert done.err.startswith('error: unknown argument --verbos; nearest: "--verbose"')
+
+
+TYPOS: list[tuple[str, list[str], str]] = [
+    *(
+        (tool, [CONFIG, flag, wrong], f'unknown {name} "{wrong}"; nearest: "{right}"')
+        for tool in ("deploy", "align")
+        for flag, name, wrong, right in (
+            ("--precision", "precision", "fp61", "fp16"),
+            ("--exporter", "exporter", "dinamo", "dynamo"),
+            ("--output-level", "level", "decodet", "decoded"),
+        )
+    ),
+    ("deploy", [CONFIG, "--layout", "ultralitics"], 'unknown layout "ultralitics"; nearest: "ultralytics"'),
+    ("deploy", [CONFIG, "--slide", "hots"], 'unknown slide "hots"; nearest: "host"'),
+    ("deploy", [CONFIG, "--dynamic", "widht"], '--dynamic widht: unknown axis "widht"; nearest: "width"'),
+    ("deploy", [CONFIG, "--engine", "batchs=1"], '--engine batchs=1: unknown option "batchs"; nearest: "batches"'),
+    ("deploy", [CONFIG, "--image", "README.dm"], 'image README.dm: no such file; nearest: "README.md"'),
+    ("deploy", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
+    ("evaluate", [CONFIG, "--precision", "fp61"], 'unknown precision "fp61"; nearest: "fp16"'),
+    ("evaluate", [CONFIG, "--deployment", "dosc"], '--deployment dosc: no such folder; nearest: "docs"'),
+    ("evaluate", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
+    ("align", [CONFIG, "--deployment", "dosc"], '--deployment dosc: no such folder; nearest: "docs"'),
+    ("align", [CONFIG, "--onnx", "README.dm"], '--onnx README.dm: no such file; nearest: "README.md"'),
+    ("what_if", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
+    ("sensitivity", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
+    ("check_export", [CONFIG, "--exporter", "dinamo"], 'unknown exporter "dinamo"; nearest: "dynamo"'),
+]
+
+
+@pytest.fixture(scope="module")
+def answered() -> dict[tuple[str, ...], Run]:
+    return run_each("torch,torchvision,mmengine", [(tool, *arguments) for tool, arguments, _ in TYPOS])
+
+
+@pytest.mark.parametrize(("tool", "arguments", "message"), TYPOS)
+def test_a_typo_is_answered_without_torch_and_mmengine(
+    answered: dict[tuple[str, ...], Run], tool: str, arguments: list[str], message: str
+) -> None:
     """A library that is missing here would be the error, with exit code 4."""
-    done = run(tool, "torch,torchvision,mmengine", *arguments)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert done.stderr.startswith(f"error: {message}")
-    assert done.stdout == ""
+    done = answered[tool, *arguments]
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert done.err.startswith(f"error: {message}")
+    assert done.out == ""
+
+
+Read = tuple[str, dict[tuple[str, ...], Run]]
+READERS = ("deploy", "evaluate", "align", "train", "what_if", "sensitivity")
+WRONG = CONFIG.replace("r18", "r81")
+BACKEND = (CONFIG, "--backend", "onxruntime")
+OPSET, ENGINE = (CONFIG, "--opset", "12"), (CONFIG, "--engine", "workspace_mib=64")
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
+    """A config with a wrong key, and what the tools that read configs answer without torch."""
+    faulty = tmp_path_factory.mktemp("config") / "faulty.py"
+    faulty.write_text(f'_base_ = ["{ROOT / CONFIG}"]\nexport = dict(exportr="dynamo")\n', encoding="utf-8")
+    calls = [
+        *((tool, config) for tool in READERS for config in (WRONG, str(faulty))),
+        *((tool, *BACKEND) for tool in ("deploy", "align", "evaluate")),
+        *(("deploy", *arguments) for arguments in (OPSET, ENGINE)),
+    ]
+    return str(faulty), run_each("torch,torchvision", calls)
 
 
 @pytest.mark.parametrize("tool", ["deploy", "align", "evaluate"])
-def test_a_backends_typo_is_answered_when_the_config_is_read(tool: str) -> None:
+def test_a_backends_typo_is_answered_when_the_config_is_read(read: Read, tool: str) -> None:
     """Not before: its custom_imports may bring backends. And without torch."""
-    done = run(tool, "torch,torchvision", CONFIG, "--backend", "onxruntime")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert done.stderr.startswith('error: unknown backend "onxruntime"; nearest: "onnxruntime"')
+    done = read[1][tool, *BACKEND]
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert done.err.startswith('error: unknown backend "onxruntime"; nearest: "onnxruntime"')
 
 
-@pytest.mark.parametrize("tool", ["deploy", "evaluate", "align", "train", "what_if", "sensitivity"])
-def test_a_config_is_read_without_torch(tool: str, tmp_path: Path) -> None:
-    wrong = CONFIG.replace("r18", "r81")
-    done = run(tool, "torch,torchvision", wrong)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f'error: config {wrong}: no such file; nearest: "{CONFIG}"')
-    faulty = tmp_path / "faulty.py"
-    faulty.write_text(f'_base_ = ["{ROOT / CONFIG}"]\nexport = dict(exportr="dynamo")\n', encoding="utf-8")
-    done = run(tool, "torch,torchvision", str(faulty))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert 'unknown key export."exportr"; nearest: "exporter"' in done.stderr
+@pytest.mark.parametrize("tool", READERS)
+def test_a_config_is_read_without_torch(read: Read, tool: str) -> None:
+    faulty, answers = read
+    done = answers[tool, WRONG]
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f'error: config {WRONG}: no such file; nearest: "{CONFIG}"')
+    done = answers[tool, faulty]
+    assert (done.code, done.out) == (2, "")
+    assert 'unknown key export."exportr"; nearest: "exporter"' in done.err
+
+
+def test_a_target_that_cannot_be_built_is_refused_without_torch(read: Read) -> None:
+    done = read[1]["deploy", *OPSET]
+    assert (done.code, done.err) == (2, "error: opset 12: expected 17 to 26\n")
+    done = read[1]["deploy", *ENGINE]
+    assert done.code == 2
+    assert done.err.startswith("error: engine options with backend onnxruntime: it builds no engine")
 
 
 SWITCHED_OFF = "card = gate_dataset = calibration_dataset = None"
@@ -164,14 +240,6 @@ def test_the_shipped_recipes_are_not_refused() -> None:
     assert len(recipes) == 16
     for config in recipes:
         check_recipe_data(config)
-
-
-def test_a_target_that_cannot_be_built_is_refused_without_torch() -> None:
-    done = run("deploy", "torch,torchvision", CONFIG, "--opset", "12")
-    assert (done.returncode, done.stderr) == (2, "error: opset 12: expected 17 to 26\n")
-    done = run("deploy", "torch,torchvision", CONFIG, "--engine", "workspace_mib=64")
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: engine options with backend onnxruntime: it builds no engine")
 
 
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no /sys on this system")

@@ -160,14 +160,15 @@ def test_a_second_deploy_replaces_the_first(deploy: Deploy, tiny: Tiny) -> None:
     ("arguments", "folder"),
     [
         (["--exporter", "torchscript", "--opset", "17", "--backend", "onnxruntime"], "onnxruntime-fp32"),
-        (["--output-level", "decoded"], "onnxruntime-fp32-decoded"),
-        (["--dynamic", "batch=3:3:3"], "onnxruntime-fp32-batch3"),
+        pytest.param(["--output-level", "decoded"], "onnxruntime-fp32-decoded", marks=pytest.mark.slow),
+        pytest.param(["--dynamic", "batch=3:3:3"], "onnxruntime-fp32-batch3", marks=pytest.mark.slow),
         (["--opset", "18", "--dynamic", "batch=1:1:2"], "onnxruntime-fp32-opset18-batch1-1-2"),
-        (
+        pytest.param(
             ["--dynamic", "height", "width=64:96:128"],
             "onnxruntime-fp32-height32-64-2048-width64-96-128",
+            marks=pytest.mark.slow,
         ),
-        (["--dynamic", "height=32:64:128"], "onnxruntime-fp32-height32-64-128"),
+        pytest.param(["--dynamic", "height=32:64:128"], "onnxruntime-fp32-height32-64-128", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.usefixtures("no_plots")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from backends import load
+from tests.examples import slow_but
 from tests.tools.tiny import Run
 from tests.zoo_configs import ROOT, SHIPPED
 
@@ -23,7 +24,7 @@ def test_no_config_is_left_out() -> None:
     assert len(IMAGES) == 8
 
 
-@pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
+@pytest.mark.parametrize("exporter", slow_but(("dynamo", "torchscript"), "dynamo"))
 def test_the_smallest_shipped_config_on_every_commit(deploy: Deploy, tmp_path: Path, exporter: str) -> None:
     arguments = [SMALLEST, "--exporter", exporter, "--dynamic", "batch=2:2:2", "--work-dir", str(tmp_path)]
     run = deploy([*arguments, "--image", *map(str, IMAGES[:2])])

@@ -14,6 +14,7 @@ from onnx import numpy_helper
 
 from pipeline import deploy
 from tests.tools.tiny import Run
+from zoo.config import config_target, load_config
 from zoo.manifest import Manifest, file_record
 from zoo.preprocess import Preprocess
 
@@ -26,14 +27,15 @@ CLASSES = 11
 def work_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With a good deployment of the FCN in it; the reference's results are kept between the tests."""
     folder = tmp_path_factory.mktemp("work")
-    deploy(CONFIG, work_dir=folder).close()
+    target = config_target(load_config(CONFIG)).with_(exporter="torchscript")
+    deploy(CONFIG, target, work_dir=folder).close()
     return folder
 
 
 @pytest.fixture
 def deployment(work_dir: Path, tmp_path: Path) -> Path:
     """A copy to spoil."""
-    return shutil.copytree(work_dir / "semantic-segmentation/fcn_r18_digits/onnxruntime-fp32", tmp_path / "copy")
+    return shutil.copytree(next(work_dir.rglob("deployment.json")).parent, tmp_path / "copy")
 
 
 @pytest.fixture

@@ -106,7 +106,8 @@ def test_an_image_gives_what_torchvision_gives_for_it_alone(config: Path, deploy
     assert total > 10
 
 
-@pytest.mark.parametrize("level", ["decoded", pytest.param("raw", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["decoded", "raw"])
 def test_the_levels_before_the_last(config: Path, deploy: Tool, level: str) -> None:
     folder = deployed(config, deploy, "--output-level", level)
     sample_image = cv2.imread(str(config.parent / "0.png"))

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 
 from pipeline import evaluate
 from pipeline.training import Recipe, check_figures
+from tests.examples import slow_but
 from zoo.cards import Measured, TrainingRecord, measured_file
 from zoo.config import load_config
 from zoo.metrics import build_metric
@@ -69,6 +70,15 @@ GOLDEN = {
     "configs/segmentation/fcn_r18_digits.py": 78.65,
     "configs/segmentation/fcn_r18-slide_digits.py": 80.25,
 }
+ON_EVERY_COMMIT = (  # one of each task; every config's weights are deployed, evaluated and aligned in make test-all
+    "configs/classification/resnet18_digits.py",
+    "configs/detection/faster-rcnn_r18-fpn_digits.py",
+    "configs/detection/keypoint-rcnn_r18-fpn_digits.py",
+    "configs/detection/mask-rcnn_r18-fpn_digits.py",
+    "configs/detection/yolov5n_digits.py",
+    "configs/restoration/srcnn_x3_photographs.py",
+    "configs/segmentation/fcn_r18_digits.py",
+)
 GOLDEN_WITHIN = {"points": 1.0, "dB": 0.05}  # another version of OpenCV or torch rounds otherwise
 CARD_WITHIN = {"points": 0.2, "dB": 0.01}  # on all images
 
@@ -127,7 +137,7 @@ def on_the_card(config: str) -> float:
     return value
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", slow_but(CONFIGS, *ON_EVERY_COMMIT))
 def test_weights_load_and_score(config: str, tmp_path: Path) -> None:
     assert scored(config, tmp_path, LIMIT) == pytest.approx(GOLDEN[config], abs=GOLDEN_WITHIN[unit_of(config)])
 

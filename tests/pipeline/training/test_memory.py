@@ -22,7 +22,6 @@ as_strided(block, (4993,))[4992] ^= 255  # the block's own size is rounded up: u
 del block
 """
 RECIPES = [Path(path) for path, config in CONFIGS.items() if "iterations" in (config.train or {})]
-ON_EVERY_COMMIT = ("fcn_r18_digits", 1, "avx2")
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library cannot check its heap")
 
@@ -48,13 +47,13 @@ def test_every_trainable_model_is_here() -> None:
     assert len(RECIPES) == 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "threads", "environment"),
     [
         pytest.param(
             *(config, threads, environment),
             id=f"{config.stem}-{threads}-{kernels}",
-            marks=() if (config.stem, threads, kernels) == ON_EVERY_COMMIT else pytest.mark.slow,
         )
         for config in RECIPES
         for threads in (1, 2)

@@ -14,6 +14,7 @@ from pipeline.parity.gates import GRAPH
 from rewriters.graph_rewriters import rewrite_graph
 from rewriters.plugins import PLUGIN_DOMAIN, plugin_nodes, reference_evaluator
 from rewriters.plugins.greedy_nms import class_nms
+from tests.examples import slow_but
 from tests.rewriters.small_families import outputs
 from tests.rewriters.small_models import export, fixed_target, run
 from tests.rewriters.small_yolov5 import ANCHORS, CLASSES, SIZE, SLOTS, contract, scenes, small_yolov5
@@ -37,7 +38,15 @@ NMS: dict[str, Any] = {
 LEVELS = ("raw", "decoded")
 
 
-@pytest.fixture(scope="module", params=[f"{level}-{size}" for level in LEVELS for size in ("fixed", "dynamic")])
+# each level and each size once in make test
+FORMS = slow_but(
+    [f"{level}-{size}" for level in LEVELS for size in ("fixed", "dynamic")],
+    "decoded-fixed",
+    "raw-dynamic",
+)
+
+
+@pytest.fixture(scope="module", params=FORMS)
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, onnx.ModelProto]:
     level, _, size = request.param.partition("-")
     target = DYNAMIC if size == "dynamic" else fixed_target(*SIZE)

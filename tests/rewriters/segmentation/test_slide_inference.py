@@ -18,7 +18,7 @@ from rewriters import export_onnx, rewriting
 from rewriters.segmentation import coarse_windows
 from rewriters.segmentation.coarse_windows import CoarseAxis, join_coarse
 from rewriters.segmentation.segments import segments
-from tests.examples import examples
+from tests.examples import examples, slow_but
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.encoder_decoders import small_encoder_decoder
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
@@ -188,7 +188,8 @@ def test_an_encode_decode_of_its_own_is_kept() -> None:
 
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize(
-    ("accumulate", "blend"), [("segments", "constant"), ("segments", "gaussian"), ("pad", "gaussian")]
+    ("accumulate", "blend"),
+    slow_but([("segments", "constant"), ("segments", "gaussian"), ("pad", "gaussian")], ("segments", "gaussian")),
 )
 def test_onnxruntime_equals_the_unpatched_method(exporter: str, accumulate: str, blend: str, tmp_path: Path) -> None:
     model = small_segmentor(blend=blend)
@@ -246,7 +247,9 @@ def test_onnxruntime_equals_it_over_the_shape_space(
 
 
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
-@pytest.mark.parametrize(("architecture", "sizes"), [("psp", "dynamic"), ("uper", "fixed")])
+@pytest.mark.parametrize(
+    ("architecture", "sizes"), slow_but([("psp", "dynamic"), ("uper", "fixed")], ("psp", "dynamic"))
+)
 def test_windows_whose_pools_do_not_divide(exporter: str, architecture: str, sizes: str, tmp_path: Path) -> None:
     """The heads' pyramids of 1, 2, 3 and 6 cells, on the maps of windows of 49 by 65."""
     model, path = (
@@ -309,7 +312,7 @@ def test_one_file_at_every_size(exporter: str, blend: str, tmp_path: Path) -> No
         np.testing.assert_allclose(got, expected, atol=GRAPH["logits"] * np.ptp(expected), rtol=0)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_images_smaller_than_a_window_are_refused(exporter: str, tmp_path: Path) -> None:
     target = fixed_target(50, 70, exporter=exporter).with_(width=AxisRange(24, 70, 128))
     specs = [TensorSpec("logits", "float32", ("batch", CLASSES, 50, "width"))]
@@ -324,7 +327,7 @@ def test_a_window_batch_with_a_dynamic_size_is_refused(tmp_path: Path) -> None:
         export(contract(small_segmentor(), "decoded"), DYNAMIC.with_(window_batch=2), tmp_path / "model.onnx", specs)
 
 
-@pytest.mark.parametrize("window_batch", [1, 3, 8])
+@pytest.mark.parametrize("window_batch", slow_but([1, 3, 8], 3))
 def test_the_model_never_takes_more_windows_at_once(window_batch: int) -> None:
     model, seen = small_segmentor(), []
     model.backbone.register_forward_hook(lambda _module, args, _output: seen.append(len(args[0])))

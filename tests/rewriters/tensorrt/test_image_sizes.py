@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from rewriters import export_onnx
+from tests.examples import slow_but
 from tests.rewriters.ops.exported import NOT_FOR_TENSORRT, operators
 from tests.rewriters.small_families import contract_of, outputs, same_findings, sample_images, small, specs_of
 from tests.rewriters.small_models import fixed_target
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 
 
-@pytest.fixture(scope="module", params=["faster_rcnn", "retina_net", "ssd"])
+@pytest.fixture(scope="module", params=slow_but(("faster_rcnn", "retina_net", "ssd"), "faster_rcnn"))
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     family, path = request.param, tmp_path_factory.mktemp(request.param) / "model.onnx"
     export_onnx(

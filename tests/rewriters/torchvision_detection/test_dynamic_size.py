@@ -42,8 +42,9 @@ EXPORTED = [
     pytest.param(
         (family, exporter),
         id=f"{family}-{exporter}",
-        # Mask and Keypoint R-CNN have the transform, the proposals and the boxes of Faster R-CNN
-        marks=[pytest.mark.slow] if exporter == "dynamo" or family in ("mask_rcnn", "keypoint_rcnn") else [],
+        # Mask and Keypoint R-CNN have the transform, the proposals and the boxes of Faster R-CNN; RetinaNet has the
+        # transform and the levels of FCOS, with anchors, as the proposals have them. Eagerly all are compared below.
+        marks=[] if exporter == "torchscript" and family in ("faster_rcnn", "fcos", "ssd") else [pytest.mark.slow],
     )
     for exporter in ("torchscript", "dynamo")
     for family in FAMILIES
@@ -115,6 +116,7 @@ def test_resized_sizes_where_whole_numbers_are_wrong() -> None:
     assert tuple(transform.eval()([torch.zeros(1, 97, 102)])[0].image_sizes[0]) == (799, 841)
 
 
+@pytest.mark.slow
 def test_a_fixed_size_pads_no_candidates(tmp_path: Path) -> None:
     """What a dynamic size costs, a static target does not pay."""
     module = contract(small("faster_rcnn"))

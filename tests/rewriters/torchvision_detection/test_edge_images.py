@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
+from tests.examples import slow_but
 from tests.rewriters.small_dense_models import SMALL, dense_contract, small_detector
 from tests.rewriters.small_families import lowest_index_first
 from tests.rewriters.small_models import (
@@ -37,7 +38,9 @@ TWO_STAGE = {
     "keypoint_rcnn": (small_keypoint_rcnn, keypoint_specs, "keypoint-detection"),
 }
 FAMILIES = (*TWO_STAGE, *SMALL)
-ON_EVERY_COMMIT = ("faster_rcnn", "fcos")  # of what takes an export of its own
+# One of each kind, each an export of its own. The others have the same slots, thresholds and NMS, which the tests of
+# the families compare.
+ON_EVERY_COMMIT = slow_but(FAMILIES, "faster_rcnn", "ssd")
 
 
 class Family:
@@ -86,7 +89,7 @@ def alike(model: Any) -> None:
     decider.score_thresh = 0.1  # below what a quarter of the classes get each
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
+@pytest.fixture(scope="module", params=ON_EVERY_COMMIT)
 def family(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Family:
     return Family(request.param, tmp_path_factory.mktemp("edge"))
 
@@ -101,9 +104,7 @@ def crowd() -> Tensor:
     return image
 
 
-@pytest.mark.parametrize(
-    "grey", [0.0, pytest.param(0.5, marks=pytest.mark.slow), pytest.param(1.0, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("grey", slow_but((0.0, 0.5, 1.0), 0.0))
 def test_an_empty_or_uniform_image(family: Family, grey: float) -> None:
     family.check(torch.full((1, 3, HEIGHT, WIDTH), grey))
     family.check(torch.cat([torch.full((1, 3, HEIGHT, WIDTH), grey), crowd()]))
@@ -135,9 +136,7 @@ def test_an_image_of_nan_has_no_detections_and_proves_nothing(family: Family) ->
     ).blank  # which no deployment passes with
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in ON_EVERY_COMMIT else pytest.mark.slow) for name in FAMILIES]
-)
+@pytest.mark.parametrize("name", ON_EVERY_COMMIT)
 def test_equal_scores_take_the_lowest_index(name: str, tmp_path: Path) -> None:
     family = Family(name, tmp_path, scores_alike=True)
     with lowest_index_first():

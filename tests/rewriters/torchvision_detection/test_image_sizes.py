@@ -153,12 +153,14 @@ def two_images(*sizes: list[int]) -> dict[str, Tensor]:
     return {"images": sample_images(len(sizes), 128, 128, seed=1), "image_sizes": torch.tensor(sizes)}
 
 
+ON_EVERY_COMMIT = [(family, "torchscript", "fixed") for family in ("keypoint_rcnn", "retina_net")]
 EXPORTED = [
     pytest.param(
         (family, exporter, target),
         id=f"{family}-{exporter}-{name}",
-        # the sizes inside the graph follow image_sizes either way; the ones of the batch matter little
-        marks=[pytest.mark.slow] if exporter == "dynamo" or name == "dynamic" else [],
+        # the sizes inside the graph follow image_sizes either way; the ones of the batch matter little. Eagerly all
+        # families are compared above.
+        marks=[] if (family, exporter, name) in ON_EVERY_COMMIT else [pytest.mark.slow],
     )
     for exporter in ("torchscript", "dynamo")
     for name, target in (("fixed", FIXED), ("dynamic", SIZED))

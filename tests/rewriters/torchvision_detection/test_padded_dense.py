@@ -197,6 +197,7 @@ def test_without_it_dynamo_refuses_the_model(family: str, which: int, tmp_path: 
         export(module, fixed_target(64, 96), tmp_path / "m.onnx", detection_specs(SLOTS))
 
 
+@pytest.mark.slow
 def test_without_constant_default_boxes_torchscript_computes_them(tmp_path: Path) -> None:
     """Slower, not wrong: more nodes run for what is fixed. dynamo folds them by itself."""
     target = fixed_target(64, 96, exporter="torchscript")

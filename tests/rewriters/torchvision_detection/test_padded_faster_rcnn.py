@@ -128,6 +128,7 @@ def test_without_it_dynamo_refuses_the_model(name: str, tmp_path: Path) -> None:
         export(contract(small_faster_rcnn()), fixed_target(64, 96), tmp_path / "m.onnx", detection_specs(20))
 
 
+@pytest.mark.slow
 def test_without_constant_anchors_torchscript_computes_them(tmp_path: Path) -> None:
     """Slower, not wrong: more nodes run for what is fixed. dynamo folds them by itself."""
     target = fixed_target(64, 96, exporter="torchscript")

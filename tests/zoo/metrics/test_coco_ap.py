@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as run_lengths
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
+from tests.examples import examples
 from tests.zoo.metrics.scenes import CLASSES, KEYPOINTS, SIZE, Pairs, detection_scenes, draws, processed, repeated
 from zoo.errors import InputError
 from zoo.metrics import CocoBoxAP, CocoKeypointAP, CocoMaskAP
@@ -86,7 +87,7 @@ def official(pairs: Pairs, shape: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("shape", METRICS)
 @given(seed=seeds, ties=st.booleans())
-@settings(max_examples=15, deadline=None)
+@examples(5, 15)
 def test_against_cocoeval(seed: int, ties: bool, shape: str) -> None:
     rng = np.random.default_rng(seed)
     pairs = detection_scenes(rng, 5, ties=ties)
@@ -101,7 +102,7 @@ def test_against_cocoeval(seed: int, ties: bool, shape: str) -> None:
 
 @pytest.mark.parametrize("shape", METRICS)
 @given(seed=seeds, ties=st.booleans())
-@settings(max_examples=10, deadline=None)
+@examples(3, 10)
 def test_resampled_is_the_figure_of_repeated_images(seed: int, ties: bool, shape: str) -> None:
     rng = np.random.default_rng(seed)
     metric = METRICS[shape]()
