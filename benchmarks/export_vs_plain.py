@@ -30,7 +30,6 @@ from torch import Tensor, nn
 
 from pipeline.export.export_step import export_step
 from pipeline.export.reference_run import run_reference
-from pipeline.job.deploy_target import target_preprocess
 from pipeline.job.job import plan_job
 from zoo import build_model
 from zoo.config import ModelConfig, load_config
@@ -81,7 +80,7 @@ def _rows(config: ModelConfig, rounds: int) -> list[dict[str, Any]]:
     reference = run_reference(job, model)
     module = contract_module(model, job.task, "final", job.forward)
     size = tuple(job.target.preferred.values())
-    image = reference_input(job.images[0].value, {**target_preprocess(config, job.target), "size": size}).tensor
+    image = reference_input(job.images[0].value, {**job.preprocess.to_dict(), "size": size}).tensor
     image = image.reshape(1, 3, *size)
     plain = PlainDetector(model).eval() if isinstance(job.task, Detection) else module
     files: dict[str, bytes] = {"plain": plain_export(plain, image)}

@@ -94,9 +94,9 @@ def main() -> int:
     warnings.simplefilter("ignore")
     images = list(_images())
     lines, refused = [HEAD], 0
-    for name, model, task, fields, gates in _models(images):
+    for name, model, task, preprocessing, gates in _models(images):
         for rule, resize in RULES.items():
-            found = [entry for image in images if (entry := _judged(model, task, fields, gates, image, resize))]
+            found = [entry for image in images if (entry := _judged(model, task, preprocessing, gates, image, resize))]
             lines.append(_row(name, rule, found))
             print(lines[-1], flush=True)
             refused += sum(bool(findings.failures) for findings in found) if rule == "right" else 0
@@ -116,20 +116,20 @@ def main() -> int:
     return 3 if refused else 0
 
 
-def _models(images: list[NamedInput]) -> Iterator[tuple[str, nn.Module, Task, dict[str, Any], dict[str, float]]]:
+def _models(images: list[NamedInput]) -> Iterator[tuple[str, nn.Module, Task, preprocess.Preprocess, dict[str, float]]]:
     for path in SHIPPED:
         job = plan_job(str(ROOT / "configs" / f"{path}.py"), None, (), "work_dirs")
         yield job.name, build_model(job.config), job.task, job.preprocess, job.gates["pipeline"]
     tensors = torch.cat([reference_input(image.value, FIELDS).tensor for image in images[:8]])
     for name, seed in CHANCE:
         model = chance_segmentor(name, tensors, seed)
-        yield f"{name}, seed {seed}", model, LABELS, dict(FIELDS), merged_gates()["pipeline"]
+        yield f"{name}, seed {seed}", model, LABELS, preprocess.Preprocess.from_dict(FIELDS), merged_gates()["pipeline"]
 
 
 def _judged(
     model: nn.Module,
     task: Task,
-    fields: Mapping[str, Any],
+    rule: preprocess.Preprocess,
     gates: Mapping[str, float],
     image: NamedInput,
     resize: Resize,
@@ -142,7 +142,7 @@ def _judged(
     preprocess.cv2.resize = instead  # type: ignore[attr-defined]
     try:
         forward = {"mode": "tensor"} if hasattr(model, "decode_head") else {}
-        reference = reference_result(model, task, fields, forward, image.value)
+        reference = reference_result(model, task, rule, forward, image.value)
     finally:
         preprocess.cv2.resize = RESIZE  # type: ignore[attr-defined]
     if not reference.rounded:

@@ -148,7 +148,7 @@ def _rule(manifest: Manifest, config: ModelConfig) -> Any:
         size = manifest.inputs[0].shape[place]
         if axis != BATCH:
             axes[axis] = manifest.axes[size] if isinstance(size, str) else AxisRange.fixed(size)
-    return config.task.kind.rule(target_preprocess(config, deploy_target(config, axes)))
+    return target_preprocess(config, deploy_target(config, axes))
 
 
 def _names(manifest: Manifest) -> str:

@@ -40,8 +40,7 @@ def _trials(config: ModelConfig, target: Target) -> Iterator[Trial]:
 
     def trial(label: str, by: str, batch: int, sizes: Mapping[str, int], first: int = 0) -> Trial:
         chosen = [images[(first + place) % len(images)] for place in range(batch)]
-        fields = config.preprocess.to_dict()
-        arrays = stacked(config.task.kind, chosen, sizes, fields, image_sizes=target.image_sizes).arrays
+        arrays = stacked(config.task.kind, chosen, sizes, config.preprocess, image_sizes=target.image_sizes).arrays
         return Trial(label, by, {name: torch.from_numpy(array) for name, array in arrays.items()})
 
     batch = max(2, target.batch.min) if target.batch.dynamic else target.batch.opt

@@ -23,4 +23,4 @@ class InputPolicy:
 def default_policy(config: ModelConfig) -> InputPolicy:
     """The config's own."""
     target = config_target(config)
-    return InputPolicy(config.task.kind.rule(target_preprocess(config, target)), target.image_sizes)
+    return InputPolicy(target_preprocess(config, target), target.image_sizes)

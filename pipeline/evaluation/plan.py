@@ -43,7 +43,7 @@ def plan_evaluation(config: ModelConfig, work_dir: str | Path, *, limit: int | N
     """Check the data set and the evaluator. Raises InputError with all that is wrong in the data."""
     task, target = config.task, config_target(config)
     if target.image_sizes:
-        check_image_sizes(task, task.kind.rule(target_preprocess(config, target)))
+        check_image_sizes(task, target_preprocess(config, target))
     key = data_key(config, gate_split=gate_split)
     section, dataset = getattr(config, key), IndexedDataset(config_dataset(config, key), limit)
     if not len(dataset):

@@ -73,7 +73,7 @@ def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) ->
         "zooport.task": task.name,
         "zooport.output_level": output_level(job, model),
         "zooport.classes": json.dumps([info._asdict() for info in task.classes], sort_keys=True),
-        "zooport.preprocess": json.dumps(job.task.kind.rule(job.preprocess).to_dict(), sort_keys=True),
+        "zooport.preprocess": json.dumps(job.preprocess.to_dict(), sort_keys=True),
         "names": repr({index: info.name for index, info in enumerate(task.classes)}),
     }
     if task.options:
@@ -149,7 +149,7 @@ def manifest(
         windows=windows,
         defaults=_defaults(job, model),
         classes=job.task.classes,
-        preprocess=job.task.kind.rule(job.preprocess),
+        preprocess=job.preprocess,
         inputs=export.inputs,
         outputs=export.outputs,
         axes={axis: target.axes[axis] for axis in target.dynamic_axes},

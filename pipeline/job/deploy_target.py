@@ -63,7 +63,6 @@ def _dynamic(config: ModelConfig, axis: str, usual: AxisRange) -> AxisRange:
     return usual if usual.dynamic else AxisRange(1, max(2, usual.opt), max(DEFAULT_MAX_BATCH, usual.opt))
 
 
-def target_preprocess(config: ModelConfig, target: Target) -> dict[str, Any]:
-    """The config's preprocessing for the sizes of the target, as a mapping."""
-    fields: dict[str, Any] = config.task.kind.target_rule(config.preprocess, target.sides).to_dict()
-    return fields
+def target_preprocess(config: ModelConfig, target: Target) -> Any:
+    """The config's preprocessing for the sizes of the target: a rule of the task's input kind."""
+    return config.task.kind.target_rule(config.preprocess, target.sides)

@@ -27,7 +27,7 @@ from zoo.tasks import Task
 
 @dataclass(frozen=True)
 class Job:
-    """``preprocess``: the config's, for the sizes of the target. ``place``: where the deployment will lie.
+    """``preprocess``: the config's rule, for the sizes of the target. ``place``: where the deployment will lie.
 
     ``calibration``: images, or folders of them, in place of the config's own.
     """
@@ -35,7 +35,7 @@ class Job:
     config: ModelConfig
     target: Target
     task: Task
-    preprocess: dict[str, Any]
+    preprocess: Any
     images: list[NamedInput]
     gates: dict[str, dict[str, float]]
     place: Path
@@ -76,15 +76,14 @@ def plan_job(
     check_target(target)
     task = config.task
     gates = merged_gates(config.gates, target.precision, own=task.own_gates)
-    fields = target_preprocess(config, target)
-    preprocess = task.kind.rule(fields)
+    preprocess = target_preprocess(config, target)
     task.check_preprocess(preprocess)
     if target.image_sizes:
         check_image_sizes(task, preprocess)
     _check_steps(config.export)
     place = deployment_place(work_dir, task.name, config.name, target, default)
     chosen_images = parity_inputs(config, images, preprocess, target)
-    return Job(config, target, task, fields, chosen_images, gates, place, tuple(map(Path, calibration)))
+    return Job(config, target, task, preprocess, chosen_images, gates, place, tuple(map(Path, calibration)))
 
 
 def _check_steps(export: ExportSection) -> None:

@@ -33,9 +33,9 @@ class GraphInput:
 
 
 def graph_inputs(
-    kind: InputKind, images: Sequence[NamedInput], target: Target, preprocess: Mapping[str, Any], divisor: int = 1
+    kind: InputKind, images: Sequence[NamedInput], target: Target, rule: Any, divisor: int = 1
 ) -> list[GraphInput]:
-    """The tensors of all cases. ``images``: two or more of different content; ``preprocess``: the config's.
+    """The tensors of all cases. ``images``: two or more of different content; ``rule``: the kind's, of the config.
 
     ``divisor``: of all heights and widths, or other sides, that the model takes.
 
@@ -50,7 +50,7 @@ def graph_inputs(
 
     def case(chosen: Sequence[int], size: Mapping[str, int]) -> GraphInput:
         cycled = [images[i % len(images)] for i in chosen]
-        return stacked(kind, cycled, size, preprocess, image_sizes=target.image_sizes)
+        return stacked(kind, cycled, size, rule, image_sizes=target.image_sizes)
 
     cases = [
         case(chosen, size)
@@ -86,14 +86,14 @@ def stacked(
     kind: InputKind,
     images: Sequence[NamedInput],
     sizes: Mapping[str, int],
-    preprocess: Mapping[str, Any],
+    rule: Any,
     *,
     image_sizes: bool,
 ) -> GraphInput:
-    """The images as one batch whose sides have these ``sizes``, by the rules of ``preprocess``.
+    """The images as one batch whose sides have these ``sizes``, by the ``rule`` of the kind.
 
     ``image_sizes``: also where each image ends.
     """
     values = [image.value for image in images]
-    arrays = input_proof(kind).graph_arrays(values, sizes, preprocess, image_sizes=image_sizes)
+    arrays = input_proof(kind).graph_arrays(values, sizes, rule, image_sizes=image_sizes)
     return GraphInput(tuple(image.name for image in images), arrays)

@@ -48,7 +48,7 @@ class ReferenceResult:
 def reference_result(
     model: nn.Module,
     task: Task,
-    preprocess: Mapping[str, Any],
+    rule: Any,
     forward: Mapping[str, Any],
     image: NDArray[Any],
     *,
@@ -56,11 +56,12 @@ def reference_result(
 ) -> ReferenceResult:
     """Run the model as its authors call it on one image, uint8 [h, w, 3] BGR, or one input of the task's kind.
 
-    ``forward``: the keyword arguments of the model's forward. ``image_sizes``: leave the padding out.
+    ``rule``: of the kind. ``forward``: the keyword arguments of the model's forward. ``image_sizes``: leave the padding
+    out.
     """
     kind = task.kind
-    proof, rule = input_proof(kind), kind.rule(preprocess)
-    placed = proof.reference_input(image, preprocess)
+    proof = input_proof(kind)
+    placed = proof.reference_input(image, rule)
     produced = np.empty(kind.slot_shape(rule, [image]), np.float32)
     kind.fill(rule, image, produced)
 

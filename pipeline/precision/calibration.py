@@ -102,7 +102,7 @@ def _of_config(job: Job, count: int) -> Found:
 
 def _given(job: Job, places: Sequence[str | Path], count: int) -> Found:
     kind = job.task.kind
-    rule = kind.rule(job.preprocess)
+    rule = job.preprocess
     entries: Found = []
     for path in _files(kind, places):
         if len(entries) == count:

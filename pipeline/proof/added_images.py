@@ -27,7 +27,7 @@ def with_added_images(job: Job, model: nn.Module, reference: ReferenceRun) -> tu
     """
     unused = {(one.what, one.part) for one in reference.exercised if one.sought and not one.count}
     kind, target = job.task.kind, job.target
-    rule = kind.rule(job.preprocess)
+    rule = job.preprocess
     images, cases = [], []
     for image in starmap(NamedInput, input_proof(kind).composed(job.images)) if unused else ():
         if misfit(kind, image, rule, target) is not None:

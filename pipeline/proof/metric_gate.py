@@ -101,7 +101,7 @@ def metric_judge(
     gate_split = job.config.gate_dataset is not None
     if gate_split:
         make_gate_split(job.config, count)
-    input_policy = InputPolicy(job.task.kind.rule(job.preprocess), image_sizes=job.target.image_sizes)
+    input_policy = InputPolicy(job.preprocess, image_sizes=job.target.image_sizes)
     with TemporaryDirectory(prefix="zooport-metric-") as folder:
         plan = replace(plan_evaluation(job.config, folder, limit=limit, gate_split=gate_split), place=Path(folder))
         metric = plan.metric()

@@ -55,7 +55,7 @@ def prove(prepared: Prepared, progress: BeginStep, *, allowed: bool) -> Proved:
         allowed=allowed,
         by_engine=opened.note is None,
         metric=metric,
-        manifest=tuple(manifest_failures(manifest, job.task, job.task.kind.rule(job.preprocess))),
+        manifest=tuple(manifest_failures(manifest, job.task, job.preprocess)),
         constants=constants,
         exercised=reference.exercised,
     )

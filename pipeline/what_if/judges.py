@@ -70,7 +70,7 @@ def open_judge(
             yield Judge(metric.main_key, metric.unit, metric.images, reference, tolerance or gate, value)
         return
     assert tolerance is not None  # check_judge
-    input_policy = InputPolicy(job.task.kind.rule(job.preprocess), image_sizes=job.target.image_sizes)
+    input_policy = InputPolicy(job.preprocess, image_sizes=job.target.image_sizes)
     images = [image.value for image in (_files(job, given) if given else _of_data(job, limit))]
     with reference_model(job.config, job.task, model, input_policy, batch_size=1, device="cpu") as eager:
         expected = eager(images)
@@ -89,7 +89,7 @@ def _files(job: Job, given: Sequence[str | Path]) -> Iterator[NamedInput]:
     kind = job.task.kind
     for path in given:
         image = read_input(kind, path)
-        if fault := misfit(kind, image, kind.rule(job.preprocess), job.target):
+        if fault := misfit(kind, image, job.preprocess, job.target):
             raise InputError(f"{kind.noun} {path}: {fault}; give another {kind.noun}")
         yield image
 

@@ -36,7 +36,7 @@ def input_proof(kind: InputKind) -> "InputProof":
 class InputProof(ABC):
     """The verbs of a kind that need torch, or that a proof alone asks for. ``kind``: the one that is proved.
 
-    ``preprocess``: a config's section, for the sizes of the target, as a mapping.
+    ``rule``: of the kind, a config's for the sizes of the target.
     """
 
     unit: ClassVar[str] = ""
@@ -48,16 +48,16 @@ class InputProof(ABC):
         self.kind = kind
 
     @abstractmethod
-    def reference_input(self, value: Any, preprocess: Mapping[str, Any]) -> Placed:
+    def reference_input(self, value: Any, rule: Any) -> Placed:
         """One input, prepared by float32 PyTorch."""
 
     @abstractmethod
     def graph_arrays(
-        self, values: Sequence[Any], sizes: Mapping[str, int], preprocess: Mapping[str, Any], *, image_sizes: bool
+        self, values: Sequence[Any], sizes: Mapping[str, int], rule: Any, *, image_sizes: bool
     ) -> dict[str, Array]:
         """The graph's inputs by name, of the kind's `specs`: one batch of these values, whose sides have these sizes.
 
-        `sizes`: axis -> size, of all sides. What is tried in the graph need not be what `preprocess` would make of it.
+        `sizes`: axis -> size, of all sides. What is tried in the graph need not be what `rule` would make of it.
         """
 
     def other_ends(self, arrays: Mapping[str, Array], numbers: Sequence[int]) -> dict[str, Array]:
@@ -69,12 +69,12 @@ class InputProof(ABC):
         return dict(arrays)
 
     def packed(
-        self, value: Any, sizes: Mapping[str, int], preprocess: Mapping[str, Any], batch: int, *, image_sizes: bool
+        self, value: Any, sizes: Mapping[str, int], rule: Any, batch: int, *, image_sizes: bool
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """One input as a self-test keeps it, in every slot of a batch: what `InputKind.unpacked` makes inputs of the
         graph from, in as few bytes as it may be, and the other inputs of the graph as they are.
         """
-        return {}, self.graph_arrays([value] * batch, sizes, preprocess, image_sizes=image_sizes)
+        return {}, self.graph_arrays([value] * batch, sizes, rule, image_sizes=image_sizes)
 
     def composed(self, inputs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         """More inputs with their names, made of these, which may use parts of a model that these do not."""

@@ -112,13 +112,13 @@ class PointCloudProof(InputProof):
 
     unit: ClassVar[str] = "metres"
 
-    def reference_input(self, value: Any, preprocess: Mapping[str, Any]) -> PlacedCloud:
-        return PlacedCloud(torch.from_numpy(value)[None] * preprocess.get("scale", 1.0))
+    def reference_input(self, value: Any, rule: Scale) -> PlacedCloud:
+        return PlacedCloud(torch.from_numpy(value)[None] * rule.scale)
 
     def graph_arrays(
-        self, values: Sequence[Any], sizes: Mapping[str, int], preprocess: Mapping[str, Any], *, image_sizes: bool
+        self, values: Sequence[Any], sizes: Mapping[str, int], rule: Scale, *, image_sizes: bool
     ) -> dict[str, Any]:
-        clouds = [self.reference_input(value[: sizes["count"]], preprocess).tensor[0].numpy() for value in values]
+        clouds = [self.reference_input(value[: sizes["count"]], rule).tensor[0].numpy() for value in values]
         points = np.zeros((len(clouds), sizes["count"], 3), np.float32)
         for slot, cloud in zip(points, clouds, strict=True):
             slot[: len(cloud)] = cloud

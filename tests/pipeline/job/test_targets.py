@@ -16,6 +16,7 @@ from zoo.config import ModelConfig
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.input_kinds import input_kind
+from zoo.preprocess import Preprocess
 from zoo.target import AxisRange, Target
 
 IMAGE = input_kind("image")
@@ -126,12 +127,12 @@ def test_preprocessing_follows_the_targets_sizes() -> None:
     made = config()
 
     def sized(target: Target) -> tuple[Any, str]:
-        fields = target_preprocess(made, target)
-        return fields["size"], fields["resize"]
+        rule = target_preprocess(made, target)
+        return rule.size, rule.resize
 
-    assert sized(deploy_target(made)) == ([256, 320], "letterbox")
+    assert sized(deploy_target(made)) == ((256, 320), "letterbox")
     one = deploy_target(made, parse_dynamic(["height=64:128:256"], IMAGE.axes))
-    assert sized(one) == ([128, 320], "letterbox")
+    assert sized(one) == ((128, 320), "letterbox")
     both = deploy_target(made, parse_dynamic(["height", "width"], IMAGE.axes))
     assert sized(both) == (None, "keep")
 
@@ -159,7 +160,7 @@ def test_the_second_size(axis: tuple[int, int, int], size: int) -> None:
 
 
 def test_every_image_is_compared_and_batches_mix_them() -> None:
-    cases = graph_inputs(IMAGE, sample_images(3), deploy_target(config()), {"size": (256, 320)})
+    cases = graph_inputs(IMAGE, sample_images(3), deploy_target(config()), Preprocess((256, 320)))
     assert [case.images for case in cases] == [
         ("0.png",),
         ("1.png",),
@@ -174,7 +175,7 @@ def test_every_image_is_compared_and_batches_mix_them() -> None:
 
 def test_a_fixed_batch_holds_different_images() -> None:
     fixed = Target({"batch": AxisRange.fixed(4), "height": AxisRange.fixed(64), "width": AxisRange.fixed(64)})
-    cases = graph_inputs(IMAGE, sample_images(2), fixed, {"size": (64, 64)})
+    cases = graph_inputs(IMAGE, sample_images(2), fixed, Preprocess((64, 64)))
     assert [case.images for case in cases] == [("0.png", "1.png", "0.png", "1.png")]
 
 
@@ -191,7 +192,7 @@ def sizes_of(cases: list[GraphInput]) -> list[list[list[int]]]:
 
 def test_image_sizes_say_where_the_preprocessing_ends_each_image() -> None:
     target = deploy_target(config(inputs={"batch": (1, 2, 4), "image_sizes": True}))
-    cases = graph_inputs(IMAGE, sample_images(3), target, {"size": (256, 320)})
+    cases = graph_inputs(IMAGE, sample_images(3), target, Preprocess((256, 320)))
     assert all(case.arrays["image_sizes"].dtype == np.int64 for case in cases)
     # the images have 40, 41 and 42 rows, and 60 columns
     first, second, third = [213, 320], [219, 320], [224, 320]
@@ -204,7 +205,7 @@ def test_one_batch_mixes_images_that_end_at_different_places(batch: tuple[int, i
     """Whatever the images are: with one that fills its tensor; with a batch of one in two cases."""
     target = deploy_target(config(inputs={"batch": batch, "image_sizes": True}))
     images = [NamedInput(f"{i}.png", np.full((64, 80, 3), i, np.uint8)) for i in range(2)]
-    cases = graph_inputs(IMAGE, images, target, {"size": (256, 320)})
+    cases = graph_inputs(IMAGE, images, target, Preprocess((256, 320)))
     mixed = [case for case in cases if any(size != [256, 320] for size in case.arrays["image_sizes"].tolist())]
     full = [case for case in cases if [256, 320] in case.arrays["image_sizes"].tolist()]
     assert mixed

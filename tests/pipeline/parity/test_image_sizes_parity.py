@@ -17,6 +17,7 @@ from tests.rewriters.small_families import contract_of, small
 from tests.rewriters.small_models import fixed_target
 from tests.small_tasks import small_task
 from zoo.families import family_of
+from zoo.preprocess import Preprocess
 from zoo.tasks import build_task
 
 TASK = build_task({"type": "Detection", "classes": [{"name": "x", "category_id": None}] * 4})
@@ -53,7 +54,7 @@ def test_the_graph_comparison_shows_what_an_engine_does_with_the_sizes(change: A
     """Also where every image fills its tensor."""
     model = small("faster_rcnn")
     contract = contract_of(model, "faster_rcnn")
-    given = graph_inputs(TASK.kind, FULL, TARGET, {"size": (64, 96)})
+    given = graph_inputs(TASK.kind, FULL, TARGET, Preprocess((64, 96)))
     references = graph_references(model, TASK, "final", {}, given, image_sizes=True)
     runner = PyTorchRunner(Changed(contract, change), TASK.kind.specs(image_sizes=True), TASK.outputs("final"))
     gates = merged_gates()["graph"]
@@ -91,7 +92,7 @@ def test_the_pipelines_reference_is_given_the_image_alone(
     shape: tuple[int, int], fields: dict[str, Any], valid: tuple[int, int]
 ) -> None:
     model, sample_image = Listens(), np.full((*shape, 3), 200, np.uint8)
-    found = reference_result(model, TASK, fields, {}, sample_image, image_sizes=True)
+    found = reference_result(model, TASK, Preprocess.from_dict(fields), {}, sample_image, image_sizes=True)
     assert [tuple(tensor.shape) for tensor in model.seen] == [(3, *valid)] * 2
     assert all(torch.allclose(tensor, torch.tensor(200 / 255)) for tensor in model.seen), "no padding"
     np.testing.assert_allclose(found.result.boxes, [[0, 0, shape[1], shape[0]]], rtol=1e-6)  # type: ignore[union-attr]
@@ -100,5 +101,5 @@ def test_the_pipelines_reference_is_given_the_image_alone(
 
 def test_without_it_the_padding_is_a_part_of_the_image() -> None:
     model = Listens()
-    reference_result(model, TASK, {"size": (64, 96)}, {}, np.full((100, 200, 3), 200, np.uint8))
+    reference_result(model, TASK, Preprocess((64, 96)), {}, np.full((100, 200, 3), 200, np.uint8))
     assert [tuple(tensor.shape) for tensor in model.seen] == [(3, 64, 96)] * 2

@@ -77,7 +77,7 @@ def model(request: pytest.FixtureRequest, images: list[NamedInput]) -> nn.Module
 def compared(
     model: nn.Module, deployment: EagerDeployment, image: NamedInput, gates: Mapping[str, Any] | None = None
 ) -> Case:
-    reference = reference_result(model, TASK, FIELDS, {}, image.value)
+    reference = reference_result(model, TASK, Preprocess.from_dict(FIELDS), {}, image.value)
     case, _ = pipeline_case(deployment, image, reference, merged_gates(gates), DecisionRule())  # type: ignore[arg-type]
     return case
 

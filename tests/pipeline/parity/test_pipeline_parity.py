@@ -71,7 +71,7 @@ class FakeDeployment:
 
 
 def findings(deployment: FakeDeployment, model: nn.Module | None = None) -> Findings:
-    reference = reference_result(model or TwoBoxes(), TASK, FIELDS, {}, IMAGE.value)
+    reference = reference_result(model or TwoBoxes(), TASK, Preprocess.from_dict(FIELDS), {}, IMAGE.value)
     case, result = pipeline_case(deployment, IMAGE, reference, merged_gates(), RULE)  # type: ignore[arg-type]
     assert isinstance(result, DetectionResult)
     assert (case.kind, case.images, case.shape) == ("pipeline", ("a.png",), (1, 3, 64, 96))

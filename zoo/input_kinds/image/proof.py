@@ -14,7 +14,7 @@ from zoo.input_kinds.image.reference_input import ReferenceInput, reference_inpu
 from zoo.input_kinds.input_kind import Array
 from zoo.input_kinds.proof import InputProof
 from zoo.input_specs import IMAGE_SIZES, IMAGES
-from zoo.preprocess import CHANNELS
+from zoo.preprocess import CHANNELS, Preprocess
 
 EQUAL = 1e-6  # of 0..1: float32's own rounding, where the image was not resized
 # The parts (of the height, of the width) of a tensor that the images of the batch of valid regions fill, in turn.
@@ -27,18 +27,16 @@ class ImageProof(InputProof):
     unit: ClassVar[str] = "grey levels"
     scale: ClassVar[float] = GREY_LEVELS
 
-    def reference_input(self, value: NDArray[Any], preprocess: Mapping[str, Any]) -> ReferenceInput:
-        """An image uint8 [h, w, 3] BGR, resized and padded in floats."""
-        return reference_input(value, preprocess)
+    def reference_input(self, value: NDArray[Any], rule: Preprocess) -> ReferenceInput:
+        """An image uint8 [h, w, 3] BGR, resized and padded in floats, by a reader of its own."""
+        return reference_input(value, rule.to_dict())
 
     def graph_arrays(
-        self, values: Sequence[Any], sizes: Mapping[str, int], preprocess: Mapping[str, Any], *, image_sizes: bool
+        self, values: Sequence[Any], sizes: Mapping[str, int], rule: Preprocess, *, image_sizes: bool
     ) -> dict[str, Array]:
         """Every image brought to the size, and with image_sizes also where each ends."""
-        rule = preprocess.get("resize", "letterbox")
-        size = (sizes["height"], sizes["width"])
-        sized = {**preprocess, "size": size, "resize": "letterbox" if rule == "keep" else rule}
-        placed = [reference_input(value, sized) for value in values]
+        sized = _sized(rule, sizes)
+        placed = [self.reference_input(value, sized) for value in values]
         arrays: dict[str, Array] = {IMAGES.name: np.concatenate([entry.tensor.numpy() for entry in placed])}
         if image_sizes:
             arrays[IMAGE_SIZES.name] = np.array([entry.resized for entry in placed], np.int64)
@@ -51,12 +49,11 @@ class ImageProof(InputProof):
         return {**arrays, IMAGE_SIZES.name: sizes}
 
     def packed(
-        self, value: Any, sizes: Mapping[str, int], preprocess: Mapping[str, Any], batch: int, *, image_sizes: bool
+        self, value: Any, sizes: Mapping[str, int], rule: Preprocess, batch: int, *, image_sizes: bool
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """The image in its tensor as a PNG, made small, and where it ends."""
-        rule, sides = self.kind.rule(preprocess), (sizes["height"], sizes["width"])
-        rule = replace(rule, size=sides, resize="letterbox" if rule.resize == "keep" else rule.resize)
-        placed = rule.placed(value)
+        sides = (sizes["height"], sizes["width"])
+        placed = _sized(rule, sizes).placed(value)
         canvas = np.full((*sides, CHANNELS), placed.pad_value, np.uint8)
         height, width = placed.geometry.resized_size
         canvas[:height, :width] = placed.resized
@@ -73,3 +70,9 @@ class ImageProof(InputProof):
         if np.allclose(own, production, rtol=0, atol=EQUAL):
             return ()
         return rounded_inputs(own, production)
+
+
+def _sized(rule: Preprocess, sizes: Mapping[str, int]) -> Preprocess:
+    """The rule that brings every image to these sizes."""
+    resize = "letterbox" if rule.resize == "keep" else rule.resize
+    return replace(rule, size=(sizes["height"], sizes["width"]), resize=resize)
