@@ -1,9 +1,12 @@
 """Where the command `zooport` begins: nothing of the other packages is imported before they are known to be its own."""
 
+import os
 import sys
 from collections.abc import Sequence
 
 from zooport.own_packages import HiddenPackageError, check_packages
+
+ASKED = "_ARGCOMPLETE"  # argcomplete's: a shell asks for completions
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -13,6 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HiddenPackageError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
+    if ASKED in os.environ:
+        from zooport.completion import complete
+
+        complete()
     from zooport.verbs import run_verb
 
     return run_verb(sys.argv[1:] if arguments is None else arguments)

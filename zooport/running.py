@@ -41,7 +41,7 @@ LIBRARIES = {
             "safetensors",
             "scipy",
         ),
-        *("PIL", "bokeh", "jinja2", "packaging", "rich"),
+        *("PIL", "argcomplete", "bokeh", "jinja2", "packaging", "rich"),
     ),
     "zooport[evaluate]": ("pycocotools", "skimage", "yaml"),
     "zooport[train]": ("sklearn", "matplotlib"),

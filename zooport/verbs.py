@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 
 from zoo.errors import nearest
 from zoo.printable import printable
@@ -37,6 +38,7 @@ VERBS = {
     "what-if": Verb("what_if", "find the modules that must stay in fp32"),
     "sensitivity": Verb("sensitivity", "rank the modules by their harm in int8 or fp16"),
     "regression": Verb("regression", "deploy, prove and evaluate a matrix of models"),
+    "completion": Verb("completion", "print what makes the Tab key complete in bash, zsh or fish"),
 }
 
 
@@ -56,8 +58,13 @@ def run_verb(arguments: Sequence[str]) -> int:
         return USER_ERROR
     from zooport.running import run_tool
 
-    module = import_module(f"{COMMANDS}.{VERBS[first].module}")
+    module = verb_module(VERBS[first])
     return run_tool(module.parser(), module.run, others)
+
+
+def verb_module(verb: Verb) -> ModuleType:
+    """The module that runs a verb."""
+    return import_module(f"{COMMANDS}.{verb.module}")
 
 
 def _overview() -> str:

@@ -1,6 +1,7 @@
 """The command `zooport`: its overview, its typos, and what all verbs share."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -37,6 +38,8 @@ def test_every_module_of_a_verb_is_a_verb_and_a_tool() -> None:
     modules = {path.stem for path in (ROOT / "zooport" / "commands").glob("*.py")} - {"__init__"}
     assert {verb.module for verb in VERBS.values()} == modules
     for name, verb in VERBS.items():
+        if name == "completion":
+            continue  # of the installed command
         tool = (ROOT / "tools" / f"{verb.module}.py").read_text(encoding="utf-8")
         assert f'run("{name}")' in tool
 
@@ -126,3 +129,37 @@ def test_quiet_prints_errors_and_data_alone(capsys: pytest.CaptureFixture[str], 
     assert (code, json.loads(out)["figure"], err) == (0, 3, "")
     assert tool(capsys, "-q", "--json", str(tmp_path / "a.json"))[1:] == ("", "")
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["figure"] == 3
+
+
+def complete(line: str) -> list[str]:
+    """What the Tab key offers at the end of a line, as argcomplete's script asks for it."""
+    code = "import os, sys; os.dup2(1, 8); from zooport.entry import main; main()"
+    asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=os.environ | asked, capture_output=True, text=True, check=False
+    )
+    assert "torch" not in done.stderr
+    return [word.strip() for word in done.stdout.split("\n") if word]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("zooport de", ["deploy"]),
+        ("zooport deploy fcn_", ["fcn_r101_coco-voc", "fcn_r18-slide_digits", "fcn_r18_digits", "fcn_r50_coco-voc"]),
+        ("zooport deploy fcn_r18_digits --back", ["--backend"]),
+        ("zooport deploy fcn_r18_digits --precision f", ["fp32", "fp16"]),
+        ("zooport evaluate x --backend pyt", ["pytorch"]),
+    ],
+)
+def test_the_tab_key_completes(line: str, words: list[str]) -> None:
+    assert sorted(complete(line)) == sorted(words)
+
+
+def test_the_script_of_a_shell_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_verb(["completion", "bash"]) == 0
+    out = capsys.readouterr().out
+    assert "complete" in out
+    assert "zooport" in out
+    assert run_verb(["completion", "bsh"]) == 2
+    assert capsys.readouterr().err == 'error: unknown shell "bsh"; nearest: "bash", "zsh", "fish"\n'
