@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
-from zoo.input_specs import IMAGE_SIZES, IMAGES
+from zoo.input_kinds import kind_of_inputs
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
@@ -31,12 +31,14 @@ class InputCheck:
         self._specs = tuple((spec, np.dtype(spec.dtype)) for spec in specs)
         self._names = frozenset(spec.name for spec in specs)
         self._axes = axes
+        self._kind = kind_of_inputs(self._names)
 
     def __call__(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The arrays in the order of the specs, C-contiguous (copied only where they are not).
 
         Raises InputError for a missing or unknown name, a wrong dtype or rank, a fixed side of another size, a dynamic
-        one out of its bounds, one axis name with two sizes, and `image_sizes` beyond the `images` or empty.
+        one out of its bounds, one axis name with two sizes, and values that the input kind refuses, such as
+        `image_sizes` beyond the `images`.
         """
         if arrays.keys() != self._names:
             self._refuse_names(arrays)
@@ -46,12 +48,12 @@ class InputCheck:
                 raise InputError(f'input "{spec.name}": got {kind}, expected a numpy array: {spec}')
         self.check_described(arrays)
         checked = {spec.name: _contiguous(spec.name, arrays[spec.name]) for spec, _ in self._specs}
-        if IMAGE_SIZES.name in checked and IMAGES.name in checked:
-            _check_image_sizes(checked[IMAGE_SIZES.name], checked[IMAGES.name])
+        if self._kind is not None:
+            self._kind.check_arrays(checked)
         return checked
 
     def check_described(self, tensors: Mapping[str, Described]) -> None:
-        """The same of tensors that need not lie on the host: all but the values of `image_sizes`."""
+        """The same of tensors that need not lie on the host: all but their values."""
         if tensors.keys() != self._names:
             self._refuse_names(tensors)
         sizes: dict[str, tuple[int, str]] = {}
@@ -113,15 +115,3 @@ def _contiguous(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 def _shape(spec: TensorSpec) -> str:
     return f"[{', '.join(map(str, spec.shape))}]"
-
-
-def _check_image_sizes(sizes: NDArray[Any], images: NDArray[Any]) -> None:
-    """Raises InputError that names the first image whose valid region is empty or larger than its tensor."""
-    limits = np.array(images.shape[-2:])
-    wrong = np.flatnonzero(((sizes < 1) | (sizes > limits)).any(axis=1))
-    if wrong.size:
-        raise InputError(
-            f'input "{IMAGE_SIZES.name}": got {sizes[wrong[0]].tolist()} for image {wrong[0]}, expected (height, '
-            f"width) from 1 to {limits.tolist()}, the size of its tensor; give the part of the tensor, from the top "
-            "left, that the image fills"
-        )

@@ -99,6 +99,8 @@ def test_clouds_of_different_sizes_share_a_batch(deployed: Path) -> None:
         for cloud, result in zip(several, together, strict=True):
             np.testing.assert_allclose(model(cloud).scores, result.scores, atol=1e-6)
             np.testing.assert_allclose(model(cloud[::-1].copy()).scores, result.scores, atol=1e-6)
+        with pytest.raises(InputError, match=r'^input "num_points": got \[6\], expected 1 to 5$'):
+            model.runner.run({"points": np.zeros((1, 5, 3), np.float32), "num_points": np.array([6])})
         with pytest.raises(InputError, match="axis count must be 1 to 1024"):
             model(bar(0, 1025, standing=True))
         with pytest.raises(InputError, match=r"^point cloud: got float64 \[5, 3\], expected float32 \[n, 3\]"):

@@ -128,6 +128,12 @@ class InputKind(ABC):
         """The other `inputs` by name, one row for each geometry. Those that the graph lacks are left out."""
         return {}
 
+    def check_arrays(self, arrays: Mapping[str, Array]) -> None:  # noqa: B027 - most inputs contradict nothing
+        """Raise InputError for values of the graph's inputs that contradict one another; shapes and dtypes are right.
+
+        `arrays`: by name, of whatever inputs the graph has.
+        """
+
     def unpacked(self, packed: Mapping[str, Array]) -> dict[str, Array]:
         """Inputs of the graph by name, of what a self-test keeps of one input (see InputProof.packed)."""
         return {}

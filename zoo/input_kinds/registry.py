@@ -1,5 +1,6 @@
 """The known input kinds, by name."""
 
+from collections.abc import Collection
 from typing import TypeVar
 
 from zoo.entry_points import load_entry_points
@@ -42,6 +43,13 @@ def input_kind(name: str) -> InputKind:
     if name not in _KINDS:
         raise InputError(faults.get(name) or f'unknown input kind "{name}"; {nearest(name, _KINDS)}')
     return _KINDS[name]
+
+
+def kind_of_inputs(names: Collection[str]) -> InputKind | None:
+    """The kind whose inputs a graph with inputs of these names takes; None where that is no kind's."""
+    import_subpackages(SHIPPED)
+    load_entry_points(ENTRY_POINTS)
+    return next((kind for kind in _KINDS.values() if kind.inputs[0].name in names), None)
 
 
 def input_axes(name: str) -> dict[int, str]:

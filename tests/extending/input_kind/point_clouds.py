@@ -93,6 +93,13 @@ class PointClouds(InputKind):
     def companions(self, geometries: Sequence[int]) -> Mapping[str, Any]:
         return {NUM_POINTS.name: np.array(geometries, np.int64)}
 
+    def check_arrays(self, arrays: Mapping[str, Any]) -> None:
+        count = arrays[POINTS.name].shape[1]
+        if not ((arrays[NUM_POINTS.name] >= 1) & (arrays[NUM_POINTS.name] <= count)).all():
+            raise InputError(
+                f'input "{NUM_POINTS.name}": got {arrays[NUM_POINTS.name].tolist()}, expected 1 to {count}'
+            )
+
     def feed_example(self, names: Sequence[str]) -> str:
         return '{"points": array, "num_points": numpy.array(geometries)}'
 

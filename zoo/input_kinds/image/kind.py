@@ -158,6 +158,19 @@ class ImageKind(InputKind):
         """Where each image ends in its tensor."""
         return {IMAGE_SIZES.name: np.array([place.resized_size for place in geometries], np.int64)}
 
+    def check_arrays(self, arrays: Mapping[str, Array]) -> None:
+        """Whether each image ends inside its tensor."""
+        if IMAGE_SIZES.name not in arrays:
+            return
+        sizes, limits = arrays[IMAGE_SIZES.name], np.array(arrays[IMAGES.name].shape[-2:])
+        wrong = np.flatnonzero(((sizes < 1) | (sizes > limits)).any(axis=1))
+        if wrong.size:
+            raise InputError(
+                f'input "{IMAGE_SIZES.name}": got {sizes[wrong[0]].tolist()} for image {wrong[0]}, expected (height, '
+                f"width) from 1 to {limits.tolist()}, the size of its tensor; give the part of the tensor, from the "
+                "top left, that the image fills"
+            )
+
     def unpacked(self, packed: Mapping[str, Array]) -> dict[str, Array]:
         """`packed`: the `png`, and the `size` (N, H, W) of the tensor."""
         batch, height, width = (int(side) for side in packed["size"])
