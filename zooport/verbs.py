@@ -26,7 +26,7 @@ class Verb:
 VERBS = {
     "deploy": Verb("deploy", "export a model, build it for a backend, prove it and publish it"),
     "evaluate": Verb("evaluate", "measure whether the metric drops when the deployment runs the test set"),
-    "predict": Verb("predict", "run a deployment on images"),
+    "predict": Verb("predict", "run a deployment on images, folders, videos and cameras"),
     "check": Verb("check_deployment", "check whether this machine computes what was proved of a deployment"),
     "align": Verb("align", "name the first module in which a model and its graph differ"),
     "report": Verb("report", "write a page about two deployments, or about all in a folder"),

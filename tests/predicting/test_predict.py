@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import cv2
@@ -14,6 +16,14 @@ from tests.zoo.sources.videos import write_video
 from zoo.errors import BackendUnavailableError
 from zoo.tables import parquet
 
+ROOT = Path(__file__).parents[2]
+EXTRAS = ("torch", "mmengine", "onnx", "scipy", "PIL", "jinja2", "rich", "pycocotools", "pyarrow", "yaml")
+CORE_ALONE = f"""
+import sys
+sys.modules.update(dict.fromkeys({EXTRAS!r}))
+from zooport.entry import main
+sys.exit(main(sys.argv[1:]))
+"""
 BOXES = {"0": 0, "1": 0, "2": 1, "3": 2, "4": 3, "5": 4}  # of photos
 
 
@@ -82,6 +92,19 @@ class TestFiles:
     def test_the_first_ones_alone(self, predict: Predict, detector: Path, photos: Path, tmp_path: Path) -> None:
         assert predict(detector, photos, "--out", tmp_path / "out", "--limit", 2).code == 0
         assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["0.json", "1.json"]
+
+
+def test_the_core_is_enough(detector: Path, photos: Path, tmp_path: Path) -> None:
+    """Neither rich nor anything of an extra: images, a video, a fault, a table and drawings."""
+    write_video(photos / "street.avi", frames=3)
+    (photos / "3.png").write_bytes(b"no image")
+    arguments = ["predict", detector, photos, "--out", tmp_path / "out", "--draw", "--format", "files", "csv", "coco"]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-c", CORE_ALONE, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (6, 2), done.stderr
+    assert (tmp_path / "out/street_drawn.mp4").is_file()
+    assert "predict: 9/9 images" in done.stdout
 
 
 class TestFaults:

@@ -1,4 +1,4 @@
-"""The AP that pycocotools finds in predictions is that of `zooport evaluate`, for boxes, masks and keypoints."""
+"""The AP that pycocotools finds in predictions is that of `zooport evaluate`, for boxes and masks."""
 
 import json
 from pathlib import Path

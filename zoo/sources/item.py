@@ -10,8 +10,7 @@ from zoo.sources.source import Source
 class Item:
     """`value`: the input, as its kind reads it; None where there is a `fault`: one line that says what is wrong.
 
-    `frame`: its number in a recording, from 0; None for a file, and for the fault of a whole recording. `last`:
-    whether a recording has ended with it.
+    `frame`: its number in a recording, from 0; None for a file, and for the fault of a whole recording.
     """
 
     source: Source
