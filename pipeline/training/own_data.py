@@ -27,16 +27,6 @@ def own_dataset(config: ModelConfig, progress: Progress | None = None) -> Evalua
     return dataset
 
 
-def unseen_classes(config: ModelConfig, dataset: EvaluationDataset) -> list[str]:
-    """Names of the classes with a category that no object of the data set has."""
-    labels = {int(label) for index in range(len(dataset)) for label in dataset.truth(index).get("labels", ())}
-    return [
-        info.name
-        for label, info in enumerate(config.task.classes)
-        if info.category_id is not None and label not in labels
-    ]
-
-
 def _check_images(dataset: EvaluationDataset, progress: Progress | None) -> None:
     """Raises InputError with all images that cannot be decoded: not in the middle of a night's training."""
     faults = Faults(type(dataset).__name__)

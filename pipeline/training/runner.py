@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,12 +100,14 @@ def train(
         record = RunInCheckpoint(run)
         validation = None if config.train_dataset is None else Validation(config)
         best = None if validation is None else BestWeights(validation.metric.main_key, work_dir, run)
-        hooks = _hooks(recipe, record, best, progress)
         runner = build_runner(
-            *(config, recipe, work_dir, record),
+            config,
+            recipe,
+            work_dir,
+            record,
             resume=resume,
             validation=validation,
-            hooks=hooks,
+            hooks=_hooks(recipe, best, progress),
             note=note,
             progress=progress,
         )
@@ -117,8 +120,9 @@ def train(
         return model, record.so_far(runner.iter)
 
 
-def _hooks(recipe: Recipe, record: RunInCheckpoint, best: BestWeights | None, progress: Progress | None) -> list[Hook]:
-    hooks: list[Hook] = [record]
+def _hooks(recipe: Recipe, best: BestWeights | None, progress: Progress | None) -> list[Hook]:
+    """What happens at a validation, and what is shown."""
+    hooks: list[Hook] = []
     if best is not None:
         hooks.append(best)
         if recipe.patience is not None:
@@ -138,7 +142,7 @@ def build_runner(
     *,
     resume: Path | None = None,
     validation: Validation | None = None,
-    hooks: list[Hook] | None = None,
+    hooks: Sequence[Hook] = (),
     note: BeginStep | None = None,
     progress: Progress | None = None,
 ) -> Runner:
@@ -151,25 +155,11 @@ def build_runner(
         model=Trainable(model),
         work_dir=str(work_dir),
         train_dataloader=training_data(config, recipe, model, dataset),
-        train_cfg={
-            "type": "IterBasedTrainLoop",
-            "max_iters": recipe.iterations,
-            **({} if validation is None else {"val_interval": recipe.val_interval}),
-        },
-        **({} if validation is None else validation.runner_options()),
+        **_loops(recipe, validation),
         optim_wrapper=optimizing,
         param_scheduler=schedule(recipe),
-        default_hooks={
-            "logger": {"type": "LoggerHook", "interval": LOG_INTERVAL, "log_metric_by_epoch": False},
-            "checkpoint": {
-                "type": "CheckpointHook",
-                "by_epoch": False,
-                "interval": max(1, recipe.iterations // 10),
-                "max_keep_ckpts": CHECKPOINTS_KEPT,
-                "backend_args": BACKEND_ARGS,
-            },
-        },
-        custom_hooks=hooks or [record],
+        default_hooks=_default_hooks(recipe),
+        custom_hooks=[record, *hooks],
         log_processor={"by_epoch": False, "window_size": LOG_INTERVAL},
         randomness={"seed": recipe.seed},
         load_from=None if resume is None else str(resume),
@@ -177,3 +167,25 @@ def build_runner(
         default_scope="zoo",
         experiment_name=config.name,
     )
+
+
+def _loops(recipe: Recipe, validation: Validation | None) -> dict[str, Any]:
+    """The training's loop and, where it is validated, that of a validation."""
+    loop = {"type": "IterBasedTrainLoop", "max_iters": recipe.iterations}
+    if validation is None:
+        return {"train_cfg": loop}
+    return {"train_cfg": {**loop, "val_interval": recipe.val_interval}, **validation.runner_options()}
+
+
+def _default_hooks(recipe: Recipe) -> dict[str, Any]:
+    """mmengine's: its log, and checkpoints to go on from."""
+    return {
+        "logger": {"type": "LoggerHook", "interval": LOG_INTERVAL, "log_metric_by_epoch": False},
+        "checkpoint": {
+            "type": "CheckpointHook",
+            "by_epoch": False,
+            "interval": max(1, recipe.iterations // 10),
+            "max_keep_ckpts": CHECKPOINTS_KEPT,
+            "backend_args": BACKEND_ARGS,
+        },
+    }

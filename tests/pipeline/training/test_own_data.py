@@ -4,6 +4,9 @@ import json
 import logging
 import os
 import random
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from pipeline.training.starting_model import starting_model
 from pipeline.training.validation import Validation
 from pipeline.training.whole_files import WholeFiles
 from tests.pipeline.training.own_data import config_and_recipe, write_classifier
+from tests.zoo_configs import ROOT
 from zoo.build import build_model
 from zoo.checkpoint import load_fitting
 from zoo.config import load_config
@@ -88,6 +92,28 @@ def test_an_interrupted_training_goes_on_and_keeps_what_was_better(tmp_path: Pat
     # a training that begins anew, and another one, do not take these weights for theirs
     for other in (replace(run, resumed=0), replace(run, began="another")):
         assert BestWeights("classification/top1", tmp_path / "work", other).best is None
+
+
+@pytest.mark.slow
+def test_a_killed_training_goes_on(tmp_path: Path) -> None:
+    path = write_classifier(tmp_path, iterations=400, more="val_interval=10")
+    work = tmp_path / "work"
+    command = [sys.executable, "-m", "zooport", "train", str(path), "--work-dir", str(work), "--threads", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
+    deadline = time.monotonic() + 600
+    while not ((work / NAME).is_file() and (work / "last_checkpoint").is_file()):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    stopped = read_run(last_checkpoint(work))
+    assert stopped.iterations < 400
+    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert f"after {stopped.iterations} of 400 iterations" in done.stdout
+    assert f"weights: {work / 'best.safetensors'}" in done.stdout
+    assert "best classification/top1 100.00 at iteration" in done.stdout
 
 
 def test_validation_changes_nothing_that_is_random_and_no_log(tmp_path: Path) -> None:
