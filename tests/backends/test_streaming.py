@@ -106,6 +106,14 @@ def test_closing_it_ends_the_thread(folder: Path, detector: Path) -> None:
     assert "zooport-read-ahead" not in {thread.name for thread in threading.enumerate()}
 
 
+def test_a_stream_that_is_left_open_ends_with_python(folder: Path, detector: Path) -> None:
+    code = "import sys; from backends import load; s = load(sys.argv[1]).stream(sys.argv[2]); print(next(s).fault)"
+    command = [sys.executable, "-c", code, str(detector), str(folder)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")
+
+
 def test_ctrl_c_ends_the_thread(folder: Path, detector: Path) -> None:
     command = [sys.executable, "-c", INTERRUPTED, str(detector), str(folder)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

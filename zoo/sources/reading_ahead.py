@@ -1,5 +1,6 @@
 """Reading ahead of the use of what was read: one thread, and a queue with an end."""
 
+import sys
 import threading
 from collections.abc import Generator, Iterable
 from queue import Full, Queue
@@ -33,7 +34,8 @@ def read_ahead(items: Iterable[Item], depth: int) -> Generator[Item, None, None]
             raise read.error
     finally:
         unwanted.set()
-        reader.join()
+        if not sys.is_finalizing():  # then Python has ended the thread, and nobody would say so
+            reader.join()
 
 
 def _read(items: Iterable[Item], queue: Queue[_Read[Item]], unwanted: threading.Event) -> None:
