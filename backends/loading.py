@@ -34,7 +34,7 @@ def load(
     check: bool = False,
     cache: str | os.PathLike[str] | None = None,
 ) -> Deployment:
-    """Load the deployment in the folder `path`, as tools/deploy.py wrote it.
+    """Load the deployment in the folder `path`, as zooport deploy wrote it.
 
     What is loaded is one deployment, also where a deploy puts another one in its place meanwhile.
 

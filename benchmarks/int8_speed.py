@@ -4,7 +4,7 @@
 
 Each graph's fp32 and int8 file run in turns on one image; the ratio is the median of the rounds' ratios. `--metric`
 evaluates both on the val split, too. Writes docs/measured/int8_speed.md. The fp32 deployments must be there
-(tools/deploy.py CONFIG); the precision options are the config's, and where it has none, those of KEPT.
+(zooport deploy CONFIG); the precision options are the config's, and where it has none, those of KEPT.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""fp16 and int8 of every shipped model: the metric on the gate split, as tools/deploy.py judges it.
+"""fp16 and int8 of every shipped model: the metric on the gate split, as zooport deploy judges it.
 
 Each cell is a deploy for ONNX Runtime in a process of its own: the metric of PyTorch, of the deployment, and for fp16
 that of the graph with every fp16 result rounded to fp16, which ONNX Runtime's CPU provider by itself does not do.

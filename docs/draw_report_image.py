@@ -2,7 +2,7 @@
 
     python docs/draw_report_image.py work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32
 
-Writes docs/report.jpg. Deploy first: `python tools/deploy.py configs/detection/faster-rcnn_r18-fpn_digits.py`.
+Writes docs/report.jpg. Deploy first: `zooport deploy configs/detection/faster-rcnn_r18-fpn_digits.py`.
 """
 
 import sys

@@ -14,7 +14,7 @@ from pipeline.preflight import all_rows
 PAGE = DOCS / "preflight.md"
 INTRO = """# The preflight
 
-What backends refuse, or compute wrongly without an error, as `tools/deploy.py` checks each graph before a
+What backends refuse, or compute wrongly without an error, as `zooport deploy` checks each graph before a
 build. *refuse*: exit code 5 with the cure; *warn*: reported, and built; *rewrite*: a graph rewriter changes the graph
 first. "measured" means the tests in tests/pipeline/preflight; what was seen on GPUs was seen by others, in the threads
 named.

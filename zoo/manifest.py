@@ -142,7 +142,7 @@ class Manifest:
     def _read(cls, folder: OpenedFolder) -> Self:
         path = folder.path / MANIFEST_FILE
         if not folder.has(MANIFEST_FILE):
-            raise InputError(f"{folder.path}: no {MANIFEST_FILE}; give the folder that tools/deploy.py wrote")
+            raise InputError(f"{folder.path}: no {MANIFEST_FILE}; give the folder that zooport deploy wrote")
         return cls.from_bytes(folder.file(MANIFEST_FILE).read(MANIFEST_BYTES), str(path))
 
     @classmethod

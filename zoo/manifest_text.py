@@ -18,7 +18,7 @@ from zoo.files.json_object import json_object
 from zoo.manifest_schema import DIGEST_KEY, SCHEMA_VERSION
 from zoo.opened_file import COPY_AGAIN
 
-REDEPLOY = "deploy the model again with tools/deploy.py"
+REDEPLOY = "deploy the model again with zooport deploy"
 AFTER_AN_EDIT = (
     f"the file was edited or damaged after it was deployed: {COPY_AGAIN} (what may differ on this machine is an "
     "argument of backends.load: provider, threads)"

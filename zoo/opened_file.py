@@ -12,7 +12,7 @@ from typing import Self
 
 from zoo.errors import InputError
 
-COPY_AGAIN = "copy the deployment again, or deploy the model again with tools/deploy.py"
+COPY_AGAIN = "copy the deployment again, or deploy the model again with zooport deploy"
 BLOCK = 2**20
 DESCRIPTORS = "/proc/self/fd"
 # O_NONBLOCK: a pipe is not waited for, should it take the file's place between the look and the opening

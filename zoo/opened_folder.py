@@ -33,7 +33,7 @@ class OpenedFolder:
         self._held = ExitStack()
         self._files: dict[str, OpenedFile] = {}
         self._descriptor: int | None = None
-        give = f"give the folder with {MANIFEST_FILE} that tools/deploy.py wrote"
+        give = f"give the folder with {MANIFEST_FILE} that zooport deploy wrote"
         try:
             if BY_DESCRIPTOR:
                 # O_PATH: as with a path, leave to look into the folder is enough; it need not be listed

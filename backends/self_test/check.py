@@ -46,7 +46,7 @@ def check(manifest: Manifest, roles: Roles, runner: Runner, self_test: bytes | N
     if self_test is None or manifest.self_test is None:
         raise InputError(
             f"{manifest.name}: this deployment carries no self-test (it was made by an earlier zooport); deploy the "
-            "model again with tools/deploy.py, or load it without check"
+            "model again with zooport deploy, or load it without check"
         )
     test = SelfTest.from_bytes(self_test, f"{manifest.name}: {SELF_TEST_FILE}", roles)
     outputs = runner.run_float32(test.inputs(input_kind_of(manifest.task)))

@@ -40,7 +40,7 @@ def lacking(manifest: Manifest) -> str | None:
     return (
         f"{manifest.name} computes in int8, and was proved on {format_proof(manifest)}; this machine, "
         f"{processor().processor}, has {lacks}. It may compute something else: check it with "
-        "tools/check_deployment.py, or load(folder, check=True)"
+        "zooport check, or load(folder, check=True)"
     )
 
 

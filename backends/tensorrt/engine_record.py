@@ -118,7 +118,7 @@ def check_record(
                 break
     if fault is not None:
         path = plan.path if isinstance(plan, OpenedFile) else plan
-        raise InputError(f"{path}: {fault}; build it again: python tools/deploy.py CONFIG --backend {backend}")
+        raise InputError(f"{path}: {fault}; build it again: zooport deploy CONFIG --backend {backend}")
 
 
 def _fault(

@@ -155,6 +155,6 @@ def _loaded(file: str | os.PathLike[str] | OpenedFile, backend: str, *, host_cod
     if engine is None:
         raise ExportError(
             f"{path}: {backend} {trt.__version__} does not load it ({len(plan)} bytes): {log.reason()}; build it "
-            f"again: python tools/deploy.py CONFIG --backend {backend}"
+            f"again: zooport deploy CONFIG --backend {backend}"
         )
     return Loaded(str(path), trt, log, engine, EngineIO(engine, trt))

@@ -17,6 +17,6 @@ calibration_dataset = dict(type="TrainingPhotographCrops", scales=(2, 3, 4))
 evaluator = dict(type="ImageQuality", crop_border=4)
 export = dict(
     rewriters=["zoo.models.restoration.any_scale_srcnn.scaled_size"],
-    precision=dict(int8=dict(keep_fp32=["conv1"])),  # tools/what_if.py: 0.13 dB are lost with it, 0.04 without
+    precision=dict(int8=dict(keep_fp32=["conv1"])),  # zooport what-if: 0.13 dB are lost with it, 0.04 without
 )
 train = dict(iterations=6000, batch_size=8)

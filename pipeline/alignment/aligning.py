@@ -157,6 +157,6 @@ def _notes(target: Target, *, rounding: bool) -> list[str]:
     if target.precision != "fp32":
         notes.append(
             f"Precision {target.precision}: rounding is expected; the threshold is wide, and the outputs "
-            "are not judged here: the metric decides (tools/evaluate.py)."
+            "are not judged here: the metric decides (zooport evaluate)."
         )
     return notes

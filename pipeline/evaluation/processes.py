@@ -32,7 +32,7 @@ def processes(launcher: str, device: str) -> Iterator[str]:
     if missing:
         raise InputError(
             f"--launcher pytorch: {', '.join(missing)} not set; start it as "
-            "torchrun --nproc-per-node=2 tools/evaluate.py CONFIG --launcher pytorch"
+            "torchrun --nproc-per-node=2 -m zooport evaluate CONFIG --launcher pytorch"
         )
     on_gpu = device.startswith("cuda")
     if on_gpu:

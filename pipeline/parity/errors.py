@@ -47,7 +47,7 @@ class ParityMissedError(GateError):
         more = f" (and {n} more)" if (n := len(record.failures) - 1) else ""
         means = f": {reason}" if (reason := meaning(record)) else ""
         super().__init__(
-            f"{record.failures[0]}{more}{means}; nothing was published. tools/align.py names the first module that "
+            f"{record.failures[0]}{more}{means}; nothing was published. zooport align names the first module that "
             "differs; --allow-parity-failure publishes it all the same, and the manifest says so"
         )
         self.record = record

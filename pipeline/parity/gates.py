@@ -35,7 +35,7 @@ GRAPH: Mapping[str, float] = {
 #   further is explained where the rounding of the input moves about as many in PyTorch: see pipeline_parity.py.
 # - masks, end to end: of 1546 pairs of Mask R-CNN on the 64 images of val, all within 0.15.
 # - keypoints, end to end: estimates. Those of weak detections jump, in PyTorch as well.
-#   Both measured by tools/deploy.py CONFIG --image zoo/data/digits/val/images/*.jpg.
+#   Both measured by zooport deploy CONFIG --image zoo/data/digits/val/images/*.jpg.
 # - restored images: they are never resized first, so the gates are those of the graph; SRCNN on its crops: 88 dB.
 # - pixels, end to end: at most 0.000463 of an image relabelled, 0.000247 beyond what rounding explains. Untrained
 #   models relabel up to a hundred times as much, which their rounding explains: docs/measured/input_rounding.md.

@@ -134,7 +134,7 @@ class CellRun:
 
 
 def _measured(data: Mapping[str, Any]) -> tuple[Measured | None, str | None]:
-    """What tools/evaluate.py wrote, and its verdict of the deployment; None where it wrote something else."""
+    """What zooport evaluate wrote, and its verdict of the deployment; None where it wrote something else."""
     try:
         metric = data["metric"]
         reference = next(row for row in data["rows"] if row["verdict"] == "reference")

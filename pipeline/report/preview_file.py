@@ -14,4 +14,4 @@ def read_result(file: OpenedFile) -> Image:
     try:
         return second_of_two(read_pixels(Path(file.link or file.path)))
     except (ImageFileError, OSError) as error:
-        raise InputError(f"{file.path}: {error}, or deploy the model again with tools/deploy.py") from error
+        raise InputError(f"{file.path}: {error}, or deploy the model again with zooport deploy") from error

@@ -83,7 +83,7 @@ def read_recorded(folder: Folder) -> Recorded:
 def _recorded(folder: OpenedFolder) -> Recorded:
     manifest = Manifest.read(folder)
     file = folder.file(PARITY_FILE)
-    parity = json_object(file.read(PARITY_BYTES), str(file.path), "deploy the model again with tools/deploy.py")
+    parity = json_object(file.read(PARITY_BYTES), str(file.path), "deploy the model again with zooport deploy")
     previews = [name for name in folder.names(PREVIEWS) if name.endswith(".png")]
     return Recorded(folder.path, manifest, parity, previews, folder)
 
@@ -96,7 +96,7 @@ def find_recorded(folder: str | Path, look: Callable[[Recorded], T]) -> tuple[li
     """
     root = Path(folder)
     if not root.is_dir():
-        raise InputError(f"{root}: no such folder; give the one that tools/deploy.py got as --work-dir")
+        raise InputError(f"{root}: no such folder; give the one that zooport deploy got as --work-dir")
     deployments: list[tuple[Recorded, T]] = []
     faults = []
     for path in sorted(root.rglob(MANIFEST_FILE)):
@@ -107,7 +107,7 @@ def find_recorded(folder: str | Path, look: Callable[[Recorded], T]) -> tuple[li
         except InputError as error:
             faults.append(str(error))
     if not deployments and not faults:
-        raise InputError(f"{root}: no deployment in it or below it; make one with tools/deploy.py")
+        raise InputError(f"{root}: no deployment in it or below it; make one with zooport deploy")
     return sorted(deployments, key=lambda pair: _order(pair[0])), faults
 
 

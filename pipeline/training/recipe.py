@@ -84,8 +84,7 @@ class Recipe:
             section["load_from"] = load_from
         if "config" in section:
             raise InputError(
-                f"config {path} uses the checkpoint of another one; run python tools/train.py "
-                f"{path.parent / section['config']}"
+                f"config {path} uses the checkpoint of another one; run zooport train {path.parent / section['config']}"
             )
         if not section:
             raise InputError(f"config {path} has no recipe; give it a train=dict(iterations=..., batch_size=..., ...)")

@@ -19,7 +19,7 @@ from zoo.torch_file import read_torch_file
 ROOT = Path(__file__).resolve().parents[2]
 LAST = "last_checkpoint"  # mmengine's file with the name of the last checkpoint
 RUN_KEY = "training"  # in the checkpoint's "meta"
-CURE = "give a .pth that tools/train.py wrote"
+CURE = "give a .pth that zooport train wrote"
 
 
 def begin_run(config: Path, recipe: Recipe, *, amp: bool) -> TrainingRun:
@@ -65,7 +65,7 @@ def resume_run(run: TrainingRun, before: TrainingRun, seed: int | None) -> Train
 
 
 def read_run(checkpoint: Path) -> TrainingRun:
-    """The run that wrote a checkpoint, up to there. Raises InputError where it is not of tools/train.py."""
+    """The run that wrote a checkpoint, up to there. Raises InputError where it is not of zooport train."""
     content: Any = read_torch_file(checkpoint)
     meta = content.get("meta") if isinstance(content, Mapping) else None
     facts = meta.get(RUN_KEY) if isinstance(meta, Mapping) else None

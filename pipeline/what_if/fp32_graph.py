@@ -68,7 +68,7 @@ def fp32_graph(
             deployed = make_deployment(job, checkpoint)
         except ParityMissedError as error:
             raise GateError(
-                f"in fp32 the graph is not the model: {error.record.failures[0]}; fix that first (tools/align.py)"
+                f"in fp32 the graph is not the model: {error.record.failures[0]}; fix that first (zooport align)"
             ) from error
         deployed.deployment.close()
         cut = in_windows(inputs, deployed.deployment.manifest.windows)

@@ -1,4 +1,4 @@
-"""Graph rewriters: named edits of an ONNX graph, each usable alone, from tools/rewrite_graph.py, or by a config."""
+"""Graph rewriters: named edits of an ONNX graph, each usable alone, from zooport rewrite, or by a config."""
 
 from rewriters.graph_rewriters.cast_bytes_last import cast_bytes_last
 from rewriters.graph_rewriters.cast_precision import cast_precision

@@ -1,4 +1,4 @@
-"""fp16 as a typed graph, by hand: what tools/deploy.py makes of --precision fp16, without measured overflows."""
+"""fp16 as a typed graph, by hand: what zooport deploy makes of --precision fp16, without measured overflows."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase

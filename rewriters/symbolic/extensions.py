@@ -55,7 +55,7 @@ def run_with_extensions(model: onnx.ModelProto, feed: Mapping[str, NDArray[Any]]
 def _run(folder: str, modules: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     try:
         return subprocess.run(  # noqa: S603  # this Python, our module
-            [sys.executable, "-m", "rewriters.symbolic.extensions_process", folder, *modules],
+            [sys.executable, "-P", "-m", "rewriters.symbolic.extensions_process", folder, *modules],
             capture_output=True,
             text=True,
             timeout=LIMIT,

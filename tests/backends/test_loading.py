@@ -29,7 +29,7 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").touch()
     with pytest.raises(InputError, match=r"model.onnx: is a file; give the folder"):
         load(str(tmp_path / "model.onnx"))
-    with pytest.raises(InputError, match=r"no deployment.json; give the folder that tools/deploy.py wrote"):
+    with pytest.raises(InputError, match=r"no deployment.json; give the folder that zooport deploy wrote"):
         load(tmp_path)
 
 

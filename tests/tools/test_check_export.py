@@ -22,7 +22,7 @@ INPUT = "x=float32[N=2,3,H=16,W=24]"
 
 @pytest.fixture
 def check(capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], Run]:
-    """Run tools/check_export.py in this process; its exports run in another."""
+    """Run zooport doctor in this process; its exports run in another."""
     return in_this_process("doctor", capsys)
 
 

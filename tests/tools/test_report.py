@@ -18,7 +18,7 @@ Tool = Callable[[Sequence[str]], Run]
 
 @pytest.fixture
 def report(capsys: pytest.CaptureFixture[str]) -> Tool:
-    """Run tools/report.py in this process."""
+    """Run zooport report in this process."""
     return in_this_process("report", capsys)
 
 

@@ -24,7 +24,7 @@ Tool = Callable[[Sequence[str]], Run]
 
 @pytest.fixture
 def what_if(capsys: pytest.CaptureFixture[str]) -> Tool:
-    """Run tools/what_if.py in this process."""
+    """Run zooport what-if in this process."""
     return in_this_process("what-if", capsys)
 
 

@@ -229,7 +229,7 @@ def test_the_schema_version_before_has_no_digest(manifest: Manifest, tmp_path: P
 
 
 def test_a_folder_without_manifest(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no deployment.json; give the folder that tools/deploy.py wrote"):
+    with pytest.raises(InputError, match="no deployment.json; give the folder that zooport deploy wrote"):
         Manifest.read(tmp_path)
     (tmp_path / "deployment.json").mkdir()
     with pytest.raises(InputError, match=r"deployment.json: is a folder, expected a regular file"):

@@ -51,7 +51,7 @@ MAX_BYTES = {  # of each shipment
 }
 BUFFERS = r"running_|num_batches|\.anchors$"  # no parameters: statistics, and YOLOv5's anchors
 LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
-# The first LIMIT images, in points or dB, for each config C: python tools/evaluate.py C --backend pytorch --limit 8
+# The first LIMIT images, in points or dB, for each config C: zooport evaluate C --backend pytorch --limit 8
 GOLDEN = {
     "configs/classification/resnet18_digits.py": 100.0,
     "configs/restoration/srcnn_any-scale_photographs.py": 32.49,
@@ -181,5 +181,5 @@ def test_the_detector_is_not_resized_again() -> None:
 
 def test_a_config_without_a_recipe_of_its_own_names_the_one_to_run() -> None:
     path = ROOT / "configs/segmentation/fcn_r18-slide_digits.py"
-    with pytest.raises(Exception, match=r"run python tools/train.py .*fcn_r18_digits.py"):
+    with pytest.raises(Exception, match=r"run zooport train .*fcn_r18_digits.py"):
         Recipe.from_config(load_config(path))

@@ -140,7 +140,7 @@ def test_a_changed_file_is_the_better_message(
     ],
 )
 def test_a_foreign_engine(engine_deployment: Callable[..., Path], changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=rf"model.engine: {words}; .*python tools/deploy.py CONFIG --backend"):
+    with pytest.raises(InputError, match=rf"model.engine: {words}; .*zooport deploy CONFIG --backend"):
         loading.load(engine_deployment(**changes))
 
 

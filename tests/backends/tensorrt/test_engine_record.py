@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused(
     record, plan, onnx = engine
     with pytest.raises(InputError) as raised:
         check_record(record, plan, onnx, *given)
-    expected = f"{plan}: {message}; build it again: python tools/deploy.py CONFIG --backend {given[0]}"
+    expected = f"{plan}: {message}; build it again: zooport deploy CONFIG --backend {given[0]}"
     assert str(raised.value) == expected
 
 

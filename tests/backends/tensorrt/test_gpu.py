@@ -101,7 +101,7 @@ def test_built_recorded_loaded_and_run(deployment: Path, images: list[np.ndarray
 def test_a_foreign_engine_is_refused(deployment: Path, backend: str, change: dict[str, str]) -> None:
     path = deployment / "model.engine.json"
     replace(EngineRecord.read(path), **change).write(path)
-    with pytest.raises(InputError, match=r"model\.engine: .*; build it again: python tools/deploy\.py"):
+    with pytest.raises(InputError, match=r"model\.engine: .*; build it again: zooport deploy"):
         load(described_again(deployment, backend))
 
 

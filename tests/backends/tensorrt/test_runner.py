@@ -295,7 +295,7 @@ class TestLoading:
         words = r"bad.engine: tensorrt-rtx 1.7.1.116 does not load it \(4 bytes\): Magic tag does not match; build it"
         with pytest.raises(ExportError, match=words) as caught:
             TensorRTRunner(tmp_path / "bad.engine", [], [], backend="tensorrt-rtx")
-        assert str(caught.value).endswith("python tools/deploy.py CONFIG --backend tensorrt-rtx")
+        assert str(caught.value).endswith("zooport deploy CONFIG --backend tensorrt-rtx")
         assert "tensorrt_rtx: a warning" in caplog.text
 
     def test_no_plan(self, make: Make, tmp_path: Path) -> None:

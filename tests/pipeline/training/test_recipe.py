@@ -39,7 +39,7 @@ def test_iterations_can_be_overruled() -> None:
         ({}, r"config a/b.py has no recipe"),
         ({**GOOD, "warmups": 3}, r'config a/b.py: train: unknown argument "warmups"; nearest: "warmup"'),
         ({"iterations": 4, "batch_size": 2}, r'train: argument "optimizer" is missing'),
-        ({"config": "c.py"}, r"run python tools/train.py a/c.py"),
+        ({"config": "c.py"}, r"run zooport train a/c.py"),
         ({**GOOD, "warmup": "3"}, r"""argument "warmup": got '3', expected int"""),
         ({**GOOD, "warmup": -1, "batch_size": 0}, r'"batch_size": got 0, expected 1 or more; .*"warmup": got -1'),
         ({**GOOD, "batch_size": 2.5}, r'argument "batch_size": got 2.5, expected int'),
@@ -83,7 +83,7 @@ class TestCheckpoints:
         ("content", "message"),
         [
             (None, "cannot be read: it is none that torch.save wrote"),
-            ({"state_dict": {}, "meta": {"iter": 3}}, "does not tell of its training; give a .pth that tools/train.py"),
+            ({"state_dict": {}, "meta": {"iter": 3}}, "does not tell of its training; give a .pth that zooport train"),
             ({"state_dict": {}, "meta": [1]}, "does not tell of its training"),
             ({"state_dict": {}, "meta": "training"}, "does not tell of its training"),
             ({"state_dict": {}, "meta": {"training": 3}}, "does not tell of its training"),

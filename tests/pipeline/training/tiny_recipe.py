@@ -89,7 +89,7 @@ def run_of(config: Path, iterations: int = 2) -> TrainingRun:
 
 
 def save_trained(config: Path, model: nn.Module, /, **run: Any) -> Path:
-    """A checkpoint as tools/train.py leaves it."""
+    """A checkpoint as zooport train leaves it."""
     path = config.parent / "iter_2.pth"
     state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     torch.save({"state_dict": state, "meta": {"training": {**run_of(config).to_dict(), **run}}}, path)
