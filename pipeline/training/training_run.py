@@ -55,13 +55,18 @@ def resume_run(run: TrainingRun, before: TrainingRun, seed: int | None) -> Train
             "--resume: this checkpoint does not tell its recipe, for it was written before checkpoints did; train "
             "anew without --resume"
         )
-    if difference := changed(before.recipe, run.recipe):
+    if difference := changed(_without_start(before.recipe), _without_start(run.recipe)):
         raise InputError(
             f"--resume: the recipe has changed since this training began: {difference}; put it back (--iters sets "
             "the iterations), or train anew without --resume"
         )
     kept = ("seed", "amp", "iterations", "minutes", "recipe", "backbone_sha256", "began")
     return replace(run, **{name: getattr(before, name) for name in kept}, resumed=(before.resumed or 0) + 1)
+
+
+def _without_start(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """A recipe without the weights to start from, which a training that goes on no longer needs."""
+    return {key: value for key, value in recipe.items() if key != "load_from"}
 
 
 def read_run(checkpoint: Path) -> TrainingRun:

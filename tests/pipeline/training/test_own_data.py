@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from pipeline.evaluating import evaluate
 from pipeline.publishing.lock import locked
-from pipeline.training import begin_run, last_checkpoint, read_run, resume_run, train, write_curves
+from pipeline.training import Recipe, begin_run, last_checkpoint, read_run, resume_run, train, write_curves
 from pipeline.training.best_weights import NAME, BestWeights
 from pipeline.training.own_data import own_dataset
 from pipeline.training.starting_model import starting_model
@@ -92,6 +92,15 @@ def test_an_interrupted_training_goes_on_and_keeps_what_was_better(tmp_path: Pat
     # a training that begins anew, and another one, do not take these weights for theirs
     for other in (replace(run, resumed=0), replace(run, began="another")):
         assert BestWeights("classification/top1", tmp_path / "work", other).best is None
+
+
+def test_what_it_started_from_need_not_be_given_again(tmp_path: Path) -> None:
+    path = write_classifier(tmp_path)
+    config = load_config(path)
+    before = begin_run(path, Recipe.from_config(config, load_from="/weights.pth"), amp=False)
+    run = resume_run(begin_run(path, Recipe.from_config(config), amp=False), before, seed=None)
+    assert run.recipe is not None
+    assert run.recipe["load_from"] == "/weights.pth"
 
 
 @pytest.mark.slow
