@@ -120,7 +120,6 @@ TYPOS: list[tuple[str, list[str], str]] = [
     ),
     ("deploy", [CONFIG, "--layout", "ultralitics"], 'unknown layout "ultralitics"; nearest: "ultralytics"'),
     ("deploy", [CONFIG, "--slide", "hots"], 'unknown slide "hots"; nearest: "host"'),
-    ("deploy", [CONFIG, "--dynamic", "widht"], '--dynamic widht: unknown axis "widht"; nearest: "width"'),
     ("deploy", [CONFIG, "--engine", "batchs=1"], '--engine batchs=1: unknown option "batchs"; nearest: "batches"'),
     ("deploy", [CONFIG, "--image", "README.dm"], 'image README.dm: no such file; nearest: "README.md"'),
     ("deploy", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
@@ -149,6 +148,14 @@ def test_a_typo_is_answered_without_torch_and_mmengine(
     assert (done.code, done.err.count("\n")) == (2, 1), done.err
     assert done.err.startswith(f"error: {message}")
     assert done.out == ""
+
+
+def test_a_typo_in_an_axis_is_answered_without_torch() -> None:
+    """The axes are those of the config's input kind, so the config is read first."""
+    arguments = ("deploy", CONFIG, "--dynamic", "widht")
+    done = run_each("torch,torchvision", [arguments])[arguments]
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith('error: --dynamic widht: unknown axis "widht"; nearest: "width"')
 
 
 Read = tuple[str, dict[tuple[str, ...], Run]]
