@@ -10,7 +10,7 @@ INSTALLED_CONFIGS = PACKAGES / "zoo" / "configs"  # setup.py puts them there
 CONFIGS = INSTALLED_CONFIGS if INSTALLED_CONFIGS.is_dir() else PACKAGES / "configs"
 """The folder of the shipped configs."""
 SHIPPED = Path("configs")
-"""The same in the repository: `configs/detection/yolov5n_digits.py` is found from every folder."""
+"""The same in the repository: `configs/detection/fcos_r18-fpn_digits.py` is found from every folder."""
 
 
 def shipped_path(path: str | Path) -> Path:

@@ -97,7 +97,7 @@ def varying_rows(first: Recorded, second: Recorded) -> Iterator[Row]:
     yield Row("deployed (UTC)", *(side.deployed or NONE for side in (first, second)))
     for pick, name in (
         (attrgetter("backend"), "one call of the backend"),
-        (attrgetter("pytorch"), "one call of PyTorch"),
+        (attrgetter("reference"), "one call of PyTorch"),
     ):
         one, other = (None if side.latency is None else pick(side.latency) for side in (first, second))
         yield _measured(f"{name}, median (ms)", one, other, format_milliseconds)

@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 class Timing(NamedTuple):
-    """Medians of one call in milliseconds, of the backend and of PyTorch, both with ``batch`` images."""
+    """Medians of one call in milliseconds, of the backend and of the reference, PyTorch, both with ``batch`` images."""
 
     backend: float
-    pytorch: float
+    reference: float
     batch: int
 
 
