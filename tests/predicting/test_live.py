@@ -1,0 +1,52 @@
+"""Cameras and streams: no end of their own, so that Ctrl-C is one, and what was seen is written."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import pytest
+
+from tests.predicting.conftest import Predict
+from tests.zoo.sources.videos import write_video
+from zoo.input_kinds.image import video
+
+
+@pytest.fixture(autouse=True)
+def camera(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A camera that shows a video."""
+    path = str(write_video(tmp_path / "seen.avi", frames=8))
+
+    def live(source: str) -> video.Video | None:
+        return video.Video(path, "camera 0", "camera-0", live=True) if source == "0" else None
+
+    monkeypatch.setattr(video, "live", live)
+
+
+def test_ctrl_c_writes_what_was_seen(
+    predict: Predict, detector: Path, tmp_path: Path, stop_after: Callable[[int, BaseException], None]
+) -> None:
+    stop_after(5, KeyboardInterrupt())
+    out = tmp_path / "out"
+    run = predict(detector, 0, "--out", out, "--draw", "--format", "jsonl")
+    assert run.code == 130
+    assert run.err == f"interrupted; files written: 2, the last {out / 'predictions.jsonl'}\n"
+    rows = [json.loads(line) for line in (out / "predictions.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(row["source"], row["frame"]) for row in rows] == [("camera 0", number) for number in range(5)]
+    drawn = cv2.VideoCapture(str(out / "camera-0_drawn.mp4"))
+    assert drawn.get(cv2.CAP_PROP_FRAME_COUNT) == 5
+    drawn.release()
+    assert sorted(path.name for path in out.iterdir()) == ["camera-0_drawn.mp4", "predictions.jsonl"]
+
+
+def test_a_limit_ends_it_well(predict: Predict, detector: Path, tmp_path: Path) -> None:
+    run = predict(detector, 0, "--out", tmp_path / "out", "--limit", 3)
+    assert (run.code, run.err) == (0, "")
+    names = sorted(path.name for path in (tmp_path / "out/camera-0").iterdir())
+    assert names == [f"{number:06}.json" for number in range(3)]
+
+
+def test_a_stream_that_ends_is_a_run_that_ends(predict: Predict, detector: Path) -> None:
+    run = predict(detector, 0)
+    assert (run.code, run.err) == (0, "")
+    assert "camera 0, frame 7: " in run.out
