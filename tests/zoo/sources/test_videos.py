@@ -1,5 +1,6 @@
 """Frames of videos; what is cut, empty, or not there."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,13 @@ def test_a_stream_that_does_not_answer_shows_no_password() -> None:
     with pytest.raises(InputError, match=r"^tcp://127\.0\.0\.1:9/a: the stream does not answer") as raised:
         list(read_items(find_sources("tcp://me:secret@127.0.0.1:9/a", IMAGE), IMAGE))
     assert "secret" not in str(raised.value)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.mp4")
+    with pytest.raises(InputError, match=r"a\.mp4: not a file"):
+        list(recording(tmp_path / "a.mp4").frames())
+    assert recording(tmp_path / "a.mp4").count is None
 
 
 def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ class Video(Recording):
         """OpenCV's capture. Raises InputError."""
         if not is_utf8(str(self.source)):  # OpenCV would crash
             raise InputError(f"{self.label}: its name is no UTF-8, which OpenCV needs of videos; rename it")
+        if isinstance(self.source, str) and not self.live and not Path(self.source).is_file():
+            raise InputError(f"{self.label}: not a file; {GIVE}")  # to open a pipe would wait for its writer
         limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, WAIT, cv2.CAP_PROP_READ_TIMEOUT_MSEC, WAIT]
         is_stream = self.live and isinstance(self.source, str)
         try:
