@@ -28,6 +28,7 @@ VERBS = {
     "evaluate": Verb("evaluate", "measure whether the metric drops when the deployment runs the test set"),
     "predict": Verb("predict", "run a deployment on images, folders, videos and cameras"),
     "check": Verb("check_deployment", "check whether this machine computes what was proved of a deployment"),
+    "benchmark": Verb("benchmark", "measure how long deployments take, side by side"),
     "align": Verb("align", "name the first module in which a model and its graph differ"),
     "report": Verb("report", "write a page about two deployments, or about all in a folder"),
     "list": Verb("list_models", "list the zoo, with what was measured of each model"),
