@@ -25,10 +25,16 @@ def training_data(
 ) -> Any:
     """A DataLoader of all batches of a training, in order; one worker makes them while the cores train.
 
-    `dataset`: data of one's own, in the place of generated digits or shipped photographs.
+    `dataset`: data of one's own, in the place of generated digits or shipped photographs. Raises InputError where the
+    recipe's options do not fit the task.
     """
     length = recipe.iterations * recipe.batch_size
     if dataset is not None:
+        if recipe.mirror and "keypoints" in config.task.truth:
+            raise InputError(
+                f"config {config.path}: train.mirror: keypoints change their names in a mirror, a left eye becomes a "
+                "right one; leave mirror out"
+            )
         samples = TrainingSamples(
             *(dataset, length),
             rule=config.preprocess,

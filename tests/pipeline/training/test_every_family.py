@@ -18,6 +18,7 @@ from tests.zoo.datasets.layouts import voc_object, write_image, write_label_map,
 from tests.zoo_configs import ROOT
 from zoo.build import build_model
 from zoo.config import ModelConfig, load_config
+from zoo.datasets import config_dataset
 from zoo.datasets.shapes import write_shapes
 from zoo.errors import InputError
 
@@ -89,9 +90,9 @@ train = dict(_delete_=True, iterations=2, batch_size=2, optimizer=dict(type="Ada
 """
 
 
-def segmentor(name: str, folder: Path, value: int = 1) -> ModelConfig:
+def segmentor(name: str, folder: Path, value: int = 1, own: str = OWN_ROADS) -> ModelConfig:
     path, root = folder / "own.py", write_roads(folder / "voc", value)
-    path.write_text(OWN_ROADS.format(base=ROOT / "configs/segmentation" / f"{name}.py", root=root))
+    path.write_text(own.format(base=ROOT / "configs/segmentation" / f"{name}.py", root=root))
     return load_config(path)
 
 
@@ -99,6 +100,22 @@ def segmentor(name: str, folder: Path, value: int = 1) -> ModelConfig:
 @pytest.mark.parametrize("name", SEGMENTORS)
 def test_segmentors(name: str, tmp_path: Path) -> None:
     check_losses(segmentor(name, tmp_path))
+
+
+@pytest.mark.slow
+def test_torchvisions_segmentors(tmp_path: Path) -> None:
+    name, head = "lraspp_mobilenet-v3-large_coco-voc", "decode_head=dict(num_classes=2)"
+    config = segmentor(
+        name, tmp_path, own=OWN_ROADS.replace(head, "num_classes=2").replace("_delete_=True, iter", "iter")
+    )
+    check_losses(config, batch_size=2)
+
+
+def test_keypoints_are_not_mirrored(tmp_path: Path) -> None:
+    config = replace(load_config("keypoint-rcnn_r18-fpn_digits"), path=tmp_path / "own.py")
+    recipe = replace(Recipe.from_config(config), mirror=True)
+    with pytest.raises(InputError, match=r"own.py: train.mirror: keypoints change their names .*; leave mirror out"):
+        training_data(config, recipe, torch.nn.Identity(), config_dataset(config, "dataset"))
 
 
 def test_label_maps_with_values_beyond_the_classes(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def placed_objects(item: dict[str, Any], placement: Placement) -> dict[str, Tens
 
 
 def mirrored(item: dict[str, Any]) -> dict[str, Any]:
-    """An item, left and right swapped. Its keypoints would have to change their names, so it has none."""
+    """An item, left and right swapped. It may not have keypoints: they would have to change their names."""
     image = item["image"]
     changed: dict[str, Any] = {"image": np.ascontiguousarray(image[:, ::-1])}
     if "label_map" in item:

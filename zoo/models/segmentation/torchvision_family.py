@@ -1,10 +1,11 @@
 """The family of torchvision's segmentors."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 from torchvision.models.segmentation._utils import _SimpleSegmentationModel
 from torchvision.models.segmentation.lraspp import LRASPP
 
@@ -13,7 +14,10 @@ from zoo.contract.constants.constant import normalization
 from zoo.contract.coverage import Usage
 from zoo.families import Contracts, Family, register
 from zoo.models.segmentation.coverage import class_coverage
+from zoo.models.segmentation.encoder_decoder import IGNORE_LABEL
 from zoo.tasks.semantic_segmentation.proof import SegmentationProof
+
+LOSS_WEIGHTS = {"out": 1.0, "aux": 0.5}  # torchvision's recipes
 
 
 @register(_SimpleSegmentationModel, LRASPP)
@@ -34,3 +38,10 @@ class TorchvisionSegmentors(Family):
     def coverage(self, model: nn.Module, usage: Usage) -> AbstractContextManager[None]:
         """The classes that occur."""
         return class_coverage(model, usage)
+
+    def losses(self, model: nn.Module, batch: Mapping[str, Any]) -> Mapping[str, Tensor]:
+        """The cross entropy of each output. Of images float32 [N, 3, H, W] and label_maps int64 [N, H, W]."""
+        return {
+            f"loss_{name}": LOSS_WEIGHTS[name] * F.cross_entropy(logits, batch["label_maps"], ignore_index=IGNORE_LABEL)
+            for name, logits in model(batch["images"]).items()
+        }
