@@ -36,19 +36,21 @@ class Parser(argparse.ArgumentParser):
     def add_shared(self) -> None:
         """The flags that every verb has; called last, so that help lists them last."""
         loudness = self.add_mutually_exclusive_group()
-        loudness.add_argument("-q", "--quiet", action="store_true", help="print errors alone")
-        loudness.add_argument("-v", "--verbose", action="store_true", help="show log, library warnings and tracebacks")
+        loudness.add_argument("-q", "--quiet", action="store_true", help="print only errors")
+        loudness.add_argument(
+            "-v", "--verbose", action="store_true", help="show the log, library warnings and tracebacks"
+        )
         self.add_argument(
             "--json",
             type=Path,
             metavar="FILE",
-            help="write what is printed to FILE as data; -: to standard output, and what is printed to standard error",
+            help="write the results to FILE as data; -: to standard output, with the printed text on standard error",
         )
 
     def add_backend(self) -> None:
         """The flag --backend, with the names of those there are."""
         others = ", ".join(name for name in backends() if name not in (DEFAULT_BACKEND, REFERENCE_BACKEND))
-        self.add_argument("--backend", metavar="B", help=f"{DEFAULT_BACKEND} (default), or another: {others}")
+        self.add_argument("--backend", metavar="B", help=f"{DEFAULT_BACKEND} (default), {others}")
 
     def add_calibration_image(self) -> None:
         """The flag of those that make fp16 or int8."""
@@ -58,7 +60,7 @@ class Parser(argparse.ArgumentParser):
             action="extend",
             default=[],
             metavar="F",
-            help="images, or folders of them, in place of the config's calibration_dataset",
+            help="images, or folders of images, instead of the config's calibration_dataset",
         )
 
     def parse_args(  # type: ignore[override]  # one of its two overloads is enough here

@@ -27,19 +27,19 @@ VERBS = {
     "deploy": Verb("deploy", "export a model, build it for a backend, prove it and publish it"),
     "evaluate": Verb("evaluate", "measure whether the metric drops when the deployment runs the test set"),
     "predict": Verb("predict", "run a deployment on images, folders, videos and cameras"),
-    "check": Verb("check_deployment", "check whether this machine computes what was proved of a deployment"),
+    "check": Verb("check_deployment", "run the self-test of a deployment on this machine"),
     "benchmark": Verb("benchmark", "measure how long deployments take, side by side"),
     "align": Verb("align", "name the first module in which a model and its graph differ"),
-    "report": Verb("report", "write a page about two deployments, or about all in a folder"),
-    "list": Verb("list_models", "list the zoo, with what was measured of each model"),
+    "report": Verb("report", "write a page about two deployments, or about all under a folder"),
+    "list": Verb("list_models", "list the models of the zoo, with their measured metrics"),
     "init": Verb("init", "write a config that trains a shipped model on data of your own"),
     "train": Verb("train", "train a model by the recipe in its config"),
-    "doctor": Verb("check_export", "examine why a model cannot be exported, and what cures it"),
+    "doctor": Verb("check_export", "find out why a model is not exported, and name the cure"),
     "rewrite": Verb("rewrite_graph", "rewrite the graph of an ONNX file, and compare its numbers"),
     "what-if": Verb("what_if", "find the modules that must stay in fp32"),
     "sensitivity": Verb("sensitivity", "rank the modules by their harm in int8 or fp16"),
     "regression": Verb("regression", "deploy, prove and evaluate a matrix of models"),
-    "completion": Verb("completion", "print what makes the Tab key complete in bash, zsh or fish"),
+    "completion": Verb("completion", "print the script for Tab completion in bash, zsh or fish"),
 }
 
 
@@ -74,7 +74,7 @@ def _overview() -> str:
         [
             "usage: zooport COMMAND ...",
             "",
-            "Deploys vision models, and proves that each deployment still is the same model.",
+            "Deploys vision models, and proves that each deployment is still the same model.",
             "",
             "commands:",
             *(f"  {name:{width}}{verb.summary}" for name, verb in VERBS.items()),

@@ -93,7 +93,7 @@ def test_weights_that_are_not_shipped_are_measured_on_request_alone(
     zoo.one.write_text(CONFIG.replace("weights.safetensors", "torchvision://A.B"), encoding="utf-8")
     assert tool.main([]) == 0
     assert not measured
-    assert "were not measured here, 1, stand there" in zoo.readme.read_text(encoding="utf-8")
+    assert "also list 1 configs whose weights are hosted elsewhere" in zoo.readme.read_text(encoding="utf-8")
     assert tool.main(["--check"]) == 0
     assert tool.main(["configs/one.py"]) == 0
     assert measured == ["configs/one.py"]

@@ -1,4 +1,4 @@
-"""Compare a model in PyTorch with its graph, layer by layer: the first module that differs is named."""
+"""Compare a model in PyTorch with its graph, module by module, and name the first module that differs."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ EXAMPLES = """examples:
   zooport align configs/segmentation/fcn_r18_digits.py --onnx edited.onnx --all
   zooport align configs/segmentation/fcn_r18_digits.py --deployment work_dirs/.../tensorrt-fp16
 
-Code 3: a module is past the threshold, or the outputs miss the gates of parity. Code 4: also where no engine of the
+Code 3: a module is past the threshold, or the outputs miss the gates of parity. Code 4: also if no engine of the
 backend can run here."""
 SHOWN = 10  # pairs that differ
 BEFORE = 3  # pairs before the first of them
@@ -34,27 +34,38 @@ WORST = 5  # where none differs
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport align", description=__doc__, epilog=EXAMPLES)
-    flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
-    flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
-    flags.add_argument("--deployment", metavar="DIR", help="the graph of this folder; default: export it now")
-    flags.add_argument("--onnx", metavar="FILE", help="this graph, exported of the config at the same options")
+    flags.add_argument("config", metavar="CONFIG", help="the name of a shipped config, or a file")
+    flags.add_argument("--checkpoint", metavar="F", help="weights to use instead of the config's")
+    flags.add_argument(
+        "--deployment", metavar="DIR", help="align the graph of this deployment; default: export one now"
+    )
+    flags.add_argument(
+        "--onnx", metavar="FILE", help="align this graph, exported from the config with the same options"
+    )
     flags.add_backend()
     flags.add_argument("--exporter", metavar="E", help="dynamo or torchscript; default: the config's")
     flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's")
     flags.add_argument("--precision", metavar="P", help="fp32 (default), fp16 or int8")
     flags.add_argument("--output-level", metavar="L", help="final (default), decoded or raw")
-    flags.add_argument("--image", nargs="+", action="extend", default=[], metavar="F", help="images; default: two")
+    flags.add_argument(
+        "--image",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="F",
+        help="images to run; default: two of the data set",
+    )
     flags.add_argument(
         "--threshold",
         type=float,
         metavar="X",
-        help="largest error, as a part of a tensor's largest value; see the docs",
+        help="largest error, relative to a tensor's largest magnitude; see docs/alignment.md",
     )
     flags.add_argument(
         "--by-pieces",
         action="store_true",
         default=None,
-        help="bisect by engines of pieces of the graph; always so for backends that fuse",
+        help="bisect with pieces of the graph; always on for backends that fuse",
     )
     flags.add_argument("--all", action="store_true", help="print every pair")
     flags.add_shared()

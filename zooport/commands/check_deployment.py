@@ -1,4 +1,4 @@
-"""Check whether this machine computes what was proved of a deployment, by the self-test that it carries."""
+"""Run the self-test of a deployment: check whether this machine computes what was proved."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ EXAMPLES = """examples:
   zooport check work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32
   zooport check work_dirs/*/*/onnxruntime-int8 --threads 4 --json checked.json
 
-It needs numpy, opencv and onnxruntime only. Code 2: a folder is no deployment, was changed or carries no self-test.
-Code 3: an output is off."""
+It needs numpy, opencv and onnxruntime only. Code 2: a folder is not a deployment, was changed or has no self-test.
+Code 3: an output differs by more than its gate."""
 
 
 def parser() -> Parser:
@@ -21,9 +21,9 @@ def parser() -> Parser:
     flags = Parser(prog="zooport check", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("folder", nargs="+", metavar="FOLDER", help="folders that zooport deploy wrote")
     flags.add_argument(
-        "--provider", metavar="P", help="cpu, cuda:N or another that the runtime has; default: as deployed"
+        "--provider", metavar="P", help="cpu, cuda:N or another provider of the runtime; default: as deployed"
     )
-    flags.add_argument("--threads", type=int, metavar="N", help="of the session; default: as deployed")
+    flags.add_argument("--threads", type=int, metavar="N", help="threads of the session; default: as deployed")
     flags.add_shared()
     return flags
 

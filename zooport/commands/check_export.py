@@ -1,4 +1,4 @@
-"""Examine why a model cannot be exported to ONNX, or is exported wrongly, and what cures it."""
+"""Find out why a model is not exported to ONNX, or is exported wrongly, and name the cure."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ EXAMPLES = """examples:
   zooport doctor model.py:make --input a=float32[2,8] --input b=int64[2,T=5:9:17] --exporter torchscript
   zooport doctor configs/segmentation/fcn_r18_digits.py
 
-NAME of FILE.py:NAME is a torch.nn.Module, a class or a function that makes one. An axis with a name varies: its file is
-tried at other sizes, too, those after the colon or one of our choice. The code of FILE.py is run.
-Code 0: some way of export is right in all trials; it is named, and what the trials do not decide. Code 3: files run,
-but none gives the model's numbers. Code 5: no exporter writes a file that runs."""
+In FILE.py:NAME, NAME is a torch.nn.Module, or a class or function that makes one. A named axis varies: the file is also
+tried at the sizes after the first colon, or at one of our choice. The code of FILE.py is run.
+Code 0: some way of export is right in all trials; it is named, with the lines that the trials do not decide. Code 3:
+files run, but none gives the model's numbers. Code 5: no exporter writes a file that runs."""
 LEAST_TIME, USUAL_TIME, MOST_TIME = 1, 300, 86_400  # seconds
 MANY = 8  # findings that do no harm
 FEW = 3  # lines of the model with the same cause
@@ -33,13 +33,19 @@ LONGEST = 160  # characters of what an exporter says
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport doctor", description=__doc__, epilog=EXAMPLES)
-    flags.add_argument("subject", metavar="MODULE_OR_CONFIG", help="FILE.py:NAME, or a file under configs/")
+    flags.add_argument("subject", metavar="MODULE_OR_CONFIG", help="FILE.py:NAME, or a config")
     flags.add_argument(
-        "--input", action="append", default=[], metavar="NAME=DTYPE[SIZE,...]", help="an input, in forward's order"
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=DTYPE[SIZE,...]",
+        help="an input of forward; repeat the flag in forward's order",
     )
     flags.add_argument("--exporter", metavar="E", help="dynamo or torchscript; default: both")
     flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's, or 20")
-    flags.add_argument("--timeout", type=float, default=USUAL_TIME, metavar="S", help="seconds for each export; 300")
+    flags.add_argument(
+        "--timeout", type=float, default=USUAL_TIME, metavar="S", help="seconds for each export (default: 300)"
+    )
     flags.add_shared()
     return flags
 

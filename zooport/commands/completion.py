@@ -1,4 +1,4 @@
-"""Print what a shell reads so that the Tab key completes commands, flags, backends and names of configs."""
+"""Print the shell script that lets the Tab key complete commands, flags, backends and names of configs."""
 
 import argparse
 from collections.abc import Mapping

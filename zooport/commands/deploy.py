@@ -1,4 +1,4 @@
-"""Deploy a model: export it, build it for a backend, prove that it is still the same model, publish it."""
+"""Deploy a model: export it, build it for a backend, prove that it is still the same model, and publish it."""
 
 import argparse
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ EXAMPLES = """examples:
   zooport deploy configs/detection/retinanet_r18-fpn_digits.py --backend tensorrt-rtx --precision fp16 \
       --engine compute_capabilities=8.9,12.0 batches=1,8
 
-Code 3: parity is missed, and nothing is published."""
+Code 3: a parity gate was missed, and nothing is published."""
 LOAD = "load PyTorch"
 COMPUTED = ("float32", "float16", "int8")  # what a count is printed of; whole numbers and bools are places
 
@@ -37,10 +37,12 @@ COMPUTED = ("float32", "float16", "int8")  # what a count is printed of; whole n
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport deploy", description=__doc__, epilog=EXAMPLES)
-    flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
-    flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
+    flags.add_argument("config", metavar="CONFIG", help="the name of a shipped config, or a file")
+    flags.add_argument("--checkpoint", metavar="F", help="weights to use instead of the config's")
     flags.add_backend()
-    flags.add_argument("--precision", metavar="P", help="fp32 (default), fp16 or int8; below fp32 the metric decides")
+    flags.add_argument(
+        "--precision", metavar="P", help="fp32 (default), fp16 or int8; the metric decides on fp16 and int8"
+    )
     flags.add_argument(
         "--keep-fp32",
         nargs="+",
@@ -48,17 +50,17 @@ def parser() -> Parser:
         metavar="MODULE",
         help="PyTorch modules that stay in fp32, * and ? allowed; default: the config's",
     )
-    flags.add_argument("--half-io", action="store_true", default=None, help="fp16 inputs and outputs, too")
+    flags.add_argument("--half-io", action="store_true", default=None, help="also make inputs and outputs fp16")
     flags.add_calibration_image()
-    flags.add_argument("--calibration-images", type=int, metavar="N", help="images that ranges are measured on")
-    flags.add_argument("--calibration-method", metavar="M", help="of int8: minmax (default), entropy or percentile")
+    flags.add_argument("--calibration-images", type=int, metavar="N", help="number of images for calibration")
+    flags.add_argument("--calibration-method", metavar="M", help="for int8: minmax (default), entropy or percentile")
     flags.add_argument(
         "--engine",
         nargs="+",
         action="extend",
         default=[],
         metavar="OPTION=VALUE",
-        help=f"how the backend builds (docs/tensorrt.md); {options_help()}",
+        help=f"build options of the backend (docs/tensorrt.md); {options_help()}",
     )
     flags.add_argument("--exporter", metavar="E", help="dynamo or torchscript; default: the config's")
     flags.add_argument("--opset", type=int, metavar="V", help="ONNX opset; default: the config's")
@@ -76,15 +78,15 @@ def parser() -> Parser:
         action="extend",
         default=[],
         metavar="AXIS[=MIN:OPT:MAX]",
-        help="batch, height or width may vary, between MIN and MAX; equal numbers fix it",
+        help="let batch, height or width vary between MIN and MAX; equal numbers fix it",
     )
     flags.add_argument(
         "--image-sizes",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="a second input says where each image of a padded batch ends; default: the config's",
+        help="add an input with the size of each image in a padded batch; default: the config's",
     )
-    flags.add_argument("--slide", metavar="S", help="sliding windows in the graph, or on the host, for any size")
+    flags.add_argument("--slide", metavar="S", help="where windows are cut: graph, or host for images of any size")
     flags.add_argument("--window-batch", type=int, metavar="N", help="sliding windows that run at once; default: 8")
     flags.add_argument(
         "--image", nargs="+", action="extend", default=[], metavar="F", help="images to compare and to draw"
@@ -92,7 +94,9 @@ def parser() -> Parser:
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
     flags.add_argument("--open", action="store_true", help="open the report in a browser")
     flags.add_argument("--device", metavar="D", help="cpu (default), cuda:N, or another of the backend's")
-    flags.add_argument("--allow-parity-failure", action="store_true", help="publish even so; the manifest says so")
+    flags.add_argument(
+        "--allow-parity-failure", action="store_true", help="publish in spite of a missed gate; the manifest records it"
+    )
     flags.add_shared()
     return flags
 

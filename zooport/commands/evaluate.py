@@ -1,4 +1,4 @@
-"""Evaluate a model and its deployments: does the metric drop when the exported model runs the test set?"""
+"""Evaluate a model and its deployments: measure whether the metric drops on the test set."""
 
 import argparse
 import os
@@ -22,36 +22,38 @@ EXAMPLES = """examples:
   zooport evaluate configs/segmentation/fcn_r18_digits.py --deployment deployed/fcn --limit 100 --show-dir drawn
   torchrun --nproc-per-node=2 -m zooport evaluate configs/segmentation/fcn_r18_digits.py --launcher pytorch
 
-Code 3: a metric differs by more than its gate. torchrun itself gives 1 for every error; --json has the code."""
+Code 3: a metric differs by more than its gate. torchrun itself exits with 1 for every error; --json has the code."""
 LOAD = "load PyTorch"
 
 
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport evaluate", description=__doc__, epilog=EXAMPLES)
-    flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
+    flags.add_argument("config", metavar="CONFIG", help="the name of a shipped config, or a file")
     flags.add_argument(
         "--backend",
         nargs="+",
         action="extend",
         default=[],
         metavar="B",
-        help=f"{REFERENCE_BACKEND} (always run: the reference), {DEFAULT_BACKEND} or another; deployed first where it "
-        "is not yet. Default: both",
+        help=f"{REFERENCE_BACKEND} (the reference, always run), {DEFAULT_BACKEND} or another; a missing deployment is "
+        "made first. Default: both",
     )
     flags.add_argument(
-        "--deployment", nargs="+", action="extend", default=[], metavar="DIR", help="what zooport deploy wrote"
+        "--deployment", nargs="+", action="extend", default=[], metavar="DIR", help="folders that zooport deploy wrote"
     )
-    flags.add_argument("--precision", metavar="P", help="of the backends: fp32 (default)")
-    flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
-    flags.add_argument("--limit", type=int, metavar="N", help="the first N images alone")
-    flags.add_argument("--gate-split", action="store_true", help="on the config's gate_dataset; digits make it once")
+    flags.add_argument("--precision", metavar="P", help="precision of the deployments: fp32 (default), fp16 or int8")
+    flags.add_argument("--checkpoint", metavar="F", help="weights to use instead of the config's")
+    flags.add_argument("--limit", type=int, metavar="N", help="use only the first N images")
+    flags.add_argument(
+        "--gate-split", action="store_true", help="use the config's gate_dataset; that of the digits is made once"
+    )
     flags.add_argument("--batch-size", type=int, default=1, metavar="N", help="images in a batch (default: 1)")
-    flags.add_argument("--resume", action="store_true", help="go on where an interrupted run stopped")
-    flags.add_argument("--show-dir", metavar="D", help="write each image with its result drawn, a folder per model")
+    flags.add_argument("--resume", action="store_true", help="continue an interrupted run")
+    flags.add_argument("--show-dir", metavar="D", help="write each image with its result drawn, in a folder per model")
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
-    flags.add_argument("--device", metavar="D", help="cpu or cuda:N; default: cpu, and what a deployment says")
-    flags.add_argument("--launcher", default="none", metavar="L", help="pytorch, where torchrun starts this")
+    flags.add_argument("--device", metavar="D", help="cpu or cuda:N; default: cpu, or the deployment's own")
+    flags.add_argument("--launcher", default="none", metavar="L", help="pytorch, if torchrun starts the command")
     flags.add_shared()
     return flags
 

@@ -1,4 +1,4 @@
-"""Writes a config that trains a shipped model on a COCO annotation file of your own."""
+"""Write a config that trains a shipped model on a COCO annotation file of your own."""
 
 import argparse
 from collections.abc import Mapping
@@ -21,7 +21,9 @@ def parser() -> Parser:
     flags = Parser(prog="zooport init", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("--data", type=Path, required=True, metavar="F", help="COCO annotations to learn from")
     flags.add_argument("--images", type=Path, required=True, metavar="DIR", help="the folder of their images")
-    flags.add_argument("--base", required=True, metavar="CONFIG", help="a shipped config, by its name, or a file")
+    flags.add_argument(
+        "--base", required=True, metavar="CONFIG", help="the config to start from: a shipped one's name, or a file"
+    )
     flags.add_argument("--val", type=Path, metavar="F", help="COCO annotations to validate on, in the same folder")
     flags.add_argument("--out", type=Path, metavar="F", help="default: <name of the data's folder>.py")
     flags.add_shared()

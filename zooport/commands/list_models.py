@@ -1,4 +1,4 @@
-"""List the zoo: what each model is, what it costs, and what was measured of it on each backend."""
+"""List the models of the zoo, with their cost and the metric measured on each backend."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,8 @@ EXAMPLES = """examples:
   zooport list
   zooport list --task semantic-segmentation --name 'fcn*' --json zoo.json
 
-parameters in millions, GFLOPs of one image (a multiply-add is two); metrics in points (PSNR in dB), on each config's
-data set"""
+Parameters are in millions, and GFLOPs of one image count a multiply-add as two. Metrics are in points (PSNR in dB), on
+each config's data set."""
 PLAIN_WIDTH = 160  # of what is printed into a file or a pipe: a row has a line or two
 NUMBERS = ("parameters (M)", "GFLOPs", "input")
 
@@ -27,8 +27,10 @@ NUMBERS = ("parameters (M)", "GFLOPs", "input")
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport list", description=__doc__, epilog=EXAMPLES)
-    flags.add_argument("--task", metavar="T", help="only the models of this task, for example detection")
-    flags.add_argument("--name", metavar="PATTERN", help="only those named like this: part of a name, or with * and ?")
+    flags.add_argument("--task", metavar="T", help="list only the models of this task, for example detection")
+    flags.add_argument(
+        "--name", metavar="PATTERN", help="list only matching names: a part of the name, or a pattern with * and ?"
+    )
     flags.add_argument("--configs", type=Path, default=CONFIGS, metavar="D", help="default: those of zooport")
     flags.add_shared()
     return flags

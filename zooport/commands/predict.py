@@ -19,10 +19,11 @@ EXAMPLES = """examples:
   find . -name '*.jpg' | zooport predict DEPLOYMENT - --out found --format jsonl --resume
   zooport predict work_dirs/super-resolution/srcnn_any-scale_photographs/onnxruntime-fp32 a.jpg --out b --input scale=4
 
---out gets NAME.png for a label map (a pixel is the model's own id) or a larger image, NAME.json for
+--out receives NAME.png for a label map (a pixel is the model's own id) or an enlarged image, NAME.json for
 detections (box x1 y1 x2 y2 in pixels of the image), NAME.npz for their masks (masks bool [n, h, w]), and with --draw
-NAME_drawn.png, or NAME_drawn.mp4 of a video; the tables are predictions.jsonl, .csv, .parquet and .coco.json.
-Without --out, a line says what was found in each. An image that cannot be read is a line, and a row with its fault."""
+NAME_drawn.png, or NAME_drawn.mp4 for a video. The tables are predictions.jsonl, .csv, .parquet and .coco.json.
+Without --out, one line for each image says what was found. An image that cannot be read is reported in one line, and
+has a row with its fault."""
 QUIET_OPENCV = {"OPENCV_LOG_LEVEL": "OFF", "OPENCV_FFMPEG_LOGLEVEL": "-8"}
 """What OpenCV and FFmpeg print of a broken file is one line of ours. Read when OpenCV is imported."""
 
@@ -38,18 +39,20 @@ def parser() -> Parser:
         help="a file, a folder, a glob, a video, a camera's number, a stream's URL, or - for a list on standard input",
     )
     several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
-    flags.add_argument("--image", metavar="F", help="images: more sources", **several)
-    flags.add_argument("--recursive", action="store_true", help="look into the folders of a folder, too")
-    flags.add_argument("--out", type=Path, metavar="D", help="folder for the results; may be new")
-    formats = "files (default: some for each image), and the tables jsonl, coco, csv, parquet"
-    flags.add_argument("--format", metavar="F", help=f"of the results: {formats}", **several)
+    flags.add_argument("--image", metavar="F", help="more sources", **several)
+    flags.add_argument("--recursive", action="store_true", help="also search subfolders")
+    flags.add_argument("--out", type=Path, metavar="D", help="folder for the results; created if missing")
+    formats = "files (default; some for each image), and the tables jsonl, coco, csv, parquet"
+    flags.add_argument("--format", metavar="F", help=f"formats of the results: {formats}", **several)
     flags.add_argument("--draw", action="store_true", help="also draw each result on its image, or on its video")
-    flags.add_argument("--score", type=float, metavar="S", help="only what has that score, 0 to 1, or a better one")
-    flags.add_argument("--classes", metavar="C", help="only these classes, by name", **several)
+    flags.add_argument(
+        "--score", type=float, metavar="S", help="keep only results with this score, 0 to 1, or a better one"
+    )
+    flags.add_argument("--classes", metavar="C", help="keep only these classes, by name", **several)
     flags.add_argument("--annotations", type=Path, metavar="F", help="a COCO file, for the image ids of --format coco")
-    flags.add_argument("--resume", action="store_true", help="go on where a run stopped, and try what failed again")
-    flags.add_argument("--limit", type=int, metavar="N", help="the first N images or frames alone")
-    inputs = "of inputs with defaults: scale=2, score_threshold=0.5"
+    flags.add_argument("--resume", action="store_true", help="continue a stopped run, and retry the inputs that failed")
+    flags.add_argument("--limit", type=int, metavar="N", help="process only the first N images or frames")
+    inputs = "set inputs that have defaults: scale=2, score_threshold=0.5"
     flags.add_argument("--input", metavar="NAME=NUMBER", help=inputs, **several)
     flags.add_argument("--device", metavar="D", help="cpu, cuda:N ...; default: as deployed")
     flags.add_shared()

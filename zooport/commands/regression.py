@@ -1,4 +1,4 @@
-"""Deploy, prove and evaluate a matrix of models, backends, precisions and exporters, each cell on its own."""
+"""Deploy, prove and evaluate a matrix of models, backends, precisions and exporters, cell by cell."""
 
 import argparse
 import sys
@@ -28,8 +28,8 @@ EXAMPLES = """examples:
   zooport regression configs/regression/shipped.yaml --jobs 2
   zooport regression configs/regression/shipped.yaml --rerun-failed
 
---resume and --rerun-failed take up a result where nothing it depends on has changed: the cell, the config and its
-checkpoint, the sources of zooport, the versions of the libraries. They do not look at the data set's files.
+--resume and --rerun-failed reuse a result if nothing that it depends on has changed: the cell, the config and its
+checkpoint, the sources of zooport, the versions of the libraries. They do not check the data set's files.
 
 Code 3: one or more cells did not pass. Code 130: finished cells are kept for --resume."""
 ZOOPORT = (sys.executable, "-P", "-m", "zooport")  # of each cell; -P: no file of the current folder is imported
@@ -40,10 +40,10 @@ WHOLE_RUN = 1e9  # seconds over which the speed is estimated: cells take minutes
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport regression", description=__doc__, epilog=EXAMPLES)
-    flags.add_argument("matrix", metavar="MATRIX.yaml", help="a file as those under configs/regression/")
-    flags.add_argument("--resume", action="store_true", help="keep the results of an earlier run, red ones too")
-    flags.add_argument("--rerun-failed", action="store_true", help="keep the green ones of them alone")
-    flags.add_argument("--jobs", type=int, default=1, metavar="N", help="cells at once (default: 1)")
+    flags.add_argument("matrix", metavar="MATRIX.yaml", help="a matrix, such as those under configs/regression/")
+    flags.add_argument("--resume", action="store_true", help="keep the results of an earlier run, failed ones included")
+    flags.add_argument("--rerun-failed", action="store_true", help="keep only the passed results of an earlier run")
+    flags.add_argument("--jobs", type=int, default=1, metavar="N", help="cells to run at once (default: 1)")
     flags.add_argument("--work-dir", metavar="D", help="default: work_dirs/regression/<name of the matrix>")
     flags.add_shared()
     return flags

@@ -1,4 +1,4 @@
-"""Pages about deployments that are there: two side by side, or all under a folder. Nothing is run."""
+"""Write a page about existing deployments: two side by side, or all under a folder. Nothing is run."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ EXAMPLES = """examples:
       torch-2.15/detection/yolov5n_digits/onnxruntime-fp32 --out versions.html --json versions.json
   zooport report --zoo work_dirs
 
-the report of one deployment lies in its folder: report.html"""
+The report of one deployment is report.html in its folder."""
 COMPARISON, ZOO = "comparison.html", "zoo.html"
 
 
@@ -28,7 +28,7 @@ def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport report", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("deployments", nargs="*", metavar="DEPLOYMENT", help="two folders that zooport deploy wrote")
-    flags.add_argument("--zoo", metavar="FOLDER", help="one page over all deployments under this folder")
+    flags.add_argument("--zoo", metavar="FOLDER", help="write one page about all deployments under this folder")
     flags.add_argument("--out", type=Path, metavar="FILE", help=f"default: {COMPARISON} here, {ZOO} in the folder")
     flags.add_argument("--open", action="store_true", help="open the page in a browser")
     flags.add_shared()

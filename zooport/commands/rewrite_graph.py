@@ -1,4 +1,4 @@
-"""Rewrite the graph of an ONNX file step by step, and try whether it still computes the same."""
+"""Rewrite the graph of an ONNX file step by step, and check that it still computes the same."""
 
 import argparse
 import ast
@@ -25,7 +25,7 @@ EXAMPLES = """examples:
   zooport rewrite a.onnx b.onnx --step cast_precision "keep=['Softmax', '/head/*']"
   zooport rewrite a.onnx b.onnx --step set_metadata "props={'version': '1.2'}"
 
-a value is a Python literal, or else text. OUT is replaced where it exists; IN is never changed.
+A value is a Python literal, or else text. An existing OUT is replaced; IN is never changed.
 Code 3: the graph computes something else, and nothing is written. Code 5: a rewriter refused the graph."""
 LINES = 20  # of one step that are printed; -v prints all, and --json has them
 STEPS = ("read", "rewrite", "compare", "write")
@@ -35,16 +35,16 @@ def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport rewrite", description=__doc__, epilog=EXAMPLES)
     flags.add_argument("model", metavar="IN", type=Path, nargs="?", help="an ONNX file")
-    flags.add_argument("out", metavar="OUT", type=Path, nargs="?", help="where the result goes")
+    flags.add_argument("out", metavar="OUT", type=Path, nargs="?", help="the file to write")
     flags.add_argument(
         "--step",
         nargs="+",
         action="append",
         default=[],
         metavar=("NAME", "OPTION=VALUE"),
-        help="a rewriter and its options; as often as there are steps, done in this order",
+        help="a rewriter and its options; repeat the flag for more steps, which run in this order",
     )
-    flags.add_argument("--list", action="store_true", help="show all rewriters with their options, and do nothing")
+    flags.add_argument("--list", action="store_true", help="list all rewriters with their options, and exit")
     flags.add_shared()
     return flags
 

@@ -1,4 +1,4 @@
-"""Which modules lose most in int8 or fp16: each alone in that precision, and all but it, as a table sorted by harm."""
+"""Rank the modules by their harm in int8 or fp16: each alone in that precision, and all others without it."""
 
 import argparse
 import math
@@ -18,9 +18,9 @@ EXAMPLES = """examples:
   zooport sensitivity configs/segmentation/fcn_r18_digits.py
   zooport sensitivity configs/detection/retinanet_r18-fpn_digits.py --images 16 --depth 3 --json harm.json
 
-Signal to noise in dB at what the last layers give; less is worse. Name the worst modules in the config:
-export=dict(precision=dict(int8=dict(keep_fp32=["backbone.conv1"])))
-"head.(itself)" is what head computes besides its parts; keep_fp32=["head"] keeps all of them."""
+The table shows the signal to noise ratio in dB at the outputs of the last layers; less is worse. Name the worst modules
+in the config: export=dict(precision=dict(int8=dict(keep_fp32=["backbone.conv1"])))
+"head.(itself)" is the computation of head outside its parts; keep_fp32=["head"] includes all of them."""
 LOAD = "load PyTorch"
 PRECISIONS = ("int8", "fp16")
 
@@ -28,12 +28,14 @@ PRECISIONS = ("int8", "fp16")
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport sensitivity", description=__doc__, epilog=EXAMPLES)
-    flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
+    flags.add_argument("config", metavar="CONFIG", help="the name of a shipped config, or a file")
     flags.add_argument("--precision", choices=PRECISIONS, default="int8", metavar="P", help="int8 (default) or fp16")
-    flags.add_argument("--images", type=int, default=8, metavar="N", help="calibration images (default: 8)")
-    flags.add_argument("--depth", type=int, default=2, metavar="N", help="names of a module's path (default: 2)")
+    flags.add_argument("--images", type=int, default=8, metavar="N", help="number of calibration images (default: 8)")
+    flags.add_argument(
+        "--depth", type=int, default=2, metavar="N", help="levels of a module's path to rank (default: 2)"
+    )
     flags.add_calibration_image()
-    flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
+    flags.add_argument("--checkpoint", metavar="F", help="weights to use instead of the config's")
     flags.add_shared()
     return flags
 

@@ -1,4 +1,4 @@
-"""Trains a config's model on its data as its recipe says, scores it, and publishes it or compares it."""
+"""Train a config's model on its data by its recipe, evaluate it, and publish it or compare it."""
 
 import argparse
 import logging
@@ -27,8 +27,8 @@ EXAMPLES = """examples:
   zooport train configs/segmentation/fcn_r18_digits.py --publish
   zooport train configs/segmentation/fcn_r18_digits.py --seed 1 --reproduce --work-dir work_dirs/train/again
 
-mmengine trains on a GPU where it finds one (CUDA_VISIBLE_DEVICES= hides it).
-Code 3: --reproduce came to other figures."""
+mmengine trains on a GPU if it finds one (CUDA_VISIBLE_DEVICES= hides it).
+Code 3: the figures of --reproduce differ too much from the published ones."""
 BEST = "best.safetensors"  # in the work dir
 UNSTATED = "not stated: the config has no card"
 LAST_SEED = 2**32 - 1  # numpy's
@@ -42,16 +42,16 @@ def parser() -> Parser:
     flags.add_argument("--work-dir", type=Path, metavar="D", help="default: work_dirs/train/<config>")
     flags.add_argument("--iters", type=int, metavar="N", help="train N iterations instead of the recipe's")
     flags.add_argument("--seed", type=int, metavar="N", help="default: the recipe's")
-    flags.add_argument("--load-from", metavar="F", help="with a train_dataset: weights to start from")
+    flags.add_argument("--load-from", metavar="F", help="weights to start from, for a config with a train_dataset")
     flags.add_argument("--amp", action="store_true", help="mixed precision: bfloat16 on a CPU, float16 on a GPU")
-    flags.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the work dir")
-    flags.add_argument("--checkpoint", type=Path, metavar="F", help="do not train: take this .pth of an earlier run")
+    flags.add_argument("--resume", action="store_true", help="continue from the last checkpoint in the work dir")
+    flags.add_argument("--checkpoint", type=Path, metavar="F", help="do not train; use this .pth of an earlier run")
     then = flags.add_mutually_exclusive_group()
     then.add_argument("--publish", action="store_true", help="write the config's checkpoint= file, and its card")
     then.add_argument(
         "--reproduce", action="store_true", help="compare with the published weights, and add the run to their card"
     )
-    flags.add_argument("--remark", metavar="TEXT", help='for the card, about the run: "shared with other work"')
+    flags.add_argument("--remark", metavar="TEXT", help='a remark on the run, for the card: "shared with other work"')
     flags.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), metavar="N", help="CPU threads")
     flags.add_shared()
     return flags

@@ -1,4 +1,4 @@
-"""What would it buy to keep some modules in fp32, and which must be: the rest is int8 or fp16, and a metric judges."""
+"""Find the modules that must stay in fp32 when the others are int8 or fp16, judged by a metric."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ EXAMPLES = """examples:
   zooport what-if configs/detection/retinanet_r18-fpn_digits.py --precision fp16 --judge matched \\
       --tolerance 0.5 --image street.jpg park.jpg
 
-Without --keep-fp32 the modules that must stay in fp32 are searched: ranked by harm (zooport sensitivity), then by
-halves, then each one that is left is tried without. --judge metric: the config's, on the first images of its gate
-split. --judge matched: what PyTorch finds, in points of 100; it needs no truth.
+Without --keep-fp32, the modules that must stay in fp32 are searched: they are ranked by harm (zooport sensitivity),
+bisected, and the remaining ones are left out one by one. --judge metric uses the config's metric, on the first images
+of its gate split. --judge matched uses the agreement with PyTorch, in points of 100, and needs no ground truth.
 
 Code 3: the model in fp32 misses its gates."""
 PRECISIONS = ("int8", "fp16")
@@ -37,7 +37,7 @@ LIMIT, DEPTH = 64, 2
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport what-if", description=__doc__, epilog=EXAMPLES)
-    flags.add_argument("config", metavar="CONFIG", help="a file under configs/")
+    flags.add_argument("config", metavar="CONFIG", help="the name of a shipped config, or a file")
     flags.add_argument("--precision", choices=PRECISIONS, default="int8", metavar="P", help="int8 (default) or fp16")
     flags.add_argument(
         "--keep-fp32",
@@ -45,22 +45,22 @@ def parser() -> Parser:
         action="append",
         default=[],
         metavar="MODULE",
-        help="one choice: PyTorch modules that stay in fp32, * and ? allowed; once for each choice; default: search",
+        help="PyTorch modules that stay in fp32, * and ? allowed; repeat the flag for other choices; default: search",
     )
     flags.add_argument("--judge", choices=JUDGES, default="metric", metavar="J", help="metric (default) or matched")
     flags.add_argument(
         "--tolerance",
         type=float,
         metavar="X",
-        help="points or dB from PyTorch, on either side; default: the gate of the precision",
+        help="largest difference from PyTorch, in points or dB; default: the gate of the precision",
     )
-    flags.add_argument("--limit", type=int, metavar="N", help=f"images that are judged on (default: {LIMIT})")
-    flags.add_argument("--depth", type=int, metavar="N", help=f"names of a module's path (default: {DEPTH})")
+    flags.add_argument("--limit", type=int, metavar="N", help=f"number of images to judge on (default: {LIMIT})")
+    flags.add_argument("--depth", type=int, metavar="N", help=f"levels of a module's path to rank (default: {DEPTH})")
     flags.add_argument(
         "--image", nargs="+", action="extend", default=[], metavar="F", help="images for --judge matched"
     )
     flags.add_calibration_image()
-    flags.add_argument("--checkpoint", metavar="F", help="weights, in place of the config's")
+    flags.add_argument("--checkpoint", metavar="F", help="weights to use instead of the config's")
     flags.add_shared()
     return flags
 
