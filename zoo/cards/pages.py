@@ -29,7 +29,9 @@ def pages(cards: Sequence[Card], root: Path = Path()) -> dict[Path, str]:
     here = [card for card in cards if card.state != ELSEWHERE]
     short = [*_markdown(here, lambda card: f"[{card.name}]({link(card.config, readme)})"), "", *CAPTION, MORE]
     if others := len(cards) - len(here):
-        short.append(f"They also list configs whose weights are hosted elsewhere ({others}); we have not measured those.")
+        short.append(
+            f"They also list configs whose weights are hosted elsewhere ({others}); we have not measured those."
+        )
     long = [*_markdown(cards, lambda card: f"[{card.name}](#{card.name})"), "", *CAPTION]
     for card in cards:
         long += ["", *section(card, lambda path: link(path, docs))]
