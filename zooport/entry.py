@@ -5,12 +5,14 @@ import sys
 from collections.abc import Sequence
 
 from zooport.own_packages import HiddenPackageError, check_packages
+from zooport.standard_output import UNREAD, drop_output, open_closed_streams
 
 ASKED = "_ARGCOMPLETE"  # argcomplete's: a shell asks for completions
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a verb with its arguments, those of this process by default; the exit code."""
+    open_closed_streams()
     try:
         check_packages()
     except HiddenPackageError as error:
@@ -20,6 +22,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from zooport.completion import complete
 
         complete()
+    from zooport.exit_codes import USER_ERROR
     from zooport.verbs import run_verb
 
-    return run_verb(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = run_verb(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
+        print(f"error: {UNREAD}", file=sys.stderr)
+        return USER_ERROR
+    return code

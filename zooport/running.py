@@ -22,6 +22,7 @@ from zoo.errors import InputError, ZooportError
 from zoo.printable import printable
 from zooport.exit_codes import GOOD, INTERRUPTED, OUR_FAULT, UNAVAILABLE, USER_ERROR
 from zooport.parser import Parser
+from zooport.standard_output import UNREAD, drop_output
 
 STANDARD_OUTPUT = Path("-")  # of --json
 ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -76,11 +77,16 @@ def run_tool(
             with _screen(options):
                 content = body(options)
             _write_json(options.json, {"exit_code": GOOD, **content})
+            sys.stdout.flush()
     except KeyboardInterrupt as error:
         return _report(_noted("interrupted", error), INTERRUPTED, options)
     except (ZooportError, OSError) as error:
+        message = str(error)
+        if isinstance(error, BrokenPipeError):
+            drop_output()
+            message = UNREAD
         code = getattr(error, "exit_code", USER_ERROR)
-        return _report(_noted(str(error), error), code, options, getattr(error, "data", {}))
+        return _report(_noted(message, error), code, options, getattr(error, "data", {}))
     except Exception as error:  # noqa: BLE001 - the last line of defence
         if isinstance(error, ImportError) and (lack := _lack(error)):
             return _report(_noted(lack, error), UNAVAILABLE, options)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipeline.base.steps import BeginStep
 from zoo.printable import printable
@@ -30,6 +30,9 @@ def open_console() -> "Console":
     class LiteralConsole(Console):
         def render_str(self, text: str, *arguments: Any, **options: Any) -> Text:
             return super().render_str(printable(text), *arguments, **options)
+
+        def on_broken_pipe(self) -> NoReturn:
+            raise BrokenPipeError  # rich's own would end the process with code 1 and no word
 
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
     return LiteralConsole(width=width, markup=False, emoji=False)

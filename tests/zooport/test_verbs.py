@@ -163,3 +163,28 @@ def test_the_script_of_a_shell_is_printed(capsys: pytest.CaptureFixture[str]) ->
     assert "zooport" in out
     assert run_verb(["completion", "bsh"]) == 2
     assert capsys.readouterr().err == 'error: unknown shell "bsh"; nearest: "bash", "zsh", "fish"\n'
+
+
+def unread(*arguments: str, closed: bool = False) -> tuple[int, str]:
+    """The exit code and the errors of the command, whose output nobody reads, or which has none at all."""
+    command = [sys.executable, "-m", "zooport", *arguments]
+    if closed:
+        shell = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
+        done = subprocess.run(shell, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+        return done.returncode, done.stderr
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["list", "--name", "fcn_r18*"], ["completion", "bash"]])
+def test_output_that_nobody_reads_is_one_line(arguments: list[str], tmp_path: Path) -> None:
+    words = "standard output was closed before everything was printed"
+    record = tmp_path / "record.json"
+    verb = arguments[0] in VERBS
+    assert unread(*arguments, *(["--json", str(record)] if verb else [])) == (2, f"error: {words}\n")
+    if verb:
+        assert json.loads(record.read_text(encoding="utf-8")) == {"exit_code": 2, "error": words}
+    assert unread(*arguments, closed=True) == (0, "")
