@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -202,6 +203,14 @@ class TestRefused:
         run = predict(segmentor, "--image", photos / "3.png", "--out", photos)
         assert (run.code, "3.png would overwrite an image" in run.err) == (2, True)
         assert (photos / "3.png").read_bytes() == before
+
+    def test_no_result_overwrites_another(
+        self, predict: Predict, segmentor: Path, photos: Path, tmp_path: Path
+    ) -> None:
+        shutil.copy(photos / "1.png", photos / "3_drawn.png")
+        run = predict(segmentor, photos, "--out", tmp_path / "out", "--draw")
+        assert (run.code, "two results would be called 3_drawn.png; rename" in run.err) == (2, True)
+        assert not (tmp_path / "out").exists()
 
     def test_a_folder_that_is_source_and_out(self, predict: Predict, detector: Path, photos: Path) -> None:
         for out, more in ((photos, []), (photos / "out", ["--recursive"])):

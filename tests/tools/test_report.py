@@ -94,6 +94,7 @@ def test_what_is_refused_in_one_line(report: Tool, tmp_path: Path) -> None:
         (["a", "--zoo", "b"], "--zoo and deployments are two pages; give one of them"),
         ([str(empty), str(empty), "--out", str(tmp_path / "a.html")], "no deployment.json; give the folder that"),
         (["--zoo", str(empty)], "no deployment in it or below it"),
+        (["--zoo", str(tmp_path / "none")], "no such folder"),
         (["--zoo", str(tmp_path / "none"), "--out", str(tmp_path / "a.html")], "no such folder"),
         (["--zoo", str(empty), "--out", str(tmp_path / "none" / "a.html")], "not a file in an existing folder"),
     ):

@@ -1,5 +1,6 @@
 """The folder that predictions are written to: files for each input, drawings, tables; and going on after a stop."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -149,3 +150,6 @@ def check_folder(folder: Path, sources: Sequence[Source], endings: Sequence[str]
             raise InputError(f"--out {folder}: the frames of {one.label} and the folder {one.name} share a name")
     if shared := sorted(set(names) & set(tables)):
         raise InputError(f"--out {folder}: {shared[0]} is both a table and the result of an image; rename the image")
+    counts = Counter(names)
+    if shared := [name for name in names if counts[name] > 1]:
+        raise InputError(f"--out {folder}: two results would be called {shared[0]}; rename one of the images")

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     if options.zoo is None and len(options.deployments) != 2:  # noqa: PLR2004 - A and B
         raise InputError(f"got {len(options.deployments)} deployments, expected two, or --zoo FOLDER")
     out = options.out or (Path(options.zoo) / ZOO if options.zoo is not None else Path(COMPARISON))
-    if out.is_dir() or not out.absolute().parent.is_dir():
+    if options.out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise InputError(f"{out}: not a file in an existing folder; give one with --out")
     console = open_console()
     content = zoo(console, options.zoo, out) if options.zoo is not None else compared(console, options.deployments, out)
