@@ -14,10 +14,10 @@ from pipeline.preflight import all_rows
 PAGE = DOCS / "preflight.md"
 INTRO = """# The preflight
 
-What backends refuse, or compute wrongly without an error, as `zooport deploy` checks each graph before a
-build. *refuse*: exit code 5 with the cure; *warn*: reported, and built; *rewrite*: a graph rewriter changes the graph
-first. "measured" means the tests in tests/pipeline/preflight; what was seen on GPUs was seen by others, in the threads
-named.
+This table lists the graphs that backends refuse, or compute wrongly without an error. `zooport deploy` checks each
+graph against it before a build. *refuse* ends with exit code 5 and the cure. *warn* reports the row and builds. With
+*rewrite*, a graph rewriter changes the graph first. "measured" refers to the tests in tests/pipeline/preflight. Faults
+on GPUs were reported by others, in the threads named.
 
 Made by `docs/write_preflight_page.py` from the backends' rows (`backends/*/preflight`); do not edit.
 """

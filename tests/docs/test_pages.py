@@ -15,6 +15,8 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "measured")]
 MOST = 250
 """Lines of prose of a page."""
+ENTRIES = 40
+"""Of the changelog, before its first release."""
 
 
 def commands() -> list[tuple[str, str]]:
@@ -64,3 +66,11 @@ def test_a_page_is_no_longer_than_somebody_reads(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     prose = [line for line in text.split("\n") if line.strip() and not line.startswith(("    ", "|"))]
     assert len(prose) <= MOST
+
+
+def test_the_changelog_says_what_a_user_can_do_and_no_more() -> None:
+    """A change of something that was never released is no line of its own."""
+    entries = [
+        line for line in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n") if line.startswith("- ")
+    ]
+    assert len(entries) <= ENTRIES

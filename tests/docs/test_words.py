@@ -13,9 +13,26 @@ INSTEAD = {
     "told": "reported, given or called with",
     "(held|holds?) .{0,20} ?against": "compared with",
     "whoever": "the reader, the process, one who",
-    "likewise": "too, or in the same way",
+    "likewise": "also, or in the same way",
 }
 """A regular expression, of lower case and of whole words, which an underscore ends as well -> the word to take."""
+INSTEAD_IN_PAGES = {
+    "lies": "is",
+    "stands": "is",
+    "whole numbers?": "integers",
+    "anew": "again, or from random weights",
+    "for ever": "never, or always",
+    "(goes|go|going|went) on": "continue",
+    "in the place of": "instead of",
+    "all the same": "still",
+    "will do": "is valid",
+    "without a word": "silently",
+    ", for (it|they)": "because",
+    ", too[.,:;)]": "also",
+}
+"""The same, in the pages that people write; code and its docstrings may have these words."""
+GLOSSARY = "\n## Glossary\n"
+"""Behind this, CONTRIBUTING.md has the words themselves."""
 
 
 def texts() -> list[Path]:
@@ -26,13 +43,28 @@ def texts() -> list[Path]:
     return [path for path in files if path.is_file() and path != Path(__file__)]
 
 
-@pytest.mark.parametrize("word", INSTEAD)
-def test_another_word_of_the_glossary_is_taken(word: str) -> None:
+def pages() -> list[Path]:
+    """The pages that people write; measured ones and those of the zoo are made by scripts."""
+    written = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+    return [*written, *(path for path in (ROOT / "docs").glob("*.md") if path.name != "zoo.md")]
+
+
+def lines_with(word: str, paths: list[Path]) -> list[str]:
+    """Each line that has a word, with its file and number."""
     pattern = re.compile(rf"(?<![a-z])({word})(?![a-z])", re.IGNORECASE)
-    found = [
+    return [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for path in texts()
-        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+        for path in paths
+        for number, line in enumerate(path.read_text(encoding="utf-8").split(GLOSSARY)[0].split("\n"), 1)
         if pattern.search(line)
     ]
-    assert found == [], f"write {INSTEAD[word]}"
+
+
+@pytest.mark.parametrize("word", INSTEAD)
+def test_another_word_of_the_glossary_is_taken(word: str) -> None:
+    assert lines_with(word, texts()) == [], f"write {INSTEAD[word]}"
+
+
+@pytest.mark.parametrize("word", INSTEAD_IN_PAGES)
+def test_a_page_is_written_in_plain_english(word: str) -> None:
+    assert lines_with(word, pages()) == [], f"write {INSTEAD_IN_PAGES[word]}"
