@@ -25,6 +25,17 @@ def test_frames_of_another_size_fit_the_first(tmp_path: Path) -> None:
     capture.release()
 
 
+@pytest.mark.parametrize(("rate", "written"), [(12.5, 12.5), (1000.0, 1000.0), (90_000.0, 25.0), (1e-3, 25.0)])
+def test_ticks_of_a_streams_clock_are_no_rate(rate: float, written: float, tmp_path: Path) -> None:
+    video = DrawnVideo(tmp_path / "a.mp4", rate)
+    video.add(frame())
+    video.add(frame())
+    video.finish()
+    capture = cv2.VideoCapture(str(tmp_path / "a.mp4"))
+    assert capture.get(cv2.CAP_PROP_FPS) == pytest.approx(written)
+    capture.release()
+
+
 def test_frames_that_did_not_reach_the_disk_are_an_error(tmp_path: Path) -> None:
     video = DrawnVideo(tmp_path / "a.mp4", 5)
     video.add(frame())

@@ -64,7 +64,7 @@ def _listed(kind: InputKind, *, recursive: bool) -> Iterator[_Found]:
             continue
         try:
             yield from _of(text, kind, recursive=recursive)
-        except InputError:  # of a long list, one that is not there must not stop the rest
+        except (InputError, OSError):  # of a long list, one that is not there must not stop the rest
             yield _Found(text, PurePath(PurePath(text).name))
 
 

@@ -13,6 +13,8 @@ from zoo.printable import is_utf8
 CODEC = "mp4v"  # what OpenCV's own builds can write everywhere
 SUFFIX = ".mp4"
 USUAL_RATE = 25.0  # where a recording says none
+RATES = (0.1, 1000.0)
+"""Of recordings. Streams often give the ticks of their clock instead, 90000 a second, and MPEG-4 cannot say that."""
 
 
 class DrawnVideo:
@@ -22,7 +24,7 @@ class DrawnVideo:
         if not is_utf8(str(path)):  # OpenCV would crash
             raise InputError(f"{path}: its name is no UTF-8, which OpenCV needs of videos; give another folder")
         self.path = path
-        self._rate = rate or USUAL_RATE
+        self._rate = USUAL_RATE if rate is None or not RATES[0] <= rate <= RATES[1] else rate
         self._place = path.with_name(f".{secrets.token_hex(4)}.{path.name}")
         self._writer: Any = None
         self._size = (0, 0)

@@ -79,6 +79,8 @@ def test_a_list_on_standard_input(tree: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [each.label for each in listed(b"odd\nname.jpg\0sub\0")] == ["odd\nname.jpg", "sub/b.jpg"]
     (item,) = read_items(listed(b"none.jpg"), IMAGE)
     assert item.fault == "image none.jpg: no such file"
+    long = "x" * 300 + ".jpg"  # the system refuses to look for it
+    assert [each.label for each in listed(f"{long}\nb.jpg".encode())] == [long, "b.jpg"]
 
 
 def test_cameras_and_streams(tree: Path) -> None:
