@@ -48,7 +48,7 @@ def imported_module(name: str, folder: Path) -> ModuleType:
         _check_not_hidden(missing, folder)
         fix = "correct the module" if missing in sys.modules else f"put {missing}.py into {folder}, or install it"
         raise InputError(f"cannot be imported ({_reason(error)}); {fix}") from error
-    except Exception as error:  # a module of the user's own may raise anything
+    except (Exception, SystemExit) as error:  # a module of the user's own may raise anything
         raise InputError(f"cannot be imported ({_reason(error)}); correct the module") from error
     _check_not_hidden(name, folder)
     for neighbour in reached([name], folder):

@@ -14,7 +14,7 @@ def load_entry_point(entry: EntryPoint) -> None:
     """Import what the entry point names. Raises InputError where that fails, whatever it raises."""
     try:
         entry.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         package = entry.dist.name if entry.dist is not None else "a package"
         reason = " ".join(str(error).split())
         raise InputError(

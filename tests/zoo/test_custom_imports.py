@@ -180,6 +180,16 @@ def test_faults(text: str, words: str, tmp_path: Path) -> None:
     assert words in refused(write(tmp_path, CONFIG.format(model="Net") + text + "\n"))
 
 
+def test_code_that_ends_the_process_is_a_fault(tmp_path: Path) -> None:
+    """A script without a guard: its code would be taken for that of zooport, and 0 for a deploy that went well."""
+    text = CONFIG.format(model="Net") + imports("script_of_a_user")
+    message = refused(write(tmp_path, text, script_of_a_user="raise SystemExit(0)"))
+    assert 'custom_imports "script_of_a_user": cannot be imported (SystemExit: 0); correct the module' in message
+    command = [sys.executable, "-m", "zooport", "deploy", str(write(tmp_path, "raise SystemExit(0)"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # mmengine leaves a file open
+    assert (done.returncode, "cannot be read: SystemExit: 0" in done.stderr) == (2, True)
+
+
 def test_a_failed_import_may_be_allowed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     load_config(write(tmp_path, CONFIG.format(model="Net") + imports("missing_of_a_user", allow_failed=True)))
     assert 'custom_imports "missing_of_a_user" is left out: cannot be imported' in caplog.text

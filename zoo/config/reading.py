@@ -22,5 +22,5 @@ def read_config(path: str | Path) -> Config:
     except SyntaxError as error:
         where = f"line {error.lineno}" if error.lineno else "one of its bases"
         raise InputError(f"config {path}, {where}: {error.msg.splitlines()[0]}") from error
-    except Exception as error:  # the file is Python: anything may be raised by it
+    except (Exception, SystemExit) as error:  # the file is Python: anything may be raised by it
         raise InputError(f"config {path} cannot be read: {type(error).__name__}: {error}") from error
