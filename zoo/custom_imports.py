@@ -57,7 +57,7 @@ def imported_module(name: str, folder: Path) -> ModuleType:
     return module
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
