@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
+import zoo.datasets  # noqa: F401 - registers them
 from tests.zoo_configs import ROOT
 from zoo.config import load_config
+from zoo.config.inherited import DIGITS, PHOTOGRAPHS
+from zoo.datasets.digits.made_split import MadeSplit
 from zoo.errors import InputError
+from zoo.registry import DATASETS
 
 DETECTOR = "detection/faster-rcnn_r18-fpn_digits.py"
 OWN = 'dict(_delete_=True, type="CocoDetection", images="i", annotations="a.json")'
@@ -65,3 +69,10 @@ def test_none_switches_an_inherited_key_off(tmp_path: Path) -> None:
     assert not {"card", "gates", "train", "checkpoint"} & loaded.content.keys()
     with pytest.raises(InputError, match='key "model" is missing'):
         load_config(config(tmp_path, "model = None"))
+
+
+def test_every_generated_data_set_is_known() -> None:
+    """The names are read without torch, so they are written down."""
+    of_digits = {name for name, made in DATASETS.module_dict.items() if issubclass(made, MadeSplit)}
+    assert of_digits == set(DIGITS)
+    assert set(PHOTOGRAPHS) <= set(DATASETS.module_dict)

@@ -5,11 +5,12 @@ import json
 from pathlib import Path
 
 from zoo.config import ModelConfig
+from zoo.config.inherited import DIGITS
 from zoo.config.located import is_address
 from zoo.errors import InputError
 from zoo.shipped import shipped_path, whereabouts
 
-DIGITS = shipped_path("zoo/data/digits")  # zoo.datasets, which knows it, too, needs torch
+DIGITS_ROOT = shipped_path("zoo/data/digits")  # zoo.datasets, which knows it, too, needs torch
 NOT_MEASURED = ("precision", "engine")
 SECTIONS = ("model", "task", "preprocess", "dataset", "evaluator", "export")
 
@@ -60,8 +61,8 @@ def checkpoint_file(config: ModelConfig) -> Path | None:
 def _annotations(config: ModelConfig) -> Path | None:
     """The annotation file of a split of the digits; None for other data sets, and where it is not there."""
     dataset = config.dataset or {}
-    if not str(dataset.get("type")).startswith("Digits"):
+    if dataset.get("type") not in DIGITS:
         return None
-    root = config.locate(str(dataset["root"]), "dataset", "root") if dataset.get("root") else DIGITS
+    root = config.locate(str(dataset["root"]), "dataset", "root") if dataset.get("root") else DIGITS_ROOT
     path = root / str(dataset.get("split", "val")) / "annotations.json"
     return path if path.is_file() else None

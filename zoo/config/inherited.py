@@ -11,7 +11,7 @@ from zoo.shipped import CONFIGS
 DIGITS = ("DigitsClassification", "DigitsDetection", "DigitsInstances", "DigitsKeypoints", "DigitsSegmentation")
 PHOTOGRAPHS = ("PhotographCrops",)
 GENERATED = (*DIGITS, *PHOTOGRAPHS)
-"""The data sets of the shipped recipes, whose training data is generated."""
+"""The data sets of the shipped recipes, whose training data is generated; here, for zoo.datasets needs torch."""
 ABOUT_DATA = ("card", "gates", "gate_dataset", "calibration_dataset")
 ABOUT_TRAINING = (*ABOUT_DATA, "dataset", "checkpoint", "train")  # where a config has training data of its own
 

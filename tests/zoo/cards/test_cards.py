@@ -12,7 +12,7 @@ from tests.zoo.cards.tiny_zoo import BASE, CONFIG, MEASURED, TinyZoo
 from tests.zoo.cards.training_records import record
 from zoo import list_models
 from zoo.cards import BackendFigures, Measured, fingerprint, measured_file, pages, problems, read_card, table
-from zoo.cards.fingerprint import DIGITS
+from zoo.cards.fingerprint import DIGITS_ROOT as LIGHT_ROOT
 from zoo.cards.pages import BEGIN, END
 from zoo.config import load_config
 from zoo.config.located import is_address
@@ -136,7 +136,7 @@ class TestFingerprint:
         assert len(found) == 3
 
     def test_knows_where_the_shipped_digits_lie(self) -> None:
-        assert DIGITS == DIGITS_ROOT
+        assert LIGHT_ROOT == DIGITS_ROOT
 
     def test_a_config_of_more_than_plain_data_is_refused(self, zoo: TinyZoo) -> None:
         zoo.one.write_text(f"{CONFIG}\nmodel['act'] = {{1, 2}}", encoding="utf-8")
