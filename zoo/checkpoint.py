@@ -70,7 +70,7 @@ def load_state(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None
     check_dtypes(expected, state, what)
     for name, tensor in state.items():  # after the shapes: a file can give a small storage a giant shape
         if tensor.is_floating_point() and not tensor.float().isfinite().all():
-            raise InputError(f'{what}: tensor "{name}" has values that are not finite; from a training that diverged?')
+            raise InputError(f'{what}: tensor "{name}" has values that are not finite; did the training diverge?')
     model.load_state_dict({**expected, **state})
 
 
@@ -152,7 +152,7 @@ def _address_and_hash(url: str) -> tuple[str, str]:
     address, _, fragment = url.partition("#")
     match = re.fullmatch(r"sha256=([0-9a-f]{64})", fragment)
     if match is None:
-        raise InputError(f"checkpoint {url}: expected its hash behind it: {address}#sha256=<64 hex digits>")
+        raise InputError(f"checkpoint {url}: expected its hash after it: {address}#sha256=<64 hex digits>")
     return address, match[1]
 
 

@@ -25,7 +25,7 @@ def default_thresholds(model: nn.Module, target: Target) -> dict[str, float]:
     family = family_of(model)
     if not family.takes_thresholds:
         having = who_has(lambda one: one.takes_thresholds)
-        raise InputError(f"export.inputs.thresholds: {type(model).__name__} has none; {having}")
+        raise InputError(f"export.inputs.thresholds: {type(model).__name__} has no such inputs; {having}")
     rule = family.decision_rule(model)
     assert rule.score is not None
     assert rule.nms_iou is not None

@@ -54,7 +54,7 @@ def _check_used(precision: str, options: Mapping[str, Any]) -> None:
     ignored = {"fp32": ("keep_fp32", "calibration_images", "calibration_method"), "fp16": ("calibration_method",)}
     unused = [name for name in options if name in ignored.get(precision, ())]
     if unused:
-        raise InputError(f"option {unused[0]} with precision {precision}: it would change nothing; leave it out")
+        raise InputError(f"option {unused[0]} with precision {precision}: it has no effect; leave it out")
 
 
 def _dynamic(config: ModelConfig, axis: str, usual: AxisRange) -> AxisRange:

@@ -20,7 +20,7 @@ def check_image_sizes(task: Task, rule: Preprocess) -> None:
         )
     if rule.resize == "stretch":
         raise InputError(
-            'image_sizes with preprocess resize "stretch": every image fills its tensor, so there is nothing to say; '
+            'image_sizes with preprocess resize "stretch": every image fills its tensor, so the input has no use; '
             f'{WITHOUT_SIZES}, or set resize="letterbox"'
         )
 

@@ -45,6 +45,8 @@ def plugin_level(model: nn.Module, task: Task, section: Mapping[str, Any] | None
     family = family_of(model)
     name = section["name"] if section is not None else next(iter(family.plugins), None)
     if name not in family.plugins:
-        raise InputError(f"level plugin: {type(model).__name__} has none; {who_has(lambda one: bool(one.plugins))}")
+        raise InputError(
+            f"level plugin: {type(model).__name__} has no plugin nodes; {who_has(lambda one: bool(one.plugins))}"
+        )
     node = family.plugin(model, task, name)
     return PluginLevel(node.base, {"name": name, **node.options, **(section or {})}, node.outputs)

@@ -18,7 +18,7 @@ def parse_dynamic(flags: Iterable[str], known: Sequence[str]) -> dict[str, AxisR
         if axis not in known:
             raise InputError(f'--dynamic {flag}: unknown axis "{axis}"; {nearest(axis, known)}')
         if axis in axes:
-            raise InputError(f"--dynamic {flag}: {axis} was given before; give each axis once")
+            raise InputError(f"--dynamic {flag}: {axis} is given twice; give each axis once")
         axes[axis] = _bounds(flag, axis, bounds) if separator else None
     return axes
 
@@ -26,7 +26,7 @@ def parse_dynamic(flags: Iterable[str], known: Sequence[str]) -> dict[str, AxisR
 def _bounds(flag: str, axis: str, text: str) -> AxisRange:
     example = "batch=1:2:8" if axis == BATCH else f"{axis}=320:640:960"
     if not re.fullmatch(r"\d+:\d+:\d+", text, re.ASCII):
-        raise InputError(f"--dynamic {flag}: expected three whole numbers min:opt:max, for example {example}")
+        raise InputError(f"--dynamic {flag}: expected three integers min:opt:max, for example {example}")
     low, preferred, high = map(int, text.split(":"))
     cure = f"Give min:opt:max in rising order, for example {example}."
     if low < 1:

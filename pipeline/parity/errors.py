@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from pipeline.parity.records import END_TO_END, INPUT, MEAN_INPUT, SAME_INPUT, TOGETHER, WAY_BACK, ParityRecord
 from zoo.errors import GateError
 
-GRAPH = "the exported graph computes something else than the PyTorch model does with the same tensors"
+GRAPH = "the exported graph differs from the PyTorch model on the same tensors"
 PREPROCESSING = (
-    "the deployment prepares the image otherwise than the config's preprocess says (colours, resize or padding)"
+    "the deployment prepares the image differently from the config's preprocess (colours, resize or padding)"
 )
-ENGINE = "with the very same input tensor PyTorch gives another result: the engine, or the way back to the image"
-BACK = "the deployment maps boxes otherwise from the tensor to the image: scale, padding or clipping"
+ENGINE = "PyTorch gives another result for the same input tensor: check the engine, or the mapping back to the image"
+BACK = "the deployment maps boxes differently from the tensor to the image: check scale, padding and clipping"
 BEYOND_ROUNDING = (
-    "input and engine hold each by itself, and more changes than the rounding of the input explains in this model"
+    "input and engine pass their own gates, but more changes than the rounding of the input explains in this model"
 )
-BATCH = "several images at once give another result than each by itself: their order, or the batch"
-MANIFEST = "the deployment describes itself otherwise than the config does"
-CONSTANT = "the exported graph decides by another number than the PyTorch model, whether an image shows it or not"
+BATCH = "several images at once give another result than each image alone: check their order, and the batch"
+MANIFEST = "the manifest of the deployment differs from the config"
+CONSTANT = "the exported graph uses another number than the PyTorch model, even if no image shows it"
 PIPELINE: Mapping[str, str] = {
     INPUT: PREPROCESSING,
     MEAN_INPUT: PREPROCESSING,
@@ -48,7 +48,7 @@ class ParityMissedError(GateError):
         means = f": {reason}" if (reason := meaning(record)) else ""
         super().__init__(
             f"{record.failures[0]}{more}{means}; nothing was published. zooport align names the first module that "
-            "differs; --allow-parity-failure publishes it all the same, and the manifest says so"
+            "differs; --allow-parity-failure publishes it anyway, and the manifest records this"
         )
         self.record = record
         self.data = {"deployment": None, "parity": record.to_dict()}

@@ -164,17 +164,17 @@ def _refuse_foreign(place: Path) -> None:
     if not place.exists():
         return
     if not place.is_dir():
-        raise InputError(f"{place}: is a file; expected a deployment's folder or nothing: move it away")
+        raise InputError(f"{place}: is a file, not a deployment's folder; move it away")
     foreign = foreign_files(place)
     if not (place / MANIFEST_FILE).is_file() and any(place.iterdir()):
         raise InputError(
-            f"{place}: holds files but no {MANIFEST_FILE}, so it is no deployment to replace: move it away"
+            f"{place}: holds files but no {MANIFEST_FILE}, so it is not a deployment to replace; move it away"
         )
     if foreign:
         more = f" and {len(foreign) - SHOWN} more" if len(foreign) > SHOWN else ""
         raise InputError(
             f"{place}: holds {', '.join(foreign[:SHOWN])}{more} beside the deployment's own files, and a deploy "
-            "replaces the whole folder; move that away, or give another --work-dir"
+            "replaces the whole folder; move them away, or use another --work-dir"
         )
 
 

@@ -122,7 +122,7 @@ class TestPluginLevel:
 
     def test_a_model_without_one(self, tmp_path: Path) -> None:
         config = load_config(ROOT / "configs/detection/fcos_r18-fpn_digits.py")
-        with pytest.raises(InputError, match="level plugin: FCOS has none; YOLOv5 has"):
+        with pytest.raises(InputError, match="level plugin: FCOS has no plugin nodes; YOLOv5 has"):
             deploy(config, deploy_target(config, level="plugin"), work_dir=tmp_path)
 
     def test_other_outputs_than_the_decode_nodes_stay(self) -> None:
@@ -183,7 +183,7 @@ class TestUltralyticsLayout:
 
     def test_a_model_without_it(self, tmp_path: Path) -> None:
         config = load_config(ROOT / "configs/detection/fcos_r18-fpn_digits.py")
-        with pytest.raises(InputError, match="layout ultralytics: FCOS has none; YOLOv5 has"):
+        with pytest.raises(InputError, match="layout ultralytics: FCOS has no such layout; YOLOv5 has"):
             deploy(config, deploy_target(config, layout="ultralytics"), work_dir=tmp_path)
 
 
@@ -208,7 +208,7 @@ class TestGraphRewritersOfAConfig:
         assert props["zooport.name"] == "yolov5n_digits"
 
     def test_the_precision_is_not_their_business(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="cast_precision changes the precision behind the target's back"):
+        with pytest.raises(InputError, match="cast_precision changes the precision, and the target does not know it"):
             made(tmp_path, section={"graph_rewriters": ["cast_precision"]})
 
     def test_an_unknown_one(self, tmp_path: Path) -> None:
@@ -276,5 +276,5 @@ class TestThresholdsAsInputs:
 
     def test_a_model_without_them(self, tmp_path: Path) -> None:
         config = changed(ROOT / "configs/detection/fcos_r18-fpn_digits.py", {"inputs": {"thresholds": True}})
-        with pytest.raises(InputError, match="export.inputs.thresholds: FCOS has none; YOLOv5 has"):
+        with pytest.raises(InputError, match="export.inputs.thresholds: FCOS has no such inputs; YOLOv5 has"):
             deploy(config, work_dir=tmp_path)

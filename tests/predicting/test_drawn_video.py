@@ -54,7 +54,7 @@ def test_what_is_discarded_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_opencv_cannot_name(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="its name is no UTF-8"):
+    with pytest.raises(InputError, match="its name is not UTF-8"):
         DrawnVideo(tmp_path / "\udcff.mp4", 5)
 
 

@@ -132,13 +132,13 @@ class TestFaults:
         video.write_bytes(video.read_bytes()[: video.stat().st_size // 2])
         run = predict(detector, video, "--out", tmp_path / "out", "--draw", "--format", "csv")
         assert run.code == 6
-        assert "of 60 frames; give a whole video" in run.err
+        assert "of 60 frames; use a complete video" in run.err
         assert (tmp_path / "out/a_drawn.mp4").exists()
 
     def test_a_camera_that_is_not_there(self, predict: Predict, detector: Path, tmp_path: Path) -> None:
         run = predict(detector, 987, "--out", tmp_path / "out")
         assert (run.code, run.err.count("\n")) == (2, 1)
-        assert "camera 987: no camera of that number answers" in run.err
+        assert "camera 987: no camera with this number responds" in run.err
 
     def test_a_full_disk(
         self, predict: Predict, detector: Path, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -151,9 +151,9 @@ def test_engine_options_of_the_config_are_for_the_backends_that_have_engines(dep
         (
             ["--dynamic", "batch=4"],
             2,
-            "--dynamic batch=4: expected three whole numbers min:opt:max, for example batch=",
+            "--dynamic batch=4: expected three integers min:opt:max, for example batch=",
         ),
-        (["--dynamic", "batch", "batch=1:2:4"], 2, "--dynamic batch=1:2:4: batch was given before"),
+        (["--dynamic", "batch", "batch=1:2:4"], 2, "--dynamic batch=1:2:4: batch is given twice"),
         (["--image"], 2, "argument --image: expected at least one argument"),
         (["--image", "nowhere/at/all.jpg"], 2, "image nowhere/at/all.jpg: no such file"),
         (["--image", "."], 2, r"image \.: is a folder; give its files one by one"),

@@ -165,4 +165,4 @@ def test_a_model_that_finds_nothing_is_not_passed(deploy: Deploy, voc: Tiny) -> 
 def test_an_option_that_would_change_nothing_is_refused(deploy: Deploy, voc: Tiny, flags: Sequence[str]) -> None:
     run = deploy(voc.arguments(*flags))
     assert run.code == 2
-    assert "it would change nothing; leave it out" in run.err
+    assert "it has no effect; leave it out" in run.err

@@ -314,7 +314,7 @@ def test_an_address_whose_file_has_another_hash(hub: Path) -> None:
 
 
 def test_an_address_without_a_hash() -> None:
-    with pytest.raises(InputError, match="expected its hash behind it"):
+    with pytest.raises(InputError, match="expected its hash after it"):
         load_checkpoint(model(), "https://example.invalid/w.safetensors")
 
 

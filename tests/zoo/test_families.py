@@ -155,9 +155,9 @@ def test_it_takes_no_image_sizes() -> None:
 @pytest.mark.parametrize(
     ("level", "layout", "words"),
     [
-        ("decoded", "zooport", "level decoded: detection has none; use level final"),
-        ("plugin", "zooport", "level plugin: Peaks has none; YOLOv5 has"),
-        ("decoded", "ultralytics", "layout ultralytics: Peaks has none; YOLOv5 has"),
+        ("decoded", "zooport", "level decoded: detection has no such level; use level final"),
+        ("plugin", "zooport", "level plugin: Peaks has no plugin nodes; YOLOv5 has"),
+        ("decoded", "ultralytics", "layout ultralytics: Peaks has no such layout; YOLOv5 has"),
     ],
 )
 def test_levels_and_layouts_that_it_has_not(level: str, layout: str, words: str) -> None:

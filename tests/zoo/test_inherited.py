@@ -27,8 +27,8 @@ def test_parts_about_the_digits_do_not_come_along_with_other_data(tmp_path: Path
     with pytest.raises(InputError) as caught:
         load_config(config(tmp_path, f"dataset = {OWN}"))
     assert str(caught.value) == (
-        f"config {tmp_path}/mine.py: {SILENT} would come along from faster-rcnn_r18-fpn_digits.py, which is about "
-        "other data than this config; set what is true of your data, and switch off the rest: card=None, "
+        f"config {tmp_path}/mine.py: {SILENT} would be inherited from faster-rcnn_r18-fpn_digits.py, which describes "
+        "other data than this config; set those that apply to your data, and switch off the others: card=None, "
         "gate_dataset=None, calibration_dataset=None"
     )
 
@@ -37,15 +37,15 @@ def test_training_data_needs_its_own_classes_recipe_and_checkpoint(tmp_path: Pat
     with pytest.raises(InputError) as caught:
         load_config(config(tmp_path, f"train_dataset = {OWN}"))
     message = str(caught.value)
-    assert f'{SILENT}, "dataset", "checkpoint", "train" would come along' in message
-    assert '"task" would come along from digits_detection.py' in message
+    assert f'{SILENT}, "dataset", "checkpoint", "train" would be inherited' in message
+    assert '"task" would be inherited from digits_detection.py' in message
     assert message.endswith("set task=dict(classes=[dict(name=..., category_id=...), ...])")
 
 
 def test_a_base_of_ones_own_between_does_not_hide_it(tmp_path: Path) -> None:
     config(tmp_path, "card = None")
     (tmp_path / "child.py").write_text(f'_base_ = "mine.py"\ndataset = {OWN}\n', encoding="utf-8")
-    with pytest.raises(InputError, match=r'child.py: "gate_dataset", "calibration_dataset" would come along'):
+    with pytest.raises(InputError, match=r'child.py: "gate_dataset", "calibration_dataset" would be inherited'):
         load_config(tmp_path / "child.py")
 
 

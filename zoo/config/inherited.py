@@ -30,14 +30,14 @@ def inherited_faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     keys = [key for key in (ABOUT_TRAINING if trains else ABOUT_DATA) if key in content]
     if silent := [key for key in keys if _is_shipped(origins.get(key))]:
         off = ", ".join(f"{key}=None" for key in silent)
-        yield f"{_from(silent, origins)}; set what is true of your data, and switch off the rest: {off}"
+        yield f"{_from(silent, origins)}; set those that apply to your data, and switch off the others: {off}"
     if trains and _is_shipped(origins.get("task")):
         yield f"{_from(['task'], origins)}; set task=dict(classes=[dict(name=..., category_id=...), ...])"
 
 
 def _from(keys: Sequence[str], origins: Mapping[str, Path]) -> str:
     names = ", ".join(f'"{key}"' for key in keys)
-    return f"{names} would come along from {origins[keys[0]].name}, which is about other data than this config"
+    return f"{names} would be inherited from {origins[keys[0]].name}, which describes other data than this config"
 
 
 def _replaces_generated(path: Path, origins: Mapping[str, Path], content: Mapping[str, Any]) -> bool:

@@ -50,7 +50,7 @@ def load_config(source: ConfigSource) -> ModelConfig:
         return source
     config = source if isinstance(source, Config) else read_config(source)
     if config.filename is None:
-        raise InputError("config: an mmengine Config without a filename, and its paths are relative to that; give one")
+        raise InputError("config: the mmengine Config has no filename, to which its paths are relative; set one")
     path = Path(config.filename)
     content = {key: value for key, value in config.to_dict().items() if value is not None}
     if faults := list(_faults(path, content)):

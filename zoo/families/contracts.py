@@ -23,15 +23,17 @@ def contract_module(
     family, kind = family_of(model), type(model).__name__
     if layout != "zooport":
         if layout not in family.layouts:
-            raise InputError(f"layout {layout}: {kind} has none; {who_has(lambda one: layout in one.layouts)}")
+            raise InputError(
+                f"layout {layout}: {kind} has no such layout; {who_has(lambda one: layout in one.layouts)}"
+            )
         return family.layouts[layout](model, forward)
     if level == "plugin" and not family.plugins:
-        raise InputError(f"level plugin: {kind} has none; {who_has(lambda one: bool(one.plugins))}")
+        raise InputError(f"level plugin: {kind} has no plugin nodes; {who_has(lambda one: bool(one.plugins))}")
     contract = family.contract_type(task, level)
     if contract is not None:
         return contract(model, forward)
     if family.contract_type(task, "final") is not None:
-        raise InputError(f"level {level}: {task.name} has none; use level final")
+        raise InputError(f"level {level}: {task.name} has no such level; use level final")
     names = [one.name for one in families() if one.contract_type(task, "final") is not None]
     raise InputError(f"model {kind}: expected {', '.join(names) or 'a model of no family'} for task {task.name}")
 

@@ -22,7 +22,7 @@ class DrawnVideo:
 
     def __init__(self, path: Path, rate: float | None) -> None:
         if not is_utf8(str(path)):  # OpenCV would crash
-            raise InputError(f"{path}: its name is no UTF-8, which OpenCV needs of videos; give another folder")
+            raise InputError(f"{path}: its name is not UTF-8, which OpenCV requires for videos; use another folder")
         self.path = path
         self._rate = USUAL_RATE if rate is None or not RATES[0] <= rate <= RATES[1] else rate
         self._place = path.with_name(f".{secrets.token_hex(4)}.{path.name}")

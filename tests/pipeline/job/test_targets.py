@@ -61,9 +61,9 @@ def test_default_bounds_surround_the_configs_size() -> None:
         ("height=600:400:640", "min 600 is above opt 400"),
         ("height=400:700:640", "opt 700 is above max 640"),
         ("height=0:1:2", "min 0 is below 1"),
-        ("height=", "expected three whole numbers min:opt:max, for example height=320:640:960"),
-        ("height=1:2", "expected three whole numbers"),
-        ("height=1:2:-3", "expected three whole numbers"),
+        ("height=", "expected three integers min:opt:max, for example height=320:640:960"),
+        ("height=1:2", "expected three integers"),
+        ("height=1:2:-3", "expected three integers"),
         ("depth", 'unknown axis "depth"; nearest: '),
     ],
 )

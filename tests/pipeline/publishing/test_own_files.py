@@ -51,7 +51,7 @@ def test_files_of_the_users_are_named_before_the_long_work_and_stay(place: Path)
         pytest.fail("entered")
     assert str(caught.value) == (
         f"{place}: holds drawings/, notes.txt, previews/mine.png beside the deployment's own files, and a deploy "
-        "replaces the whole folder; move that away, or give another --work-dir"
+        "replaces the whole folder; move them away, or use another --work-dir"
     )
     assert (place / "notes.txt").read_text(encoding="utf-8") == "mine"
     assert names(place.parent)[0] == "place"

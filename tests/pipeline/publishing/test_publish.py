@@ -193,7 +193,7 @@ def test_a_folder_that_is_no_deployment_is_not_replaced(tmp_path: Path) -> None:
 
 def test_a_file_in_the_place_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "place").write_text("a file", encoding="utf-8")
-    with pytest.raises(InputError, match="is a file; expected a deployment's folder"), publication(tmp_path / "place"):
+    with pytest.raises(InputError, match="is a file, not a deployment's folder"), publication(tmp_path / "place"):
         pytest.fail("entered")
     assert names(tmp_path) == ["place"]
 

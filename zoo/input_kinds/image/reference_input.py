@@ -63,7 +63,7 @@ def _sizes(height: int, width: int, preprocess: Mapping[str, Any]) -> tuple[tupl
     if rule == "stretch":
         return canvas, canvas
     if rule != "letterbox":
-        raise InputError(f'preprocess: the PyTorch reference knows no resize "{rule}"')
+        raise InputError(f'preprocess: the PyTorch reference does not support resize "{rule}"')
     scale = min(canvas[0] / height, canvas[1] / width)
     return (max(1, round(height * scale)), max(1, round(width * scale))), canvas
 
@@ -79,7 +79,7 @@ def _resize(pixels: Tensor, size: tuple[int, int], interpolation: str) -> Tensor
         weights = _between if any(want > have for have, want in sides) else _overlaps
         rows, columns = (weights(have, want) for have, want in sides)
         return rows @ pixels @ columns.T
-    raise InputError(f'preprocess: the PyTorch reference knows no interpolation "{interpolation}"')
+    raise InputError(f'preprocess: the PyTorch reference does not support interpolation "{interpolation}"')
 
 
 def _floors(have: int, want: int) -> Tensor:

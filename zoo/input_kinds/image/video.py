@@ -19,7 +19,7 @@ SUFFIXES = (".avi", ".gif", ".m4v", ".mjpeg", ".mkv", ".mov", ".mp4", ".mpeg", "
 STREAMS = ("http", "https", "rtmp", "rtp", "rtsp", "srt", "tcp", "udp")
 WAIT = 10_000  # milliseconds, for a stream to answer
 COUNTED = 0.95  # of the frames that a file claims to have: the number is an estimate in some formats
-GIVE = "give a whole video, such as an MP4"
+GIVE = "use a complete video, such as an MP4"
 
 
 class Video(Recording):
@@ -60,7 +60,7 @@ class Video(Recording):
                 number += 1
             claimed = _claimed(capture)
         if not self.live and number == 0:
-            raise InputError(f"{self.label}: a video without a frame that can be read; {GIVE}")
+            raise InputError(f"{self.label}: no frame of the video can be read; {GIVE}")
         if claimed is not None and number < claimed * COUNTED - 1:
             raise InputError(f"{self.label}: ends after {number} of {claimed} frames; {GIVE}")
 
@@ -68,7 +68,7 @@ class Video(Recording):
     def _opened(self) -> Iterator[Any]:
         """OpenCV's capture. Raises InputError."""
         if not is_utf8(str(self.source)):  # OpenCV would crash
-            raise InputError(f"{self.label}: its name is no UTF-8, which OpenCV needs of videos; rename it")
+            raise InputError(f"{self.label}: its name is not UTF-8, which OpenCV requires for videos; rename it")
         if isinstance(self.source, str) and not self.live and not Path(self.source).is_file():
             raise InputError(f"{self.label}: not a file; {GIVE}")  # to open a pipe would wait for its writer
         limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, WAIT, cv2.CAP_PROP_READ_TIMEOUT_MSEC, WAIT]
@@ -87,7 +87,7 @@ class Video(Recording):
     def _closed(self) -> str:
         """Why it does not open, and what to do."""
         if isinstance(self.source, int):
-            return "no camera of that number answers; connect one, or give another number"
+            return "no camera with this number responds; connect one, or use another number"
         if self.live:
             return f"the stream does not answer within {WAIT // 1000} s, or OpenCV cannot read it; check the address"
         return f"not a video that OpenCV can read, or cut off at its end; {GIVE}"
