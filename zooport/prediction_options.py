@@ -1,7 +1,6 @@
 """What `zooport predict` is asked for, checked before anything runs."""
 
 import argparse
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -26,8 +25,8 @@ def check_options(options: argparse.Namespace) -> None:
     for name in options.format:
         if name not in FORMATS:
             raise InputError(f'--format: unknown format "{name}"; {nearest(name, FORMATS)}')
-    if options.score is not None and not math.isfinite(options.score):
-        raise InputError(f"--score {options.score}: expected a number, for example 0.3")
+    if options.score is not None and not 0 <= options.score <= 1:
+        raise InputError(f"--score {options.score:g}: expected a number from 0 to 1, for example 0.3")
     for flag in ("draw", "resume", "format"):
         if options.out is None and getattr(options, flag):
             raise InputError(f"--{flag} without --out: give --out and a folder for what is written")
@@ -35,7 +34,8 @@ def check_options(options: argparse.Namespace) -> None:
         raise InputError(f"--annotations is for --format {CocoTable.name}; add it, or leave --annotations out")
     for path in options.image:
         if not Path(path).is_file():
-            raise InputError(f"--image {path}: no such file")
+            what = "not a file; name a folder as SOURCE" if Path(path).exists() else "no such file"
+            raise InputError(f"--image {path}: {what}")
     if not options.image and not options.source:
         sources = "an image, a folder, a glob, a video, a camera's number, a URL, or - for a list"
         raise InputError(f"no SOURCE: give {sources}")

@@ -50,3 +50,13 @@ def test_a_stream_that_ends_is_a_run_that_ends(predict: Predict, detector: Path)
     run = predict(detector, 0)
     assert (run.code, run.err) == (0, "")
     assert "camera 0, frame 7: " in run.out
+
+
+def test_a_camera_that_does_not_answer_leaves_nothing(
+    predict: Predict, detector: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = video.Video(str(tmp_path / "none.avi"), "camera 0", "camera-0", live=True)
+    monkeypatch.setattr(video, "live", lambda source: missing if source == "0" else None)
+    run = predict(detector, 0, "--out", tmp_path / "out")
+    assert (run.code, run.err.startswith("error: camera 0: ")) == (2, True)
+    assert not list((tmp_path / "out").iterdir())

@@ -63,6 +63,8 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+        if not self._places:  # there is nothing to go on with
+            self.path.unlink(missing_ok=True)
 
     def _write(self, content: Mapping[str, Any]) -> int:
         """The place where the line begins."""
