@@ -36,7 +36,9 @@ def _built(section: ConfigDict) -> nn.Module:
     try:
         model = MODELS.build(section)
     except (TypeError, KeyError, ValueError) as error:
-        raise InputError(f"model {kind} cannot be built from its config: {error}") from error
+        raise InputError(
+            f"model {kind} cannot be built from its config: {error}; check the arguments of model"
+        ) from error
     if not isinstance(model, nn.Module):
         raise InputError(f"model {kind}: got a {type(model).__name__}, expected a torch.nn.Module")
     return model
