@@ -1,5 +1,6 @@
 """Detections are compared as sets; only the model's own thresholds excuse a difference."""
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.parity.gates import GRAPH
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.tasks.detection import DetectionResult
+from zoo.tasks.detection import Detection, DetectionResult
 from zoo.tasks.detection.proof.matching import compare_detections
 
 RULE = DecisionRule(score=0.05, nms_iou=0.5, slots=100)
@@ -159,3 +160,11 @@ def result_reason(first: DetectionResult, second: DetectionResult) -> str:
 def test_nothing_on_both_sides_is_blank() -> None:
     assert compare_detections(found(), found(), GRAPH, RULE).blank
     assert not compare_detections(found((BOX, 0.9, 1)), found(), GRAPH, RULE).blank
+
+
+def test_files_are_json_where_a_score_is_not_finite() -> None:
+    """NaN is a word that Python writes, and no other reader of JSON takes."""
+    task = Detection([{"name": "a"}])
+    result = DetectionResult(np.float32([[0, 0, np.inf, 1]]), np.float32([np.nan]), np.int64([0]))
+    ((_, content),) = task.files(np.zeros((4, 4, 3), np.uint8), result)
+    assert json.loads(content) == [{"class": "a", "box": [0, 0, None, 1], "score": None, "label": 0}]
