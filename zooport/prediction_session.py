@@ -53,6 +53,7 @@ class PredictionSession:
         self.count: Progress = lambda *_: None
         self.failures: list[str] = []
         self.done = 0
+        self.finished = False
         self._current = ""
         self.model = load(options.deployment, provider=options.device, progress=self._count_windows)
         self.output: Output | None = None
@@ -132,6 +133,7 @@ class PredictionSession:
         """Write what is written at the end."""
         if self.output is not None:
             self.output.finish(failed=bool(self.failures), cut=self.options.limit is not None)
+        self.finished = True
 
     def _skip(self, source: Source) -> Collection[int] | None:
         return () if self.output is None else self.output.skip(source)

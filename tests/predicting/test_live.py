@@ -39,6 +39,17 @@ def test_ctrl_c_writes_what_was_seen(
     assert sorted(path.name for path in out.iterdir()) == ["camera-0_drawn.mp4", "predictions.jsonl"]
 
 
+def test_another_error_writes_what_was_seen(
+    predict: Predict, detector: Path, tmp_path: Path, stop_after: Callable[[int, BaseException], None]
+) -> None:
+    stop_after(5, OSError("the device is gone"))
+    out = tmp_path / "out"
+    run = predict(detector, 0, "--out", out, "--draw", "--format", "jsonl")
+    assert (run.code, run.err.startswith("error: the device is gone; files written: 2, the last ")) == (2, True)
+    assert len((out / "predictions.jsonl").read_text(encoding="utf-8").splitlines()) == 5
+    assert sorted(path.name for path in out.iterdir()) == ["camera-0_drawn.mp4", "predictions.jsonl"]
+
+
 def test_a_limit_ends_it_well(predict: Predict, detector: Path, tmp_path: Path) -> None:
     run = predict(detector, 0, "--out", tmp_path / "out", "--limit", 3)
     assert (run.code, run.err) == (0, "")

@@ -1,6 +1,7 @@
 """Run a deployment on images: files, folders, globs, videos, cameras, streams, or a list on standard input."""
 
 import argparse
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,8 +81,9 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
                 console.print(file, soft_wrap=True, highlight=False)
             session.raise_failures()
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and session.live:
-                session.finish()
+            if session.live and session.done and not session.finished:  # what was seen cannot be seen again
+                with contextlib.suppress(OSError):  # the error itself matters more
+                    session.finish()
             _describe(error, session)
             raise
         return session.data
