@@ -90,6 +90,7 @@ def test_align_compares_its_modules(checkpoint: Path, monkeypatch: pytest.Monkey
     assert not alignment.outputs.failures
 
 
+@pytest.mark.slow
 def test_predict_writes_its_files(deployed: Path, tmp_path: Path) -> None:
     """By the tool, in a process that finds the task by an entry point, as if its package were installed."""
     package = tmp_path / "installed"

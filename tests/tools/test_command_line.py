@@ -75,7 +75,9 @@ def run_each(blocked: str, calls: Iterable[Sequence[str]]) -> dict[tuple[str, ..
         ("evaluate", "torch", "export", [CONFIG]),
         ("regression", "yaml", "evaluate", [MATRIX]),
         ("regression", "jinja2", "export", [MATRIX]),
-        ("make_digits", "pycocotools", "evaluate", ["val", "--out", "work_dirs/never"]),
+        pytest.param(
+            *("make_digits", "pycocotools", "evaluate", ["val", "--out", "work_dirs/never"]), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_missing_library_is_named_with_what_installs_it(
@@ -255,7 +257,7 @@ def test_the_shipped_recipes_are_not_refused() -> None:
     [
         pytest.param("train", "--work-dir", [CONFIG], marks=pytest.mark.slow),
         ("regression", "--work-dir", [MATRIX]),
-        ("make_digits", "--out", ["val"]),
+        pytest.param("make_digits", "--out", ["val"], marks=pytest.mark.slow),
     ],
 )
 def test_an_unwritable_folder_is_the_users(tool: str, flag: str, arguments: list[str]) -> None:

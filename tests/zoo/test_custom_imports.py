@@ -128,6 +128,7 @@ class DetectionOfAUser(Detection):
         registry._TASKS.update(before)
 
 
+@pytest.mark.slow
 def test_a_new_process_imports_the_same(tmp_path: Path) -> None:
     """As every worker does, which is given the config's path."""
     path = write(tmp_path, CONFIG.format(model="far_of_a_user.Net"), far_of_a_user=NET.format(name="Net"))

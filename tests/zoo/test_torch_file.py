@@ -45,6 +45,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "epoch_2.pth"
 
 
+@pytest.mark.slow
 class TestRunner:
     def test_torch_alone_refuses_its_checkpoint(self, written: Path) -> None:
         with pytest.raises(Exception, match="Weights only load failed"):

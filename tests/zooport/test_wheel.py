@@ -68,6 +68,7 @@ def test_the_core_predicts_from_a_folder_that_has_a_zoo(core: Command, home: Pat
     )
 
 
+@pytest.mark.slow
 def test_a_config_of_ones_own_is_deployed_from_a_folder_that_has_a_zoo(export: Command, home: Path) -> None:
     source = (ROOT / "tests" / "tools" / "tiny.py").read_text(encoding="utf-8")
     (home / "tiny_net.py").write_text(source, encoding="utf-8")
@@ -95,6 +96,13 @@ dataset = dict(type="ImageFolder", root="images")
     assert (deployment / "deployment.json").is_file()
 
 
+def test_it_lists_what_was_measured(export: Command, home: Path) -> None:
+    listed = export(home, "zooport", "list", "--json", "-", "-q")
+    models = {model["name"]: model for model in json.loads(listed.stdout)["models"]}
+    assert (listed.returncode, len(models)) == (0, len(list_models())), listed.stderr
+    assert models["fcn_r18_digits"]["measured"]["parameters"] > 0
+
+
 BUILD_SHIPPED = f"""
 import os
 from zooport import build_model
@@ -107,11 +115,8 @@ print(type(build_model("fcn_r18_digits")).__name__)
 """
 
 
+@pytest.mark.slow
 def test_it_says_where_the_shipped_weights_are_and_takes_them_from_a_checkout(export: Command, home: Path) -> None:
-    listed = export(home, "zooport", "list", "--json", "-", "-q")
-    models = {model["name"]: model for model in json.loads(listed.stdout)["models"]}
-    assert (listed.returncode, len(models)) == (0, len(list_models())), listed.stderr
-    assert models["fcn_r18_digits"]["measured"]["parameters"] > 0
     error, kind = export(home, "python", "-P", "-c", BUILD_SHIPPED).stdout.splitlines()
     assert error.startswith("checkpoint ")
     assert error.endswith(f"fcn_r18_digits.safetensors: no such file{WHERE}")

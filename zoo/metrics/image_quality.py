@@ -5,8 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from skimage.color import rgb2ycbcr
-from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
 from zoo.errors import InputError, nearest
 from zoo.metrics.metric import Metric
@@ -62,6 +60,8 @@ class ImageQuality(Metric):
                 f"image of {list(target.shape[:2])} with crop_border {self.crop_border}: "
                 f"expected {WINDOW} pixels or more to be left; set another crop_border"
             )
+        from skimage.metrics import peak_signal_noise_ratio, structural_similarity  # loads all of scipy.stats
+
         target, image = self._compared(target), self._compared(image)
         with np.errstate(divide="ignore"):  # the same image
             noise = peak_signal_noise_ratio(target, image, data_range=LEVELS)  # type: ignore[no-untyped-call]
@@ -78,6 +78,8 @@ class ImageQuality(Metric):
 
     def _compared(self, image: NDArray[np.uint8]) -> NDArray[np.float64]:
         """uint8 [H, W, 3] BGR -> float64 [h, w, 1 or 3] of what counts."""
+        from skimage.color import rgb2ycbcr
+
         border = slice(self.crop_border, -self.crop_border or None)
         rgb = image[border, border, ::-1]
         return np.asarray(rgb2ycbcr(rgb)[..., :1] if self.channel == "y" else rgb, np.float64)
