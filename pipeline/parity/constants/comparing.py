@@ -190,6 +190,8 @@ def _undeclared(constants: Sequence[Constant], side: GraphSide) -> Iterator[Comp
         kind = "iu" if reading.operator == "TopK" else "f"
         if reading.module not in modules or slot not in (None, reading.slot) or reading.value.dtype.kind not in kind:
             continue
+        if reading.in_operator:
+            continue
         known = declared.get((reading.module, reading.operator), [])
         numbers = reading.value.ravel()[:FEW]
         unknown = [x for x in numbers if not any(side.equal(x, v).any() for v in known if v.size == 1)]

@@ -5,6 +5,7 @@ nodes compute of such. It is read where it meets a value that does depend on the
 exporter arrives at it, nor what was folded.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from pipeline.graphs.graph_runs import graph_tensors, more_outputs
 from rewriters.onnx_graph.module_paths import module_path
 from rewriters.onnx_graph.reads import reads
 from rewriters.onnx_graph.scopes import subgraphs
+from rewriters.ops.operator import OPERATORS
 
 Array = NDArray[Any]
 SIZES = ("Shape", "Size")
@@ -27,13 +29,15 @@ SIZES = ("Shape", "Size")
 class Reading:
     """A constant ``value`` of a graph that ``operator`` reads as its input ``slot`` inside the PyTorch ``module``.
 
-    ``module``: None where it is not known.
+    ``module``: None where it is not known. ``in_operator``: whether an operator of ours reads it in a loop of its own,
+    which the operator's tests prove.
     """
 
     module: str | None
     operator: str
     slot: int
     value: Array
+    in_operator: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class _Place:
     operator: str
     slot: int
     name: str
+    in_operator: bool
 
 
 def graph_nodes(model: onnx.ModelProto, operators: Collection[str]) -> list[ReadNode]:
@@ -76,16 +81,21 @@ def read_constants(model: onnx.ModelProto, arrays: Mapping[str, Array], operator
     readings = []
     for place in places:
         value = tensors[place.name] if place.name in tensors else numpy_helper.to_array(values[place.name])
-        readings.append(Reading(place.module, place.operator, place.slot, value))
+        readings.append(Reading(place.module, place.operator, place.slot, value, place.in_operator))
     return readings
 
 
 def _places(
-    graph: onnx.GraphProto, content: set[str], values: dict[str, onnx.TensorProto], around: str | None
+    graph: onnx.GraphProto,
+    content: set[str],
+    values: dict[str, onnx.TensorProto],
+    around: str | None,
+    in_operator: bool = False,
 ) -> Iterator[_Place]:
     """Where constants are read. ``content``: names that depend on the images, ``values``: tensors by name; both grow.
 
     ``around``: the module of the node that holds the graph; None for the main graph, which may compute constants.
+    ``in_operator``: see Reading.
     """
     inner = around is not None
     for node in graph.node:
@@ -97,7 +107,8 @@ def _places(
         holds = list(subgraphs(node))
         for body in holds:
             values.update({tensor.name: tensor for tensor in body.initializer})
-            yield from _places(body, content | {value.name for value in body.input}, values, module or "")
+            inputs = {value.name for value in body.input}
+            yield from _places(body, content | inputs, values, module or "", in_operator or _is_operators(node))
         if node.op_type in SIZES or content.isdisjoint(reads(node)):
             continue
         content.update(filter(None, node.output))
@@ -105,7 +116,15 @@ def _places(
             continue
         for slot, name in enumerate(node.input):
             if name and name not in content and (name in values or not inner):
-                yield _Place(module, node.op_type, slot, name)
+                yield _Place(module, node.op_type, slot, name, in_operator)
+
+
+def _is_operators(node: onnx.NodeProto) -> bool:
+    """Whether a node came from translating an operator of ours: by the result of that, its name begins."""
+    torch_names = "|".join(operator.name.rpartition("::")[2] for operator in OPERATORS.values())
+    onnx_types = "|".join(OPERATORS)
+    by_exporter = rf"(?:{torch_names})(?:_\d+)?/|.*/(?:{onnx_types})(?:_\d+)?_output_\d+/"  # dynamo, torchscript
+    return re.match(by_exporter, node.name) is not None
 
 
 def _every_node(graph: onnx.GraphProto, around: str | None) -> Iterator[tuple[onnx.NodeProto, str | None]]:

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 import torch
+from onnx import numpy_helper
 
 from pipeline.export.constants import constants_of_graph
+from pipeline.parity.constants.readings import read_constants
 from pipeline.parity.records import ComparedConstant, ParityRecord
 from tests.pipeline.alignment.planted import contract_for, model_of, sound
 from tests.pipeline.parity.constants.faults import Fault, attribute, numbers, read, stored
@@ -199,6 +202,49 @@ def test_a_number_that_nobody_declared_is_named() -> None:
     read("", "TopK", 1, 30, 29)(graph)
     different = [constant for constant in compared("retina_net", graph) if not constant.passed]
     assert (different[-1].name, different[-1].found) == ("what TopK reads", "29")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+def test_the_numbers_in_an_operators_own_loop_are_no_constants_of_the_model(exporter: str) -> None:
+    """Quantising makes tensors of the numbers in bodies: the bicubic weights of keypoints compare with 2."""
+    graph = graph_of("keypoint_rcnn", exporter)
+    for node in graph.graph.node:
+        for body in (entry.g for entry in node.attribute if entry.HasField("g")):
+            as_tensors(body)
+    assert [constant.words for constant in compared("keypoint_rcnn", graph) if not constant.passed] == []
+
+
+def as_tensors(body: onnx.GraphProto) -> None:
+    for node in body.node:
+        if node.op_type == "Constant" and node.attribute[0].name == "value_float":
+            tensor = numpy_helper.from_array(np.float32(node.attribute[0].f))
+            node.attribute[0].CopyFrom(onnx.helper.make_attribute("value", tensor))
+
+
+@pytest.mark.parametrize(
+    ("name", "in_operator"),
+    [
+        ("heatmap_keypoints/Scan_0", True),
+        ("heatmap_keypoints_1/Scan_0", True),
+        ("/model/roi_heads/HeatmapKeypoints_output_0/Scan_0", True),
+        ("node_Scan_0", False),
+        ("/model/mark/Scan_0", False),  # a module of the user's, by the name of an operator
+    ],
+)
+def test_a_reading_says_whether_it_is_in_an_operators_loop(name: str, in_operator: bool) -> None:
+    model = onnx.parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 20]>
+        model (float[N, 3] images) => (bool[N, 3] near) {
+            near = Scan <num_scan_inputs = 1, body = each (float[3] row) => (bool[3] is_near) {
+                two = Constant <value = float {2.0}> ()
+                is_near = Less (row, two)
+            }> (images)
+        }
+    """)
+    model.graph.node[0].name = name
+    (reading,) = read_constants(model, {"images": np.zeros((2, 3), np.float32)}, ["Less"])
+    assert (reading.value, reading.in_operator) == (2, in_operator)
 
 
 def test_a_missing_constant_is_named() -> None:
