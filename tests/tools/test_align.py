@@ -116,6 +116,7 @@ def test_no_engine_is_exit_code_4_in_one_line(
     running = pytest.importorskip("backends.tensorrt.running")
     monkeypatch.setattr(running, "can_run", lambda backend, device: "there is no NVIDIA driver")
     monkeypatch.setattr("backends.tensorrt.backend.TensorRT.lack", lambda backend: None)
+    monkeypatch.setattr("backends.tensorrt.backend.TensorRT.import_library", lambda backend: None)
     run = align(capsys, tiny, "--onnx", file, "--backend", "tensorrt-rtx")
     assert run.code == 4
     assert "no engine can run here" in run.err

@@ -122,7 +122,6 @@ TYPOS: list[tuple[str, list[str], str]] = [
     ),
     ("deploy", [CONFIG, "--layout", "ultralitics"], 'unknown layout "ultralitics"; nearest: "ultralytics"'),
     ("deploy", [CONFIG, "--slide", "hots"], 'unknown slide "hots"; nearest: "host"'),
-    ("deploy", [CONFIG, "--engine", "batchs=1"], '--engine batchs=1: unknown option "batchs"; nearest: "batches"'),
     ("deploy", [CONFIG, "--image", "README.dm"], 'image README.dm: no such file; nearest: "README.md"'),
     ("deploy", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),
     ("evaluate", [CONFIG, "--precision", "fp61"], 'unknown precision "fp61"; nearest: "fp16"'),
@@ -152,12 +151,25 @@ def test_a_typo_is_answered_without_torch_and_mmengine(
     assert done.out == ""
 
 
-def test_a_typo_in_an_axis_is_answered_without_torch() -> None:
-    """The axes are those of the config's input kind, so the config is read first."""
-    arguments = ("deploy", CONFIG, "--dynamic", "widht")
-    done = run_each("torch,torchvision", [arguments])[arguments]
+FROM_THE_CONFIG = {
+    ("deploy", CONFIG, "--dynamic", "widht"): '--dynamic widht: unknown axis "widht"; nearest: "width"',
+    ("deploy", CONFIG, "--engine", "batchs=1"): '--engine batchs=1: unknown option "batchs"; nearest: "batches"',
+}
+
+
+@pytest.fixture(scope="module")
+def answered_without_torch() -> dict[tuple[str, ...], Run]:
+    return run_each("torch,torchvision", FROM_THE_CONFIG)
+
+
+@pytest.mark.parametrize("command", FROM_THE_CONFIG)
+def test_a_typo_in_what_a_config_can_register_is_answered_without_torch(
+    answered_without_torch: dict[tuple[str, ...], Run], command: tuple[str, ...]
+) -> None:
+    """The axes are those of the config's input kind, the options those of a backend that it may import."""
+    done = answered_without_torch[command]
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith('error: --dynamic widht: unknown axis "widht"; nearest: "width"')
+    assert done.err.startswith(f"error: {FROM_THE_CONFIG[command]}")
 
 
 Read = tuple[str, dict[tuple[str, ...], Run]]

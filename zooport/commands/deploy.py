@@ -150,7 +150,6 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
     )
     check_present("image", options.image)
     check_present("checkpoint", [options.checkpoint])
-    engine = parse_options(options.engine, options.backend or DEFAULT_BACKEND)
     from pipeline.job.deploy_target import deploy_target
     from pipeline.job.target_check import check_target
     from zoo.config import load_config
@@ -169,7 +168,7 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
         slide=options.slide,
         window_batch=options.window_batch,
         device=options.device,
-        engine=engine,
+        engine=parse_options(options.engine, options.backend or DEFAULT_BACKEND),
         precision_options={
             "keep_fp32": options.keep_fp32,
             "half_io": options.half_io,

@@ -27,7 +27,7 @@ def zoo_row(number: int) -> dict[str, Any]:
     verdict = {"level": "final", "kind": "good", "words": "Parity passed", "unit": None, "metric": None}
     figures = {"graph": (0.02, 0.1, None)[number], "pipeline": 0.5, "bytes": (9, 100, 20)[number], "size": "some"}
     about = {"name": NAMES[number], "link": f"{number}/report.html", "torch": "2.15.0", "folder": f"{LONG}{number}"}
-    latency = ({"backend": 6.5, "pytorch": 1234.5, "batch": 2}, {"backend": 12.0, "pytorch": 1.0, "batch": 1}, None)
+    latency = ({"backend": 6.5, "reference": 1234.5, "batch": 2}, {"backend": 12.0, "reference": 1.0, "batch": 1}, None)
     measured = {"latency": latency[number], "deployed": ("2026-11-23T03:37:02+00:00", None, None)[number]}
     return words | verdict | figures | about | measured | {"thumbnail": (data_uri(GREY), None, None)[number]}
 

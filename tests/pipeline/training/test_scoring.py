@@ -59,7 +59,10 @@ def test_what_is_scored_on_is_reported(two: tuple[Path, Path], tmp_path: Path) -
     ("text", "message"),
     [
         ("dataset = dict(root='none')", r'digits split "val": no /.*/none/val/annotations.json'),
-        ("dataset = dict(_delete_=True, type='Digits')", 'unknown dataset type "Digits"'),
+        (
+            "dataset = dict(_delete_=True, type='Digits')\ncard = gate_dataset = calibration_dataset = None",
+            'unknown dataset type "Digits"',
+        ),
         ("evaluator = dict(_delete_=True, type='MeanIuO')", 'unknown .* "MeanIuO"'),
     ],
 )
