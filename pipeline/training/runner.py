@@ -1,5 +1,6 @@
 """Training through mmengine's Runner."""
 
+import itertools
 import logging
 import time
 from collections.abc import Sequence
@@ -33,6 +34,7 @@ from zoo.progress import Progress
 from zoo.recipe_data import check_recipe_data
 
 CHECKPOINTS_KEPT = 3
+TRAININGS = itertools.count(1)  # of this process; mmengine names a run by its second, which two may share
 LOG_INTERVAL = 10  # iterations; also mmengine's window of the mean, so that each counts once
 MIN_DELTA = 0.01  # points or dB: less is no better figure, for the patience of a training
 
@@ -165,7 +167,7 @@ def build_runner(
         load_from=None if resume is None else str(resume),
         resume=resume is not None,
         default_scope="zoo",
-        experiment_name=config.name,
+        experiment_name=f"{config.name}-{next(TRAININGS)}",
     )
 
 
