@@ -13,6 +13,9 @@ CONFIGS := configs/segmentation/fcn_r18_digits.py \
            configs/segmentation/fcn_r18-slide_digits.py \
            configs/detection/faster-rcnn_r18-fpn_digits.py
 
+# Where there is a screen, the demo opens its page.
+DESKTOP = $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname)))
+
 # Two test processes on two cores: one thread each is faster than two that wait for each other. worksteal leaves the
 # tests of a module together, so that each export which they share is made once.
 export OMP_NUM_THREADS_TEST ?= 1
@@ -41,9 +44,11 @@ demo: $(INSTALLED)
 	@set -e; for config in $(CONFIGS); do $(BIN)/python tools/deploy.py $$config --backend onnxruntime; done
 	@set -e; for config in $(CONFIGS); do \
 		$(BIN)/python tools/evaluate.py $$config --backend pytorch onnxruntime --work-dir work_dirs; done
-	@echo; $(BIN)/python tools/report.py --zoo work_dirs
+	@echo; $(BIN)/python tools/report.py --zoo work_dirs $(if $(DESKTOP),--open)
 	@echo "Deployments, each with report.html and previews/:"
 	@ls -d work_dirs/*/*/onnxruntime-fp32
+	@echo "PyTorch's detections beside those of the deployment:"
+	@ls work_dirs/detection/*/onnxruntime-fp32/previews/*.png | head -n 1
 
 test: $(INSTALLED)
 	$(PYTEST) -n 2 --dist worksteal -m "not slow and not tensorrt and not gpu"
