@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 from zoo.errors import InputError, nearest
@@ -14,6 +13,7 @@ from zoo.tables.image_ids import AnnotatedImages
 from zoo.tables.output import DRAWN_IMAGE, check_folder
 from zoo.tasks import Task
 from zooport.parser import check_counts
+from zooport.writable import check_writable
 
 FILES = "files"
 FORMATS = (FILES, *TABLES)
@@ -87,12 +87,7 @@ def check_sources(options: argparse.Namespace, task: Task, sources: Sequence[Sou
     for folder in [Path(given).resolve() for given in options.source if Path(given).is_dir()]:
         if out == folder or (options.recursive and out.is_relative_to(folder)):
             raise InputError(f"--out {options.out}: drawn images would be read as images again; give another folder")
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=options.out):
-            pass
-    except OSError as error:
-        raise InputError(f"--out {options.out}: cannot be written ({error.strerror}); give another folder") from error
+    check_writable(options.out, f"--out {options.out}", "give another folder", make=True)
 
 
 def formats_of(options: argparse.Namespace) -> list[str]:

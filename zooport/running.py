@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from tempfile import TemporaryFile
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -23,6 +22,7 @@ from zoo.printable import printable
 from zooport.exit_codes import GOOD, INTERRUPTED, OUR_FAULT, UNAVAILABLE, USER_ERROR
 from zooport.parser import Parser
 from zooport.standard_output import UNREAD, drop_output
+from zooport.writable import check_writable
 
 STANDARD_OUTPUT = Path("-")  # of --json
 ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -142,11 +142,7 @@ def _check_json(path: Path | None) -> None:
         return
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise InputError(f"--json {path}: not a file in an existing folder; give one")
-    try:
-        with TemporaryFile(dir=path.absolute().parent):
-            pass
-    except OSError as error:
-        raise InputError(f"--json {path}: cannot be written ({error.strerror})") from error
+    check_writable(path.absolute().parent, f"--json {path}", "give another file")
 
 
 def _write_json(path: Path | None, content: Mapping[str, Any]) -> None:

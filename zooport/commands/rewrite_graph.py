@@ -5,13 +5,13 @@ import ast
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ExportError, GateError, InputError
 from zoo.files.writing import write_whole
 from zooport.parser import Parser
 from zooport.terminal import open_console, show_steps
+from zooport.writable import check_writable
 
 if TYPE_CHECKING:
     import onnx
@@ -156,11 +156,7 @@ def check_paths(options: argparse.Namespace) -> None:
         raise InputError(f"{out}: not a file in an existing folder; give one")
     if out.exists() and out.samefile(path):
         raise InputError(f"{out}: it is the file that is read, and would be lost; give another OUT")
-    try:
-        with TemporaryFile(dir=out.absolute().parent):
-            pass
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror}); give another OUT") from error
+    check_writable(out.absolute().parent, str(out), "give another OUT")
 
 
 def read(path: Path) -> "onnx.ModelProto":

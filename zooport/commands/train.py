@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import GateError, InputError
 from zooport.parser import Parser
 from zooport.terminal import open_console, show_counts, write_line
+from zooport.writable import check_writable
 
 if TYPE_CHECKING:
     from torch import nn
@@ -190,7 +191,7 @@ def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace
         run = resume_run(run, read_run(resume), seed=options.seed)
         recipe = replace(recipe, seed=run.seed)
         write_line(f"goes on from {resume.name}, after {run.iterations} of {recipe.iterations} iterations")
-    check_writable(work_dir)
+    check_writable(work_dir, str(work_dir), "give another --work-dir", make=True)
     try:
         with show_counts(open_console(), unit="done") as (_, progress):
             return train(config, recipe, work_dir, run, resume=resume, note=write_line, progress=progress)
@@ -201,16 +202,6 @@ def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace
     finally:
         if curves := write_curves(work_dir):
             write_line(f"curves: {curves}")
-
-
-def check_writable(work_dir: Path) -> None:
-    """Before the long work. Raises InputError."""
-    try:
-        work_dir.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=work_dir):
-            pass
-    except OSError as error:
-        raise InputError(f"{work_dir} cannot be written: {error.strerror}; give another --work-dir") from error
 
 
 def scored(path: Path, recipe: "Recipe", weights: bytes) -> "Figures":

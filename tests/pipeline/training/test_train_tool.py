@@ -245,4 +245,4 @@ def test_a_work_dir_that_cannot_be_written_is_found_before_training(train: Train
     (tmp_path / "file").touch()
     code, _, err = train(config, "--work-dir", tmp_path / "file/work")
     assert code == 2
-    assert err == f"error: {tmp_path}/file/work cannot be written: Not a directory; give another --work-dir\n"
+    assert err == f"error: {tmp_path}/file/work: cannot be written (Not a directory); give another --work-dir\n"
