@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from backends.loading import load
 from backends.model import Array, Model
 from zoo.progress import Progress
 
-PAUSE = 0.06  # seconds before a call; ONNX Runtime's threads spin for 50 ms, and would take a core from the next one
+PAUSE = 0.1  # seconds before a call; ONNX Runtime's threads spin for 50 ms, and would take a core from the next one
 LONG = 0.5  # seconds; what a call's threads and caches need to come back is nothing beside it
 Clock = Callable[[], float]
 
@@ -58,7 +59,6 @@ def time_deployments(
 ) -> list[Timing]:
     """One row for each folder, in their order; every call has all ``images``.
 
-    In each round every deployment runs once, in alternating order, so that what else the machine does meets all alike.
     Raises what `load` and a call raise.
     """
     models: dict[str, Model] = {}
@@ -69,26 +69,30 @@ def time_deployments(
             models[folder] = load(folder, threads=threads, provider=provider)
             models[folder](images)
             first[folder] = clock() - begin
-        seconds = _interleaved(models, images, rounds, progress, clock)
+        runs = {folder: partial(model, images) for folder, model in models.items()}
+        seconds = interleaved(runs, rounds, progress, clock)
     finally:
         for model in models.values():
             model.close()
     return [_timing(folder, threads, len(images), first[folder], seconds, folders[0]) for folder in folders]
 
 
-def _interleaved(
-    models: Mapping[str, Model], images: Sequence[Array], rounds: int, progress: Progress, clock: Clock
+def interleaved(
+    runs: Mapping[str, Callable[[], object]],
+    rounds: int,
+    progress: Progress = lambda _what, _done, _all: None,
+    clock: Clock = time.perf_counter,
 ) -> dict[str, list[float]]:
-    seconds: dict[str, list[float]] = {folder: [] for folder in models}
+    """Seconds of each run, one after another in each round, so that what else the machine does meets all alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(rounds):
-        order = list(models) if number % 2 == 0 else list(models)[::-1]
-        for folder in order:
+        for name in list(runs) if number % 2 == 0 else reversed(list(runs)):
             time.sleep(PAUSE)
-            if not seconds[folder] or seconds[folder][-1] < LONG:
-                models[folder](images)  # untimed: brings its own threads and caches back
+            if not seconds[name] or seconds[name][-1] < LONG:
+                runs[name]()  # untimed: brings its own threads and caches back
             begin = clock()
-            models[folder](images)
-            seconds[folder].append(clock() - begin)
+            runs[name]()
+            seconds[name].append(clock() - begin)
         progress("rounds", number + 1, rounds)
     return seconds
 

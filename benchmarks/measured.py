@@ -4,20 +4,18 @@ import hashlib
 import json
 import resource
 import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from backends import timing
 from pipeline.base.machine import processor, threads
 from rewriters.export_record import peak_memory
 
 ROOT = Path(__file__).resolve().parents[1]
 STAMP = "made with"
 DATA = ("digits", "photographs")  # what shipped models were trained on; their configs end so
-PAUSE = 0.1  # seconds; ONNX Runtime's threads spin for 50 ms after a run, and would take a core from the next one
-LONG = 0.5  # seconds; what a run's threads and caches need to come back is nothing beside it
 
 
 def shipped_configs(words: Sequence[str] = (), data: Sequence[str] = DATA) -> list[str]:
@@ -35,24 +33,11 @@ def machine(*packages: str) -> str:
 
 
 def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 3) -> dict[str, list[float]]:
-    """Seconds of each run, one after another in each round, so that what else the machine does meets all alike."""
+    """As backends.timing has it, after runs that are not timed."""
     for _ in range(warm_up):
         for run in runs.values():
             run()
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
-    long: set[str] = set()
-    for number in range(rounds):
-        names = list(runs) if number % 2 == 0 else list(reversed(list(runs)))
-        for name in names:
-            time.sleep(PAUSE)
-            if name not in long:
-                runs[name]()  # untimed: brings its own threads and caches back after the run of another
-            start = time.perf_counter()
-            runs[name]()
-            seconds[name].append(time.perf_counter() - start)
-            if seconds[name][-1] > LONG:
-                long.add(name)
-    return seconds
+    return timing.interleaved(runs, rounds)
 
 
 def ratio(seconds: Mapping[str, list[float]], name: str, base: str) -> float:

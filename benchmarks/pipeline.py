@@ -29,9 +29,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 from handwritten.onnxruntime_pipeline import Pipeline
-from measured import PAUSE, machine, write_page
+from measured import machine, write_page
 
 from backends import Deployment, load
+from backends.timing import PAUSE
 from zoo.errors import GateError, InputError, ZooportError
 from zoo.tasks import Result
 from zoo.tasks.detection import DetectionResult
