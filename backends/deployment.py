@@ -8,7 +8,7 @@ from backends.runner import Runner
 from backends.slide_runner import SlideRunner
 from zoo.manifest import Manifest
 from zoo.preprocess import Array
-from zoo.tasks import Result, build_task
+from zoo.tasks import Result
 
 if TYPE_CHECKING:
     from backends.self_test.check import Checked
@@ -24,7 +24,7 @@ class Deployment(Model):
     def __init__(
         self, manifest: Manifest, runner: Runner, note: str | None = None, self_test: bytes | None = None
     ) -> None:
-        task = build_task({"type": manifest.task, "classes": manifest.classes, **manifest.task_options})
+        task = manifest.build_task()
         super().__init__(manifest.name, task, manifest.preprocess, runner, manifest.output_level)
         self.manifest = manifest
         self.note = note

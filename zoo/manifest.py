@@ -14,7 +14,7 @@ from zoo.opened_file import COPY_AGAIN, OpenedFile
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
 from zoo.printable import printable
 from zoo.target import AxisRange
-from zoo.tasks import ClassInfo, build_task, input_kind_of
+from zoo.tasks import ClassInfo, Task, build_task, input_kind_of
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 
@@ -74,6 +74,10 @@ class Manifest:
     proved_on: Mapping[str, Any] | None = None
     self_test: Mapping[str, Any] | None = None
     schema_version: int = SCHEMA_VERSION
+
+    def build_task(self) -> Task:
+        """The task of its results. Raises InputError for one that is not known here."""
+        return build_task({"type": self.task, "classes": self.classes, **self.task_options})
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain JSON types. Raises InputError where the manifest does not fit its schema."""

@@ -42,14 +42,13 @@ def parser() -> Parser:
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Measure and print a table; the same as data."""
     check_counts(options, "batch", "rounds")
-    from backends.loading import load
     from backends.timing import time_deployments
+    from zoo.manifest import Manifest
     from zoo.processor import processor
 
     console = open_light_console()
     folders = list(dict.fromkeys(options.deployment))
-    with load(folders[0], provider=options.device) as model:
-        read = model.task.kind.read
+    read = Manifest.read(folders[0]).build_task().kind.read
     images = [read(options.image[number % len(options.image)]) for number in range(options.batch)]
     timings: list[Timing] = []
     with show_counts(console, "rounds") as (_, count):
