@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Collection, Iterator
+from contextlib import ExitStack
 from itertools import islice
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +14,7 @@ from zoo.manifest import Manifest
 from zoo.progress import Progress
 from zoo.sources import Item, Source, find_sources, read_items
 from zoo.tables.output import Output
-from zoo.tasks import Result, build_task
+from zoo.tasks import Result
 from zooport.prediction_options import (
     FILES,
     check_options,
@@ -43,7 +44,7 @@ class PredictionSession:
             raise InputError(
                 f'{options.deployment}: output level "{manifest.output_level}" has no results; deploy level final'
             )
-        task = build_task({"type": manifest.task, "classes": manifest.classes, **manifest.task_options})
+        task = manifest.build_task()
         check_task(options, task)
         self.sources = find_sources([*options.image, *options.source], task.kind, recursive=options.recursive)
         tables = tables_of(options, task, self.sources)
@@ -55,19 +56,25 @@ class PredictionSession:
         self.done = 0
         self.finished = False
         self._current = ""
-        self.model = load(options.deployment, provider=options.device, progress=self._count_windows)
         self.output: Output | None = None
-        if options.out is not None:
-            identity = {name: record["sha256"] for name, record in manifest.files.items()}
-            self.output = Output(
-                options.out,
-                self.model.task,
-                tables,
-                settings_of(options, identity),
-                files=FILES in formats_of(options),
-                draw=options.draw,
-                resume=options.resume,
+        with ExitStack() as opened:
+            if options.out is not None:
+                identity = {name: record["sha256"] for name, record in manifest.files.items()}
+                self.output = opened.enter_context(
+                    Output(
+                        options.out,
+                        task,
+                        tables,
+                        settings_of(options, identity),
+                        files=FILES in formats_of(options),
+                        draw=options.draw,
+                        resume=options.resume,
+                    )
+                )
+            self.model = opened.enter_context(
+                load(options.deployment, provider=options.device, progress=self._count_windows)
             )
+            self._opened = opened.pop_all()
 
     def predictions(self) -> Iterator[Prediction]:
         """All of them, counted, and written where there is an output. Raises as the model and the disk do."""
@@ -125,9 +132,7 @@ class PredictionSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.output is not None:
-            self.output.__exit__(kind, error, trace)
-        self.model.close()
+        self._opened.close()
 
     def finish(self) -> None:
         """Write what is written at the end."""

@@ -14,7 +14,8 @@ import pytest
 
 from tests.predicting.conftest import Predict
 from tests.zoo.sources.videos import write_video
-from zoo.tables.journal import FILE
+from zoo.tables.journal import FILE, Journal
+from zoo.tables.table import Row
 
 ROOT = Path(__file__).parents[2]
 KILLED = """
@@ -128,6 +129,23 @@ def test_other_settings_are_refused(predict: Predict, detector: Path, photos: Pa
     run = predict(detector, photos, "--out", out, "--format", "csv", "jsonl", "--score", "0.5", "--resume")
     assert run.code == 2
     assert f"--resume: {out} was begun with another score, format; give the same, or start again" in run.err
+
+
+def test_two_at_once_do_not_mix(predict: Predict, detector: Path, photos: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with Journal(out, {}, resume=False) as other:
+        other.add(Row("a.png", None, 1, 1, None, {}))
+        before = other.path.read_bytes()
+        for more in ([], ["--resume"]):
+            done = predict(detector, photos, "--out", out, *more)
+            assert (done.code, done.err) == (
+                2,
+                f"error: {out}: another run is writing into it; wait until it has ended, or give another folder\n",
+            )
+        assert other.path.read_bytes() == before
+    assert predict(detector, photos, "--out", out).code == 0
+    assert not other.path.exists()
 
 
 def test_a_damaged_journal_is_named(predict: Predict, detector: Path, photos: Path, tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
 from zoo.errors import InputError
+from zoo.files.locks import locked
 from zoo.tables.table import Row
 
 FILE = ".predictions.journal"
@@ -16,20 +18,31 @@ Key = tuple[str, int | None]
 class Journal:
     """A file of JSON lines: first the settings of the run, then a row for each input, and the recordings that ended.
 
-    A context manager. A line that a killed run has left half is dropped. Of two rows of one input the later one counts.
+    A context manager, which holds the file's lock: one run at a time writes into a folder. A line that a killed run has
+    left half is dropped. Of two rows of one input the later one counts.
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, Any], *, resume: bool) -> None:
-        """Raises InputError where a run is to go on that had other `settings`, or whose journal is damaged."""
+        """Raises InputError where another run writes into `folder`, and where a run is to go on that had other
+        `settings`, or whose journal is damaged.
+        """
         self.path = folder / FILE
         self.ended: set[str] = set()
         self._places: dict[Key, int] = {}
         self._done: dict[str, set[int | None]] = {}
         self._settings = json.loads(json.dumps(settings))
-        whole = self._read() if resume and self.path.exists() else 0
-        self._file = self.path.open("r+b" if whole else "wb")
-        self._file.truncate(whole)
-        self._file.seek(whole)
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked(self.path, wait=False, make=True))
+            except BlockingIOError as error:
+                raise InputError(
+                    f"{folder}: another run is writing into it; wait until it has ended, or give another folder"
+                ) from error
+            whole = self._read() if resume else 0
+            self._file = held.enter_context(self.path.open("r+b"))
+            self._file.truncate(whole)
+            self._file.seek(whole)
+            self._held = held.pop_all()
         if not whole:
             self._write({"settings": self._settings})
 
@@ -55,16 +68,16 @@ class Journal:
 
     def remove(self) -> None:
         """Nothing is left to go on with."""
-        self._file.close()
-        self.path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)  # while it is held: who waits for it sees that its name is gone
+        self._held.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
-        if not self._places:  # there is nothing to go on with
-            self.path.unlink(missing_ok=True)
+        if not self._places and not self._file.closed:  # there is nothing to go on with
+            self.remove()
+        self._held.close()
 
     def _write(self, content: Mapping[str, Any]) -> int:
         """The place where the line begins."""
