@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from backends.runner import Runner
 from backends.streaming import AHEAD, Prediction, predictions
 from zoo.errors import InputError, nearest
-from zoo.sources import Given, Item, find_sources, read_items
+from zoo.sources import Item, SourceNames, find_sources, read_items
 from zoo.target import AxisRange
 from zoo.tasks import Result, Task
 
@@ -72,7 +72,7 @@ class Model:
         return results
 
     def stream(
-        self, source: Given, *, recursive: bool = False, ahead: int = AHEAD, **inputs: float
+        self, source: SourceNames, *, recursive: bool = False, ahead: int = AHEAD, **inputs: float
     ) -> Generator[Prediction, None, None]:
         """A `Prediction` for each input of a source, one after another: what is read is held no longer than needed.
 

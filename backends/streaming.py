@@ -30,7 +30,7 @@ class Prediction:
 
     item: Item = field(repr=False)
     fault: str | None = None
-    found: Result | None = None
+    computed: Result | None = None
 
     @property
     def label(self) -> str:
@@ -55,9 +55,9 @@ class Prediction:
     @property
     def result(self) -> Result:
         """What the model found. Raises InputError with the fault where there is one."""
-        if self.found is None:
+        if self.computed is None:
             raise InputError(self.fault or f"{self.label}: no result")
-        return self.found
+        return self.computed
 
     def draw(self) -> NDArray[Any]:
         """The result drawn on its input. Raises as `result`."""
@@ -96,6 +96,6 @@ def _computed(run: Run, chunk: list[Item]) -> Iterator[Prediction]:
         return
     for item in chunk:
         if item.fault is None:
-            yield Prediction(item, found=next(results))
+            yield Prediction(item, computed=next(results))
         else:
             yield Prediction(item, item.fault)

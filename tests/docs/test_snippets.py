@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,14 +25,23 @@ SLOW = {"control_flow.md", "own_model.md"}
 """And the files that they write."""
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.slow] * (page in SLOW)) for page in PAGES])
-def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the code runs. What was imported from there is forgotten: two pages may write modules of one name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.slow] * (page in SLOW)) for page in PAGES])
+def test_the_code_of_a_page_runs(page: str, folder: Path) -> None:
     before = dict(GRAPH_REWRITERS), list(SYMBOLIC_REWRITERS), dict(KERNELS)
     assert len(run_page(DOCS / page)) > 6
     assert before == (GRAPH_REWRITERS, SYMBOLIC_REWRITERS, KERNELS)
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == PAGES[page]
+    assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == PAGES[page]
 
 
 def test_an_error_names_the_line_of_its_page(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import zoo.datasets  # noqa: F401 - registers them
 from tests.zoo_configs import ROOT
 from zoo.config import load_config
 from zoo.config.inherited import DIGITS, PHOTOGRAPHS
-from zoo.datasets.digits.made_split import MadeSplit
+from zoo.datasets.digits.generated_split import GeneratedSplit
 from zoo.errors import InputError
 from zoo.registry import DATASETS
 
@@ -73,6 +73,6 @@ def test_none_switches_an_inherited_key_off(tmp_path: Path) -> None:
 
 def test_every_generated_data_set_is_known() -> None:
     """The names are read without torch, so they are written down."""
-    of_digits = {name for name, made in DATASETS.module_dict.items() if issubclass(made, MadeSplit)}
+    of_digits = {name for name, made in DATASETS.module_dict.items() if issubclass(made, GeneratedSplit)}
     assert of_digits == set(DIGITS)
     assert set(PHOTOGRAPHS) <= set(DATASETS.module_dict)

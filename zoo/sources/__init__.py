@@ -7,6 +7,6 @@ from zoo.sources.finding import find_sources
 from zoo.sources.item import Item
 from zoo.sources.reading import read_items
 from zoo.sources.reading_ahead import read_ahead
-from zoo.sources.source import Given, Source
+from zoo.sources.source import Source, SourceNames
 
-__all__ = ["Given", "Item", "Source", "find_sources", "read_ahead", "read_items"]
+__all__ = ["Item", "Source", "SourceNames", "find_sources", "read_ahead", "read_items"]

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from zoo.input_kinds.recording import Recording
 
-Given = str | os.PathLike[str] | int | Iterable[str | os.PathLike[str] | int]
+SourceNames = str | os.PathLike[str] | int | Iterable[str | os.PathLike[str] | int]
 """What names sources: a file, a folder, a glob, a video, a camera's number, a URL, "-"; or several of them."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """`label`: as it was given, for messages and tables. `name`: of what is made of it, a relative path without suffix.
+    """`label`: as it was named, for messages and tables. `name`: of what is made of it, a relative path without suffix.
 
     Of all sources that were found together, no two have the same name.
     """

@@ -14,7 +14,7 @@ from pipeline import evaluate
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from zoo.config import load_config
 from zoo.datasets import ImageFolder
-from zoo.datasets.digits import made_split
+from zoo.datasets.digits import generated_split
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.registry import DATASETS
 
@@ -115,7 +115,7 @@ def test_the_gate_split_is_made_by_its_data_set(monkeypatch: pytest.MonkeyPatch)
 
 def test_digits_make_their_splits(monkeypatch: pytest.MonkeyPatch) -> None:
     splits: list[str] = []
-    monkeypatch.setattr(made_split, "ensure_split", lambda split, progress: splits.append(split))
+    monkeypatch.setattr(generated_split, "ensure_split", lambda split, progress: splits.append(split))
     config = load_config(CONFIG)
     assert config.gate_dataset is not None
     for section in (

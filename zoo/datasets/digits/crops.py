@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.datasets.digits.made_split import SHIPPED, MadeSplit
+from zoo.datasets.digits.generated_split import SHIPPED, GeneratedSplit
 from zoo.datasets.digits.on_disk import DIGITS, DigitsDetection
 from zoo.datasets.digits.training import PAD_VALUE
 from zoo.datasets.digits.training_scenes import DigitsTrainingScenes
@@ -22,7 +22,7 @@ CONTEXT = 1.5  # the crop's side, in longer sides of the digit's box
 
 
 @DATASETS.register_module()
-class DigitsClassification(MadeSplit):
+class DigitsClassification(GeneratedSplit):
     """Every digit of a split, with what is around it; `root` as for DigitsDetection.
 
     An item's truth: "label", the model's own id of the digit at the middle. "path" is the file of the whole scene,

@@ -14,7 +14,7 @@ from zoo.datasets.coco.instances import CocoInstances
 from zoo.datasets.coco.runs import mask_of
 from zoo.datasets.digits.cache import ANNOTATIONS, existing_split
 from zoo.datasets.digits.corners import CORNERS, corner_points
-from zoo.datasets.digits.made_split import SHIPPED, MadeSplit
+from zoo.datasets.digits.generated_split import SHIPPED, GeneratedSplit
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.folder_files import files_by_name
 from zoo.datasets.label_maps.label_map_dataset import LabelMapDataset, Pair, paired
@@ -28,7 +28,7 @@ IGNORED = 255
 
 
 @DATASETS.register_module()
-class DigitsDetection(MadeSplit, CocoDetection):
+class DigitsDetection(GeneratedSplit, CocoDetection):
     """A split's boxes, around the visible strokes; "areas" counts visible pixels.
 
     `root` holds the split's folder; by default `val` is the shipped one, and the others are in the cache. Raises
@@ -43,7 +43,7 @@ class DigitsDetection(MadeSplit, CocoDetection):
 
 
 @DATASETS.register_module()
-class DigitsInstances(MadeSplit, CocoInstances):
+class DigitsInstances(GeneratedSplit, CocoInstances):
     """A split's boxes and the masks of the visible strokes; `root` as for DigitsDetection."""
 
     def __init__(
@@ -67,7 +67,7 @@ class DigitsKeypoints(DigitsInstances):
 
 
 @DATASETS.register_module()
-class DigitsSegmentation(MadeSplit, LabelMapDataset):
+class DigitsSegmentation(GeneratedSplit, LabelMapDataset):
     """A split's label maps: 0 background, d + 1 the visible stroke of digit d; `root` as for DigitsDetection."""
 
     def __init__(

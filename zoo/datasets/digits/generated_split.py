@@ -10,7 +10,7 @@ from zoo.progress import Progress
 SHIPPED = "val"
 
 
-class MadeSplit(EvaluationDataset):
+class GeneratedSplit(EvaluationDataset):
     """A split of the digits, by its name; `root` in a config's section says that it lies elsewhere, made already."""
 
     @classmethod
