@@ -29,11 +29,12 @@ from pipeline.parity.gates import merged_gates
 from pipeline.parity.pipeline_parity import end_to_end
 from pipeline.parity.reference_result import reference_result
 from tests.pipeline.parity.chance_segmentors import CLASSES, chance_segmentor
-from zoo import build_model, preprocess
+from zoo import build_model
 from zoo.comparison import Findings
 from zoo.families import family_of
 from zoo.input_kinds import input_kind
 from zoo.input_kinds.image.reference_input import reference_input
+from zoo.preprocess import Preprocess
 from zoo.tasks import Task, build_task
 from zoo.tasks.detection.proof.detection_proof import EXPLAINED
 from zoo.tasks.semantic_segmentation.proof.label_maps import UNEXPLAINED
@@ -116,20 +117,20 @@ def main() -> int:
     return 3 if refused else 0
 
 
-def _models(images: list[NamedInput]) -> Iterator[tuple[str, nn.Module, Task, preprocess.Preprocess, dict[str, float]]]:
+def _models(images: list[NamedInput]) -> Iterator[tuple[str, nn.Module, Task, Preprocess, dict[str, float]]]:
     for path in SHIPPED:
         job = plan_job(str(ROOT / "configs" / f"{path}.py"), None, (), "work_dirs")
         yield job.name, build_model(job.config), job.task, job.preprocess, job.gates["pipeline"]
     tensors = torch.cat([reference_input(image.value, FIELDS).tensor for image in images[:8]])
     for name, seed in CHANCE:
         model = chance_segmentor(name, tensors, seed)
-        yield f"{name}, seed {seed}", model, LABELS, preprocess.Preprocess.from_dict(FIELDS), merged_gates()["pipeline"]
+        yield f"{name}, seed {seed}", model, LABELS, Preprocess.from_dict(FIELDS), merged_gates()["pipeline"]
 
 
 def _judged(
     model: nn.Module,
     task: Task,
-    rule: preprocess.Preprocess,
+    rule: Preprocess,
     gates: Mapping[str, float],
     image: NamedInput,
     resize: Resize,
@@ -139,12 +140,12 @@ def _judged(
     def instead(pixels: Any, size: tuple[int, int], **_: Any) -> Any:
         return resize(pixels, size)
 
-    preprocess.cv2.resize = instead  # type: ignore[attr-defined]
+    cv2.resize = instead  # type: ignore[assignment]
     try:
         forward = {"mode": "tensor"} if hasattr(model, "decode_head") else {}
         reference = reference_result(model, task, rule, forward, image.value)
     finally:
-        preprocess.cv2.resize = RESIZE  # type: ignore[attr-defined]
+        cv2.resize = RESIZE
     if not reference.rounded:
         return None
     return end_to_end(

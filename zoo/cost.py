@@ -47,7 +47,7 @@ def model_cost(config: ModelConfig) -> Cost:
         raise InputError(f"config {config.path} has no dataset to count on; add dataset=dict(type=...)")
     task, preprocess = config.task, config.preprocess
     model = build_model(config)
-    module = contract_module(model, task, "final", config.export.forward)
+    module = contract_module(model, task, "final", config.export.forward, rule=preprocess)
     image = config_dataset(config, "dataset")[0]["image"]
     height, width = preprocess.geometry(*image.shape[:2]).tensor_size
     tensor = np.empty((1, CHANNELS, height, width), np.float32)

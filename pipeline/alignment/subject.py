@@ -15,7 +15,7 @@ from torch import nn
 
 from pipeline.base.steps import BUILD, CHECK, EXPORT, BeginStep
 from pipeline.export.export_step import export_step
-from pipeline.export.host_windows import WindowModel, host_windows
+from pipeline.export.host_windows import host_windows, window_model
 from pipeline.export.reference_run import ReferenceRun
 from pipeline.export.scales import at_other_scales
 from pipeline.graphs.deployed_graph import deployed_graph
@@ -111,7 +111,7 @@ def subject_of(job: Job, built: nn.Module, model: onnx.ModelProto, windows: Wind
 
 def _module(job: Job, built: nn.Module, windows: Windows | None) -> Contract:
     if windows is not None:
-        return WindowModel(built, {})
+        return window_model(job, built)
     return job.contract(built)
 
 
@@ -143,6 +143,7 @@ def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.Model
         [*by_size, *at_other_scales(built, by_size)],
         image_sizes=target.image_sizes,
         layout=target.layout,
+        rule=job.preprocess,
     )
     results = [
         reference_result(built, job.task, job.preprocess, job.forward, image.value, image_sizes=target.image_sizes)

@@ -20,7 +20,9 @@ def load_config_subject(path: str) -> ExaminedModel:
     config = load_config(path)
     target = config_target(config)
     export = config.export
-    module = contract_module(build_model(config), config.task, target.level, export.forward, target.layout)
+    module = contract_module(
+        build_model(config), config.task, target.level, export.forward, target.layout, config.preprocess
+    )
     rounds = list(_trials(config, target))
     axes = {
         name: {place: axis for place, axis in input_axes(name).items() if axis in target.dynamic_axes}

@@ -15,7 +15,7 @@ def reference_model(
     config: ModelConfig, task: Task, model: nn.Module, input_policy: InputPolicy, *, batch_size: int, device: str
 ) -> Model:
     """The model in eager PyTorch, no rewriter near it, at most ``batch_size`` images at once."""
-    contract = contract_module(model.to(device), task, "final", config.export.forward)
+    contract = contract_module(model.to(device), task, "final", config.export.forward, rule=input_policy.rule)
     runner = PyTorchRunner(
         contract,
         (*task.kind.specs(image_sizes=input_policy.image_sizes), *contract.settings),

@@ -1,6 +1,6 @@
 """The constants of a deployment's graph beside those of its PyTorch model."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,12 @@ from pipeline.parity.constants.readings import graph_nodes, read_constants
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import GraphReference, eager_runner
 from pipeline.parity.records import ComparedConstant
+from zoo.contract import FIRST_STEP
 from zoo.contract.constants import Attributes, Case, Constant, Read
+from zoo.contract.constants.constant import constant
 from zoo.contract.module_outputs import module_outputs
 from zoo.families import family_of
+from zoo.input_kinds.proof import input_proof
 from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE
 from zoo.windows import Windows
@@ -44,7 +47,10 @@ def constants_at_sizes(
     by_size = {entry.shape[1:]: entry for entry in reversed(inputs)}
     compared: dict[tuple[str, str, str], ComparedConstant] = {}
     for entry in by_size.values():
-        constants = list(family_of(model).constants(model, _case(job, model, entry)))
+        constants = [
+            *family_of(model).constants(model, _case(job, model, entry)),
+            *_of_first_step(job),
+        ]
         if not constants:
             continue
         half = job.target.precision == "fp16"
@@ -69,6 +75,12 @@ def constants_of_graph(
     return list(compare_constants(constants, GraphSide(readings, graph_nodes(graph, attributed), half=half)))
 
 
+def _of_first_step(job: Job) -> Iterator[Constant]:
+    """What the graph applies to its input before the model: mean and standard deviation."""
+    for name, (value, operator) in input_proof(job.task.kind).step_constants(job.preprocess).items():
+        yield constant(name, FIRST_STEP, value, operator)
+
+
 def _case(job: Job, model: nn.Module, entry: GraphInput) -> Case:
     fixed = not any(side.dynamic for side in job.target.sides.values())
     return Case(job.target.level, fixed, entry.shape, partial(_outputs, job, model, entry))
@@ -77,7 +89,13 @@ def _case(job: Job, model: nn.Module, entry: GraphInput) -> Case:
 def _outputs(job: Job, model: nn.Module, entry: GraphInput, modules: Mapping[str, nn.Module]) -> dict[str, Any]:
     target = job.target
     runner = eager_runner(
-        model, job.task, target.level, job.forward, image_sizes=target.image_sizes, layout=target.layout
+        model,
+        job.task,
+        target.level,
+        job.forward,
+        image_sizes=target.image_sizes,
+        layout=target.layout,
+        rule=job.preprocess,
     )
     with module_outputs(modules) as seen:
         runner.run(entry.arrays)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from pipeline.base.steps import PRECISION, BeginStep, unseen
 from pipeline.export.graph_step import rewritten
-from pipeline.export.host_windows import export_window, images_spec
+from pipeline.export.host_windows import export_window, images_spec, window_model
 from pipeline.export.manifest import onnx_metadata
 from pipeline.export.output_specs import output_specs
 from pipeline.export.precision_step import at_precision
@@ -60,7 +60,7 @@ def export_step(
     if windows is not None:
         images = example[IMAGES.name]
         record = export_window(
-            model,
+            window_model(job, model),
             target,
             windows,
             path,
@@ -91,8 +91,9 @@ def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Pa
     section, target = job.config.export, job.target
     plugin = plugin_level(model, job.task, section.plugin)
     base = target.with_(level=plugin.base)
-    contract = contract_module(model, job.task, plugin.base, job.forward)
-    references = graph_references(model, job.task, plugin.base, job.forward, [entry.given for entry in reference.graph])
+    contract = contract_module(model, job.task, plugin.base, job.forward, rule=job.preprocess)
+    given = [entry.given for entry in reference.graph]
+    references = graph_references(model, job.task, plugin.base, job.forward, given, rule=job.preprocess)
     example = _example(job, reference)
     record = export_onnx(
         contract,

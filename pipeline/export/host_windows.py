@@ -12,11 +12,12 @@ from torch import Tensor, nn
 from backends.slide_runner import LOGITS
 from pipeline.export.graph_step import rewritten
 from pipeline.export.precision_step import at_precision
+from pipeline.job.job import Job
 from pipeline.precision.calibration import Calibration
 from rewriters import ExportRecord, export_onnx
 from zoo.contract import Contract
 from zoo.errors import InputError
-from zoo.families import Sliding, family_of
+from zoo.families import Sliding, family_of, first_step
 from zoo.input_specs import IMAGES
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
@@ -35,6 +36,14 @@ class WindowModel(Contract):
     def forward(self, images: Tensor) -> tuple[Tensor]:
         """One pass over each window."""
         return (self.logits(images),)
+
+
+def window_model(job: Job, model: nn.Module) -> WindowModel:
+    """The model of one window, with what the graph does with its input before the model."""
+    windows = WindowModel(model, {})
+    if (step := first_step(model, job.task, job.preprocess)) is not None:
+        windows.put_before(step)
+    return windows
 
 
 def host_windows(model: nn.Module, target: Target) -> Windows | None:
@@ -83,7 +92,7 @@ def sliding_of(model: nn.Module) -> Sliding:
 
 
 def export_window(
-    model: nn.Module,
+    module: WindowModel,
     target: Target,
     windows: Windows,
     path: Path,
@@ -94,12 +103,13 @@ def export_window(
     graph_rewriters: Sequence[str | Mapping[str, Any]] = (),
     calibration: Callable[[], Calibration] = Calibration,
 ) -> ExportRecord:
-    """Write the ONNX file of one window's model. `target`, `images` [N, 3, H, W] and what `calibration` makes are those
-    of the whole images.
+    """Write the ONNX file of `module`, one window's model.
+
+    `target`, `images` [N, 3, H, W] and what `calibration` makes are those of the whole images.
 
     Raises as export_onnx does. The rewriter of slide inference in the graph is not required here.
     """
-    sliding = sliding_of(model)
+    sliding = sliding_of(module.model)
     height, width = windows.crop_size
     batch = AxisRange(1, min(2, windows.batch), windows.batch)
     spec = TensorSpec(LOGITS, "float32", ("batch" if batch.dynamic else 1, sliding.num_classes, height, width))
@@ -108,7 +118,7 @@ def export_window(
     )
     corners = torch.cat([images[..., :height, :width], images[..., -height:, -width:]])[: batch.opt]
     record = export_onnx(
-        WindowModel(model, {}),
+        module,
         window,
         path,
         example={IMAGES.name: corners},

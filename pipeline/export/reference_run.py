@@ -69,7 +69,14 @@ def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thr
 def _references(job: Job, model: nn.Module, inputs: list[GraphInput]) -> list[GraphReference]:
     target = job.target
     return graph_references(
-        model, job.task, target.level, job.forward, inputs, image_sizes=target.image_sizes, layout=target.layout
+        model,
+        job.task,
+        target.level,
+        job.forward,
+        inputs,
+        image_sizes=target.image_sizes,
+        layout=target.layout,
+        rule=job.preprocess,
     )
 
 

@@ -54,7 +54,7 @@ class Job:
     def contract(self, model: nn.Module) -> Contract:
         """The model with the outputs that the target asks for. Raises InputError, see contract_module."""
         target = self.target
-        return contract_module(model, self.task, target.level, self.forward, target.layout)
+        return contract_module(model, self.task, target.level, self.forward, target.layout, self.preprocess)
 
 
 def plan_job(

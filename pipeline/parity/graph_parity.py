@@ -46,12 +46,14 @@ def graph_references(
     *,
     image_sizes: bool = False,
     layout: str = "zooport",
+    rule: Any = None,
 ) -> list[GraphReference]:
     """Run the unpatched model in eager PyTorch on every case. InputError where it has no such level.
 
-    ``image_sizes``: whether the inputs have them. ``layout``: of the outputs, see zoo.Target.
+    ``image_sizes``: whether the inputs have them. ``layout``: of the outputs, see zoo.Target. ``rule``: the
+    preprocessing, whose part inside the graph is run as well.
     """
-    runner = eager_runner(model, task, level, forward, image_sizes=image_sizes, layout=layout)
+    runner = eager_runner(model, task, level, forward, image_sizes=image_sizes, layout=layout, rule=rule)
     references = []
     with _own_output(model) as seen:
         for entry in inputs:
@@ -63,10 +65,17 @@ def graph_references(
 
 
 def eager_runner(
-    model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], *, image_sizes: bool, layout: str
+    model: nn.Module,
+    task: Task,
+    level: str,
+    forward: Mapping[str, Any],
+    *,
+    image_sizes: bool,
+    layout: str,
+    rule: Any = None,
 ) -> PyTorchRunner:
     """The unpatched model with the inputs and outputs of the graph. InputError where it has no such level."""
-    contract = contract_module(model, task, level, forward, layout)
+    contract = contract_module(model, task, level, forward, layout, rule)
     specs = (*task.kind.specs(image_sizes=image_sizes), *contract.settings)
     return PyTorchRunner(contract, specs, contract.outputs(task, level), defaults=contract.defaults)
 

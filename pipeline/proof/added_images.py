@@ -57,7 +57,13 @@ def _counts(job: Job, model: nn.Module, case: GraphInput) -> Mapping[tuple[str, 
     """What one case uses of the model."""
     target, usage = job.target, Usage()
     runner = eager_runner(
-        model, job.task, target.level, job.forward, image_sizes=target.image_sizes, layout=target.layout
+        model,
+        job.task,
+        target.level,
+        job.forward,
+        image_sizes=target.image_sizes,
+        layout=target.layout,
+        rule=job.preprocess,
     )
     with family_of(model).coverage(model, usage):
         runner.run(case.arrays)

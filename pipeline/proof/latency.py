@@ -37,7 +37,13 @@ def latency(job: Job, model: nn.Module, folder: Path, arrays: Arrays) -> list[La
 def _in_turns(job: Job, model: nn.Module, runner: Runner, arrays: Arrays) -> list[Latency]:
     target = job.target
     eager = eager_runner(
-        model, job.task, target.level, job.forward, image_sizes=target.image_sizes, layout=target.layout
+        model,
+        job.task,
+        target.level,
+        job.forward,
+        image_sizes=target.image_sizes,
+        layout=target.layout,
+        rule=job.preprocess,
     )
     device = get_backend(target.backend).device(target.device)
     runs: dict[str, Callable[[], Any]] = {

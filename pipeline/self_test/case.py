@@ -55,7 +55,14 @@ def _case(job: Job, model: nn.Module, image: NamedInput) -> SelfTestCase:
     )
     entry = GraphInput((f"{image.name} (self-test)",), {**kind.unpacked(packed), **settings})
     (reference,) = graph_references(
-        model, job.task, target.level, job.forward, [entry], image_sizes=target.image_sizes, layout=target.layout
+        model,
+        job.task,
+        target.level,
+        job.forward,
+        [entry],
+        image_sizes=target.image_sizes,
+        layout=target.layout,
+        rule=job.preprocess,
     )
     return SelfTestCase(image.name, packed, settings, reference)
 

@@ -30,6 +30,7 @@ from pipeline.training.whole_files import BACKEND_ARGS
 from zoo.build import build_model
 from zoo.cards import TrainingRun
 from zoo.config import ModelConfig
+from zoo.families import first_step
 from zoo.progress import Progress
 from zoo.recipe_data import check_recipe_data
 
@@ -154,7 +155,7 @@ def build_runner(
     begins = resume is None
     model = starting_model(config, recipe, note, progress) if begins else build_model(config, weights=False)
     return TrainingRunner(
-        model=Trainable(model),
+        model=Trainable(model, first_step(model, config.task, config.preprocess)),
         work_dir=str(work_dir),
         train_dataloader=training_data(config, recipe, model, dataset),
         **_loops(recipe, validation),

@@ -8,20 +8,27 @@ from mmengine.model import BaseModel
 from torch import Tensor, nn
 
 from zoo.families import family_of
+from zoo.input_specs import IMAGES
 
 
 class Trainable(BaseModel):  # type: ignore[misc]  # mmengine is untyped
-    """Wraps a model so that a batch of its data's `collate` gives its dictionary of losses."""
+    """Wraps a model so that a batch of its data's `collate` gives its dictionary of losses.
 
-    def __init__(self, model: nn.Module) -> None:
+    `first_step`: what a deployed graph does with its input before the model, see zoo.families.first_step.
+    """
+
+    def __init__(self, model: nn.Module, first_step: nn.Module | None = None) -> None:
         super().__init__()
         self.model = model
+        self.first_step = first_step
         self.family = family_of(model)
 
     def forward(self, mode: str = "loss", **batch: Any) -> dict[str, Tensor]:
         """A batch as its data's `collate` makes it, by name -> scalar losses, see zoo.families.Family.losses."""
         if mode != "loss":
             raise ValueError(f'mode "{mode}": a Trainable only gives losses; use the wrapped model for the rest')
+        if self.first_step is not None:
+            batch[IMAGES.name] = self.first_step(batch[IMAGES.name])
         with in_float32(self.model, self.family.float32_parts):
             losses = self.family.losses(self.model, batch)
         return {name if "loss" in name else f"loss_{name}": loss for name, loss in losses.items()}  # mmengine's mark

@@ -5,6 +5,6 @@ detectors take and give one entry for each image; the export's rewriters let the
 entry with a leading batch axis, and `batched` takes both. Which contract a model has, its family says: zoo.families.
 """
 
-from zoo.contract.contract import Contract
+from zoo.contract.contract import FIRST_STEP, Contract
 
-__all__ = ["Contract"]
+__all__ = ["FIRST_STEP", "Contract"]

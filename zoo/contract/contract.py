@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
+
+FIRST_STEP = "first_step"
+"""The name of the submodule of a contract through which the graph's first input goes before forward."""
 
 
 class Contract(nn.Module):
@@ -30,6 +33,11 @@ class Contract(nn.Module):
         self.defaults: dict[str, int] = {}  # of `settings`
         self.eval()  # a fresh module is in training mode, and the torchscript exporter would leave the model in it
 
+    def put_before(self, step: nn.Module) -> None:
+        """From now on the graph's first input goes through `step`, and forward gets what that gives."""
+        self.add_module(FIRST_STEP, step.eval())
+        self.register_forward_pre_hook(_through_first_step)
+
     def default_arrays(self) -> dict[str, NDArray[Any]]:
         """The settings as inputs of a graph, by name: arrays of one element."""
         return {spec.name: np.array([self.defaults[spec.name]], spec.dtype) for spec in self.settings}
@@ -40,3 +48,8 @@ class Contract(nn.Module):
         Of level "raw" names and dtypes alone, shape ().
         """
         return task.outputs(level) or tuple(TensorSpec(name, "float32", ()) for name in self.raw_names)
+
+
+def _through_first_step(contract: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    first, *others = inputs
+    return (contract.get_submodule(FIRST_STEP)(first), *others)

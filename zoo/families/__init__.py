@@ -12,6 +12,7 @@ A family registers itself for its models' classes, in the zoo and outside of it 
 from zoo.families.contracts import contract_module, who_has
 from zoo.families.detector import DetectorFamily
 from zoo.families.family import Contracts, Family, PluginNode, Scales, Sliding
+from zoo.families.first_step import first_step
 from zoo.families.generic import Generic
 from zoo.families.registry import families, family_of, register
 
@@ -26,6 +27,7 @@ __all__ = [
     "contract_module",
     "families",
     "family_of",
+    "first_step",
     "register",
     "who_has",
 ]

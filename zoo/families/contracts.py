@@ -8,18 +8,28 @@ from torch import nn
 from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families.family import Family
+from zoo.families.first_step import first_step
 from zoo.families.registry import families, family_of
 from zoo.tasks import Task
 
 
 def contract_module(
-    model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], layout: str = "zooport"
+    model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], layout: str = "zooport", rule: Any = None
 ) -> Contract:
     """The model with the outputs of `level`, in eval mode. `forward`: keyword arguments of the model's forward.
 
-    At level "plugin" these are the final ones: what the plugin's candidates must come to. Raises InputError where the
-    model's family has no such contract, or none in this layout.
+    `rule`: the config's preprocessing, whose part inside the graph comes before the model; None: the model takes the
+    graph's inputs as they are. At level "plugin" the outputs are the final ones: what the plugin's candidates must come
+    to. Raises InputError where the model's family has no such contract, or none in this layout, and where the model
+    does by itself what the rule asks for.
     """
+    contract = _contract(model, task, level, forward, layout)
+    if rule is not None and (step := first_step(model, task, rule)) is not None:
+        contract.put_before(step)
+    return contract
+
+
+def _contract(model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], layout: str) -> Contract:
     family, kind = family_of(model), type(model).__name__
     if layout != "zooport":
         if layout not in family.layouts:

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from zoo.comparison.decision_rule import DecisionRule
@@ -115,6 +116,18 @@ class Family:
     def size_divisor(self, model: nn.Module) -> int:
         """What divides every height and width that the model takes: its own `size_divisor`, else 1."""
         return int(getattr(model, "size_divisor", 1))
+
+    def own_normalization(self, model: nn.Module) -> tuple[Tensor, Tensor] | None:
+        """The mean and standard deviation by which the model normalises images itself, in units of 0..1.
+
+        None where it leaves them as they are. Here what modules call `image_mean` and `image_std`, as torchvision's do.
+        """
+        for part in model.modules():
+            if hasattr(part, "image_mean") and hasattr(part, "image_std"):
+                mean, std = (torch.as_tensor(value).cpu() for value in (part.image_mean, part.image_std))
+                if mean.any() or (std != 1).any():
+                    return mean, std
+        return None
 
     def plugin(self, model: nn.Module, task: Task, name: str) -> PluginNode:
         """The node that the graph rewriter `name`, one of `plugins`, writes for the model."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.input_kinds.input_kind import Array, InputKind
 
@@ -20,8 +20,9 @@ class Placed(Protocol):
         """The first of the kind's `inputs`, a batch of one."""
 
     def valid(self, tensor: Tensor, *, image_sizes: bool) -> Tensor:
-        """The part of a tensor of one input, shaped as `tensor[0]`, that the model is given.
+        """The part of a tensor of one input, shaped as `tensor[0]`, as the model is given it.
 
+        What the graph does with its input before the model (see InputProof.graph_step) is done here in another way.
         `image_sizes`: whether the target has them; the padding around an image is then left out.
         """
 
@@ -59,6 +60,14 @@ class InputProof(ABC):
 
         `sizes`: axis -> size, of all sides. What is tried in the graph need not be what `rule` would make of it.
         """
+
+    def graph_step(self, rule: Any) -> nn.Module | None:
+        """What the graph does with the first of the kind's `inputs` before the model; None: nothing."""
+        return None
+
+    def step_constants(self, rule: Any) -> Mapping[str, tuple[Array, str]]:
+        """The constants of `graph_step` by name: the value, and the ONNX operator that reads it in a graph."""
+        return {}
 
     def other_ends(self, arrays: Mapping[str, Array], numbers: Sequence[int]) -> dict[str, Array]:
         """The same tensors, whose inputs end elsewhere in them: what lies beyond must not matter.

@@ -6,7 +6,7 @@ import onnx
 import pytest
 import torch
 
-from pipeline.export.host_windows import export_window, host_windows, images_spec
+from pipeline.export.host_windows import WindowModel, export_window, host_windows, images_spec
 from tests.rewriters.small_models import fixed_target, small_segmentor
 from zoo.errors import InputError
 from zoo.target import AxisRange
@@ -50,7 +50,7 @@ def test_graph_rewriters_act_on_the_windows_file(tmp_path: Path) -> None:
     windows = host_windows(MODEL, target)
     assert windows is not None
     record = export_window(
-        MODEL,
+        WindowModel(MODEL, {}),
         target,
         windows,
         tmp_path / "m.onnx",

@@ -23,6 +23,12 @@ from zoo.tensor_spec import TensorSpec
 SIDES = (32, 2048)  # what a dynamic height or width takes
 USUAL_SIDE = 512  # of them, where the images keep their own sizes
 
+_CHANNELS: Mapping[str, Any] = {
+    "type": "array",
+    "minItems": CHANNELS,
+    "maxItems": CHANNELS,
+    "items": {"type": "number"},
+}
 PREPROCESS_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -37,6 +43,8 @@ PREPROCESS_SCHEMA: Mapping[str, Any] = {
         "interpolation": {"enum": list(INTERPOLATIONS)},
         "pad_value": {"type": "integer", "minimum": 0, "maximum": MAX_BYTE},
         "size_divisor": {"type": "integer", "minimum": 1, "maximum": 4096},
+        "mean": {**_CHANNELS, "description": "of red, green and blue, 0..1; the graph itself subtracts it"},
+        "std": {**_CHANNELS, "description": "of red, green and blue, 0..1; the graph itself divides by it"},
     },
     "required": ["interpolation", "pad_value", "resize", "size", "size_divisor"],
     "additionalProperties": False,

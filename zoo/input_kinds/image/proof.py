@@ -6,9 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
 from zoo.input_kinds.image.composed import composed_images
 from zoo.input_kinds.image.input_rounding import GREY_LEVELS, rounded_inputs
+from zoo.input_kinds.image.normalization import Normalization
 from zoo.input_kinds.image.reduced import reduced
 from zoo.input_kinds.image.reference_input import ReferenceInput, reference_input
 from zoo.input_kinds.input_kind import Array
@@ -41,6 +43,17 @@ class ImageProof(InputProof):
         if image_sizes:
             arrays[IMAGE_SIZES.name] = np.array([entry.resized for entry in placed], np.int64)
         return arrays
+
+    def graph_step(self, rule: Preprocess) -> nn.Module | None:
+        """Mean and standard deviation."""
+        return None if rule.mean is None or rule.std is None else Normalization(rule.mean, rule.std)
+
+    def step_constants(self, rule: Preprocess) -> Mapping[str, tuple[Array, str]]:
+        """Mean and standard deviation."""
+        if rule.mean is None or rule.std is None:
+            return {}
+        mean, std = (np.array(values, np.float32) for values in (rule.mean, rule.std))
+        return {"image mean": (mean, "Sub"), "image standard deviation": (std, "Div")}
 
     def other_ends(self, arrays: Mapping[str, Array], numbers: Sequence[int]) -> dict[str, Array]:
         """Images that fill REGIONS of their tensors: what lies outside is image that must not matter."""

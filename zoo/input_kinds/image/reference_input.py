@@ -5,7 +5,7 @@ antialiasing, so they differ by rounding alone (see gates.PIPELINE for by how mu
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,12 +24,14 @@ DEFAULT_DIVISOR = 32
 class ReferenceInput:
     """``tensor`` float32 [1, 3, H, W], RGB, 0..1; ``resized``: the part of it, from the top left, that is the image.
 
-    All sizes are (height, width) in pixels.
+    All sizes are (height, width) in pixels. ``normalization``: (mean, std) of each channel that the model is given, in
+    units of 0..1; empty where it is given the tensor itself.
     """
 
     tensor: Tensor
     resized: tuple[int, int]
     image: tuple[int, int]
+    normalization: Sequence[tuple[float, float]] = ()
 
     @property
     def tensor_per_image(self) -> tuple[float, float]:
@@ -37,8 +39,11 @@ class ReferenceInput:
         return self.resized[0] / self.image[0], self.resized[1] / self.image[1]
 
     def valid(self, tensor: Tensor, *, image_sizes: bool) -> Tensor:
-        """Of [3, H, W] all, or with ``image_sizes`` the image alone."""
-        return tensor[:, : self.resized[0], : self.resized[1]] if image_sizes else tensor
+        """Of [3, H, W] all, or with ``image_sizes`` the image alone; normalised."""
+        part = tensor[:, : self.resized[0], : self.resized[1]] if image_sizes else tensor
+        if not self.normalization:
+            return part
+        return torch.stack([(plane - mean) / std for plane, (mean, std) in zip(part, self.normalization, strict=True)])
 
 
 def reference_input(image: NDArray[Any], preprocess: Mapping[str, Any]) -> ReferenceInput:
@@ -50,7 +55,8 @@ def reference_input(image: NDArray[Any], preprocess: Mapping[str, Any]) -> Refer
         pixels = _resize(pixels, resized, preprocess.get("interpolation", "bilinear"))
     padding = (0, canvas[1] - resized[1], 0, canvas[0] - resized[0])
     padded = F.pad(pixels, padding, value=float(preprocess.get("pad_value", DEFAULT_PAD)))
-    return ReferenceInput(padded / 255.0, resized, (height, width))
+    normalization = tuple(zip(preprocess.get("mean", ()), preprocess.get("std", ()), strict=True))
+    return ReferenceInput(padded / 255.0, resized, (height, width), normalization)
 
 
 def _sizes(height: int, width: int, preprocess: Mapping[str, Any]) -> tuple[tuple[int, int], tuple[int, int]]:

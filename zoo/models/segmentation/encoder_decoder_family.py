@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar, cast
 
-from torch import nn
+from torch import Tensor, nn
 
 from zoo.contract.constants import Case, Constant
 from zoo.contract.constants.constant import normalization
@@ -32,6 +32,10 @@ class EncoderDecoderFamily(Family):
             return None
         name = "zoo.EncoderDecoder.slide_inference"
         return Sliding(segmentor.windows, segmentor.num_classes, segmentor.encode_decode, rewriter=name)
+
+    def own_normalization(self, model: Any) -> tuple[Tensor, Tensor] | None:
+        """By its own buffers, unless they leave the images as they are."""
+        return (model.mean, model.std) if model.mean.any() or (model.std != 1).any() else None
 
     def constants(self, model: Any, case: Case) -> Iterator[Constant]:  # noqa: ARG002 - the same for every case
         """The normalisation of the images."""

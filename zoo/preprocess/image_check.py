@@ -1,0 +1,68 @@
+"""Which arrays are images that a model takes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.errors import InputError
+
+MIN_SIDE = 32
+OPENCV_MAX_PIXELS = 2**30  # what OpenCV reads at most; what is computed of sizes fits its 32 bits there
+CHANNELS = 3
+IMAGE_DIMS = 3
+
+Array = NDArray[Any]
+
+
+def check_image(image: object, what: str = "image") -> None:
+    """Raise InputError unless `image` is uint8 [H, W, 3], MIN_SIDE pixels or more a side, OPENCV_MAX_PIXELS at most.
+
+    `what` names the image in the message. That the channels are BGR cannot be checked.
+    """
+    if image is None:
+        raise InputError(f"{what} is None: cv2.imread gives None for a file that it cannot read; check the path")
+    if not isinstance(image, np.ndarray):
+        raise InputError(
+            f"{what}: got {type(image).__name__}, expected a numpy array, uint8 [H, W, 3], BGR; "
+            "read files with cv2.imread"
+        )
+    got = f"{what}: got {image.dtype} {list(image.shape)}, expected uint8 [H, W, 3], BGR"
+    if image.size == 0:
+        raise InputError(f"{got}; the image is empty")
+    if image.ndim == IMAGE_DIMS - 1 or (image.ndim == IMAGE_DIMS and image.shape[2] == 1):
+        raise InputError(f"{got}; turn a grey image into BGR with cv2.cvtColor(image, cv2.COLOR_GRAY2BGR)")
+    if image.ndim == IMAGE_DIMS and image.shape[2] == CHANNELS + 1:
+        raise InputError(f"{got}; drop the alpha channel with image[:, :, :3]")
+    if image.ndim != IMAGE_DIMS or image.shape[2] != CHANNELS:
+        raise InputError(f"{got}; give one image, channels last")
+    if image.dtype != np.uint8:
+        raise InputError(f"{got}; give bytes 0..255, for example (image * 255).round().astype(numpy.uint8) for 0..1")
+    if min(image.shape[:2]) < MIN_SIDE:
+        raise InputError(
+            f"{what}: got {image.shape[0]}x{image.shape[1]} pixels (height x width), expected {MIN_SIDE} or more on "
+            "each side; give a larger image"
+        )
+    if image.shape[0] * image.shape[1] > OPENCV_MAX_PIXELS:
+        raise InputError(
+            f"{what}: got {image.shape[0]}x{image.shape[1]} pixels (height x width), expected {OPENCV_MAX_PIXELS} at "
+            "most, OpenCV's own bound; give a smaller image or parts of it"
+        )
+
+
+def rows_of_pixels(image: Array) -> Array:
+    """The image with its pixels side by side in each row, as OpenCV takes it; a copy where they are not.
+
+    OpenCV would make the copy itself, and crash where the memory for it is not there.
+    """
+    height, width, channels = image.shape
+    rows, columns, bytes_ = image.strides
+    if (columns, bytes_) == (channels, 1) and rows >= width * channels:
+        return image
+    try:
+        return np.ascontiguousarray(image)
+    except MemoryError as error:
+        raise InputError(
+            f"image: {height}x{width} pixels (height x width) with strides {image.strides} need a copy of "
+            f"{image.size} bytes, and there is no memory for it; give a smaller image"
+        ) from error
