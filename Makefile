@@ -74,7 +74,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy tools/*.py
-	MYPYPATH=.:benchmarks $(BIN)/mypy benchmarks/*.py
+	MYPYPATH=.:benchmarks $(BIN)/mypy benchmarks/*.py benchmarks/own_model_cases/*.py
 	MYPYPATH=. $(BIN)/mypy docs/*.py docs/site/*.py
 	$(BIN)/mypy --explicit-package-bases tests
 	$(BIN)/lint-imports --no-cache

@@ -12,18 +12,20 @@ from typing import Any
 
 import numpy as np
 import onnxruntime as ort
+import torch
 from measured import keep
 from torch import Tensor, nn
 
 from pipeline.export.output_specs import output_specs
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.graph_inputs import GraphInput
-from pipeline.parity.graph_parity import graph_references
+from pipeline.parity.graph_parity import GraphReference, graph_references
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx
 from zoo.families import contract_module, family_of
 from zoo.target import AxisRange, Target
 from zoo.tasks import Task
+from zoo.tensor_spec import TensorSpec
 
 EXPORTERS = ("dynamo", "torchscript")
 LIMIT = 1500  # seconds of a cell
@@ -87,12 +89,9 @@ def exported_and_compared(
     )
     inputs = [GraphInput((), {"images": images.numpy()}) for images in cases]
     references = graph_references(model, task, level, forward, inputs)
-    contract = contract_module(model, task, level, forward)
-    specs = output_specs(contract.outputs(task, level), target, references)
-    example = cases[0].repeat(target.batch.opt, 1, 1, 1)[: target.batch.opt]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        export_onnx(contract, target, path, example={"images": example}, output_specs=specs)
+        specs = export_referenced(model, task, target, forward, references, path)
         session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     compared = borderline = 0
     for reference in references:
@@ -115,6 +114,27 @@ def exported_and_compared(
         compared += found
         borderline += len(findings.borderline)
     return compared, borderline
+
+
+def export_referenced(
+    model: nn.Module,
+    task: Task,
+    target: Target,
+    forward: Mapping[str, Any],
+    references: Sequence[GraphReference],
+    path: Path,
+) -> tuple[TensorSpec, ...]:
+    """Write the file of the model's contract at the target's level: the specs of its outputs.
+
+    The example is the first reference's images, repeated to the target's preferred batch. Raises as export_onnx does.
+    """
+    contract = contract_module(model, task, target.level, forward)
+    specs = output_specs(contract.outputs(task, target.level), target, references)
+    images = torch.from_numpy(references[0].given.arrays["images"])
+    images = images.repeat(target.batch.opt, 1, 1, 1)[: target.batch.opt]
+    example = {"images": images} | {key: torch.tensor([value]) for key, value in contract.defaults.items()}
+    export_onnx(contract, target, path, example=example, output_specs=specs)
+    return specs
 
 
 def _amount(outputs: Mapping[str, Any]) -> int:

@@ -1,28 +1,31 @@
 """The models of the TensorRT table, and their files: shipped configs, torchvision's families with random weights."""
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import onnx
 import torch
+from matrix import export_referenced
 from measured import ROOT, shipped_configs, sources
 from torch import nn
 from torchvision_models import ARCHITECTURES, calibrated, sample_images, task_of
 
-from pipeline.export.output_specs import output_specs
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import graph_references
-from pipeline.preflight import preflight, steps
-from rewriters import export_onnx
+from pipeline.preflight import explain, preflight, steps
+from rewriters.export_onnx import tensor_spec
 from rewriters.graph_rewriters import rewrite_graph
 from zoo.build import build_model
 from zoo.config import config_target, load_config
-from zoo.families import contract_module
+from zoo.engine_options import EngineOptions
 from zoo.target import AxisRange, Target
 from zoo.tasks import Task
 
+BACKEND = "tensorrt-rtx"
+CAPABILITIES = ("8.9",)
 SIZE = (256, 320)
 BATCHES = {"static": AxisRange.fixed(1), "dynamic batch": AxisRange(1, 2, 4)}
 CODE = ("configs", "zoo", "rewriters", "pipeline/preflight", "benchmarks/tensorrt_models.py")
@@ -41,7 +44,7 @@ def exported(name: str, form: str, level: str) -> tuple[Path, Target]:
     Raises ExportError and InputError as export_onnx does, and where the model has no such level.
     """
     model, task, forward, target = _model(name)
-    target = target.with_(backend="tensorrt-rtx", exporter="torchscript", batch=BATCHES[form], level=level)
+    target = target.with_(backend=BACKEND, exporter="torchscript", batch=BATCHES[form], level=level)
     path = ROOT / f"work_dirs/tensorrt_table/{name}_{form.partition(' ')[0]}_{level}_{sources(*CODE)}.onnx"
     if not path.is_file():
         _export(model, task, forward, target, path)
@@ -66,13 +69,28 @@ def _export(model: nn.Module, task: Task, forward: Mapping[str, Any], target: Ta
     size = (target.preferred["height"], target.preferred["width"])
     images = sample_images(target.batch.opt, size)
     references = graph_references(model, task, target.level, forward, [GraphInput((), {"images": images.numpy()})])
-    contract = contract_module(model, task, target.level, forward)
-    specs = output_specs(contract.outputs(task, target.level), target, references)
-    example = {"images": images} | {key: torch.tensor([value]) for key, value in contract.defaults.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(f".{os.getpid()}")
-    export_onnx(contract, target, beside, example=example, output_specs=specs)
+    export_referenced(model, task, target, forward, references, beside)
     graph = onnx.load(beside)
     graph, _ = rewrite_graph(graph, steps(preflight(graph, target)))
     beside.write_bytes(graph.SerializeToString(deterministic=True))
     beside.replace(path)
+
+
+def built_engine(model: onnx.ModelProto, target: Target, precision: str = "fp32") -> dict[str, Any]:
+    """The seconds of an engine's build and the bytes of its plan. Raises ExportError with the refused node."""
+    from backends.tensorrt.build import build_engine
+    from backends.tensorrt.refused import EngineRefusedError
+
+    options = EngineOptions(compute_capabilities=CAPABILITIES, timing_cache=False)
+    with tempfile.TemporaryDirectory() as folder:
+        path, plan = Path(folder) / "model.onnx", Path(folder) / "model.engine"
+        path.write_bytes(model.SerializeToString(deterministic=True))
+        inputs = [tensor_spec(value) for value in model.graph.input]
+        try:
+            scales = {spec.name: AxisRange(2, 3, 4) for spec in inputs if spec.name == "scale"}
+            built = build_engine(path, plan, BACKEND, options, inputs, target.axes, scales, precision=precision)
+        except EngineRefusedError as error:
+            raise explain(error, model, target) from error
+        return {"build_seconds": built.seconds, "bytes": plan.stat().st_size}

@@ -13,7 +13,6 @@ The script may be interrupted: cells are kept in --state and done once. Exit cod
 import argparse
 import json
 import sys
-import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,18 +25,15 @@ import numpy as np
 import onnx
 from matrix import all_passed, run_cells
 from measured import machine, sources, state_of, write_page
-from tensorrt_models import BATCHES, CODE, exported, model_names
+from tensorrt_models import BACKEND, BATCHES, CAPABILITIES, CODE, built_engine, exported, model_names
 from torchvision_models import sample_images
 
 from rewriters.export_onnx import tensor_spec
-from zoo.engine_options import EngineOptions
 from zoo.errors import ZooportError
-from zoo.target import AxisRange, Target
+from zoo.target import Target
 
 PRECISIONS = ("fp32", "fp16", "int8")
 LEVELS = ("final", "decoded")
-BACKEND = "tensorrt-rtx"
-CAPABILITIES = ("8.9",)
 SAMPLE_IMAGES = 4  # for the ranges of fp16 and int8; accuracy is judged elsewhere
 MEGABYTE = 1e6
 
@@ -90,25 +86,9 @@ def _cell(name: str, precision: str, form: str) -> dict[str, Any]:
 
 def _built(name: str, precision: str, form: str, level: str) -> dict[str, Any]:
     """The cell of one level. Raises ExportError with the refused node."""
-    from backends.tensorrt.build import build_engine
-    from backends.tensorrt.refused import EngineRefusedError
-    from pipeline.preflight import explain
-
     path, target = exported(name, form, level)
-    model = onnx.load(path)
-    options = EngineOptions(compute_capabilities=CAPABILITIES, timing_cache=False)
-    with tempfile.TemporaryDirectory() as folder:
-        given, plan = Path(folder) / "model.onnx", Path(folder) / "model.engine"
-        model = _converted(model, precision, target)
-        given.write_bytes(model.SerializeToString(deterministic=True))
-        inputs = [tensor_spec(value) for value in model.graph.input]
-        try:
-            scales = {spec.name: AxisRange(2, 3, 4) for spec in inputs if spec.name == "scale"}
-            built = build_engine(given, plan, BACKEND, options, inputs, target.axes, scales, precision=precision)
-        except EngineRefusedError as error:
-            raise explain(error, model, target) from error
-        size = plan.stat().st_size
-    return {"verdict": "passed", "level": level, "build_seconds": built.seconds, "bytes": size}
+    model = _converted(onnx.load(path), precision, target)
+    return {"verdict": "passed", "level": level, **built_engine(model, target, precision)}
 
 
 def _converted(model: onnx.ModelProto, precision: str, target: Target) -> onnx.ModelProto:

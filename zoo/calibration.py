@@ -7,11 +7,13 @@ R-CNN R50 turns noise of 1e-6 in its input into 4e-4 to 2e-2 in its scores (at a
 PyTorch does not even equal itself without oneDNN.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 from torchvision.models.resnet import BasicBlock, Bottleneck
 
 from zoo.errors import InputError
@@ -41,20 +43,60 @@ def calibrate(model: Any, images: Sequence[Tensor]) -> None:
                 _spread(layers, mean, std, lambda: model(list(images)))
 
 
+def learn_statistics(model: nn.Module, run: Callable[[], object], passes: int = PASSES) -> None:
+    """Running statistics of every batch norm as the plain average over `passes` calls of `run`, which runs the model.
+
+    Batch norms alone are in training mode meanwhile: nothing is dropped. The model is in eval mode afterwards.
+    """
+    model.eval()
+    for norm in _norms(model):
+        norm.train()
+    with torch.no_grad(), _plain_averages(model):
+        for _ in range(passes):
+            run()
+    model.eval()
+
+
+def spread_logits(model: nn.Module, num_classes: int, run: Callable[[], object], std: float = 2.0) -> None:
+    """Scales the last layers of a classifier or segmentor until its classes differ, for the images that `run` has.
+
+    These are the linear layers and convolutions that give `num_classes` channels, with a bias.
+    """
+    layers = [
+        layer
+        for layer in model.modules()
+        if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None and len(layer.bias) == num_classes
+    ]
+    with torch.no_grad():
+        _spread(layers, 0.0, std, run)
+
+
 def _learn_statistics(model: Any, images: Sequence[Tensor]) -> None:
-    """Running statistics of every batch norm as the plain average over the passes."""
-    norms = [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm2d)]
+    """Of the backbone and the head of a detector, in training mode."""
+    model.train()
+    batch = model.transform(list(images))[0].tensors
+    with _plain_averages(model):
+        for _ in range(PASSES):
+            features = model.backbone(batch)
+            if hasattr(model, "head"):
+                model.head(list(features.values()))
+
+
+def _norms(model: nn.Module) -> list[Any]:
+    return [layer for layer in model.modules() if isinstance(layer, _BatchNorm)]
+
+
+@contextmanager
+def _plain_averages(model: nn.Module) -> Iterator[None]:
+    norms = _norms(model)
     before = [norm.momentum for norm in norms]
     for norm in norms:
         norm.momentum = None
-    model.train()
-    batch = model.transform(list(images))[0].tensors
-    for _ in range(PASSES):
-        features = model.backbone(batch)
-        if hasattr(model, "head"):
-            model.head(list(features.values()))
-    for norm, momentum in zip(norms, before, strict=True):
-        norm.momentum = momentum
+    try:
+        yield
+    finally:
+        for norm, momentum in zip(norms, before, strict=True):
+            norm.momentum = momentum
 
 
 def _deciding(model: nn.Module, start: str) -> list[Any]:

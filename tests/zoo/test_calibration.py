@@ -6,7 +6,7 @@ from torch import nn
 from torchvision.models.detection import FasterRCNN
 from torchvision.models.detection.backbone_utils import resnet_fpn_backbone
 
-from zoo.calibration import calibrate
+from zoo.calibration import calibrate, learn_statistics, spread_logits
 from zoo.errors import InputError
 
 
@@ -31,3 +31,26 @@ def test_a_calibrated_detector_finds_things_and_is_calm() -> None:
 def test_another_kind_of_model_is_refused() -> None:
     with pytest.raises(InputError, match="model Linear: expected one of torchvision's detectors"):
         calibrate(nn.Linear(2, 2), [torch.rand(3, 8, 8)])
+
+
+def test_batch_norms_learn_the_statistics_of_what_they_see_and_nothing_is_dropped() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Dropout(0.9), nn.BatchNorm2d(4))
+    images = 5 + 3 * torch.rand(2, 3, 16, 16)
+    learn_statistics(model, lambda: model(images))
+    assert not any(part.training for part in model.modules())
+    assert model[1].momentum == 0.1
+    with torch.no_grad():
+        features = model[0](images)
+        torch.testing.assert_close(model[1].running_mean, features.mean(dim=(0, 2, 3)))
+        torch.testing.assert_close(model[1](features).mean(dim=(0, 2, 3)), torch.zeros(4), atol=1e-4, rtol=0)
+        assert model(images).std() > 0.9
+
+
+def test_logits_spread() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 5))
+    images = torch.rand(4, 3, 8, 8)
+    spread_logits(model, 5, lambda: model(images))
+    with torch.no_grad():
+        torch.testing.assert_close(model(images).std(), torch.tensor(2.0))

@@ -16,6 +16,7 @@ from zoo.registry import MODELS
 
 LRASPP = "lraspp_mobilenet_v3_large"
 SSDLITE = "ssdlite320_mobilenet_v3_large"
+INIT = {"googlenet": {"init_weights": False}}
 
 
 def build(kind: str, architecture: str, **options: Any) -> Any:
@@ -65,6 +66,21 @@ class TestDetector:
     def test_an_unknown_architecture(self) -> None:
         with pytest.raises(InputError, match='unknown torchvision architecture "ssd"; nearest: "ssd300_vgg16"'):
             build("TorchvisionDetector", "ssd")
+
+
+class TestClassifier:
+    @pytest.mark.parametrize("architecture", ["squeezenet1_1", "googlenet"])
+    def test_is_torchvisions_on_normalised_images(self, architecture: str) -> None:
+        ours = build("TorchvisionClassifier", architecture)
+        theirs = get_model(architecture, weights=None, num_classes=3, **INIT.get(architecture, {})).eval()
+        theirs.load_state_dict(ours.state_dict())
+        images = torch.rand(2, 3, 64, 96)
+        with torch.no_grad():
+            torch.testing.assert_close(ours(images), theirs(images))
+
+    def test_an_unknown_architecture(self) -> None:
+        with pytest.raises(InputError, match='unknown torchvision architecture "resnet19"; nearest: "resnet18"'):
+            build("TorchvisionClassifier", "resnet19")
 
 
 def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,37 @@
+"""Classifiers for the table of other people's models, with seeded random weights that prefer some classes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from own_model_case import OwnModel
+from torchvision_models import sample_images
+
+from zoo.calibration import learn_statistics, spread_logits
+from zoo.registry import MODELS
+from zoo.tasks import build_task
+
+NUM_CLASSES = 10
+SIZE, SECOND = (96, 128), (107, 139)
+
+
+def classifier(
+    kind: str,
+    architecture: str,
+    size: tuple[int, int] = SIZE,
+    second: tuple[int, int] | None = SECOND,
+    **options: Any,
+) -> Callable[[], OwnModel]:
+    """What builds the case of a registered model type, at `size` and `second` (height, width), None for fixed sizes."""
+
+    def build() -> OwnModel:
+        torch.manual_seed(0)
+        model = MODELS.build({"type": kind, "architecture": architecture, "num_classes": NUM_CLASSES, **options})
+        images = sample_images(3, size)
+        learn_statistics(model, lambda: model(images))
+        spread_logits(model, NUM_CLASSES, lambda: model(images))
+        classes = [{"name": str(label), "category_id": label} for label in range(NUM_CLASSES)]
+        task = build_task({"type": "ImageClassification", "classes": classes})
+        return OwnModel(model, task, images, None if second is None else sample_images(1, second))
+
+    return build
