@@ -14,14 +14,17 @@ from zoo.tasks.semantic_segmentation.proof.model_logits import model_logits
 def class_coverage(model: nn.Module, usage: Usage) -> Iterator[None]:
     """Count into `usage` the pixels of each class while the context lasts."""
 
-    def note(result: Any, *_arguments: Any) -> None:
+    def note(_model: nn.Module, _arguments: Any, result: Any) -> None:
         logits = model_logits(result)
         labels = logits.argmax(dim=1)
         for label in range(logits.shape[1]):
             usage.add("pixels", f"of class {label}", (labels == label).sum(), sought=False)
 
-    with listened(model, "forward", note):
+    hook = model.register_forward_hook(note)  # behind the model's own hooks, which may change what it gives
+    try:
         yield
+    finally:
+        hook.remove()
 
 
 @contextmanager

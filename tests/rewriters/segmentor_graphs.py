@@ -1,0 +1,65 @@
+"""Segmentors of other libraries: calibrated, exported, and what their files give compared with PyTorch."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from backends.registry import get_backend
+from pipeline.parity.gates import GRAPH
+from rewriters import ExportRecord
+from tests.rewriters.small_models import export, fixed_target
+from tests.rewriters.small_segmentors import sample_images
+from zoo.families import contract_module
+from zoo.target import AxisRange, Target
+from zoo.tasks import build_task
+from zoo.tensor_spec import TensorSpec
+
+HEIGHT, WIDTH = 64, 96
+CLASSES = 4
+TASK = build_task({"type": "SemanticSegmentation", "classes": [{"name": str(label)} for label in range(CLASSES)]})
+
+
+def calibrated(model: nn.Module) -> nn.Module:
+    """In eval mode, with the batch norm statistics of images."""
+    model.train()
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.momentum = None  # the plain average
+    with torch.no_grad():
+        for seed in range(3):
+            model(sample_images(4, 2 * HEIGHT, 2 * WIDTH, seed=seed))
+    return model.eval()
+
+
+def target_of(sizes: str, exporter: str = "torchscript", backend: str = "onnxruntime", most: int = 256) -> Target:
+    """`sizes`: "fixed" or "dynamic". The batch is dynamic."""
+    target = fixed_target(HEIGHT, WIDTH, exporter=exporter, backend=backend)
+    if sizes == "fixed":
+        return target
+    return target.with_(height=AxisRange(HEIGHT, HEIGHT, most), width=AxisRange(HEIGHT, WIDTH, most))
+
+
+def export_logits(model: nn.Module, target: Target, path: Path, **options: Any) -> ExportRecord:
+    """At level decoded."""
+    sides = ("height", "width") if target.axes["height"].dynamic else (HEIGHT, WIDTH)
+    spec = TensorSpec("logits", "float32", ("batch", CLASSES, *sides))
+    return export(contract_module(model, TASK, "decoded", {}), target, path, [spec], **options)
+
+
+def assert_logits(
+    model: Any, path: Path, cases: Sequence[tuple[int, tuple[int, int]]], backend: str = "onnxruntime"
+) -> None:
+    """Of images that the export has not seen, `cases` batches and sizes: as the unpatched model, within the gate."""
+    with get_backend(backend).open_graph(path) as runner:
+        for count, (height, width) in cases:
+            images = sample_images(count, height, width, seed=height + width + count)
+            with torch.no_grad():
+                expected = model(images).numpy()
+            actual = runner.run({"images": images.numpy()})["logits"]
+            assert actual.shape == expected.shape == (count, CLASSES, height, width)
+            assert np.abs(actual - expected).max() <= GRAPH["logits"] * np.ptp(expected), (count, height, width)
+            assert len(np.unique(expected.argmax(axis=1))) > 1  # one class everywhere would prove little
