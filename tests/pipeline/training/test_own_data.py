@@ -9,11 +9,13 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
+from mmengine.runner import Runner
 from torch import Tensor, nn
 
 from pipeline.evaluating import evaluate
@@ -92,6 +94,16 @@ def test_an_interrupted_training_goes_on_and_keeps_what_was_better(tmp_path: Pat
     # a training that begins anew, and another one, do not take these weights for theirs
     for other in (replace(run, resumed=0), replace(run, began="another")):
         assert BestWeights("classification/top1", tmp_path / "work", other).best is None
+
+
+def test_a_figure_that_is_no_number_is_not_the_best(tmp_path: Path) -> None:
+    _, recipe = config_and_recipe(write_classifier(tmp_path))
+    hook = BestWeights("ap", tmp_path, begin_run(tmp_path / "classifier.py", recipe, amp=False))
+    runner = SimpleNamespace(iter=0, model=SimpleNamespace(model=nn.Linear(1, 1)))
+    for iteration, figure in enumerate([float("nan"), 3.0, float("nan"), 2.0]):
+        runner.iter = iteration
+        hook.after_val_epoch(cast(Runner, runner), {"ap": figure})
+    assert hook.best == (3.0, 1)
 
 
 def test_what_it_started_from_need_not_be_given_again(tmp_path: Path) -> None:
