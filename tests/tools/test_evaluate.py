@@ -130,6 +130,7 @@ def test_dynamic_sizes_are_fed_as_they_are(voc: Tiny, evaluate: Evaluate, deploy
     assert found["rows"][1]["verdict"] == "passed"
 
 
+@pytest.mark.slow  # make test resumes in tests/pipeline/evaluation
 def test_an_interrupted_run_goes_on(voc: Tiny, evaluate: Evaluate) -> None:
     whole = measured(evaluate, voc)
     command = [sys.executable, str(EVALUATE_TINY), *voc.arguments()]

@@ -21,6 +21,7 @@ from zoo.preprocess import Preprocess
 ROOT = Path(__file__).parents[2]
 CONFIG = str(ROOT / "configs/segmentation/fcn_r18_digits.py")
 CLASSES = 11
+pytestmark = pytest.mark.slow  # make test plants faults in tests/pipeline/alignment and tests/pipeline/parity
 
 
 @pytest.fixture(scope="module")

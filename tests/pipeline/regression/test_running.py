@@ -82,7 +82,9 @@ def test_the_commands(world: World) -> None:
     ]
 
 
-@pytest.mark.parametrize(("step", "act"), [("deploy", "hang"), ("evaluate", "hang deaf")])
+@pytest.mark.parametrize(
+    ("step", "act"), [pytest.param("deploy", "hang", marks=pytest.mark.slow), ("evaluate", "hang deaf")]
+)
 def test_what_hangs_is_ended_with_all_its_children(
     world: World, monkeypatch: pytest.MonkeyPatch, step: str, act: str
 ) -> None:
