@@ -1,21 +1,20 @@
 """Rewrite the graph of an ONNX file step by step, and check that it still computes the same."""
 
 import argparse
-import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ExportError, GateError, InputError
 from zoo.files.writing import write_whole
 from zooport.parser import Parser
+from zooport.rewrite_steps import parse_step, show_list
 from zooport.terminal import open_console, show_steps
 from zooport.writable import check_writable
 
 if TYPE_CHECKING:
     import onnx
-    from rich.console import Console
 
     from rewriters.checks.same_numbers import Comparison
 
@@ -98,51 +97,6 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             "not_run": compared.not_run,
         },
     }
-
-
-def show_list(console: "Console") -> Mapping[str, Any]:
-    """All rewriters; the same as data."""
-    from rewriters.graph_rewriters import all_graph_rewriters
-    from rewriters.graph_rewriters.option_types import format_type
-
-    rewriters = []
-    for rewriter in all_graph_rewriters().values():
-        console.print(f"{rewriter.name}: {rewriter.summary}", soft_wrap=True, highlight=False)
-        shown = []
-        for option, hint in rewriter.options.items():
-            default = f"default {rewriter.defaults[option]!r}" if option in rewriter.defaults else "required"
-            console.print(f"    {option}: {format_type(hint)}; {default}", soft_wrap=True, highlight=False)
-            shown.append({"name": option, "type": format_type(hint), "required": option not in rewriter.defaults})
-        rewriters.append({"name": rewriter.name, "summary": rewriter.summary, "options": shown})
-    return {"rewriters": rewriters}
-
-
-def parse_step(arguments: Sequence[str]) -> dict[str, Any]:
-    """A step as rewrite_graph takes it. Raises InputError for what is no OPTION=VALUE."""
-    name, *pairs = arguments
-    step: dict[str, Any] = {"name": name}
-    for pair in pairs:
-        option, equals, value = pair.partition("=")
-        if not equals or not option:
-            raise InputError(f'--step {name}: "{pair}" is no OPTION=VALUE')
-        if option in step:
-            raise InputError(f"--step {name}: {option} is given twice")
-        step[option] = typed(name, option, value)
-    return step
-
-
-def typed(rewriter: str, option: str, text: str) -> Any:
-    """A Python literal, or else the text; also the text where only that is of the option's type (a tensor named 12)."""
-    from rewriters.graph_rewriters import all_graph_rewriters
-    from rewriters.graph_rewriters.option_types import fits
-
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return text
-    known = all_graph_rewriters()
-    hint = known[rewriter].options.get(option, Any) if rewriter in known else Any
-    return text if fits(text, hint) and not fits(value, hint) else value
 
 
 def check_paths(options: argparse.Namespace) -> None:
