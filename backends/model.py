@@ -83,7 +83,7 @@ class Model:
         where the output level is not "final"; later where a camera or a stream cannot be opened.
         """
         if not isinstance(ahead, int) or ahead < 1:
-            raise InputError(f"ahead is {ahead!r}, expected a whole number, 1 or more")
+            raise InputError(f"ahead is {ahead!r}, expected an integer, 1 or more")
         sources = find_sources(source, self._kind, recursive=recursive)
         return self.predictions(read_items(sources, self._kind), inputs, ahead=ahead)
 
@@ -161,7 +161,7 @@ class Model:
         settings: dict[str, NDArray[Any]] = {}
         for name, value in inputs.items():
             if name not in defaults:
-                known = nearest(name, defaults) if defaults else "it has none that may be set"
+                known = nearest(name, defaults) if defaults else "it has no inputs that can be set"
                 raise InputError(f'{self.name}: unknown input "{name}"; {known}')
             settings[name] = self._setting(name, value, defaults[name].dtype)
         return settings
@@ -173,7 +173,7 @@ class Model:
             if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value):
                 raise InputError(f'{self.name}: input "{name}" is {value!r}, expected a number')
             if dtype.kind == "i" and (value != int(value) or value < 1):
-                raise InputError(f'{self.name}: input "{name}" is {value!r}, expected a whole number, 1 or more')
+                raise InputError(f'{self.name}: input "{name}" is {value!r}, expected an integer, 1 or more')
             with np.errstate(over="raise"):
                 return np.array([value]).astype(dtype) if dtype.kind == "f" else np.array([int(value)], dtype)
         except (OverflowError, FloatingPointError) as error:

@@ -151,7 +151,7 @@ class Target:
             )
         if self.layout == "ultralytics" and self.level != "decoded":
             raise InputError(
-                f"layout ultralytics with output level {self.level}: it is an order of the decoded outputs; give "
+                f"layout ultralytics with output level {self.level}: it reorders the decoded outputs; give "
                 "--output-level decoded"
             )
         if self.layout == "ultralytics" and self.dynamic_axes == ("batch",):

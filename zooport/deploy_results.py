@@ -63,7 +63,9 @@ def show(console: "Console", deployed: "Deployed") -> Mapping[str, Any]:
     for words, path in (("deployment", place), ("report", place / "report.html"), ("previews", place / "previews")):
         console.print(f"{words + ':':<12}{path}", soft_wrap=True, highlight=False)
     for folder in deployed.kept:
-        console.print(f"kept: {folder} has what came into the old deployment's folder", soft_wrap=True, highlight=False)
+        console.print(
+            f"kept: {folder} holds what others wrote into the old deployment's folder", soft_wrap=True, highlight=False
+        )
     return {
         "deployment": str(place),
         "report": str(place / "report.html"),

@@ -28,13 +28,13 @@ def show_list(console: "Console") -> Mapping[str, Any]:
 
 
 def parse_step(arguments: Sequence[str]) -> dict[str, Any]:
-    """A step as rewrite_graph takes it. Raises InputError for what is no OPTION=VALUE."""
+    """A step as rewrite_graph takes it. Raises InputError for what is not OPTION=VALUE."""
     name, *pairs = arguments
     step: dict[str, Any] = {"name": name}
     for pair in pairs:
         option, equals, value = pair.partition("=")
         if not equals or not option:
-            raise InputError(f'--step {name}: "{pair}" is no OPTION=VALUE')
+            raise InputError(f'--step {name}: "{pair}" is not OPTION=VALUE')
         if option in step:
             raise InputError(f"--step {name}: {option} is given twice")
         step[option] = typed(name, option, value)

@@ -55,7 +55,7 @@ def align(
     called with what is done. Raises as a deploy does.
     """
     if threshold is not None and not 0 < threshold < 1:
-        raise InputError(f"threshold {threshold:g}: expected a part of a tensor's largest value, between 0 and 1")
+        raise InputError(f"threshold {threshold:g}: expected a fraction of a tensor's largest value, between 0 and 1")
     subject = load_subject(
         config,
         target,

@@ -210,7 +210,9 @@ class TestGraphRewritersOfAConfig:
         assert props["zooport.name"] == "yolov5n_digits"
 
     def test_the_precision_is_not_their_business(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="cast_precision changes the precision, and the target does not know it"):
+        with pytest.raises(
+            InputError, match="cast_precision changes the precision, and the target does not include it"
+        ):
             made(tmp_path, section={"graph_rewriters": ["cast_precision"]})
 
     def test_an_unknown_one(self, tmp_path: Path) -> None:
@@ -244,7 +246,7 @@ class TestThresholdsAsInputs:
         with load(place) as model, load(rewritten) as plain:
             assert np.array_equal(model(image).scores, plain(image).scores)
             assert np.array_equal(model(image, score_threshold=0.05, iou_threshold=0.5).boxes, plain(image).boxes)
-            with pytest.raises(InputError, match='unknown input "score_threshold"; it has none that may be set'):
+            with pytest.raises(InputError, match='unknown input "score_threshold"; it has no inputs that can be set'):
                 plain(image, score_threshold=0.3)
 
     @pytest.mark.slow

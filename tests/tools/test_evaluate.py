@@ -224,7 +224,7 @@ def test_an_interruption_says_how_to_go_on(voc: Tiny, evaluate: Evaluate, monkey
 
     monkeypatch.setattr(ResultStore, "put", interrupt)
     run = evaluate(voc.arguments("--backend", "pytorch"))
-    assert (run.code, run.err) == (130, "interrupted; go on with --resume\n")
+    assert (run.code, run.err) == (130, "interrupted; continue with --resume\n")
 
 
 def test_an_environment_with_a_rank_does_not_silence_it(

@@ -75,5 +75,5 @@ class Metric(BaseMetric):  # type: ignore[misc]  # mmengine is untyped
             got = ", ".join(f'"{key}"' for key in sorted(record)) if isinstance(record, Mapping) else None
             raise InputError(
                 f'{type(self).__name__} needs "{name}", got {got or f"a {type(record).__name__}"}; give the config the '
-                "evaluator of its task, and a data set with that truth"
+                "evaluator of its task, and a data set with that ground truth"
             ) from error

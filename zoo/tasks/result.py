@@ -87,7 +87,7 @@ class Result:
     def draw(self, image: NDArray[Any]) -> NDArray[Any]:
         """The image, uint8 [h, w, 3] BGR, with the result drawn on it: a copy."""
         if self.task is None:
-            raise InputError(f"a {type(self).__name__} made by hand knows no task; use task.draw(image, result)")
+            raise InputError(f"a {type(self).__name__} built by hand has no task; use task.draw(image, result)")
         return self.task.draw(image, self)
 
     def __eq__(self, other: object) -> bool:
@@ -109,7 +109,7 @@ class Result:
     def _category(self, label: int) -> int | None:
         """The data set's id of a class; None where it has none."""
         if self.task is None:
-            raise InputError(f"a {type(self).__name__} made by hand knows no categories; use one that a model gave")
+            raise InputError(f"a {type(self).__name__} built by hand has no categories; use one that a model gave")
         classes = self.task.classes
         return classes[label].category_id if 0 <= label < len(classes) else None
 
@@ -118,7 +118,7 @@ class Result:
             return self.task.class_ids(classes)
         ids = [classes] if isinstance(classes, str | int) else list(classes)
         if any(isinstance(each, str) for each in ids):
-            raise InputError("a result made by hand knows no names of classes; give the model's own ids")
+            raise InputError("a result built by hand has no names of classes; give the model's own ids")
         return [int(each) for each in ids]
 
     def _refuse(self, what: str) -> NoReturn:

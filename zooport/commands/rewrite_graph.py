@@ -109,7 +109,7 @@ def check_paths(options: argparse.Namespace) -> None:
     if (out.exists() and not out.is_file()) or not out.absolute().parent.is_dir():
         raise InputError(f"{out}: not a file in an existing folder; give one")
     if out.exists() and out.samefile(path):
-        raise InputError(f"{out}: it is the file that is read, and would be lost; give another OUT")
+        raise InputError(f"{out}: it is the input, and would be lost; give another OUT")
     check_writable(out.absolute().parent, str(out), "give another OUT")
 
 
@@ -125,7 +125,7 @@ def read(path: Path) -> "onnx.ModelProto":
     if not (model.ir_version and model.graph.output):
         raise InputError(f"{path}: not an ONNX file, or cut off")
     if any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in model.graph.initializer):
-        raise InputError(f"{path}: its weights lie in another file, which is not supported; save it as one file")
+        raise InputError(f"{path}: its weights are in another file, which is not supported; save it as one file")
     try:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
@@ -155,7 +155,7 @@ def format_comparison(compared: "Comparison") -> str:
     if compared.not_run:
         return f"not run: {compared.not_run}"
     sizes = " and ".join(compared.sizes)
-    caution = f"; all equal on noise, and so little proof: {', '.join(compared.alike)}" if compared.alike else ""
+    caution = f"; all equal on noise, which proves little: {', '.join(compared.alike)}" if compared.alike else ""
     if compared.unequal:
         largest = f"largest difference {compared.difference:.1e}{caution}"
         return f"other numbers, as the steps may give: {compared.unequal}; {largest}"

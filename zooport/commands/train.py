@@ -179,14 +179,14 @@ def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace
     if resume is not None:
         run = resume_run(run, read_run(resume), seed=options.seed)
         recipe = replace(recipe, seed=run.seed)
-        write_line(f"goes on from {resume.name}, after {run.iterations} of {recipe.iterations} iterations")
+        write_line(f"continues from {resume.name}, after {run.iterations} of {recipe.iterations} iterations")
     check_writable(work_dir, str(work_dir), "give another --work-dir", make=True)
     try:
         with show_counts(open_console(), unit="done") as (_, progress):
             return train(config, recipe, work_dir, run, resume=resume, note=write_line, progress=progress)
     except KeyboardInterrupt as stop:
         if (work_dir / "last_checkpoint").is_file():
-            stop.add_note("go on with --resume")
+            stop.add_note("continue with --resume")
         raise
     finally:
         if curves := write_curves(work_dir):

@@ -52,7 +52,7 @@ def test_what_is_not_finite_is_not_drawn() -> None:
     broken = DetectionResult(np.full((1, 4), np.nan), np.array([0.9]), np.array([1]))
     drawn = panels(IMAGE, result(0.9), broken)
     assert np.array_equal(drawn[1].image, IMAGE)
-    assert drawn[2].words == "0 objects found by both, 1 by PyTorch alone, 0 by the backend alone"
+    assert drawn[2].words == "0 objects found by both, 1 only by PyTorch, 0 only by the backend"
 
 
 def test_a_large_image_is_scaled_down(tmp_path: Path) -> None:

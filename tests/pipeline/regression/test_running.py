@@ -32,9 +32,9 @@ from zoo.errors import InputError
         ("good", "signal SIGABRT", State.CRASHED, "evaluate.py was killed by SIGABRT (Aborted)"),
         (
             *("signal SIGKILL", "good", State.CRASHED),
-            "deploy.py was killed by SIGKILL (Killed); the kernel does so where memory runs out",
+            "deploy.py was killed by SIGKILL (Killed); the kernel does this when memory runs out",
         ),
-        ("mute 0", "good", State.FAULT, "deploy.py ended with 0 and did not say where the deployment lies"),
+        ("mute 0", "good", State.FAULT, "deploy.py ended with 0 and did not say where the deployment is"),
         ("good", "mute 0", State.FAULT, "evaluate.py ended with 0 and did not say that a metric passed"),
     ],
 )

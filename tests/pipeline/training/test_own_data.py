@@ -205,7 +205,9 @@ class TestDataIsCheckedFirst:
     def test_nothing_to_validate_on(self, tmp_path: Path) -> None:
         path = write_classifier(tmp_path)
         path.write_text(path.read_text().replace('evaluator = dict(type="Accuracy")\n', ""))
-        with pytest.raises(InputError, match=r"a training is validated, and there is no evaluator; add evaluator=dict"):
+        with pytest.raises(
+            InputError, match=r"training includes validation, and there is no evaluator; add evaluator=dict"
+        ):
             check_recipe_data(load_config(path))
 
     @pytest.mark.parametrize(
@@ -228,7 +230,7 @@ class TestDataIsCheckedFirst:
     def test_recipes_without_data_of_ones_own(self, tmp_path: Path) -> None:
         path = write_classifier(tmp_path, more="patience=3")
         path.write_text("\n".join(line for line in path.read_text().splitlines() if "train_dataset" not in line))
-        with pytest.raises(InputError, match="patience: for data of one's own; give the config a train_dataset"):
+        with pytest.raises(InputError, match="patience: for data of your own; give the config a train_dataset"):
             config_and_recipe(path)
 
 
@@ -255,7 +257,9 @@ class TestWeightsToStartFrom:
         loaded: dict[str, Tensor] = torch.load(file, weights_only=True)
         count = len(loaded)
         (note,) = notes
-        assert note.startswith(f"starts from other.pth: {count - 2} of {count} tensors; of another shape, and new: ")
+        assert note.startswith(
+            f"starts from other.pth: {count - 2} of {count} tensors; random, because the shapes differ: "
+        )
         assert note.endswith("fc.weight [2, 32] for [10, 32], fc.bias [2] for [10]")
         state = model.state_dict()
         assert all(torch.equal(state[name], tensor) for name, tensor in loaded.items() if not name.startswith("fc."))
