@@ -52,6 +52,6 @@ def _notes(alignment: Alignment) -> Iterator[str]:
     yield from alignment.notes
     without = sum(pair.figures is None for pair in alignment.pairs) + len(alignment.absent)
     if without:
-        yield f"{without} modules or tensors could not be compared; zooport align --json has the reasons."
+        yield f"Modules or tensors that could not be compared: {without}; zooport align --json has the reasons."
     if alignment.changed:
         yield f"The graph's own outputs change by {alignment.changed:.2g} when tensors between modules are also read."

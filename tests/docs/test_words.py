@@ -71,8 +71,16 @@ def lines_with(word: str, paths: list[Path]) -> list[str]:
 
 @lru_cache
 def messages() -> list[tuple[str, str]]:
-    """Each text of the code that is no docstring: its file and line, and the text, with {} for what is formatted in."""
-    return [
+    """Each text of the code that is no docstring, with {} for what is formatted in, and each line of the reports'
+    templates: its file and line, and the text.
+    """
+    templates = [path for package in PACKAGES for path in (ROOT / package).rglob("*.html.jinja")]
+    lines = [
+        (f"{path.relative_to(ROOT)}:{number}", line)
+        for path in templates
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+    ]
+    return lines + [
         (f"{path.relative_to(ROOT)}:{node.lineno}", text)
         for package in PACKAGES
         for path in (ROOT / package).rglob("*.py")

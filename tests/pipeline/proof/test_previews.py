@@ -29,7 +29,7 @@ def panels(image: np.ndarray, reference: DetectionResult, candidate: DetectionRe
 def test_three_panels_two_of_them_side_by_side_in_the_file() -> None:
     drawn = panels(IMAGE, result(0.9), result(0.9))
     assert [panel.title for panel in drawn] == ["PyTorch", "onnxruntime", "difference"]
-    assert drawn[0].words == "1 objects with a score of 0.3 or more"
+    assert drawn[0].words == "1 object with a score of 0.3 or more"
     drawing = side_by_side(drawn[:2])
     assert drawing.shape == (60 + BAR, 2 * 80 + GAP, 3)
     left, right = drawing[BAR:, :80], drawing[BAR:, -80:]

@@ -40,7 +40,7 @@ def test_what_both_found_is_grey() -> None:
 
 def test_what_one_side_alone_found_has_its_colour() -> None:
     drawn = proof_of(DETECTION).difference(IMAGE, found(ONE, OTHER), found(OTHER), GATES)
-    assert drawn.words == "1 objects found by both, 1 only by PyTorch, 0 only by the backend"
+    assert drawn.words == "1 object found by both, 1 only by PyTorch, 0 only by the backend"
     assert has(drawn.image, REFERENCE)
     assert not has(drawn.image, CANDIDATE)
     drawn = proof_of(DETECTION).difference(IMAGE, found(OTHER), found(OTHER, ONE), GATES)

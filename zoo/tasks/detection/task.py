@@ -45,7 +45,7 @@ class Detection(Task):
 
     def caption(self, result: DetectionResult) -> str:
         """Of what `shown` leaves."""
-        return f"{len(result)} objects with a score of {DRAWN_SCORE} or more"
+        return f"{len(result)} object{'s' * (len(result) != 1)} with a score of {DRAWN_SCORE} or more"
 
     def files(self, image: Array, result: DetectionResult) -> Iterator[tuple[str, bytes]]:
         """Each detection as data, best first: box x1 y1 x2 y2 in pixels of the image."""

@@ -121,10 +121,8 @@ class DetectionProof(TaskProof):
         self._draw_unpaired(canvas, "PyTorch", reference, {one for one, _ in pairs}, REFERENCE)
         self._draw_unpaired(canvas, "backend", candidate, {other for _, other in pairs}, CANDIDATE)
         only = [len(reference) - len(pairs), len(candidate) - len(pairs)]
-        return Difference(
-            canvas,
-            f"{len(pairs)} objects found by both, {only[0]} only by PyTorch, {only[1]} only by the backend{words}",
-        )
+        both = f"{len(pairs)} object{'s' * (len(pairs) != 1)} found by both"
+        return Difference(canvas, f"{both}, {only[0]} only by PyTorch, {only[1]} only by the backend{words}")
 
     def scatter(self, pairs: Sequence[Compared], gates: Gates) -> Scatter:
         """The scores of what both found."""
