@@ -12,7 +12,7 @@ from zoo.errors import InputError
 
 
 class Metric(BaseMetric):  # type: ignore[misc]  # mmengine is untyped
-    """Judges results against the truth, image by image, and sums up; mmengine's BaseMetric with one entry an image.
+    """Compares results with the ground truth, image by image, and sums up: mmengine's BaseMetric, one entry an image.
 
     Exactly one entry for each image is what makes several processes give the figures of one: mmengine puts the entries
     of all of them back into the order of the data set, and drops those that filled up the last batches.
