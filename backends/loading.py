@@ -129,8 +129,7 @@ def _verified(folder: OpenedFolder, manifest: Manifest, open_runner: Callable[[]
     A file that changed is the better message, so it also comes where the engine has refused that file. All files are
     opened first, and closed with the folder: from then on it does not matter what happens to their names.
     """
-    for name in manifest.files:
-        folder.file(name)
+    manifest.open_files(folder)
     faults: list[Exception] = []
 
     def verify() -> None:
