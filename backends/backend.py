@@ -120,7 +120,7 @@ class Backend(ABC):
         """The runner of a bare ONNX file, or of a piece of one. None: as the file says. ``target``: what it is for."""
 
     def lack(self) -> str | None:
-        """None where its library is here, else the reason and what to install. Imports nothing."""
+        """None if its library is installed, else the reason and what to install. Imports nothing."""
         try:
             present = importlib.util.find_spec(self.library) is not None
         except (ImportError, ValueError):  # an import hook refuses it, or a stand-in without a spec is loaded
@@ -128,7 +128,7 @@ class Backend(ABC):
         return None if present else f"{self.library} is not installed; {self.install}"
 
     def import_library(self) -> ModuleType:
-        """Its library. Raises BackendUnavailableError where that is not installed, or cannot be imported."""
+        """Its library. Raises BackendUnavailableError if it is not installed or cannot be imported."""
         unavailable = f"backend {self.name} is not available:"
         try:
             return importlib.import_module(self.library)
@@ -143,16 +143,16 @@ class Backend(ABC):
             ) from error
 
     def can_run(self, device: str) -> str | None:
-        """None where a deployment for this device can run here; else the reason. The default backend stands in then."""
+        """None if a deployment for this device can run here; else the reason. Then the default backend runs it."""
         del device
         return None
 
     def device(self, requested: str) -> str:
-        """The device that it builds for and runs on where ``requested`` was asked for."""
+        """The device that it builds for and runs on if ``requested`` is requested."""
         return requested
 
     def check_device(self, device: str) -> None:
-        """Raises InputError for what is no device of this backend."""
+        """Raises InputError if the backend has no such device."""
         if not re.fullmatch(self.device_pattern, device):
             raise InputError(f'device "{device}": expected {self.devices}')
 
@@ -178,16 +178,16 @@ class Backend(ABC):
     def computed(
         self, path: Path, feeds: Mapping[str, Array], target: Target, built: Built | None
     ) -> Mapping[str, int] | None:
-        """How many layers compute in which dtype, counted in a run on ``feeds``; None where that is not counted."""
+        """How many layers compute in which dtype, counted in a run on ``feeds``; None if that is not counted."""
         del path, feeds, target
         return None if built is None else built.layers
 
     def preflight_rows(self) -> "Sequence[Row]":
-        """What is known of graphs before they are built, the special before the general. For pipeline alone."""
+        """What is known about graphs before they are built, special rows before general ones. Only for pipeline."""
         return ()
 
     def check_load(self, manifest: "Manifest", options: LoadOptions) -> None:
-        """Raises InputError for an option of `load` that this backend has not."""
+        """Raises InputError for an option of `load` that this backend does not have."""
         del manifest
         for option, requested in (
             ("engine", options.engine is not None),

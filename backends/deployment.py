@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Deployment(Model):
     """A model in production. Made by `backends.load`; `manifest` says what it is.
 
-    `note`: what runs it in the place of its own backend, as in a proof; None where that runs itself. `self_test`: the
-    content of the folder's SELF_TEST_FILE, where it has one.
+    `note`: what runs it instead of its own backend, as in a proof; None if its own backend runs it. `self_test`: the
+    content of the folder's SELF_TEST_FILE, if it has one.
     """
 
     def __init__(
@@ -31,10 +31,10 @@ class Deployment(Model):
         self.self_test = self_test
 
     def check(self) -> "Checked":
-        """Run the self-test, on the provider and threads of this very deployment; in words, and with all figures.
+        """Run the self-test on the provider and threads of this deployment. The result has a text and all figures.
 
-        Raises SelfTestFailedError (exit code 3) where an output is further from what was proved than its gate, and
-        InputError where the deployment carries no self-test.
+        Raises SelfTestFailedError (exit code 3) if an output differs from the proved one by more than its gate, and
+        InputError if the deployment has no self-test.
         """
         from backends.self_test.check import check  # a production start without a check need not pay for it
 

@@ -33,7 +33,7 @@ def external_files(file: OpenedFile, listed: Container[str]) -> list[str]:
         if listed_name(name) not in listed:
             raise InputError(
                 f"{file.path}: reads weights from {name!r}, which is not among the files of {MANIFEST_FILE}: nothing "
-                f"tells whether it is what was deployed; {COPY_AGAIN}"
+                f"shows whether it is what was deployed; {COPY_AGAIN}"
             )
     return names
 

@@ -23,7 +23,7 @@ def check_threads(threads: object) -> None:
     is_number = isinstance(threads, int) and not isinstance(threads, bool)
     if threads is not None and not (is_number and 1 <= threads <= MAX_THREADS):  # type: ignore[operator]  # it is one
         raise InputError(
-            f"threads={_format_value(threads)}: expected a whole number, 1 to {MAX_THREADS}, or None for all of this "
+            f"threads={_format_value(threads)}: expected an integer from 1 to {MAX_THREADS}, or None for all of this "
             "process's"
         )
 

@@ -36,20 +36,21 @@ def load(
 ) -> Deployment:
     """Load the deployment in the folder `path`, as zooport deploy wrote it.
 
-    What is loaded is one deployment, also where a deploy puts another one in its place meanwhile.
+    The result is one deployment, even if a deploy replaces the folder in the meantime.
 
-    `provider` ("cpu", "cuda", "cuda:1", "tensorrt" ...; for an engine of TensorRT the device, "cuda:0") and `threads`
-    replace what the manifest says; without either, the CPU and all CPUs that this process may use, or the first GPU for
-    an engine, which has no use for threads. `progress` is called with ("windows", windows done, windows of the image)
-    where the deployment cuts images into windows. `engine`: how ONNX Runtime's providers tensorrt and tensorrt-rtx
-    build; what they build is kept in `cache`. `cuda_graph`: of an engine, see TensorRTRunner. `cache`: a folder for
-    what the backend compiles while it loads, so that the next load is quick; a process that can write there can
-    change what runs. None: ONNX Runtime's providers use zooport's cache folder, OpenVINO keeps nothing. `check`: also
-    run the self-test that the deployment carries, see Deployment.check. An int8 deployment that was proved with
-    instruction sets or a version that this machine lacks is logged as a warning, once. Raises InputError where the
-    folder or a file of it is missing, changed or of an unknown schema version, the backend unknown, the engine one of
-    another version or GPU, or an option not one of this backend; BackendUnavailableError where the backend or provider
-    is not here, or an engine cannot run here.
+    `provider` ("cpu", "cuda", "cuda:1", "tensorrt" ...; for a TensorRT engine the device, "cuda:0") and `threads`
+    replace the values of the manifest. Without them, the deployment runs on the CPU with all CPUs that this process may
+    use, and an engine on the first GPU; engines ignore `threads`. `progress` is called with ("windows", windows done,
+    windows of the image) if the deployment cuts images into windows. `engine`: build options of ONNX Runtime's
+    providers tensorrt and tensorrt-rtx, whose engines are kept in `cache`. `cuda_graph`: for engines, see
+    TensorRTRunner. `cache`: a folder for what the backend compiles while it loads, which makes the next load quick; a
+    process that can write there can change what runs. If it is None, ONNX Runtime's providers use zooport's cache
+    folder, and OpenVINO keeps nothing. `check`: also run the deployment's self-test, see Deployment.check. A warning is
+    logged once for an int8 deployment whose proof used instruction sets or a version that this machine lacks.
+
+    Raises InputError if the folder or one of its files is missing, changed or of an unknown schema version, if the
+    backend is unknown, if the engine is for another version or GPU, or if the backend does not have an option. Raises
+    BackendUnavailableError if the backend or provider is not on this machine, or if the engine cannot run here.
     """
     if not isinstance(path, OpenedFolder):
         check_path(path)
@@ -128,8 +129,7 @@ def _verified(folder: OpenedFolder, manifest: Manifest, open_runner: Callable[[]
     A file that changed is the better message, so it also comes where the engine has refused that file. All files are
     opened first, and closed with the folder: from then on it does not matter what happens to their names.
     """
-    for name in manifest.files:
-        folder.file(name)
+    manifest.open_files(folder)
     faults: list[Exception] = []
 
     def verify() -> None:

@@ -22,9 +22,9 @@ Array = NDArray[Any]
 class Model:
     """Images in, results out: the preprocessing, the batches, a runner, and the task's results. A context manager.
 
-    A task of another input kind takes that kind of array in the place of images. `name` is for messages, `task` draws
-    results, `rule` is the preprocessing, as the kind made it, `runner` takes and gives the tensors themselves, whose
-    output level is `level`. Threads may share it: no buffer is kept between calls.
+    For a task of another input kind, the inputs are arrays of that kind instead of images. `name` is for messages.
+    `task` draws results. `rule` is the preprocessing, as the kind made it. `runner` takes and gives the tensors
+    themselves, at output level `level`. Threads may share a model: it keeps no buffer between calls.
     """
 
     def __init__(self, name: str, task: Task, rule: Any, runner: Runner, level: str = "final") -> None:
@@ -53,13 +53,13 @@ class Model:
     def __call__(self, images: Array | Iterable[Array], **inputs: float) -> Result | list[Result]:
         """The result for one image, uint8 [h, w, 3] BGR, or a list of results, in order, for an iterable of them.
 
-        Images run in batches of the graph's range: as large as it allows, and a batch below its minimum is filled up
-        with its last image, whose extra results are dropped. Where the graph takes image_sizes, only images that end at
-        the same place of their tensors share a batch: a detector would make it as large as its largest image, and the
-        others' results would change. An iterable is read one batch at a time; [] gives []. A 4-D array is a stack of
-        images. `inputs`: numbers for inputs of the graph that have defaults, such as score_threshold. Raises InputError
-        for an image that is not one (see zoo.preprocess), naming its place, for an unknown input, and where the output
-        level is not "final".
+        Images run in the largest batches that the graph allows. A batch below the minimum is filled up with its last
+        image, and the extra results are dropped. If the graph takes image_sizes, only images of the same size in their
+        tensors share a batch: a detector would enlarge the batch to its largest image, which would change the results
+        of the others. An iterable is read one batch at a time; [] gives []. A 4-D array is a stack of images.
+        `inputs`: numbers for inputs of the graph that have defaults, such as score_threshold. Raises InputError for an
+        array that is not an image (see zoo.preprocess), naming its index, for an unknown input, and if the output level
+        is not "final".
         """
         self._refuse_level()
         if self._is_single(images):
@@ -74,23 +74,23 @@ class Model:
     def stream(
         self, source: SourceNames, *, recursive: bool = False, ahead: int = AHEAD, **inputs: float
     ) -> Generator[Prediction, None, None]:
-        """A `Prediction` for each input of a source, one after another: what is read is held no longer than needed.
+        """A generator of one `Prediction` for each input of a source. Inputs are released as soon as possible.
 
         `source`: a file, a folder (`recursive`: with the folders in it), a glob, a video, a camera's number, a
-        stream's URL, "-" for a list on standard input; or a list of such. `ahead`: inputs that a thread reads while
-        others are computed. `inputs`: as of a call. An input that cannot be read, or that the model refuses, is a
-        prediction with a fault. Raises InputError at once for a source that is not there, for an unknown input, and
-        where the output level is not "final"; later where a camera or a stream cannot be opened.
+        stream's URL, "-" for a list on standard input; or a list of these. `ahead`: how many inputs a thread reads
+        while others are computed. `inputs`: as in a call. An input that cannot be read, or that the model refuses,
+        gives a prediction with a fault. Raises InputError at once for a source that does not exist, for an unknown
+        input, and if the output level is not "final"; later if a camera or a stream cannot be opened.
         """
         if not isinstance(ahead, int) or ahead < 1:
-            raise InputError(f"ahead is {ahead!r}, expected a whole number, 1 or more")
+            raise InputError(f"ahead is {ahead!r}, expected an integer, 1 or more")
         sources = find_sources(source, self._kind, recursive=recursive)
         return self.predictions(read_items(sources, self._kind), inputs, ahead=ahead)
 
     def predictions(
         self, items: Iterable[Item], inputs: Mapping[str, float], **options: Any
     ) -> Generator[Prediction, None, None]:
-        """As `stream`, of items that zoo.sources reads: as many at once as the graph takes at least.
+        """As `stream`, for items that zoo.sources reads, in the smallest batches that the graph takes.
 
         `options`: `ahead` and `begin` of backends.streaming.predictions.
         """
@@ -100,9 +100,9 @@ class Model:
         return predictions(lambda values: self(values, **inputs), items, group=group, **options)
 
     def preprocess(self, images: Sequence[Array]) -> tuple[NDArray[np.float32], list[Any]]:
-        """The tensor float32 [n, 3, H, W] for n images, and where each image lies in it. A new array.
+        """The tensor float32 [n, 3, H, W] of n images, a new array, and the place of each image in it.
 
-        Raises InputError for no image, for an image that is not one, and where tensors would differ in size.
+        Raises InputError for an empty list, for an array that is not an image, and if the tensors differ in size.
         """
         noun = self._kind.noun
         if len(images) == 0:
@@ -116,7 +116,7 @@ class Model:
         return self._tensor(images, len(images))
 
     def close(self) -> None:
-        """Give the memory back. A call after it is an InputError."""
+        """Release the memory. A later call raises InputError."""
         self.runner.close()
 
     def __enter__(self) -> Self:
@@ -161,7 +161,7 @@ class Model:
         settings: dict[str, NDArray[Any]] = {}
         for name, value in inputs.items():
             if name not in defaults:
-                known = nearest(name, defaults) if defaults else "it has none that may be set"
+                known = nearest(name, defaults) if defaults else "it has no inputs that can be set"
                 raise InputError(f'{self.name}: unknown input "{name}"; {known}')
             settings[name] = self._setting(name, value, defaults[name].dtype)
         return settings
@@ -173,7 +173,7 @@ class Model:
             if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value):
                 raise InputError(f'{self.name}: input "{name}" is {value!r}, expected a number')
             if dtype.kind == "i" and (value != int(value) or value < 1):
-                raise InputError(f'{self.name}: input "{name}" is {value!r}, expected a whole number, 1 or more')
+                raise InputError(f'{self.name}: input "{name}" is {value!r}, expected an integer, 1 or more')
             with np.errstate(over="raise"):
                 return np.array([value]).astype(dtype) if dtype.kind == "f" else np.array([int(value)], dtype)
         except (OverflowError, FloatingPointError) as error:

@@ -49,10 +49,9 @@ class Runner(ABC):
     def run(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
         """All outputs by name, for all inputs by name; those with defaults may be left out.
 
-        The inputs are read during the call only: they are not changed and not kept, so their buffers can be used again
-        at once. The outputs are new arrays in every call, and the caller's own. Inputs that are not C-contiguous are
-        copied first. Raises InputError where an input is missing, unknown, or of the wrong dtype, rank or size, and
-        after close.
+        The inputs are read only during the call. They are neither changed nor kept, so their buffers can be reused at
+        once. The outputs are new arrays that belong to the caller. Inputs that are not C-contiguous are copied first.
+        Raises InputError if an input is missing, unknown, or of the wrong dtype, rank or size, and after close.
         """
         self._refuse_closed()
         outputs = self._run(self._check({**self.defaults, **arrays}))

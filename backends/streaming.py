@@ -24,8 +24,8 @@ class Prediction:
     """One input of a stream, and what the model found in it.
 
     `label`: what it is, for messages. `source`: the file, camera or address as it was named. `frame`: its number in a
-    recording, from 0; None for a file. `value`: the input itself, for images uint8 [h, w, 3] BGR; None where it cannot
-    be read. `fault`: one line that says why there is no result; None where there is one.
+    recording, from 0; None for a file. `value`: the input itself, for images uint8 [h, w, 3] BGR; None if it cannot be
+    read. `fault`: one line that says why there is no result; None if there is a result.
     """
 
     item: Item = field(repr=False)
@@ -54,7 +54,7 @@ class Prediction:
 
     @property
     def result(self) -> Result:
-        """What the model found. Raises InputError with the fault where there is one."""
+        """What the model found. Raises InputError with the fault, if there is one."""
         if self.computed is None:
             raise InputError(self.fault or f"{self.label}: no result")
         return self.computed

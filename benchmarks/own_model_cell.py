@@ -132,7 +132,7 @@ def _by_torch(own: OwnModel, target: Target, images: Tensor) -> onnx.ModelProto:
     names = [spec.name for spec in contract.outputs(own.task, own.level)]
     options: dict[str, Any] = {"opset": target.opset, "operators": None, "output_names": names}
     with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's own, of what it freezes, for whoever reads them
+        warnings.simplefilter("ignore")  # torch's own, about what it freezes
         if target.exporter == "torchscript":
             return by_torchscript(contract, {"images": images}, axes={"images": axes}, **options)
         shapes = (dict.fromkeys(axes, torch.export.Dim.DYNAMIC),)

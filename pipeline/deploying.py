@@ -53,13 +53,13 @@ def deploy(
     allow_parity_failure: bool = False,
     calibration: Sequence[str | Path] = (),
 ) -> Deployment:
-    """Export a model, build it for the target's backend, prove it, publish it; the loaded deployment.
+    """Export a model, build it for the target's backend, prove it and publish it. Returns the loaded deployment.
 
-    Where the backend cannot run here, what is given runs in the default one instead, and its ``note`` says so.
-    ``target``: None for the config's own. ``images``: files to compare and draw; fewer than two contents are filled
-    up from the config's data set. ``calibration``: images, or folders of them, that ranges of fp16 and int8 are
-    measured on, in place of the config's. Raises InputError, ExportError, BackendUnavailableError, and
-    ParityMissedError where a gate was missed (then nothing is published, unless ``allow_parity_failure``).
+    If the backend cannot run here, the returned deployment runs in the default backend, and its ``note`` says so.
+    ``target``: None for the config's own. ``images``: files to compare and draw; if fewer than two of them differ, the
+    config's data set adds more. ``calibration``: images, or folders of them, on which the ranges of fp16 and int8 are
+    measured instead of the config's. Raises InputError, ExportError, BackendUnavailableError, and ParityMissedError if
+    a gate was missed (then nothing is published, unless ``allow_parity_failure``).
     """
     job = plan_job(config, target, images, work_dir, calibration)
     return make_deployment(job, checkpoint, allow_parity_failure=allow_parity_failure).deployment

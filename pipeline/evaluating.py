@@ -54,14 +54,14 @@ def evaluate(
 ) -> Evaluation:
     """The metric of the unpatched model and of each deployment, on the config's data set.
 
-    ``backends``: those whose deployment lies, or is first made, under ``work_dir``; with neither these nor
-    ``deployments``, PyTorch and the default backend. The unpatched model is always run: it is what the others are held
-    against. ``limit``: the first images alone. ``resume``: take up the results of an earlier run. ``gate_split``: the
-    config's ``gate_dataset``. ``launcher``: "pytorch" under torchrun; the first process then has the whole outcome.
-    ``device``: where all of them run, PyTorch on the CPU where it has no such device; None for the CPU, and for what
-    each deployment's manifest says. ``progress`` is called with (name, images done, images in all), ``steps`` with what
-    else begins: those of a deploy, the metric. Raises InputError (all faults of the data set together, before the first
-    image) and what a deploy raises.
+    ``backends``: the deployments for these backends under ``work_dir``; missing ones are made first. Without
+    ``backends`` and ``deployments``, PyTorch and the default backend run. The unpatched model always runs, because the
+    others are compared with it. ``limit``: only the first images. ``resume``: reuse the results of an earlier run.
+    ``gate_split``: the config's ``gate_dataset``. ``launcher``: "pytorch" under torchrun; the first process then has
+    the whole outcome. ``device``: where all of them run; PyTorch uses the CPU if it does not have that device. If it is
+    None, PyTorch runs on the CPU and each deployment where its manifest says. ``progress`` is called with (name, images
+    done, images in all), ``steps`` with each other step: those of a deploy, the metric. Raises InputError (all faults
+    of the data set together, before the first image), and the errors of a deploy.
     """
     if not backends and not deployments:
         backends = DEFAULT_BACKENDS

@@ -23,7 +23,7 @@ def parser() -> Parser:
         "--out",
         type=Path,
         metavar="DIR",
-        help="the split's folder is made in here; default: the cache, where the data sets look, and made once alone",
+        help="the split's folder is made in here; default: the cache, where the data sets look, and made only once",
     )
     flags.add_argument(
         "--count", type=int, metavar="N", help="images, with --out; default: 2000 of train, 64 of val, 512 of gate"
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
     split, count = options.split, options.count
     if count is not None and options.out is None:
-        raise InputError(f"--count {count}: the cache holds whole splits; give --out, too")
+        raise InputError(f"--count {count}: the cache holds whole splits; also give --out")
     if count is not None and count < 1:
         raise InputError(f"--count {count}: expected 1 or more")
     folder = split_folder(split, options.out)

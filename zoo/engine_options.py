@@ -32,10 +32,10 @@ class EngineOptions(Options):
 
     workspace_mib: int | None = option(None, "scratch memory that a layer may take")
     optimization_level: int | None = option(None, "0, quick build, to 5, fast engine")
-    version_compatible: bool = option(default=False, what="for later versions, too")
-    hardware_compatible: bool = option(default=False, what="for later GPUs, too")
+    version_compatible: bool = option(default=False, what="also for later versions")
+    hardware_compatible: bool = option(default=False, what="also for later GPUs")
     refittable: bool = option(default=False, what="weights may be changed")
-    compute_capabilities: tuple[str, ...] = option((), "those that it is for, 8.9,12.0")
+    compute_capabilities: tuple[str, ...] = option((), "of the GPUs to build for, 8.9,12.0")
     batches: tuple[int, ...] = option((), "tuned for each, 1,8")
     timing_cache: bool = option(default=True, what="whether measured kernels are kept")
     timeout_seconds: int = option(1800, "of the build")
@@ -45,9 +45,7 @@ class EngineOptions(Options):
         for name in ("workspace_mib", "memory_limit_mib", "timeout_seconds"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or not 1 <= value <= LARGEST):
-                raise InputError(
-                    f"engine option {name} is {value!r}, expected a whole number, 1 or more, up to {LARGEST}"
-                )
+                raise InputError(f"engine option {name} is {value!r}, expected an integer from 1 to {LARGEST}")
         level = self.optimization_level
         if level is not None and (type(level) is not int or level not in range(6)):
             raise InputError(f"engine option optimization_level is {level!r}, expected 0 to 5")
@@ -63,9 +61,9 @@ class EngineOptions(Options):
                 raise InputError(f"engine option {name} is {value!r}, expected a list, {expected}")
         for text in self.compute_capabilities:
             if not (isinstance(text, str) and CAPABILITY.fullmatch(text)):
-                raise InputError(f"engine option compute_capabilities: {text!r} is none; expected for example 8.9")
+                raise InputError(f"engine option compute_capabilities: {text!r} is not one; expected for example 8.9")
         for size in self.batches:
             if type(size) is not int or size < 1:
-                raise InputError(f"engine option batches: {size!r} is no batch; expected a whole number, 1 or more")
+                raise InputError(f"engine option batches: got {size!r}, expected an integer, 1 or more")
         object.__setattr__(self, "compute_capabilities", tuple(dict.fromkeys(self.compute_capabilities)))
         object.__setattr__(self, "batches", tuple(dict.fromkeys(self.batches)))

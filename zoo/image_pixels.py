@@ -36,7 +36,7 @@ def max_pixels() -> int:
         return MAX_PIXELS
     if not (text.isascii() and text.isdecimal() and 1 <= int(text[:20]) <= OPENCV_MAX_PIXELS):
         raise InputError(
-            f"environment variable {MAX_PIXELS_VARIABLE}={text}: expected a whole number of pixels, 1 to "
+            f"environment variable {MAX_PIXELS_VARIABLE}={text}: expected a number of pixels from 1 to "
             f"{OPENCV_MAX_PIXELS}, OpenCV's own bound; correct it, or unset it for {MAX_PIXELS}"
         )
     return int(text)

@@ -169,18 +169,26 @@ class Manifest:
         """Raise InputError unless each of `files` is a file in the folder and has its size and sha256."""
         read_whole(folder, self._verify)
 
-    def _verify(self, folder: OpenedFolder) -> None:
+    def open_files(self, folder: OpenedFolder) -> None:
+        """Open each of `files`. Raises InputError for one of another size, of which nothing is read, however large."""
         for name, expected in self.files.items():
             file = folder.file(name)
-            if file.size == expected["bytes"]:
-                key, got = "sha256", file.sha256()
-            else:  # nothing is read of a file that is another one, however large
-                key, got = "bytes", str(file.size)
-            if got != str(expected[key]):
-                raise InputError(
-                    f"{file.path}: got {key} {got}, expected {expected[key]} ({MANIFEST_FILE}); the file changed "
-                    f"after it was deployed: {COPY_AGAIN}"
-                )
+            if file.size != expected["bytes"]:
+                raise _changed(file, "bytes", file.size, expected["bytes"])
+
+    def _verify(self, folder: OpenedFolder) -> None:
+        self.open_files(folder)
+        for name, expected in self.files.items():
+            file = folder.file(name)
+            if (sha256 := file.sha256()) != expected["sha256"]:
+                raise _changed(file, "sha256", sha256, expected["sha256"])
+
+
+def _changed(file: OpenedFile, key: str, value: object, expected: object) -> InputError:
+    return InputError(
+        f"{file.path}: got {key} {value}, expected {expected} ({MANIFEST_FILE}); the file changed after it was "
+        f"deployed: {COPY_AGAIN}"
+    )
 
 
 def file_record(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -67,4 +67,4 @@ def _defaults(fields: Mapping[str, Any]) -> Iterator[str]:
         dtype = dtypes[name]
         bounds = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype) if dtype.kind in "iu" else None
         if bounds is None or not float(bounds.min) <= value <= float(bounds.max):
-            yield f"defaults.{name}: got {value}, which is no {dtype}"
+            yield f"defaults.{name}: got {value}, which is not {dtype}"

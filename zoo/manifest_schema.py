@@ -139,7 +139,7 @@ MANIFEST_SCHEMA: Schema = {
                 ),
                 "description": "of the file, and what the backend really computes in",
             },
-            "engine": {"type": "object", "description": "how the backend built it: its options, where it has some"},
+            "engine": {"type": "object", "description": "how the backend built it: its options, if it has any"},
             "provider": {"type": ["string", "null"], "pattern": LINE, "description": "null: the backend's default"},
             "threads": {
                 **_COUNT,

@@ -31,7 +31,7 @@ class PrecisionOptions(Options):
             raise InputError(f"precision option keep_fp32 is {self.keep_fp32!r}, expected a list of modules' names")
         for name in self.keep_fp32:
             if not (isinstance(name, str) and name):
-                raise InputError(f"precision option keep_fp32: {name!r} is no module's name")
+                raise InputError(f"precision option keep_fp32: {name!r} is not the name of a module")
         if not isinstance(self.half_io, bool):
             raise InputError(f"precision option half_io is {self.half_io!r}, expected True or False")
         if type(self.calibration_images) is not int or self.calibration_images < 1:

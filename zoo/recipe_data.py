@@ -19,7 +19,7 @@ def check_recipe_data(config: ModelConfig) -> None:
         missing = [key for key in ("dataset", "evaluator") if getattr(config, key) is None]
         if missing:
             raise InputError(
-                f"config {config.path}: a training is validated, and there is no {' and no '.join(missing)}; "
+                f"config {config.path}: training includes validation, and there is no {' and no '.join(missing)}; "
                 f"add {', '.join(f'{key}=dict(type=..., ...)' for key in missing)}"
             )
         return
@@ -35,7 +35,7 @@ def check_recipe_data(config: ModelConfig) -> None:
     categories = {info.category_id for info in config.task.classes}
     if kind in DIGITS and categories.difference(NO_OBJECT) != DIGIT_CATEGORIES:
         raise InputError(
-            f"config {config.path}: training on {len(categories.difference(NO_OBJECT))} classes of one's own needs "
+            f"config {config.path}: training on {len(categories.difference(NO_OBJECT))} classes of your own needs "
             "training data: without train_dataset only the shipped recipes are repeated, whose classes are the ten "
             f"digits, category_id 1 to 10; {fix}"
         )

@@ -44,4 +44,4 @@ def whereabouts(path: Path) -> str:
     shipped = [root / "zoo" / name for root in roots for name in ("weights", "data")]
     if not any(path.is_relative_to(folder) and not folder.is_dir() for folder in shipped):
         return ""
-    return f"; zooport's weights and data are in a checkout of it alone: set {HOME} to the folder of one"
+    return f"; zooport's weights and data are only in a checkout: set {HOME} to the folder of one"

@@ -95,17 +95,17 @@ DEFAULT_BATCH = AxisRange(1, 2, DEFAULT_MAX_BATCH)
 class Target:
     """What a model is deployed for. Frozen and hashable.
 
-    ``axes``: of the graph's inputs, by name, ``batch`` first; of images also ``height`` and ``width``, in pixels, see
-    zoo.input_kinds. Without a ``batch`` it is 1 to 8. ``image_sizes``: whether the graph has a second input
-    ``image_sizes`` int64 [N, 2] (h, w), where the images of a padded batch end.
-    ``slide``, for segmentors with sliding windows: the whole inference in the "graph", or the window's model alone, and
-    the windows cut and joined by the "host" (backends.slide_runner). ``window_batch``: how many windows run at once;
-    None for 8, and for all of them where a graph takes any size. ``layout``, at level decoded: the outputs of the
-    contract, or the one output of "ultralytics", whose tools then load the file. ``thresholds``: whether a detector's
-    graph takes its thresholds as inputs ``score_threshold`` and ``iou_threshold``, float32 [1], that may be left out.
-    ``engine``: options of the backend's build, of the class that it declares; None for the config's, or where there is
-    no config for the backend's defaults. ``precision_options``: how the graph is brought to fp16 or int8.
-    Raises InputError where a field has an unknown value, naming the nearest known ones.
+    ``axes``: the axes of the graph's inputs by name, ``batch`` first; images also have ``height`` and ``width``, in
+    pixels, see zoo.input_kinds. The default ``batch`` is 1 to 8. ``image_sizes``: whether the graph has a second input
+    ``image_sizes`` int64 [N, 2] (h, w), the size of each image in a padded batch.
+    ``slide``, for segmentors with sliding windows: "graph" for the whole inference in the graph; "host" for a graph of
+    one window, while the host cuts and joins the windows (backends.slide_runner). ``window_batch``: how many windows
+    run at once; None for 8, or for all of them if a graph takes any size. ``layout``, at level decoded: the outputs of
+    the contract, or the one output of "ultralytics", which Ultralytics' tools load. ``thresholds``: whether a
+    detector's graph has the inputs ``score_threshold`` and ``iou_threshold``, float32 [1], which may be left out.
+    ``engine``: build options of the backend, of the class that it declares; None for the config's, or without a config
+    for the backend's defaults. ``precision_options``: how the graph is brought to fp16 or int8.
+    Raises InputError if a field has an unknown value, naming the nearest known ones.
     """
 
     axes: Mapping[str, AxisRange] = field(hash=False)
@@ -151,7 +151,7 @@ class Target:
             )
         if self.layout == "ultralytics" and self.level != "decoded":
             raise InputError(
-                f"layout ultralytics with output level {self.level}: it is an order of the decoded outputs; give "
+                f"layout ultralytics with output level {self.level}: it reorders the decoded outputs; give "
                 "--output-level decoded"
             )
         if self.layout == "ultralytics" and self.dynamic_axes == ("batch",):

@@ -47,10 +47,10 @@ def read_torch_file(path: Path) -> Any:
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         if "Unsupported operand" in str(error) and not _is_pickle(path):
-            raise InputError(f"checkpoint {path} cannot be read: it is none that torch.save wrote") from error
+            raise InputError(f"checkpoint {path} cannot be read: torch.save did not write it") from error
         raise InputError(
             f"checkpoint {path} holds pickled Python objects besides tensors, which could run code when loaded, "
-            "so it was not loaded; save model.state_dict() alone, best as safetensors"
+            "so it was not loaded; save only model.state_dict(), best as safetensors"
         ) from error
     except Exception as error:  # whatever the bytes of a broken file make torch's reader stumble over
         raise unreadable(path, error) from error
@@ -72,7 +72,7 @@ def _check_archive(path: Path) -> None:
     declared, size = sum(member.file_size for member in members), path.stat().st_size
     if declared > size or any(member.compress_type != ZIP_STORED for member in members):
         raise InputError(
-            f"checkpoint {path} was not loaded: its archive is compressed, or declares more than it has ({declared} "
+            f"checkpoint {path} was not loaded: its archive is compressed, or declares more than it holds ({declared} "
             f"bytes in a file of {size}); save it with torch.save"
         )
 

@@ -79,7 +79,7 @@ def tables_of(options: argparse.Namespace, task: Task, sources: Sequence[Source]
 def check_sources(options: argparse.Namespace, task: Task, sources: Sequence[Source], tables: Sequence[Table]) -> None:
     """That what is written overwrites nothing, and can be written. Raises InputError."""
     if options.resume and (live := next((source for source in sources if source.live), None)):
-        raise InputError(f"--resume: {live.label} cannot be read again from where it was; leave --resume out")
+        raise InputError(f"--resume: {live.label} cannot be read again from where it stopped; leave --resume out")
     endings = task.endings if FILES in formats_of(options) else ()
     endings = (*endings, DRAWN_IMAGE) if options.draw else endings
     check_folder(options.out, sources, endings, [name for table in tables for name in table.files])

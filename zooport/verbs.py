@@ -34,7 +34,7 @@ VERBS = {
     "list": Verb("list_models", "list the models of the zoo, with their measured metrics"),
     "init": Verb("init", "write a config that trains a shipped model on data of your own"),
     "train": Verb("train", "train a model by the recipe in its config"),
-    "doctor": Verb("check_export", "find out why a model is not exported, and name the cure"),
+    "doctor": Verb("check_export", "find out why a model does not export, and how to fix it"),
     "rewrite": Verb("rewrite_graph", "rewrite the graph of an ONNX file, and compare its numbers"),
     "what-if": Verb("what_if", "find the modules that must stay in fp32"),
     "sensitivity": Verb("sensitivity", "rank the modules by their harm in int8 or fp16"),

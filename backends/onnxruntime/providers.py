@@ -115,8 +115,8 @@ def _refuse(provider: str, engine: EngineOptions, names: tuple[str, ...]) -> Non
         value = getattr(engine, name)
         if value != getattr(default, name):
             raise InputError(
-                f"engine option {name}={value!r}: ONNX Runtime's provider {provider} has none such; leave it out, or "
-                f"deploy with --backend {provider.partition(':')[0]}"
+                f"engine option {name}={value!r}: ONNX Runtime's provider {provider} has no such option; leave it out, "
+                f"or deploy with --backend {provider.partition(':')[0]}"
             )
 
 

@@ -122,8 +122,8 @@ def _check_used(path: Path, session: onnxruntime.InferenceSession, name: str) ->
     users = {subgraph.ep_name for subgraph in session.get_provider_graph_assignment_info()}
     if users and name not in users:
         raise ExportError(
-            f"{path}: provider {name} takes no node of it, and all would silently run on {', '.join(sorted(users))}; "
-            "use provider cpu"
+            f"{path}: provider {name} runs none of its nodes, and all would silently run on "
+            f"{', '.join(sorted(users))}; use provider cpu"
         )
 
 

@@ -55,7 +55,7 @@ class TensorRT(Backend):
         super().check_target(target)
         if target.thresholds:
             raise InputError(
-                f"thresholds as inputs with backend {self.name}: TensorRT takes inputs that may be left out for "
+                f"thresholds as inputs with backend {self.name}: TensorRT treats inputs that may be left out as "
                 "constants; leave export.inputs.thresholds out"
             )
         from backends.tensorrt.build_check import check_buildable

@@ -116,13 +116,13 @@ def _built(name: str, options: EngineOptions, ended: Ended) -> dict[str, Any]:
     """
     if ended.status is Limit.MEMORY:
         raise ExportError(
-            f"the build of {name} took more than {options.memory_limit_mib} MiB of memory and was ended; raise the "
+            f"the build of {name} took more than {options.memory_limit_mib} MiB of memory and was stopped; raise the "
             "engine option memory_limit_mib, or give a smaller range of shapes"
         )
     if ended.status is Limit.TIME:
         raise ExportError(
-            f"the build of {name} took longer than {options.timeout_seconds} s and was ended; raise the engine option "
-            "timeout_seconds"
+            f"the build of {name} took longer than {options.timeout_seconds} s and was stopped; raise the engine "
+            "option timeout_seconds"
         )
     try:
         answer = json.loads(ended.answer)
@@ -155,7 +155,7 @@ def _raise_fault(name: str, answer: Mapping[str, Any]) -> NoReturn:
 def _no_answer(name: str, status: int, output: str) -> ExportError:
     """Why the process ended without an answer."""
     lines = output.strip().splitlines()
-    said = f"; the last it said: {lines[-1].strip()}" if lines else ""
+    said = f"; its last message: {lines[-1].strip()}" if lines else ""
     if "bad_alloc" in output:
         return _out_of_memory(name)
     if status == -signal.SIGKILL:

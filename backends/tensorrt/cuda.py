@@ -49,7 +49,7 @@ class Cuda:
     @contextmanager
     def current(self) -> Iterator[None]:
         """This device is the thread's, and the one before it again afterwards: other libraries ask for it, too."""
-        before = self._ask("tell the current device", self._bindings.cudaGetDevice())
+        before = self._ask("read the current device", self._bindings.cudaGetDevice())
         if before == self.device:
             yield
             return

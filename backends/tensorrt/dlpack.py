@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zoo.errors import InputError
 
 FRESH, USED = b"dltensor", b"used_dltensor"
-CODES = {"i": 0, "u": 1, "f": 2, "b": 6}  # numpy's kind -> DLPack's code; 4 is bfloat16, which numpy has not
+CODES = {"i": 0, "u": 1, "f": 2, "b": 6}  # numpy's kind -> DLPack's code; 4 is bfloat16, which numpy does not have
 KINDS = {code: kind for kind, code in CODES.items()}
 BITS_PER_BYTE = 8
 
@@ -99,7 +99,9 @@ def read(capsule: object, name: str) -> Memory:
     shape = tuple(lent.shape[: lent.ndim])
     code, bits, lanes = lent.kind.code, lent.kind.bits, lent.kind.lanes
     if code not in KINDS or lanes != 1:
-        raise InputError(f'input "{name}": got a tensor of DLPack\'s type {code}, {bits} bits, which numpy has not')
+        raise InputError(
+            f'input "{name}": got a tensor of DLPack\'s type {code}, {bits} bits, which numpy does not have'
+        )
     if lent.strides and not _contiguous(shape, tuple(lent.strides[: lent.ndim])):
         raise InputError(f'input "{name}": the tensor is not C-contiguous; give a contiguous one (.contiguous())')
     owner = _Borrowed(address, managed)

@@ -104,5 +104,5 @@ class Execution:
     def _reported(self, name: str) -> Shape:
         shape: Shape | None = self._allocators[name].shape
         if shape is None or any(side < 0 for side in shape):
-            self._loaded.refuse(f"tell the shape of output {name}", f"it reported {shape}")
+            self._loaded.refuse(f"give the shape of output {name}", f"it reported {shape}")
         return shape

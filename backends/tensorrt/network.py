@@ -30,7 +30,7 @@ def parse(trt: ModuleType, network: Any, log: Any, onnx: str) -> Any:
     Raises InputError for a file that is no ONNX graph, EngineRefusedError for the first node that is not taken.
     """
     if not trt.init_libnvinfer_plugins(log, ""):
-        logger.warning("%s: its plugins are not to be had; nodes that are run by one are refused", trt.__name__)
+        logger.warning("%s: its plugins are not available; nodes that need one are refused", trt.__name__)
     parser = trt.OnnxParser(network, log)
     if not parser.parse_from_file(onnx):
         refusals = [parser.get_error(index) for index in range(parser.num_errors)]

@@ -52,7 +52,7 @@ def set_aside(path: Path, reason: str) -> None:
     except OSError as error:
         logger.warning("timing cache %s: %s, and it cannot be renamed (%s)", path, reason, error.strerror)
     else:
-        logger.warning("timing cache %s: %s; set aside as %s, and a new one is begun", path, reason, aside.name)
+        logger.warning("timing cache %s: %s; set aside as %s, and a new one is started", path, reason, aside.name)
 
 
 def merge_timings(path: Path, merge: Callable[[bytes], bytes]) -> None:

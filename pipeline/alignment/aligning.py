@@ -48,14 +48,14 @@ def align(
 ) -> Alignment:
     """Compare the tensors of the unpatched PyTorch model and of its graph, and name the first module that differs.
 
-    `target`: None for the config's own, or the deployment's. `images`: files; fewer than two are filled up from the
-    config's data set. `deployment`, `onnx`: a folder or a file of an earlier deploy; without either the model is
-    exported now. `threshold`: of the relative error, None for that of the precision. `by_pieces`: bisect by engines of
-    pieces; None: where the backend fuses. `memory`: bytes of tensors that are held at once. `step` and `progress` are
-    called with what is done. Raises as a deploy does.
+    `target`: None for the config's own, or the deployment's. `images`: files; if there are fewer than two, the config's
+    data set adds more. `deployment`, `onnx`: a folder or a file of an earlier deploy; without them the model is
+    exported now. `threshold`: the largest relative error; None for that of the precision. `by_pieces`: bisect with
+    engines of pieces of the graph; None: only if the backend fuses. `memory`: bytes of tensors that are held at once.
+    `step` and `progress` are called with what is done. Raises the errors of a deploy.
     """
     if threshold is not None and not 0 < threshold < 1:
-        raise InputError(f"threshold {threshold:g}: expected a part of a tensor's largest value, between 0 and 1")
+        raise InputError(f"threshold {threshold:g}: expected a fraction of a tensor's largest value, between 0 and 1")
     subject = load_subject(
         config,
         target,

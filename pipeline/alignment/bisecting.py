@@ -124,5 +124,5 @@ def _alone(comparison: Comparison, flow: GraphFlow, pair: Pair, points: Sequence
         return replace(pair, note=f"its piece does not run alone: {error}")
     point = known[pair.tensor]
     if _judged(comparison, point, run.kept[point.number], actual).verdict == DIFFERS:
-        return replace(pair, note="its piece differs alone, too")
-    return replace(pair, note="its piece alone does not differ: how the engine fuses it with what is before it does")
+        return replace(pair, note="its piece also differs alone")
+    return replace(pair, note="its piece does not differ alone; its fusion with what is before it does")

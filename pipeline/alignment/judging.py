@@ -61,15 +61,17 @@ def _judge_rows(expected: Array, rows: Array, actual: Array, threshold: float, h
     measured = figures(expected[paired.same], paired.rows[paired.same])
     if paired.in_order:
         return Judged(EQUAL, measured, how)
-    words = f"{paired.different} of {len(expected)} rows were chosen otherwise" if paired.different else "another order"
-    return Judged(SET, measured, f"{words}; PyTorch's go in from here on", force, paired.different)
+    words = (
+        f"{paired.different} of {len(expected)} rows were chosen differently" if paired.different else "another order"
+    )
+    return Judged(SET, measured, f"{words}; PyTorch's are used from here on", force, paired.different)
 
 
 def at_fault(judged: Judged, match: Match, count: int) -> Judged:
     """A set of which `count` rows differ for another reason than rounding. `judged`: as it was let pass."""
     assert match.expected is not None and match.layout is not None  # noqa: PT018 - it was judged
     measured = figures(match.expected, row_set(match.expected, match.layout.array, 0.0).rows)
-    words = f"{count} of {len(match.expected)} rows have no equal, from PyTorch's own tensors either"
+    words = f"{count} of {len(match.expected)} rows have no equal, not even from PyTorch's own tensors"
     return Judged(DIFFERS, measured, "; ".join(filter(None, (words, match.layout.how))), judged.force)
 
 

@@ -87,7 +87,7 @@ def load_subject(
         onnx_file = Path(deployment, ONNX_FILE)
     job = plan_job(config, target, images, "work_dirs")
     if job.target.level == "plugin":
-        raise InputError("output level plugin: its nodes run in TensorRT's plugins alone; align --output-level decoded")
+        raise InputError("output level plugin: its nodes run only in TensorRT's plugins; align --output-level decoded")
     chosen = job.images if images else job.images[:IMAGES_COMPARED]
     job = replace(job, images=chosen)
     progress(BUILD)
@@ -162,7 +162,7 @@ def _of_deployment(config: ModelConfig, folder: OpenedFolder) -> tuple[Target, o
     if manifest.name != config.name:
         raise InputError(
             f"{folder.path}: a deployment of {manifest.name}, and the config is {config.name}; give the "
-            "config that it was made of"
+            "config that it was made from"
         )
     tensor = config.task.kind.inputs[0]
     shape = next(spec.shape for spec in manifest.inputs if spec.name == tensor.name)
@@ -205,7 +205,7 @@ def _check_inputs(subject: Subject, path: str | Path | None) -> None:
     if lacking or subject.job.task.kind.inputs[0].name not in needed:
         raise InputError(
             f"{path}: takes {', '.join(needed) or 'nothing'}, and the config's model {', '.join(cases[0].arrays)}; "
-            "give a file that was exported of this config, at the same options"
+            "give a file exported from this config with the same options"
         )
 
 

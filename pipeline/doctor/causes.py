@@ -42,12 +42,13 @@ CAUSES = (
     Cause(
         "no-end",
         "the export took too long",
-        "give --timeout more seconds; under torchscript a Python loop is unrolled, so compute its turns as one batch",
+        "give --timeout more seconds; under torchscript a Python loop is unrolled, so compute its iterations as one "
+        "batch",
         said=r"^no result after",
     ),
     Cause(
         "constant-output",
-        "the trace took an early return or a path without the input, so the file gives the same for ever",
+        "the trace took an early return or a path without the input, so the file always gives the same",
         "export with inputs that take the main path, such as an image with objects; for torchvision's detectors the "
         "rewriters keep a fixed number of padded detections, and *.nms and .batched_nms refuse an empty example",
         said=r"depends on no input|has no input|reaches no output|got no boxes",
@@ -157,7 +158,7 @@ CAUSES = (
     Cause(
         "python-output",
         "forward gives a Python number beside its tensors, such as x.shape[0], which the file would hold as a constant",
-        "give tensors alone; who runs the file reads sizes from its inputs and outputs",
+        "return only tensors; sizes can be read from the inputs and outputs of the file",
         seen="python-output",
     ),
     Cause(
@@ -207,8 +208,8 @@ CAUSES = (
     ),
     Cause(
         "frozen-loop",
-        "a Python loop, or a list, of as many turns as the example asked for",
-        "compute the turns as one batch (slide inference: our rewriter zoo.EncoderDecoder.slide_inference), or "
+        "a Python loop, or a list, of as many iterations as the example needed",
+        "compute the iterations as one batch (slide inference: our rewriter zoo.EncoderDecoder.slide_inference), or "
         "torch.jit.script, or torch.while_loop for dynamo; see docs/control_flow.md",
         warned=r"Using len|Python boolean",
         seen="loop",
@@ -261,7 +262,7 @@ CAUSES = (
     Cause(
         "other-path",
         "at other inputs the file gives other numbers than the model: it holds what the example decided",
-        "the other exporter, or our rewriters; else write the named module with torch's operators alone",
+        "the other exporter, or our rewriters; else write the named module with torch's operators only",
         seen="path",
         silent=True,
     ),

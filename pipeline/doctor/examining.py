@@ -64,7 +64,7 @@ def observe(loaded: ExaminedModel) -> tuple[TracerWarnings, list[Finding], Cover
         except Exception:  # noqa: BLE001, S112  # a size that the model refuses is no fault of the export
             continue
         findings += [
-            Finding(by_sight(kind), place, (), f"it goes another way for {trial.label} than for {example.label}")
+            Finding(by_sight(kind), place, (), f"it takes another path for {trial.label} than for {example.label}")
             for place, kind in parted(lines, others)
         ]
     tested = exercised(runs, [finding.place for finding in findings if finding.place], loaded.axes)

@@ -65,7 +65,7 @@ def parse_input(text: str) -> Input:
     for place, word in enumerate(filter(None, match["axes"].split(","))):
         axis = AXIS.fullmatch(word)
         if axis is None or not int(axis["size"]) or (axis["others"] and not axis["name"]):
-            raise InputError(f'--input {match["name"]}: "{word}" is no SIZE, NAME=SIZE or NAME=SIZE:OTHER')
+            raise InputError(f'--input {match["name"]}: "{word}" is not SIZE, NAME=SIZE or NAME=SIZE:OTHER')
         size = int(axis["size"])
         others = tuple(int(other) for other in axis["others"].split(":") if other)
         usual = () if not axis["name"] else (size + 1,) if place == 0 else (size + (size + 1) // 2,)
@@ -78,7 +78,7 @@ def parse_inputs(texts: Sequence[str]) -> list[Input]:
     inputs = [parse_input(text) for text in texts]
     names = [one.name for one in inputs]
     if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise InputError(f"--input {twice} comes twice; give each input once, in forward's order")
+        raise InputError(f"--input {twice} is given twice; give each input once, in forward's order")
     sizes: dict[str, Axis] = {}
     for one in inputs:
         for axis in one.axes:

@@ -24,7 +24,7 @@ def check_arguments(
     """As `evaluate` takes them. Raises InputError."""
     check_choices(precision=precision)
     if precision is not None and not set(backends) - {REFERENCE_BACKEND}:
-        raise InputError(f"--precision {precision}: no backend to deploy for; give --backend {DEFAULT_BACKEND}, too")
+        raise InputError(f"--precision {precision}: no backend to deploy for; also give --backend {DEFAULT_BACKEND}")
     if launcher not in LAUNCHERS:
         raise InputError(f'--launcher "{launcher}": expected one of {", ".join(LAUNCHERS)}')
     if batch_size < 1:

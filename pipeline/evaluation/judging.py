@@ -25,7 +25,7 @@ def judged_row(
     if math.isnan(difference):
         raise InputError(
             f"{metric.main_key} is not a number: there is nothing to judge in {len(plan.dataset)} images; "
-            "give more images, or a data set with truth"
+            "give more images, or a data set with ground truth"
         )
     interval = None if bootstrap is None else bootstrap.interval(judged.per_image)
     verdict = PASSED if abs(difference) <= gate else MISSED

@@ -74,7 +74,8 @@ def _check_truth(plan: Plan) -> None:
     if missing:
         raise InputError(
             f"config {plan.config.path}: evaluator {section['type']} needs {missing}, which "
-            f"dataset {plan.section['type']} does not have; give this task's evaluator, and a data set with its truth"
+            f"dataset {plan.section['type']} does not have; give this task's evaluator, and a data set with its "
+            "ground truth"
         )
 
 

@@ -91,7 +91,7 @@ def _check_steps(export: ExportSection) -> None:
     steps = check_steps(export.graph_rewriters)
     if any(rewriter.name == "cast_precision" for rewriter, _ in steps):
         raise InputError(
-            "export.graph_rewriters: cast_precision changes the precision, and the target does not know it; leave "
+            "export.graph_rewriters: cast_precision changes the precision, and the target does not include it; leave "
             "it out, and use --precision fp16"
         )
     check_plugin(export.plugin)

@@ -21,8 +21,8 @@ BY_REFERENCE = (
     "has run this file."
 )
 BY_STAND_IN = (
-    "No engine has run: {reason}. All figures are of the very same graph, run by {title} on the CPU: they say "
-    "that the graph is the model, and nothing of what the engine computes."
+    "No engine has run: {reason}. All figures are of the very same graph, run by {title} on the CPU: they show "
+    "that the graph is the model, and nothing about what the engine computes."
 )
 STAND_IN = "run by {title} in the engine's place"
 IN_FLOATS = " Its int8 was computed in floats, rounded where the graph rounds, so that every CPU gives the same."

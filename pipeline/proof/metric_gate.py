@@ -29,7 +29,7 @@ def check_judgeable(job: Job) -> None:
     remedy = "or give --allow-parity-failure, and the manifest says that nothing judged it"
     if job.target.level != "final":
         raise InputError(
-            f"{requirement}, which output level {job.target.level} has not; give --output-level final, {remedy}"
+            f"{requirement}, which output level {job.target.level} does not have; give --output-level final, {remedy}"
         )
     config = job.config
     if config.evaluator is None or (config.dataset is None and config.gate_dataset is None):

@@ -25,7 +25,7 @@ def module_errors(job: Job, model: nn.Module, folder: Path, windows: Windows | N
     Whatever goes wrong keeps nothing from being published: parity decides, and this is for people.
     """
     if job.target.level == "plugin":
-        return ModuleErrors("Plugin nodes run in TensorRT alone, so the tensors between modules were not compared.")
+        return ModuleErrors("Plugin nodes run only in TensorRT, so the tensors between modules were not compared.")
     try:
         subject = subject_of(job, model, onnx.load(folder / ONNX_FILE), windows)
         alignment = align_subject(subject, THRESHOLDS[job.target.precision], MEMORY, by_pieces=False, images=1)
@@ -52,6 +52,6 @@ def _notes(alignment: Alignment) -> Iterator[str]:
     yield from alignment.notes
     without = sum(pair.figures is None for pair in alignment.pairs) + len(alignment.absent)
     if without:
-        yield f"{without} modules or tensors could not be compared; zooport align --json has the reasons."
+        yield f"Modules or tensors that could not be compared: {without}; zooport align --json has the reasons."
     if alignment.changed:
-        yield f"The graph's own outputs change by {alignment.changed:.2g} when tensors between modules are read, too."
+        yield f"The graph's own outputs change by {alignment.changed:.2g} when tensors between modules are also read."

@@ -83,7 +83,7 @@ class CellRun:
             return self._failed(deployed)
         deployment = deployed.data.get("deployment")
         if not isinstance(deployment, str):
-            return self._result(State.FAULT, "deploy.py ended with 0 and did not say where the deployment lies")
+            return self._result(State.FAULT, "deploy.py ended with 0 and did not say where the deployment is")
         outcome: dict[str, Any] = {"deployment": self._relative(deployment), "bytes": _bytes(deployment)}
         command = self.commands.evaluate(self.cell, deployment, self.folder, self._json(EVALUATE))
         evaluated = self._step(EVALUATE, command, deadline)

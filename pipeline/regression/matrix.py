@@ -116,7 +116,7 @@ def _configs(fields: Fields, folder: Path) -> list[str]:
 
 def _matching(entry: str, fields: Fields, folder: Path) -> list[str]:
     if (folder / entry).is_file() and Path(entry).suffix != ".py":
-        fields.fault("models", f'"{entry}" is no config; expected a file that ends in .py')
+        fields.fault("models", f'"{entry}" is not a config; expected a file that ends in .py')
         return []
     if (folder / entry).is_file() or not glob.has_magic(entry):
         try:

@@ -96,7 +96,7 @@ class Regression:
         """Of any cell: the excluded ones, and those whose turn has not come, too."""
         if cell.excluded is not None:
             return Result(state=State.EXCLUDED, reason=cell.excluded)
-        return self.results.get(cell.id) or Result(state=State.NOT_RUN, reason="its turn has not come")
+        return self.results.get(cell.id) or Result(state=State.NOT_RUN, reason="it has not run yet")
 
     @property
     def cells(self) -> list[tuple[Cell, Result]]:

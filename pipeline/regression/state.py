@@ -58,7 +58,7 @@ def reason_of(step: str, code: int, data: Mapping[str, Any], log: Path) -> str:
     tool = f"{step}.py"
     if code < 0:
         words = f"{tool} was killed by {_format_signal(-code)}"
-        return f"{words}; the kernel does so where memory runs out" if -code == signal.SIGKILL else words
+        return f"{words}; the kernel does this when memory runs out" if -code == signal.SIGKILL else words
     words = " ".join(str(data.get("error") or _last_line(log)).split()).removeprefix("error: ") or "it said nothing"
     if state_of(step, code) is State.CRASHED:
         words = f"{tool} ended with exit code {code}: {words}"

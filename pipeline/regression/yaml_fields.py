@@ -70,7 +70,7 @@ class Fields:
         value = self.section.get(key)
         if value is None or (isinstance(value, str) and value.strip()):
             return value
-        self.fault(key, f"expected words, got {value!r}")
+        self.fault(key, f"expected text, got {value!r}")
         return None
 
     def whole_number(self, key: str) -> int | None:
@@ -78,7 +78,7 @@ class Fields:
         value = self.section.get(key)
         if value is None or (type(value) is int and value >= 1):
             return value
-        self.fault(key, f"expected a whole number, 1 or more, got {value!r}")
+        self.fault(key, f"expected an integer, 1 or more, got {value!r}")
         return None
 
     def flag(self, key: str) -> bool:

@@ -76,7 +76,7 @@ def compare_recorded(first: Recorded, second: Recorded) -> Compared:
         Group("Rewriters that acted, times", tuple(pair_rows(rewriters(first), rewriters(second)))),
         Group("Operators, nodes", tuple(count_rows(operators(first), operators(second)))),
         Group("Versions", tuple(pair_rows(first.manifest.versions, second.manifest.versions))),
-        Group("Measured anew in each run", tuple(varying_rows(first, second)), varies=True),
+        Group("Measured again in each run", tuple(varying_rows(first, second)), varies=True),
     )
     return Compared(tuple(_summary(first, second)), groups)
 

@@ -96,7 +96,7 @@ def find_recorded(folder: str | Path, look: Callable[[Recorded], T]) -> tuple[li
     """
     root = Path(folder)
     if not root.is_dir():
-        raise InputError(f"{root}: no such folder; give the one that zooport deploy got as --work-dir")
+        raise InputError(f"{root}: no such folder; give the --work-dir of zooport deploy")
     deployments: list[tuple[Recorded, T]] = []
     faults = []
     for path in sorted(root.rglob(MANIFEST_FILE)):

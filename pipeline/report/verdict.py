@@ -46,7 +46,7 @@ def _explain(verdict: str | None, level: str, *, by_metric: bool) -> str:
         )
     if verdict == FAILED_ALLOWED:
         return (
-            "This deployment is NOT the same model as the PyTorch model. It was published because that was asked for "
-            "(--allow-parity-failure)."
+            "This deployment is NOT the same model as the PyTorch model. It was published because "
+            "--allow-parity-failure was given."
         )
-    return "Nothing is known of how near this deployment is to the PyTorch model; deploy it again."
+    return "It is not known how close this deployment is to the PyTorch model; deploy it again."

@@ -1,6 +1,7 @@
 """The best weights of a training so far, by its validations."""
 
 import io
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,7 +55,7 @@ class BestWeights(Hook):  # type: ignore[misc]  # mmengine is untyped
         assert metrics is not None
         self.last = float(metrics[self.metric])
         self.validations_without += 1
-        if self.best is None or self.last > self.best.figure:
+        if self.best is None or math.isnan(self.best.figure) or self.last > self.best.figure:
             self.best = Best(self.last, runner.iter)
             self.validations_without = 0
             state = {name: tensor.cpu() for name, tensor in runner.model.model.state_dict().items()}

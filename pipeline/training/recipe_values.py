@@ -73,7 +73,7 @@ def generated_data_values(section: Mapping[str, Any]) -> Iterator[str]:
     """Of a train section without a `train_dataset`: what is for data of one's own alone."""
     for key in OWN_DATA:
         if section.get(key) is not None:
-            yield f"{key}: for data of one's own; give the config a train_dataset"
+            yield f"{key}: for data of your own; give the config a train_dataset"
 
 
 def default_interval(section: Mapping[str, Any], iterations: int | None) -> int | None:

@@ -35,7 +35,7 @@ def check_recipe(run: TrainingRun, config: str, recipe: Recipe) -> None:
     if run.recipe is not None and (difference := changed(run.recipe, recipe.to_dict())):
         raise InputError(
             f"this checkpoint was trained by another recipe: {difference}; put the config's train section as it was, "
-            "or train anew"
+            "or train again"
         )
 
 
@@ -46,7 +46,7 @@ def check_proof(run: TrainingRun, recipe: Recipe, record: TrainingRecord) -> Non
     if run.iterations != recipe.iterations:
         raise InputError(
             f"--reproduce: this checkpoint was written after {run.iterations} iterations, the recipe has "
-            f"{recipe.iterations}; give the last one of the training, or go on with --resume"
+            f"{recipe.iterations}; give the last one of the training, or continue with --resume"
         )
     ours, theirs = run.backbone_sha256, record.training.backbone_sha256
     if None not in (ours, theirs) and ours != theirs:

@@ -54,7 +54,7 @@ def format_anew(source: str, anew: Sequence[str], count: int) -> str:
     if not anew:
         return f"starts from {source}: all {count} tensors"
     shown = ", ".join(anew[:SHOWN]) + (", ..." if len(anew) > SHOWN else "")
-    return f"starts from {source}: {count - len(anew)} of {count} tensors; of another shape, and new: {shown}"
+    return f"starts from {source}: {count - len(anew)} of {count} tensors; random, because the shapes differ: {shown}"
 
 
 def _fitted(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:

@@ -49,16 +49,16 @@ def resume_run(run: TrainingRun, before: TrainingRun, seed: int | None) -> Train
     if seed not in (None, before.seed):
         raise InputError(f"--resume --seed {seed}: this training began with seed {before.seed}; leave out --seed")
     if run.amp and not before.amp:
-        raise InputError("--resume --amp: this training began without it; leave out --amp, or train anew")
+        raise InputError("--resume --amp: this training began without it; leave out --amp, or train without --resume")
     if before.recipe is None or run.recipe is None:
         raise InputError(
-            "--resume: this checkpoint does not tell its recipe, for it was written before checkpoints did; train "
-            "anew without --resume"
+            "--resume: this checkpoint does not name its recipe, because it was written before checkpoints did; train "
+            "without --resume"
         )
     if difference := changed(_without_start(before.recipe), _without_start(run.recipe)):
         raise InputError(
             f"--resume: the recipe has changed since this training began: {difference}; put it back (--iters sets "
-            "the iterations), or train anew without --resume"
+            "the iterations), or train without --resume"
         )
     kept = ("seed", "amp", "iterations", "minutes", "recipe", "backbone_sha256", "began")
     return replace(run, **{name: getattr(before, name) for name in kept}, resumed=(before.resumed or 0) + 1)
@@ -75,12 +75,14 @@ def read_run(checkpoint: Path) -> TrainingRun:
     meta = content.get("meta") if isinstance(content, Mapping) else None
     facts = meta.get(RUN_KEY) if isinstance(meta, Mapping) else None
     if not isinstance(facts, Mapping):
-        raise InputError(f"checkpoint {checkpoint} does not tell of its training; {CURE}")
+        raise InputError(f"checkpoint {checkpoint} has no record of its training; {CURE}")
     faults = list(wrong_arguments(TrainingRun, {str(key): value for key, value in facts.items()}))
     if not isinstance(facts.get("recipe"), Mapping | None):
-        faults.append("its recipe is no mapping")
+        faults.append("its recipe is not a mapping")
     if faults:
-        raise InputError(f"checkpoint {checkpoint} tells of another training than ours: {'; '.join(faults)}; {CURE}")
+        raise InputError(
+            f"checkpoint {checkpoint} has a record that zooport did not write: {'; '.join(faults)}; {CURE}"
+        )
     return TrainingRun(**facts)
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,15 +25,14 @@ from zoo.config import ModelConfig
 from zoo.errors import InputError
 from zoo.metrics import Metric
 
-OBJECTS = ("boxes", "label_map", "label")  # of an item's truth: one of them says whether there is anything to judge
-
 
 class Validation:
     """The config's ``dataset``, checked, and the figures of a model on it. Raises InputError as an evaluation does."""
 
     def __init__(self, config: ModelConfig) -> None:
         self.plan = plan_evaluation(config, "", limit=None, gate_split=False)
-        if not any(_has_truth(self.plan.dataset.dataset.truth(index)) for index in range(len(self.plan.dataset))):
+        dataset, keys = self.plan.dataset.dataset, self.plan.task.truth
+        if not any(_has_truth(dataset.truth(index), keys) for index in range(len(self.plan.dataset))):
             raise InputError(
                 f"config {config.path}: dataset {self.plan.section['type']} has no objects in "
                 f"{len(self.plan.dataset)} images, so that there is nothing to validate on; give it images with objects"
@@ -85,11 +84,12 @@ class ValidationLoop(BaseLoop):  # type: ignore[misc]  # mmengine is untyped
         return figures
 
 
-def _has_truth(truth: Mapping[str, Any]) -> bool:
+def _has_truth(truth: Mapping[str, Any], keys: Sequence[str]) -> bool:
+    """Whether there is anything to judge in one image: all keys of the task, and an object that counts."""
     crowds = truth.get("iscrowd", truth.get("difficult"))
-    if "boxes" in truth:
-        return bool(len(truth["boxes"])) and (crowds is None or not np.all(crowds))
-    return any(key in truth for key in OBJECTS)
+    if "boxes" in truth and (not len(truth["boxes"]) or (crowds is not None and np.all(crowds))):
+        return False
+    return all(key in truth for key in keys)
 
 
 @contextmanager

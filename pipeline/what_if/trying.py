@@ -78,7 +78,8 @@ class Trials:
         if kept_names is None:
             raise ExportError(
                 f"with all {len(names)} modules in fp32 the difference is still past the tolerance: layers in the "
-                "model's own forward have no module to be named by; give them one, or deploy with precision fp32"
+                "model's own forward belong to no module that could be named; put them into one, or deploy with "
+                "precision fp32"
             )
         return kept_names
 

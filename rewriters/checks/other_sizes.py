@@ -113,7 +113,7 @@ def _alone(compared: Compared, target: Target, example: Mapping[str, Tensor], ax
     bounds = target.axes[axis]
     return (
         f"{axis} is dynamic ({bounds.min} to {bounds.max}), and PyTorch itself fails at another size, so the graph was "
-        f"checked at the traced one alone: {refusal}; fix the axis, or give bounds whose sizes the model takes"
+        f"checked only at the traced one: {refusal}; fix the axis, or give bounds whose sizes the model takes"
     )
 
 

@@ -54,4 +54,4 @@ def _numbers(value: onnx.ValueInfoProto, shape: list[int], chance: np.random.Gen
         return chance.standard_normal(shape).astype(kind)
     if kind.kind in "iub":
         return chance.integers(0, WHOLE, shape).astype(kind)
-    raise ExportError(f"input {value.name} is no tensor of numbers with a known number of axes")
+    raise ExportError(f"input {value.name} is not a numeric tensor with a known number of axes")

@@ -57,9 +57,7 @@ def compare_graphs(before: onnx.ModelProto, after: onnx.ModelProto) -> Compariso
             part = _difference(one, two)
             difference = max(difference, part)
             if part > TOLERANCE and not unequal:
-                much = (
-                    f"by {part:.1e} of its largest number" if np.isfinite(part) else "in shape, dtype or whole numbers"
-                )
+                much = f"by {part:.1e} of its largest number" if np.isfinite(part) else "in shape, dtype or integers"
                 unequal = f"output {output.name} differs {much} at {size}"
     values = zip(*(expected for _, _, expected in runs), strict=True)
     alike = [output.name for output, ones in zip(before.graph.output, values, strict=False) if all(map(_alike, ones))]

@@ -38,9 +38,9 @@ def disagreement(names: Sequence[str], expected: Sequence[Array], outputs: Seque
 def _differs(want: Array, got: Array) -> str:
     if want.dtype.kind != "f":
         share = float(np.mean(want != got)) if want.size else 0.0
-        return f"differs in {share:.2%} of its whole numbers" if share > WHOLE_NUMBERS else ""
+        return f"differs in {share:.2%} of its integers" if share > WHOLE_NUMBERS else ""
     if not np.array_equal(np.isfinite(want), np.isfinite(got)):
-        return "has NaN or infinity elsewhere than PyTorch's"
+        return "has NaN or infinity in other places than PyTorch's"
     error = _error(want, got)
     return f"differs by {error:.1e} of its range (gate {GATE:.0e})" if error > GATE else ""
 

@@ -30,7 +30,7 @@ def extract_submodel(
     """
     starts, ends = _names(inputs), _names(outputs)
     if not starts and not ends and module is None:
-        raise InputError("extract_submodel: give inputs, outputs or module, so that there is something to cut")
+        raise InputError("extract_submodel: give inputs, outputs or module, to have something to cut")
     before = _summary(model)
     if module is not None:
         first, last = module_ends(model, module)

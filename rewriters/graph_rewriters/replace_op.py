@@ -70,5 +70,5 @@ def _changed(attributes: Mapping[str, Any]) -> dict[str, onnx.AttributeProto | N
         try:
             changed[key] = None if value is None else onnx.helper.make_attribute(key, value)
         except (TypeError, ValueError) as error:
-            raise InputError(f"replace_op: attribute {key}: {value!r} is no attribute of ONNX: {error}") from error
+            raise InputError(f"replace_op: attribute {key}: {value!r} is not an attribute of ONNX: {error}") from error
     return changed

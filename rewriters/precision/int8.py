@@ -66,7 +66,7 @@ def to_int8(
     if not feeds:
         raise ExportError("int8: got no calibration images, and ranges are taken from them; give one or more")
     if opset_of(model) < LEAST_OPSET:
-        raise ExportError(f"int8: the graph has opset {opset_of(model)}, expected {LEAST_OPSET} or later: export anew")
+        raise ExportError(f"int8: the graph has opset {opset_of(model)}, expected {LEAST_OPSET} or later: export again")
     source = _copy(model)
     fold_constants(source)
     _name_nodes(source)
@@ -167,7 +167,7 @@ def _check_layers(model: onnx.ModelProto, names: Sequence[str]) -> None:
         first = _label(nodes[left[0]]) if left[0] in nodes else left[0]
         raise ExportError(
             f"int8: ONNX Runtime's quantiser left {len(left)} of {len(names)} layers in fp32, the first is {first}; "
-            "name its module in keep_fp32 if it shall stay so"
+            "name its module in keep_fp32 if it should stay so"
         )
 
 

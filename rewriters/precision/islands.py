@@ -26,7 +26,7 @@ from rewriters.onnx_graph.value_types import value_types
 from rewriters.precision.fixed_products import fixed_products
 from rewriters.precision.layers import LAYERS
 
-PLACES = "places in an image: above 2048 fp16 knows even numbers only"
+PLACES = "places in an image: above 2048 fp16 has only even numbers"
 ORDER = "an order: in fp16 many scores are equal"
 SUMS = "a sum that grows with the size"
 RANGE = "leaves the range of fp16 soon"

@@ -107,7 +107,7 @@ def _check_finite(model: onnx.ModelProto, largest: Mapping[str, float]) -> None:
         path = module_path(node) if node else None
         of = f" of {node.op_type} {node.name}{f' in {path}' if path else ''}" if node else ""
         raise ExportError(
-            f"int8: {name}{of} is infinite or no number on a calibration image, and has no range; "
+            f"int8: {name}{of} is infinite or NaN on a calibration image, and has no range; "
             + ("keep its module in fp32 (keep_fp32), or give other images" if node else "give other images")
         )
 

@@ -11,7 +11,7 @@ EUCLIDEAN, PRODUCTS = 2.0, 1  # torch's number for compute_mode="use_mm_for_eucl
 
 @symbolic(
     "aten::cdist",
-    reason="torchscript's distances are wrong but for the Euclidean norm, and that of tensors of different ranks it "
+    reason="torchscript's distances are wrong except for the Euclidean norm, and that of tensors of different ranks it "
     "refuses; dynamo has none of few points",
     written_for="torch 2.15",
 )

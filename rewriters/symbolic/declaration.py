@@ -123,7 +123,7 @@ def check_arity(overload: Any, translation: Callable[..., Any]) -> None:
         expected = ["b", *tensors, *(["*tensors"] if lists else ["*"] * bool(constants)), *sorted(constants)]
         raise ExportError(
             f"symbolic {overload.name()}: {getattr(translation, '__name__', translation)} takes "
-            f"({', '.join(str(p) for p in parameters)}), expected ({', '.join(expected)}), for torch has {schema}"
+            f"({', '.join(str(p) for p in parameters)}), expected ({', '.join(expected)}), because torch has {schema}"
         )
 
 

@@ -65,7 +65,7 @@ def kernel(
     """
     domain, _, op_type = name.partition("::")
     if not op_type.isidentifier() or not re.fullmatch(r"[A-Za-z_][\w.\-]*", domain) or domain in RUN_DOMAINS:
-        raise ExportError(f'kernel: "{name}" is no operator of a domain of its own; expected "mydomain::OpType"')
+        raise ExportError(f'kernel: "{name}" is not an operator of a custom domain; expected "mydomain::OpType"')
 
     def register(function: Function) -> Function:
         parameters = inspect.signature(function).parameters.values()

@@ -12,8 +12,8 @@ END = int(np.iinfo(np.int64).max)
 
 @symbolic(
     "aten::roll",
-    reason="torchscript refuses a roll without axes, and cuts at the shift, which leaves all where it is for a shift "
-    "longer than the axis",
+    reason="torchscript refuses a roll without axes, and cuts at the shift, so that a shift longer than the axis "
+    "moves nothing",
     written_for="torch 2.15",
 )
 def roll(b: GraphBuilder, x: str, *, shifts: Sequence[int], dims: Sequence[int]) -> str:

@@ -16,7 +16,7 @@ from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.versions import WRITTEN_FOR
 from zoo.errors import ExportError
 
-REASON = "an example without boxes records the early return of the code around NMS, which finds nothing for ever"
+REASON = "an example without boxes records the early return of the code around NMS, which never finds anything"
 
 
 def check_boxes(function: str, boxes: Tensor) -> None:

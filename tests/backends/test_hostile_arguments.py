@@ -124,7 +124,7 @@ def test_an_input_of_the_runner_of_more_bytes_than_memory_is_named(
     "threads", [0, -1, 2**31, 2**64, pytest.param(10**5000, id="huge"), MAX_THREADS + 1, True, 1.0, "2", float("nan")]
 )
 def test_what_is_no_number_of_threads(detector: Path, threads: Any) -> None:
-    with pytest.raises(InputError, match=f"^threads=.*: expected a whole number, 1 to {MAX_THREADS}, or None"):
+    with pytest.raises(InputError, match=f"^threads=.*: expected an integer from 1 to {MAX_THREADS}, or None"):
         load(detector, threads=threads)
 
 

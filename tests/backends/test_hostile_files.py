@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 from backends import load
 from backends.external_data import external_files
 from backends.onnxruntime import held_model
+from backends.tensorrt.backend import TensorRT
 from pipeline.report.recorded import read_recorded
 from tests.backends.twins import numbers, write_twin
 from zoo import opened_file
@@ -87,6 +88,15 @@ def test_another_kind_of_file(folder: Path, name: str, make: Callable[[Path], No
     assert str(error).startswith(f"{folder / name}: ")
     assert words in str(error)
     assert "\n" not in str(error)
+
+
+def test_no_engine_is_opened_beside_a_file_of_another_size(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine's own check would read the whole file."""
+    monkeypatch.setattr(TensorRT, "open", lambda *_: pytest.fail("opened"))
+    (folder / "model.onnx").unlink()
+    sparse(folder / "model.onnx")
+    with pytest.raises(InputError, match="got bytes 1099511627776"):
+        load(folder)
 
 
 @pytest.mark.parametrize("make", [pipe, link_to("/dev/zero"), sparse])

@@ -99,7 +99,7 @@ def test_a_run_that_fails_names_the_inputs(tmp_path: Path, capfd: pytest.Capture
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2"])
 def test_wrong_threads(tmp_path: Path, threads: Any) -> None:
-    with pytest.raises(InputError, match=r"threads=.*expected a whole number, 1 to 1024"):
+    with pytest.raises(InputError, match=r"threads=.*expected an integer from 1 to 1024"):
         OnnxRuntimeRunner(one_node(tmp_path / "m.onnx", "Relu"), threads=threads)
 
 
@@ -173,7 +173,9 @@ def test_an_engine_option_that_a_provider_has_not_is_an_error(
     monkeypatch: pytest.MonkeyPatch, provider: str, option: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [TENSORRT, RTX])
-    words = rf"engine option {next(iter(option))}=.*: ONNX Runtime's provider {provider} has none such; leave it out"
+    words = (
+        rf"engine option {next(iter(option))}=.*: ONNX Runtime's provider {provider} has no such option; leave it out"
+    )
     with pytest.raises(InputError, match=words):
         provider_options(provider, EngineOptions(**option))
 
@@ -227,7 +229,7 @@ def test_a_provider_that_takes_no_node_is_an_error(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ALL)
     monkeypatch.setattr(onnxruntime, "InferenceSession", Claims)
     words = (
-        r"m.onnx: provider CUDAExecutionProvider takes no node of it, and all would silently run on CPUExecutionProv"
+        r"m.onnx: provider CUDAExecutionProvider runs none of its nodes, and all would silently run on CPUExecutionProv"
     )
     with pytest.raises(ExportError, match=words):
         OnnxRuntimeRunner(one_node(tmp_path / "m.onnx", "Relu"), provider="cuda")

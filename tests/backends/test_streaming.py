@@ -91,7 +91,7 @@ def test_what_is_wrong_with_the_call_is_said_at_once(folder: Path, detector: Pat
             model.stream("none.jpg")
         with pytest.raises(InputError, match='unknown input "scale"'):
             model.stream(folder, scale=2)
-        with pytest.raises(InputError, match="ahead is 0, expected a whole number"):
+        with pytest.raises(InputError, match="ahead is 0, expected an integer"):
             model.stream(folder, ahead=0)
     decoded = load(deploy(task="SemanticSegmentation", level="decoded"))
     with decoded, pytest.raises(InputError, match='output level "decoded" has no results'):

@@ -43,6 +43,27 @@ def test_a_command_of_a_page_is_understood(place: str, command: str) -> None:
         pytest.fail(f"{place}: {command}")
 
 
+def mentions() -> list[tuple[str, str, str]]:
+    """Each `zooport VERB ...` within a sentence or a table: its page and line, the verb, and the rest."""
+    return [
+        (f"{page.name}:{number}", *match)
+        for page in PAGES
+        for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), 1)
+        for match in re.findall(r"`zooport ([a-z-]+)([^`]*)`", line)
+    ]
+
+
+def test_the_flags_of_a_command_within_a_sentence_exist() -> None:
+    assert len(mentions()) > 20
+    unknown = []
+    for place, verb, rest in mentions():
+        parser = import_module(f"{COMMANDS}.{VERBS[verb].module}").parser()
+        known = {flag for action in parser._actions for flag in action.option_strings}
+        flags = re.findall(r"(?<![\w-])--?[a-z][\w-]*", rest)
+        unknown += [f"{place}: zooport {verb} {flag}" for flag in flags if flag not in known]
+    assert unknown == []
+
+
 @pytest.mark.parametrize("page", ["deployments.md", "troubleshooting.md"])
 def test_the_exit_codes_are_those_of_the_command_line(page: str) -> None:
     rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)

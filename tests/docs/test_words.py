@@ -1,6 +1,9 @@
 """One word for one thing, in code, messages and pages: the glossary's, not another that means the same."""
 
+import ast
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -30,7 +33,8 @@ INSTEAD_IN_PAGES = {
     ", for (it|they)": "because",
     ", too[.,:;)]": "also",
 }
-"""The same, in the pages that people write; code and its docstrings may have these words."""
+"""The same, in the pages that people write and in messages; comments and docstrings may have these words."""
+PACKAGES = ("backends", "pipeline", "rewriters", "tools", "zoo", "zooport")
 GLOSSARY = "\n## Glossary\n"
 """Behind this, CONTRIBUTING.md has the words themselves."""
 
@@ -49,15 +53,50 @@ def pages() -> list[Path]:
     return [*written, *(path for path in (ROOT / "docs").glob("*.md") if path.name != "zoo.md")]
 
 
+def whole_words(word: str) -> re.Pattern[str]:
+    """What finds a word, or one of several, in whatever case."""
+    return re.compile(rf"(?<![a-z])({word})(?![a-z])", re.IGNORECASE)
+
+
 def lines_with(word: str, paths: list[Path]) -> list[str]:
     """Each line that has a word, with its file and number."""
-    pattern = re.compile(rf"(?<![a-z])({word})(?![a-z])", re.IGNORECASE)
+    pattern = whole_words(word)
     return [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in paths
         for number, line in enumerate(path.read_text(encoding="utf-8").split(GLOSSARY)[0].split("\n"), 1)
         if pattern.search(line)
     ]
+
+
+@lru_cache
+def messages() -> list[tuple[str, str]]:
+    """Each text of the code that is no docstring, with {} for what is formatted in, and each line of the reports'
+    templates: its file and line, and the text.
+    """
+    templates = [path for package in PACKAGES for path in (ROOT / package).rglob("*.html.jinja")]
+    lines = [
+        (f"{path.relative_to(ROOT)}:{number}", line)
+        for path in templates
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+    ]
+    return lines + [
+        (f"{path.relative_to(ROOT)}:{node.lineno}", text)
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        for node, text in texts_in(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+
+
+def texts_in(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
+    """The texts of a module, those in several pieces as one."""
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    pieces = {id(piece) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for piece in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield node, "".join(piece.value if isinstance(piece, ast.Constant) else "{}" for piece in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in statements | pieces:
+            yield node, node.value
 
 
 @pytest.mark.parametrize("word", INSTEAD)
@@ -68,3 +107,16 @@ def test_another_word_of_the_glossary_is_taken(word: str) -> None:
 @pytest.mark.parametrize("word", INSTEAD_IN_PAGES)
 def test_a_page_is_written_in_plain_english(word: str) -> None:
     assert lines_with(word, pages()) == [], f"write {INSTEAD_IN_PAGES[word]}"
+
+
+def test_messages_are_found_also_those_in_several_pieces() -> None:
+    tree = ast.parse('"""A page."""\nraise ValueError(f"{x!r}: go " "on" if y else "mend")\n')
+    assert [text for _, text in texts_in(tree)] == ["{}: go on", "mend"]
+    assert len(messages()) > 1000
+
+
+@pytest.mark.parametrize("word", INSTEAD_IN_PAGES)
+def test_a_message_is_written_in_plain_english(word: str) -> None:
+    pattern = whole_words(word)
+    matches = [f"{place}: {text}" for place, text in messages() if pattern.search(text)]
+    assert matches == [], f"write {INSTEAD_IN_PAGES[word]}"

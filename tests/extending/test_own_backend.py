@@ -107,7 +107,7 @@ def test_a_config_with_an_option_that_no_backend_has(tmp_path: Path, forgotten: 
     path = tmp_path / "typo.py"
     for engine, words in (
         ("finite=False", 'unknown engine option "finite"; nearest: "only_finite"'),
-        ("workspace_mib=0", "engine option workspace_mib is 0, expected a whole number"),
+        ("workspace_mib=0", "engine option workspace_mib is 0, expected an integer"),
     ):
         path.write_text(f'_base_ = ["{CONFIG}"]\nexport = dict(engine=dict({engine}))\n')
         with pytest.raises(InputError, match=f"typo.py: export.engine: {words}"):

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ import torch
 
 from backends import load
 from pipeline import align, deploy, evaluate
+from pipeline.training.validation import Validation
 from zoo.config import load_config
-from zoo.errors import GateError
+from zoo.errors import GateError, InputError
 from zoo.tasks import find_task, registry
 
 ROOT = Path(__file__).parents[2]
@@ -119,3 +121,17 @@ def test_the_page_is_made_of_its_code() -> None:
     for file in (OWN / "brightness.py", CONFIG):
         code = file.read_text(encoding="utf-8")
         assert f"```python\n{code}```" in page, f"docs/extending.md lacks {file.name} as it is"
+
+
+def test_a_training_of_it_is_validated() -> None:
+    """A metric of the task alone says which keys an item's truth needs."""
+    config = load_config(CONFIG)
+    from brightness import MeanLuma
+
+    assert Validation(config).figures(MeanLuma())["brightness/right"] > 95
+
+
+def test_what_has_no_truth_of_it_cannot_be_validated() -> None:
+    config = replace(load_config(CONFIG), dataset={"type": "ImageFolder", "root": str(IMAGE.parent)})
+    with pytest.raises(InputError, match="brightness"):
+        Validation(config)

@@ -123,7 +123,7 @@ class TestFaults:
         assert lines[0].startswith(f"failed: image {photos / '3.png'}: not an image that can be read")
         assert lines[1].startswith(f"failed: image {photos / '4.png'}: corrupt or truncated")
         assert lines[2].startswith(f"error: 2 of 6 inputs failed, the first: image {photos / '3.png'}: ")
-        assert lines[2].endswith(f"files written: 4, the last {out / '5.json'}; go on with --resume")
+        assert lines[2].endswith(f"files written: 4, the last {out / '5.json'}; continue with --resume")
         reported = json.loads(data.read_text(encoding="utf-8"))
         assert (reported["exit_code"], len(reported["failed"]), len(reported["written"])) == (6, 2, 4)
 
@@ -155,7 +155,7 @@ class TestFaults:
         assert (run.code, run.err.count("\n")) == (2, 1)
         assert "No space left on device" in run.err
         assert "files written: 3" in run.err
-        assert run.err.endswith("; go on with --resume\n")
+        assert run.err.endswith("; continue with --resume\n")
         assert not (out / "predictions.jsonl").exists()
         again = predict(detector, photos, "--out", out, "--format", "files", "jsonl", "--resume")
         assert (again.code, len((out / "predictions.jsonl").read_text().splitlines())) == (0, 6)
@@ -179,7 +179,7 @@ class TestRefused:
             (["--annotations", "none.json", "--format", "coco"], "--annotations none.json: cannot be read"),
             (["--image", "none.png"], "--image none.png: no such file"),
             (["none*.png"], "none*.png: no file matches"),
-            (["--resume", "0"], "--resume: camera 0 cannot be read again from where it was"),
+            (["--resume", "0"], "--resume: camera 0 cannot be read again from where it stopped"),
             (["--input", "scale"], "--input scale: expected NAME=NUMBER"),
             (["--input", "scale=2"], 'unknown input "scale"'),
             (["--reszume"], 'unknown argument --reszume; nearest: "--resume"'),

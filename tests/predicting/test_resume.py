@@ -75,7 +75,7 @@ def test_a_run_that_was_interrupted_says_how_to_go_on(
     run = predict(detector, photos, "--out", out, "--format", "jsonl", "files")
     assert (run.code, run.err) == (
         130,
-        f"interrupted; files written: 2, the last {out / '1.json'}; go on with --resume\n",
+        f"interrupted; files written: 2, the last {out / '1.json'}; continue with --resume\n",
     )
     monkeypatch.undo()
     run = predict(detector, photos, "--out", out, "--format", "jsonl", "files", "--resume", "--json", data)
@@ -128,7 +128,7 @@ def test_other_settings_are_refused(predict: Predict, detector: Path, photos: Pa
     assert predict(detector, photos, "--out", out, "--format", "csv").code == 6
     run = predict(detector, photos, "--out", out, "--format", "csv", "jsonl", "--score", "0.5", "--resume")
     assert run.code == 2
-    assert f"--resume: {out} was begun with another score, format; give the same, or start again" in run.err
+    assert f"--resume: {out} was started with another score, format; give the same, or start again" in run.err
 
 
 def test_two_at_once_do_not_mix(predict: Predict, detector: Path, photos: Path, tmp_path: Path) -> None:

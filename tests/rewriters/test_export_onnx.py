@@ -161,6 +161,7 @@ def test_another_thread_finds_the_same_things_with_onednn_on(tmp_path: Path) -> 
             torch.testing.assert_close(got, want, atol=1e-4, rtol=0)
 
 
+@pytest.mark.slow
 def test_two_exports_at_once_record_their_own_warnings(tmp_path: Path) -> None:
     before = warnings.showwarning, list(warnings.filters)
     records: dict[str, ExportRecord] = {}

@@ -61,7 +61,7 @@ def test_a_fault_in_the_file_is_exit_code_3_and_named_on_one_line(
     assert json.loads(data.read_text())["first"] == "conv"
     pieces = align(capsys, tiny, "--onnx", tmp_path / "edited.onnx", "--by-pieces")
     assert pieces.code == 3
-    assert "its piece differs alone, too" in " ".join(pieces.out.split())
+    assert "its piece also differs alone" in " ".join(pieces.out.split())
 
 
 def test_not_a_number_is_past_every_threshold(
@@ -82,7 +82,7 @@ def test_not_a_number_is_past_every_threshold(
     ("arguments", "words"),
     [
         (("--onnx", "no.onnx"), "no.onnx: no such file"),
-        (("--threshold", "2"), "threshold 2: expected a part of a tensor's largest value"),
+        (("--threshold", "2"), "threshold 2: expected a fraction of a tensor's largest value"),
         (("--deployment", "nowhere"), "--deployment nowhere: no such folder"),
         (("--deployment", "docs"), "no deployment.json"),
         (("--deployment", "x", "--exporter", "dynamo"), "the deployment has its own"),

@@ -234,7 +234,7 @@ SWITCHED_OFF = "card = gate_dataset = calibration_dataset = None"
         (
             "detection/faster-rcnn_r18-fpn_digits.py",
             'task = dict(classes=[dict(name=n, category_id=i) for i, n in enumerate(["none", "a", "b", "c"])])\n',
-            "training on 3 classes of one's own needs training data: without train_dataset only the shipped recipes",
+            "training on 3 classes of your own needs training data: without train_dataset only the shipped recipes",
         ),
         (
             "restoration/srcnn_x3_photographs.py",

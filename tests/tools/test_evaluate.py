@@ -130,6 +130,7 @@ def test_dynamic_sizes_are_fed_as_they_are(voc: Tiny, evaluate: Evaluate, deploy
     assert found["rows"][1]["verdict"] == "passed"
 
 
+@pytest.mark.slow  # make test resumes in tests/pipeline/evaluation
 def test_an_interrupted_run_goes_on(voc: Tiny, evaluate: Evaluate) -> None:
     whole = measured(evaluate, voc)
     command = [sys.executable, str(EVALUATE_TINY), *voc.arguments()]
@@ -223,7 +224,7 @@ def test_an_interruption_says_how_to_go_on(voc: Tiny, evaluate: Evaluate, monkey
 
     monkeypatch.setattr(ResultStore, "put", interrupt)
     run = evaluate(voc.arguments("--backend", "pytorch"))
-    assert (run.code, run.err) == (130, "interrupted; go on with --resume\n")
+    assert (run.code, run.err) == (130, "interrupted; continue with --resume\n")
 
 
 def test_an_environment_with_a_rank_does_not_silence_it(

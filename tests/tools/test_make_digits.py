@@ -58,7 +58,7 @@ def test_into_a_folder_with_a_contact_sheet(tool: ModuleType, cache: Path, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["gate", "--count", "2"], "--count 2: the cache holds whole splits; give --out, too"),
+        (["gate", "--count", "2"], "--count 2: the cache holds whole splits; also give --out"),
         (["gate", "--count", "0", "--out", "x"], "--count 0: expected 1 or more"),
     ],
 )
@@ -98,7 +98,7 @@ def test_files_of_others_are_never_lost(
     before = contents(tmp_path)
     assert tool.main(["gate", "--out", str(tmp_path), "--count", "1"]) == 2
     words = (
-        f"gate holds {name.removeprefix('gate/')}, which is not of a whole split of the digits and would be lost; re"
+        f"gate holds {name.removeprefix('gate/')}, which does not belong to a split of the digits and would be lost; re"
     )
     assert words in capsys.readouterr().err
     assert contents(tmp_path) == before
@@ -111,7 +111,7 @@ def test_another_data_set_is_never_lost(
     (tmp_path / "gate").mkdir()
     (tmp_path / "gate" / "annotations.json").write_text(text, encoding="utf-8")
     assert tool.main(["gate", "--out", str(tmp_path), "--count", "1"]) == 2
-    assert "gate holds annotations.json, which is not of a whole split of the digits" in capsys.readouterr().err
+    assert "gate holds annotations.json, which does not belong to a split of the digits" in capsys.readouterr().err
     assert (tmp_path / "gate" / "annotations.json").read_text(encoding="utf-8") == text
 
 

@@ -55,7 +55,7 @@ def test_one_file_for_all_scales(deploy: Tool, predict: Tool, exporter: str, tmp
             ours, theirs = psnr_of_both(deployment, scale, crops if exporter == "dynamo" else crops[:1])
             assert ours == pytest.approx(theirs, abs=GATE)
         for wrong in (2.5, 0):
-            with pytest.raises(InputError, match=f'input "scale" is {wrong}, expected a whole number, 1 or more'):
+            with pytest.raises(InputError, match=f'input "scale" is {wrong}, expected an integer, 1 or more'):
                 deployment(np.zeros((40, 41, 3), np.uint8), scale=wrong)
         five = deployment(np.zeros((40, 41, 3), np.uint8), scale=5)
     assert five.image.shape == (200, 205, 3)

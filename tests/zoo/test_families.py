@@ -168,7 +168,7 @@ def test_levels_and_layouts_that_it_has_not(level: str, layout: str, words: str)
 def test_a_class_has_one_family_and_a_subclass_may_have_its_own() -> None:
     before = families()
     with pytest.raises(
-        InputError, match="family Second: EncoderDecoder is of EncoderDecoderFamily already; register a"
+        InputError, match="family Second: EncoderDecoder already belongs to EncoderDecoderFamily; register a"
     ):
 
         @register(EncoderDecoder)

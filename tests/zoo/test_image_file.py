@@ -170,7 +170,7 @@ def test_a_bound_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_bytes(encoded("png"))
     monkeypatch.setenv("ZOOPORT_MAX_PIXELS", text)
     with pytest.raises(
-        InputError, match=f"ZOOPORT_MAX_PIXELS={text}: expected a whole number of pixels, 1 to 1073741824"
+        InputError, match=f"ZOOPORT_MAX_PIXELS={text}: expected a number of pixels from 1 to 1073741824"
     ):
         read_image(path)
 

@@ -109,7 +109,7 @@ def test_an_installation_says_where_the_weights_and_data_are(
 ) -> None:
     config = load_config("fcn_r18_digits")
     monkeypatch.setattr(cache, "DIGITS_ROOT", shipped.shipped_path("zoo/data/digits"))
-    where = "; zooport's weights and data are in a checkout of it alone: set ZOOPORT_HOME to the folder of one"
+    where = "; zooport's weights and data are only in a checkout: set ZOOPORT_HOME to the folder of one"
     from zoo import build_model
 
     with pytest.raises(InputError) as caught:

@@ -157,7 +157,7 @@ def test_an_out_that_does_not_fit() -> None:
         ({"size": (64,)}, r"got size \(64,\), expected \(height, width\)"),
         ({"size": (64, 31)}, "in whole pixels, 32 or more"),
         ({"size": (64, 64.5)}, "in whole pixels"),
-        ({"size": (64, 64), "pad_value": 256}, "got pad_value 256, expected a whole number 0 to 255"),
+        ({"size": (64, 64), "pad_value": 256}, "got pad_value 256, expected an integer from 0 to 255"),
         ({"size": (64, 64), "pad_value": 0.5}, "got pad_value 0.5"),
         ({"resize": "keep", "size_divisor": 0}, "got size_divisor 0"),
     ],

@@ -146,7 +146,7 @@ def test_an_archive_that_declares_more_than_it_has_is_refused(tmp_path: Path) ->
             copied.filename = f"archive/data/{number + 9}"
             archive.filelist.append(copied)
         archive._didModify = True  # type: ignore[attr-defined]  # writes the directory again
-    with pytest.raises(InputError, match=r"declares more than it has \(\d+ bytes in a file of \d+\)"):
+    with pytest.raises(InputError, match=r"declares more than it holds \(\d+ bytes in a file of \d+\)"):
         read_torch_file(tmp_path / "w.pth")
 
 

@@ -73,7 +73,6 @@ ON_EVERY_COMMIT = (  # one of each task; every config's weights are deployed, ev
     "configs/classification/resnet18_digits.py",
     "configs/detection/faster-rcnn_r18-fpn_digits.py",
     "configs/detection/keypoint-rcnn_r18-fpn_digits.py",
-    "configs/detection/mask-rcnn_r18-fpn_digits.py",
     "configs/detection/yolov5n_digits.py",
     "configs/restoration/srcnn_x3_photographs.py",
     "configs/segmentation/fcn_r18_digits.py",

@@ -18,7 +18,7 @@ from tests.zooport.conftest import ROOT, Command
 from zoo import list_models
 
 MOST_BYTES = 2_000_000
-WHERE = "; zooport's weights and data are in a checkout of it alone: set ZOOPORT_HOME to the folder of one"
+WHERE = "; zooport's weights and data are only in a checkout: set ZOOPORT_HOME to the folder of one"
 
 
 def test_it_has_the_code_and_the_configs_and_neither_weights_nor_data(wheel: Path) -> None:

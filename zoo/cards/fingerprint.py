@@ -35,7 +35,7 @@ def fingerprint(config: ModelConfig) -> str:
     try:
         text = json.dumps(content, sort_keys=True)
     except TypeError as error:
-        raise InputError(f"config {config.path}: {error}; a config holds plain data alone") from error
+        raise InputError(f"config {config.path}: {error}; a config holds only plain data") from error
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -10,7 +10,7 @@ from zoo.cards.training_record import Figures, TrainingRecord, TrainingRun
 Link = Callable[[Path], str]
 DATA = Path(__file__).resolve().parents[1] / "data"
 UNTOLD = (
-    "its checkpoint is older than the record of recipes: that this one made it is known from the config alone, and "
+    "its checkpoint is older than the record of recipes: only the config shows that this recipe made it, and "
     "whether it was resumed is not known"
 )
 

@@ -27,15 +27,15 @@ class ImageEntry(NamedTuple):
 
 
 class EvaluationDataset(Dataset[dict[str, Any]], ABC):
-    """Images with their truth, in a fixed order.
+    """Images with their ground truth, in a fixed order.
 
-    An item is {"image": uint8 [h, w, 3] BGR, "image_id": int, "path": str} and the truth, as each subclass says, in the
-    image's own pixels and with the model's own class ids: indices into `classes`. A data set of another input kind has
-    that kind's name in the place of "image", and overrides `_input`.
+    An item is {"image": uint8 [h, w, 3] BGR, "image_id": int, "path": str} and the ground truth, which each subclass
+    describes, in the image's own pixels and with the model's own class ids: indices into `classes`. A data set of
+    another input kind has that kind's name instead of "image", and overrides `_input`.
 
-    All that can be known without decoding an image is checked at construction, the values of label maps included.
+    The constructor checks everything that can be checked without decoding an image, and the values of label maps.
     Raises InputError with all faults in one message, each with its file and line. Reading an item raises InputError for
-    what decoding its image alone can show.
+    faults that only decoding its image can show.
     """
 
     input_kind: ClassVar[str] = "image"

@@ -57,9 +57,9 @@ class Sliding:
 
 
 class Family:
-    """What the rest of the house asks of a model; the answers here are those for a model of no family.
+    """What zooport needs to know about a model. The defaults are those of a model that belongs to no family.
 
-    A family overrides what differs. Its models are given as arguments: a family holds no model, and no state.
+    A family overrides what differs. Models are passed as arguments: a family holds no model and no state.
     """
 
     name: ClassVar[str] = "a model of no family"

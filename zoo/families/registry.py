@@ -31,8 +31,8 @@ def register(*classes: type[nn.Module]) -> Callable[[Kind], Kind]:
         for one in classes:
             if one in _by_class:
                 raise InputError(
-                    f"family {kind.__name__}: {one.__name__} is of {type(_by_class[one]).__name__} already; register a "
-                    "subclass of the model"
+                    f"family {kind.__name__}: {one.__name__} already belongs to {type(_by_class[one]).__name__}; "
+                    "register a subclass of the model"
                 )
             _by_class[one] = family
         return kind

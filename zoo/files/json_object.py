@@ -31,7 +31,7 @@ def _strictly(content: bytes) -> Any:
 
 
 def _none(text: str) -> float:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _finite(text: str) -> float:
@@ -51,5 +51,5 @@ def _whole(text: str) -> int:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key appears twice")
     return fields

@@ -35,8 +35,8 @@ class Accuracy(Metric):
         ranks = np.flatnonzero(labels == label)
         if ranks.size != 1:
             raise InputError(
-                f"classes of a result: label {label} of the truth is there {ranks.size} times among {labels.size}, "
-                "expected once; check the classes of the config's task"
+                f"classes of a result: label {label} of the ground truth appears {ranks.size} times among "
+                f"{labels.size}, expected once; check the classes of the config's task"
             )
         return int(ranks[0])
 

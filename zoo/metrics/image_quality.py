@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
 from zoo.metrics.metric import Metric
+from zoo.optional_library import optional_library
 from zoo.registry import METRICS
 
 LEVELS = 255  # between black and white
@@ -43,6 +44,7 @@ class ImageQuality(Metric):
             raise InputError(f"ImageQuality: got crop_border {crop_border}, expected 0 or more pixels")
         if channel not in CHANNELS:
             raise InputError(f'ImageQuality: unknown channel "{channel}"; {nearest(str(channel), CHANNELS)}')
+        optional_library("skimage", "evaluate", "ImageQuality")  # known before the first image; quick, it loads nothing
         self.crop_border = crop_border
         self.channel = channel
 

@@ -12,7 +12,7 @@ from zoo.errors import InputError
 
 
 class Metric(BaseMetric):  # type: ignore[misc]  # mmengine is untyped
-    """Judges results against the truth, image by image, and sums up; mmengine's BaseMetric with one entry an image.
+    """Compares results with the ground truth, image by image, and sums up: mmengine's BaseMetric, one entry an image.
 
     Exactly one entry for each image is what makes several processes give the figures of one: mmengine puts the entries
     of all of them back into the order of the data set, and drops those that filled up the last batches.
@@ -75,5 +75,5 @@ class Metric(BaseMetric):  # type: ignore[misc]  # mmengine is untyped
             got = ", ".join(f'"{key}"' for key in sorted(record)) if isinstance(record, Mapping) else None
             raise InputError(
                 f'{type(self).__name__} needs "{name}", got {got or f"a {type(record).__name__}"}; give the config the '
-                "evaluator of its task, and a data set with that truth"
+                "evaluator of its task, and a data set with that ground truth"
             ) from error

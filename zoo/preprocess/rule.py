@@ -71,9 +71,9 @@ class Preprocess:
                 raise InputError(f'preprocess: unknown {name} "{value}"; {nearest(str(value), known)}')
         self._check_size()
         if not (_is_int(self.pad_value, 0) and self.pad_value <= MAX_BYTE):
-            raise InputError(f"preprocess: got pad_value {self.pad_value!r}, expected a whole number 0 to {MAX_BYTE}")
+            raise InputError(f"preprocess: got pad_value {self.pad_value!r}, expected an integer from 0 to {MAX_BYTE}")
         if not _is_int(self.size_divisor, 1):
-            raise InputError(f"preprocess: got size_divisor {self.size_divisor!r}, expected a whole number, 1 or more")
+            raise InputError(f"preprocess: got size_divisor {self.size_divisor!r}, expected an integer, 1 or more")
         self._check_normalization()
 
     def _check_size(self) -> None:

@@ -73,7 +73,7 @@ def _of(text: str, kind: InputKind, *, recursive: bool) -> Iterator[_Match]:
     """What one text names."""
     path = Path(text)
     if not text or "\0" in text:
-        raise InputError(f"{text!r}: no name of a file; give a path")
+        raise InputError(f"{text!r}: not the name of a file; give a path")
     if (recording := kind.live(text)) is not None:
         yield _Match(recording.label, PurePath(recording.name), recording)
     elif path.is_dir():
@@ -107,7 +107,7 @@ def _in_folder(folder: Path, kind: InputKind, *, recursive: bool) -> Iterator[_M
     except OSError as error:
         raise InputError(f"{error.filename}: cannot be read ({error.strerror}); make it readable") from error
     if not files:
-        more = "" if recursive else "; --recursive (recursive=True) looks into the folders in it, too"
+        more = "" if recursive else "; --recursive (recursive=True) also searches the folders in it"
         raise InputError(f"{folder}: no {kind.noun}s in this folder, expected files {', '.join(suffixes)}{more}")
     yield from (_file(file, kind, folder) for file in sorted(files))
 

@@ -121,4 +121,6 @@ class Journal:
         differing = [name for name, value in self._settings.items() if before.get(name) != value]
         if differing:
             what = ", ".join(differing)
-            raise InputError(f"--resume: {self.path.parent} was begun with another {what}; give the same, or {DAMAGED}")
+            raise InputError(
+                f"--resume: {self.path.parent} was started with another {what}; give the same, or {DAMAGED}"
+            )

@@ -34,9 +34,10 @@ class TaskOfResult(Protocol):
 class Result:
     """Immutable: a subclass is a frozen dataclass of read-only arrays, in the coordinates of its input.
 
-    Equal by value: of one class, and every array of the same dtype, shape and content. Subclasses say `eq=False`, or
-    dataclasses would compare arrays by themselves. A result that a task made knows its `task`, and with that the names
-    of classes, and its `geometry`: where its input lay in the tensor. One made by hand knows neither.
+    Results are equal if they have the same class, and if all their arrays have the same dtype, shape and content.
+    Subclasses set `eq=False`, because dataclasses would compare the arrays themselves. A result from a model has a
+    `task`, and with it the names of classes, and a `geometry`: the place of its input in the tensor. A result that was
+    built by hand has neither.
 
     Conversions that have no meaning for a task raise InputError.
     """
@@ -50,22 +51,22 @@ class Result:
     """Whether `to_coco` has a meaning."""
 
     def of_task(self, task: TaskOfResult | None, geometry: Any) -> Self:
-        """This very result, which now knows where it comes from."""
+        """Set the task and the geometry of this result, and return it."""
         object.__setattr__(self, "task", task)
         object.__setattr__(self, "geometry", geometry)
         return self
 
     @property
     def names(self) -> dict[int, str]:
-        """The name of each class, by the model's own id; empty where the result was made by hand."""
+        """The name of each class, by the model's own id; empty if the result was built by hand."""
         return {} if self.task is None else {label: info.name for label, info in enumerate(self.task.classes)}
 
     def class_name(self, label: int) -> str:
-        """The name of a class, by the model's own id; the id itself where its name is not known."""
+        """The name of a class, by the model's own id; the id itself if its name is not known."""
         return str(label) if self.task is None else self.task.class_name(label)
 
     def filter(self, *, score: float | None = None, classes: Classes | None = None) -> Self:
-        """What has that score or a better one, and is of one of the classes."""
+        """The part of the result with at least that score and of one of the classes."""
         self._refuse("score or class to filter by")
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +88,7 @@ class Result:
     def draw(self, image: NDArray[Any]) -> NDArray[Any]:
         """The image, uint8 [h, w, 3] BGR, with the result drawn on it: a copy."""
         if self.task is None:
-            raise InputError(f"a {type(self).__name__} made by hand knows no task; use task.draw(image, result)")
+            raise InputError(f"a {type(self).__name__} built by hand has no task; use task.draw(image, result)")
         return self.task.draw(image, self)
 
     def __eq__(self, other: object) -> bool:
@@ -109,7 +110,7 @@ class Result:
     def _category(self, label: int) -> int | None:
         """The data set's id of a class; None where it has none."""
         if self.task is None:
-            raise InputError(f"a {type(self).__name__} made by hand knows no categories; use one that a model gave")
+            raise InputError(f"a {type(self).__name__} built by hand has no categories; use one that a model gave")
         classes = self.task.classes
         return classes[label].category_id if 0 <= label < len(classes) else None
 
@@ -118,7 +119,7 @@ class Result:
             return self.task.class_ids(classes)
         ids = [classes] if isinstance(classes, str | int) else list(classes)
         if any(isinstance(each, str) for each in ids):
-            raise InputError("a result made by hand knows no names of classes; give the model's own ids")
+            raise InputError("a result built by hand has no names of classes; give the model's own ids")
         return [int(each) for each in ids]
 
     def _refuse(self, what: str) -> NoReturn:

@@ -8,7 +8,6 @@ import cv2
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
-from zoo.tasks.result import plain
 
 
 def png(image: NDArray[Any]) -> bytes:
@@ -19,7 +18,6 @@ def png(image: NDArray[Any]) -> bytes:
     return content.tobytes()
 
 
-def rows_of_json(names: Sequence[str], columns: Mapping[str, NDArray[Any]]) -> bytes:
-    """One object a row: its "class", by name, and its value of each column; null for what is not finite."""
-    rows = zip(names, *(plain(values) for values in columns.values()), strict=True)
-    return json.dumps([dict(zip(("class", *columns), row, strict=True)) for row in rows], indent=1).encode()
+def rows_of_json(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """An object for each row; of plain types, so None for what is not finite."""
+    return json.dumps(rows, indent=1).encode()

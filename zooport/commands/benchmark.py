@@ -14,7 +14,7 @@ EXAMPLES = """examples:
   zooport benchmark work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image street.jpg
   zooport benchmark fp32 int8 --image street.jpg park.jpg --batch 4 --threads 1 2 --json benchmark.json
 
-Several deployments run in turns. "of the first" is the median of the rounds' ratios to the time of the first
+Several deployments are interleaved. "of the first" is the median of the rounds' ratios to the time of the first
 deployment, with the quartiles in brackets; "no clear difference": 1 is between them. Run it on an idle machine.
 It needs numpy, opencv and onnxruntime only."""
 HEADS = ("deployment", "threads", "first ms", "p50 ms", "p90 ms", "p99 ms", "images/s", "of the first")

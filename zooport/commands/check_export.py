@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     show(console, report)
     if report.exit_code:
         kind = GateError if report.exit_code == GateError.exit_code else ExportError
-        error: ZooportError = kind(f"{options.subject}: no way of export is right; the findings say why")
+        error: ZooportError = kind(f"{options.subject}: no exporter writes a right file; the findings say why")
         error.data = report.data  # type: ignore[attr-defined]  # run_tool writes it
         raise error
     return report.data
@@ -86,7 +86,7 @@ def show(console: "Console", report: "Report") -> None:
     others = [finding for finding in report.findings if finding not in (*matter, *undecided)]
     lines += all_described(matter)
     lines += ["", UNDECIDED, *all_described(undecided)] if undecided else []
-    lines += ["", "seen as well, and harmless in these trials:"] if others else []
+    lines += ["", "also seen, and harmless in these trials:"] if others else []
     lines += [f"  {finding.cause.name}  {finding.place or finding.why}" for finding in others[:MANY]]
     lines += [f"  and {len(others) - MANY} more, see --json"] if len(others) > MANY else []
     if report.best is not None:

@@ -113,7 +113,7 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
-        stop.add_note("go on with --resume")
+        stop.add_note("continue with --resume")
         raise
 
 

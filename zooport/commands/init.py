@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     if out.suffix != ".py":
         raise InputError(f"--out {out}: expected a name that ends in .py")
     if out.exists():
-        raise InputError(f"{out}: this file is there already; remove it, or give another --out")
+        raise InputError(f"{out}: this file already exists; remove it, or give another --out")
     from zoo.config import load_config
 
     base = load_config(options.base)

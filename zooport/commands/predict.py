@@ -95,4 +95,4 @@ def _describe(error: BaseException, session: "PredictionSession") -> None:
     if written := session.data["written"]:
         error.add_note(f"files written: {len(written)}, the last {written[-1]}")
     if session.output is not None and not session.live:
-        error.add_note("go on with --resume")
+        error.add_note("continue with --resume")

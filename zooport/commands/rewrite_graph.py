@@ -1,21 +1,20 @@
 """Rewrite the graph of an ONNX file step by step, and check that it still computes the same."""
 
 import argparse
-import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ExportError, GateError, InputError
 from zoo.files.writing import write_whole
 from zooport.parser import Parser
+from zooport.rewrite_steps import parse_step, show_list
 from zooport.terminal import open_console, show_steps
 from zooport.writable import check_writable
 
 if TYPE_CHECKING:
     import onnx
-    from rich.console import Console
 
     from rewriters.checks.same_numbers import Comparison
 
@@ -100,51 +99,6 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     }
 
 
-def show_list(console: "Console") -> Mapping[str, Any]:
-    """All rewriters; the same as data."""
-    from rewriters.graph_rewriters import all_graph_rewriters
-    from rewriters.graph_rewriters.option_types import format_type
-
-    rewriters = []
-    for rewriter in all_graph_rewriters().values():
-        console.print(f"{rewriter.name}: {rewriter.summary}", soft_wrap=True, highlight=False)
-        shown = []
-        for option, hint in rewriter.options.items():
-            default = f"default {rewriter.defaults[option]!r}" if option in rewriter.defaults else "required"
-            console.print(f"    {option}: {format_type(hint)}; {default}", soft_wrap=True, highlight=False)
-            shown.append({"name": option, "type": format_type(hint), "required": option not in rewriter.defaults})
-        rewriters.append({"name": rewriter.name, "summary": rewriter.summary, "options": shown})
-    return {"rewriters": rewriters}
-
-
-def parse_step(arguments: Sequence[str]) -> dict[str, Any]:
-    """A step as rewrite_graph takes it. Raises InputError for what is no OPTION=VALUE."""
-    name, *pairs = arguments
-    step: dict[str, Any] = {"name": name}
-    for pair in pairs:
-        option, equals, value = pair.partition("=")
-        if not equals or not option:
-            raise InputError(f'--step {name}: "{pair}" is no OPTION=VALUE')
-        if option in step:
-            raise InputError(f"--step {name}: {option} is given twice")
-        step[option] = typed(name, option, value)
-    return step
-
-
-def typed(rewriter: str, option: str, text: str) -> Any:
-    """A Python literal, or else the text; also the text where only that is of the option's type (a tensor named 12)."""
-    from rewriters.graph_rewriters import all_graph_rewriters
-    from rewriters.graph_rewriters.option_types import fits
-
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return text
-    known = all_graph_rewriters()
-    hint = known[rewriter].options.get(option, Any) if rewriter in known else Any
-    return text if fits(text, hint) and not fits(value, hint) else value
-
-
 def check_paths(options: argparse.Namespace) -> None:
     """Before the work: is there something to do, and are the files what they have to be?"""
     path, out = options.model, options.out
@@ -155,7 +109,7 @@ def check_paths(options: argparse.Namespace) -> None:
     if (out.exists() and not out.is_file()) or not out.absolute().parent.is_dir():
         raise InputError(f"{out}: not a file in an existing folder; give one")
     if out.exists() and out.samefile(path):
-        raise InputError(f"{out}: it is the file that is read, and would be lost; give another OUT")
+        raise InputError(f"{out}: it is the input, and would be lost; give another OUT")
     check_writable(out.absolute().parent, str(out), "give another OUT")
 
 
@@ -171,7 +125,7 @@ def read(path: Path) -> "onnx.ModelProto":
     if not (model.ir_version and model.graph.output):
         raise InputError(f"{path}: not an ONNX file, or cut off")
     if any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in model.graph.initializer):
-        raise InputError(f"{path}: its weights lie in another file, which is not supported; save it as one file")
+        raise InputError(f"{path}: its weights are in another file, which is not supported; save it as one file")
     try:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
@@ -201,7 +155,7 @@ def format_comparison(compared: "Comparison") -> str:
     if compared.not_run:
         return f"not run: {compared.not_run}"
     sizes = " and ".join(compared.sizes)
-    caution = f"; all equal on noise, and so little proof: {', '.join(compared.alike)}" if compared.alike else ""
+    caution = f"; all equal on noise, which proves little: {', '.join(compared.alike)}" if compared.alike else ""
     if compared.unequal:
         largest = f"largest difference {compared.difference:.1e}{caution}"
         return f"other numbers, as the steps may give: {compared.unequal}; {largest}"

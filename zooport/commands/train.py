@@ -3,24 +3,22 @@
 import argparse
 import logging
 import os
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from zoo.errors import GateError, InputError
+from zoo.errors import InputError
 from zooport.parser import Parser
 from zooport.terminal import open_console, show_counts, write_line
+from zooport.training_results import compare, keep, publish, scored, show
 from zooport.writable import check_writable
 
 if TYPE_CHECKING:
     from torch import nn
 
     from pipeline.training import Recipe
-    from zoo.cards import Figures, Reproduction, TrainingRecord, TrainingRun
+    from zoo.cards import TrainingRecord, TrainingRun
     from zoo.config import ModelConfig
 
 EXAMPLES = """examples:
@@ -108,7 +106,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     recipe = replace(recipe, seed=training.seed)
     weights = half_precision_file(model)
     if config.train_dataset is not None:
-        keep(options, weights)
+        keep(folder_of(options) / BEST, weights)
     figures = scored(options.config, recipe, weights)
     content: dict[str, Any] = {"training": training.to_dict(), "figures": figures}
     if options.publish:
@@ -140,15 +138,6 @@ def folder_of(options: argparse.Namespace) -> Path:
     """Where checkpoints, log and curves lie."""
     work_dir: Path = options.work_dir or Path("work_dirs") / "train" / options.config.stem
     return work_dir
-
-
-def keep(options: argparse.Namespace, weights: bytes) -> None:
-    """Write the best weights as a file that a config's checkpoint names."""
-    from zoo.files.writing import write_whole
-
-    file = folder_of(options) / BEST
-    write_whole(file, weights, make_folders=True)
-    write_line(f"weights: {file}")
 
 
 def finished(
@@ -190,79 +179,15 @@ def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace
     if resume is not None:
         run = resume_run(run, read_run(resume), seed=options.seed)
         recipe = replace(recipe, seed=run.seed)
-        write_line(f"goes on from {resume.name}, after {run.iterations} of {recipe.iterations} iterations")
+        write_line(f"continues from {resume.name}, after {run.iterations} of {recipe.iterations} iterations")
     check_writable(work_dir, str(work_dir), "give another --work-dir", make=True)
     try:
         with show_counts(open_console(), unit="done") as (_, progress):
             return train(config, recipe, work_dir, run, resume=resume, note=write_line, progress=progress)
     except KeyboardInterrupt as stop:
         if (work_dir / "last_checkpoint").is_file():
-            stop.add_note("go on with --resume")
+            stop.add_note("continue with --resume")
         raise
     finally:
         if curves := write_curves(work_dir):
             write_line(f"curves: {curves}")
-
-
-def scored(path: Path, recipe: "Recipe", weights: bytes) -> "Figures":
-    """The figures of a half-precision file, on the config and those that use the same weights."""
-    from pipeline.training import score
-
-    def progress(_name: str, done: int, total: int) -> None:
-        print(f"\rscored {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
-
-    with TemporaryDirectory() as folder, quiet():
-        checkpoint = Path(folder) / "weights.safetensors"
-        checkpoint.write_bytes(weights)
-        return score(path, recipe.also, checkpoint, progress=progress)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """The log is that of the training; the evaluation shows its progress."""
-    logging.disable(logging.ERROR)
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)
-
-
-def show(figures: "Figures") -> None:
-    """One line for each figure."""
-    for config, row in figures.items():
-        for metric, value in row.items():
-            write_line(f"{config}: {metric} {'nothing to judge' if value is None else f'{value:.2f}'}")
-
-
-def publish(file: Path, record: "TrainingRecord", weights: bytes) -> dict[str, Any]:
-    """Weights and card; where they are, as data."""
-    from pipeline.publishing.weights import publish_weights
-
-    card = publish_weights(file, record.to_json(), weights)
-    write_line(f"{file} ({len(weights)} bytes), card {card}")
-    return {"checkpoint": str(file), "card": str(card)}
-
-
-def compare(config: "ModelConfig", file: Path, published: "TrainingRecord", again: "Reproduction") -> dict[str, Any]:
-    """Both figures and their difference; kept on the card, also where the gate is missed. Raises GateError."""
-    from pipeline.publishing.weights import publish_weights
-    from pipeline.training import check_figures
-    from zoo.metrics import build_metric
-
-    for name, row in again.figures.items():
-        for metric, value in row.items():
-            if value is None or (change := again.differences[name][metric]) is None:
-                write_line(f"{name}: {metric} nothing to judge")
-            else:
-                write_line(f"{name}: {metric} {value:.2f}, published {value - change:.2f}, difference {change:+.2f}")
-    path = publish_weights(file, published.with_reproduction(again).to_json())
-    write_line(f"card: {path}")
-    content = {"reproduction": again.to_dict(), "card": str(path)}
-    try:
-        assert config.evaluator is not None  # scored_on
-        metric = build_metric(config.evaluator)
-        check_figures(again, next(iter(again.figures)), metric.main_key, metric.unit)
-    except GateError as error:
-        error.data = content  # type: ignore[attr-defined]  # what run_tool writes beside the error
-        raise
-    return content

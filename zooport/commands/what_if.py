@@ -71,9 +71,9 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     if options.tolerance is not None and not options.tolerance > 0:
         raise InputError(f"--tolerance {options.tolerance:g}: expected more than 0")
     if options.keep_fp32 and options.depth is not None:
-        raise InputError("--depth is of the search, and --keep-fp32 gives the choices; leave one of them out")
+        raise InputError("--depth is for the search, and --keep-fp32 gives the choices; leave one of them out")
     if options.image and options.limit is not None:
-        raise InputError("--limit is of the data set, and --image gives the images; leave one of them out")
+        raise InputError("--limit is for the data set, and --image gives the images; leave one of them out")
     check_present("calibration image", options.calibration_image)
     check_present("checkpoint", [options.checkpoint])
     console = open_console()

@@ -47,7 +47,7 @@ def split(file: Path) -> tuple[Record, Record]:
     content: Record = json.loads(file.read_text(encoding="utf-8-sig"))
     ids = [image["id"] for image in content["images"]]
     if len(ids) < 2:  # noqa: PLR2004 - one for each part
-        raise InputError(f"{file}: {len(ids)} image(s), expected 2 or more: some to learn from, some to be judged on")
+        raise InputError(f"{file}: {len(ids)} image(s), expected 2 or more: some to train on, some to validate on")
     classes: dict[int, set[int]] = {}  # of the objects of each image
     for record in content["annotations"]:
         if not record.get("iscrowd"):

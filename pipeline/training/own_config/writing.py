@@ -79,7 +79,9 @@ def _dataset(
 def _check_objects(datasets: Sequence[EvaluationDataset], data: Path, val: Path | None) -> None:
     for dataset, file in zip(datasets, (data, val), strict=False):
         if not any(_objects(dataset)):
-            raise InputError(f"{file}: no objects in {len(dataset)} images, which are there to learn from or to judge")
+            raise InputError(
+                f"{file}: no objects in {len(dataset)} images, which are there to train on or to validate on"
+            )
 
 
 def _objects(dataset: EvaluationDataset) -> list[Counter[int]]:
@@ -115,7 +117,7 @@ def _write(texts: dict[Path, str]) -> None:
     """All files, the config last. Raises InputError where one is there already, or cannot be written."""
     for file in texts:
         if file.exists():
-            raise InputError(f"{file}: this file is there already; remove it, or give another --out")
+            raise InputError(f"{file}: this file already exists; remove it, or give another --out")
     try:
         for file, text in texts.items():
             write_whole(file, text, make_folders=True)

@@ -187,7 +187,7 @@ def test_inputs_of_another_graph(tmp_path: Path) -> None:
 
 def test_more_memory_than_allowed(tmp_path: Path) -> None:
     path = graphs.convolution(tmp_path / "m.onnx")
-    with pytest.raises(ExportError, match="took more than 10 MiB of memory and was ended; raise the engine option"):
+    with pytest.raises(ExportError, match="took more than 10 MiB of memory and was stopped; raise the engine option"):
         build(path, memory_limit_mib=10)
     assert build(path, memory_limit_mib=2000).bytes
 

@@ -59,7 +59,7 @@ def test_a_native_abort_is_one_line(run: Build, name: str) -> None:
     code = f"import os, signal; os.write(2, b'terminate called'); os.kill(os.getpid(), signal.{name})"
     with pytest.raises(EngineRefusedError) as raised:
         run(code)
-    assert raised.value.reason == f"its native code failed with {name}; the last it said: terminate called"
+    assert raised.value.reason == f"its native code failed with {name}; its last message: terminate called"
 
 
 def test_a_killed_process(run: Build) -> None:
@@ -68,7 +68,7 @@ def test_a_killed_process(run: Build) -> None:
 
 
 def test_a_process_without_an_answer(run: Build) -> None:
-    with pytest.raises(ExportError, match="ended with exit status 1 and no engine; the last it said: ValueError: x"):
+    with pytest.raises(ExportError, match="ended with exit status 1 and no engine; its last message: ValueError: x"):
         run("raise ValueError('x')")
 
 
@@ -95,7 +95,7 @@ def test_each_fault_has_its_class(run: Build, answer: str, error: type[Exception
 
 def test_at_the_memory_limit_it_is_ended(run: Build) -> None:
     code = "import time; held = bytearray(b'x') * (300 << 20); time.sleep(60)"
-    with pytest.raises(ExportError, match="took more than 200 MiB of memory and was ended; raise the engine option"):
+    with pytest.raises(ExportError, match="took more than 200 MiB of memory and was stopped; raise the engine option"):
         run(code, memory_limit_mib=200)
 
 
@@ -106,7 +106,7 @@ def test_at_the_time_limit_it_is_ended_with_all_that_it_started(run: Build, tmp_
         f"open({str(pid)!r}, 'w').write(str(child.pid)); time.sleep(60)"
     )
     with pytest.raises(
-        ExportError, match="took longer than 1 s and was ended; raise the engine option timeout_seconds"
+        ExportError, match="took longer than 1 s and was stopped; raise the engine option timeout_seconds"
     ):
         run(code, timeout_seconds=1)
     if pid.exists():  # else the machine was so slow that it did not come to that

@@ -30,4 +30,4 @@ def test_plugins_that_are_not_to_be_had(caplog: pytest.LogCaptureFixture, *, goo
         __name__="tensorrt", init_libnvinfer_plugins=lambda log, scope: good, OnnxParser=lambda network, log: parser
     )
     assert parse(trt, types.SimpleNamespace(num_outputs=1), None, "m.onnx") is parser
-    assert ("tensorrt: its plugins are not to be had" in caplog.text) != good
+    assert ("tensorrt: its plugins are not available" in caplog.text) != good

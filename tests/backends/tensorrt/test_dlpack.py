@@ -90,7 +90,9 @@ def test_tensors_that_are_not_contiguous() -> None:
 
 def test_types_that_numpy_has_not() -> None:
     torch = pytest.importorskip("torch")
-    with pytest.raises(InputError, match='input "x": got a tensor of DLPack\'s type 4, 16 bits, which numpy has not'):
+    with pytest.raises(
+        InputError, match='input "x": got a tensor of DLPack\'s type 4, 16 bits, which numpy does not have'
+    ):
         dlpack.read(torch.ones(2, dtype=torch.bfloat16).__dlpack__(), "x")
 
 

@@ -40,7 +40,7 @@ def test_a_corrupt_file_is_set_aside_with_a_warning(
     path.write_bytes(broken)
     with caplog.at_level(logging.WARNING):
         assert read_timings(path) == b""
-    assert "the file is corrupt; set aside as gpu.cache.corrupt, and a new one is begun" in caplog.text
+    assert "the file is corrupt; set aside as gpu.cache.corrupt, and a new one is started" in caplog.text
     assert not path.exists()
     assert (tmp_path / "gpu.cache.corrupt").read_bytes() == broken
     merge_timings(path, lambda on_disk: on_disk + b"again")

@@ -61,7 +61,7 @@ class Brightness(Task):
         return f"brightness {float(result.brightness):.1f}"
 
     def files(self, image: Any, result: BrightnessResult) -> Iterator[tuple[str, bytes]]:
-        yield ".json", rows_of_json(["image"], {"brightness": result.brightness[None]})
+        yield ".json", rows_of_json([result.to_dict()])
 
     def _draw(self, image: Any, result: BrightnessResult) -> Any:
         canvas = image.copy()

@@ -45,7 +45,7 @@ def test_an_engine_at_fault_in_one_module_is_found_in_few_builds(family: str, mo
     assert found.first is not None
     assert found.first.name == name
     assert found.is_culprit(found.first)
-    assert found.first.note == "its piece differs alone, too"
+    assert found.first.note == "its piece also differs alone"
     assert builds <= 10
 
 

@@ -166,7 +166,7 @@ def test_behind_other_proposals_pytorchs_go_in(exporter: str) -> None:
     assert found.passed, found.verdict
     (pair,) = (pair for pair in found.pairs if pair.tensor == proposals)
     assert pair.verdict == SET
-    assert "PyTorch's go in" in pair.note
+    assert "PyTorch's are used" in pair.note
     assert all(pair.verdict == "equal" for pair in found.pairs if "box_head" in pair.name)
     perturb(model, "roi_heads.box_predictor.cls_score", "Gemm")
     named = aligned(DETECTOR, model).first

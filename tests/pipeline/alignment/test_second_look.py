@@ -83,7 +83,7 @@ def test_a_fault_in_few_rows_is_named(exporter: str) -> None:
     assert found.first is not None, found.verdict
     assert found.first.name == POOL
     assert found.is_culprit(found.first)
-    assert "2 of 40 rows have no equal, from PyTorch's own tensors either" in found.first.note
+    assert "2 of 40 rows have no equal, not even from PyTorch's own tensors" in found.first.note
 
 
 @pytest.mark.slow

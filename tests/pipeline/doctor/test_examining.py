@@ -256,7 +256,7 @@ def test_a_file_with_a_dataclass_and_an_import_in_forward(tmp_path: Path, monkey
 WRONG = [
     (f"{MODELS}:Good", "x=float32", "expected NAME=DTYPE[SIZE,...]"),
     (f"{MODELS}:Good", "x=float23[2]", 'unknown dtype "float23"; nearest: "float32"'),
-    (f"{MODELS}:Good", "x=float32[2:3]", '"2:3" is no SIZE, NAME=SIZE or NAME=SIZE:OTHER'),
+    (f"{MODELS}:Good", "x=float32[2:3]", '"2:3" is not SIZE, NAME=SIZE or NAME=SIZE:OTHER'),
     (f"{MODELS}:Goood", INPUT, 'has no "Goood"; nearest: "Good"'),
     (f"{MODELS}:functools", INPUT, "cannot be made without arguments"),
     (f"{MODELS}:Needs", INPUT, "cannot be made without arguments: TypeError: Needs.__init__() missing 1 required"),

@@ -23,7 +23,7 @@ GOOD: dict[str, Any] = {
     ("changes", "message"),
     [
         ({"precision": "fp12"}, 'unknown precision "fp12"; nearest: "fp'),
-        ({"precision": "fp16", "backends": []}, "--precision fp16: no backend to deploy for; give --backend"),
+        ({"precision": "fp16", "backends": []}, "--precision fp16: no backend to deploy for; also give --backend"),
         ({"launcher": "slurm"}, '--launcher "slurm": expected one of none, pytorch'),
         ({"limit": 0}, "--limit 0: expected 1 or more images"),
         ({"batch_size": 0}, "--batch-size 0: expected 1 or more"),

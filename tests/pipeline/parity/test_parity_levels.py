@@ -151,7 +151,7 @@ class TestLabelMaps:
         assert self.changed(0, 0, 0).failures
 
     def test_a_label_that_the_model_does_not_have(self) -> None:
-        assert self.changed(0, 0, 7).failures == ("label_map: the backend gives label 7, the model knows 0 to 2",)
+        assert self.changed(0, 0, 7).failures == ("label_map: the backend gives label 7, the model has 0 to 2",)
 
     def test_not_finite_logits_of_the_reference(self) -> None:
         result = compare_label_maps(self.labels, self.labels, self.logits + np.float32(np.nan), gate=1e-4)

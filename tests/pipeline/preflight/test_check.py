@@ -81,7 +81,7 @@ def test_what_the_steps_leave_is_refused() -> None:
     after, _ = rewrite_graph(model(text), steps(preflight(model(text), target)))
     findings = preflight(after, target)
     assert refuse(findings) is None
-    assert "uint8 is taken" in str(refuse(findings, rewritten=True))
+    assert "uint8 is supported" in str(refuse(findings, rewritten=True))
 
 
 def segformer(path: Path, exporter: str, batch: int | str, **options: object) -> onnx.ModelProto:

@@ -29,7 +29,7 @@ def panels(image: np.ndarray, reference: DetectionResult, candidate: DetectionRe
 def test_three_panels_two_of_them_side_by_side_in_the_file() -> None:
     drawn = panels(IMAGE, result(0.9), result(0.9))
     assert [panel.title for panel in drawn] == ["PyTorch", "onnxruntime", "difference"]
-    assert drawn[0].words == "1 objects with a score of 0.3 or more"
+    assert drawn[0].words == "1 object with a score of 0.3 or more"
     drawing = side_by_side(drawn[:2])
     assert drawing.shape == (60 + BAR, 2 * 80 + GAP, 3)
     left, right = drawing[BAR:, :80], drawing[BAR:, -80:]
@@ -52,7 +52,7 @@ def test_what_is_not_finite_is_not_drawn() -> None:
     broken = DetectionResult(np.full((1, 4), np.nan), np.array([0.9]), np.array([1]))
     drawn = panels(IMAGE, result(0.9), broken)
     assert np.array_equal(drawn[1].image, IMAGE)
-    assert drawn[2].words == "0 objects found by both, 1 by PyTorch alone, 0 by the backend alone"
+    assert drawn[2].words == "0 objects found by both, 1 only by PyTorch, 0 only by the backend"
 
 
 def test_a_large_image_is_scaled_down(tmp_path: Path) -> None:

@@ -32,9 +32,9 @@ from zoo.errors import InputError
         ("good", "signal SIGABRT", State.CRASHED, "evaluate.py was killed by SIGABRT (Aborted)"),
         (
             *("signal SIGKILL", "good", State.CRASHED),
-            "deploy.py was killed by SIGKILL (Killed); the kernel does so where memory runs out",
+            "deploy.py was killed by SIGKILL (Killed); the kernel does this when memory runs out",
         ),
-        ("mute 0", "good", State.FAULT, "deploy.py ended with 0 and did not say where the deployment lies"),
+        ("mute 0", "good", State.FAULT, "deploy.py ended with 0 and did not say where the deployment is"),
         ("good", "mute 0", State.FAULT, "evaluate.py ended with 0 and did not say that a metric passed"),
     ],
 )
@@ -82,7 +82,9 @@ def test_the_commands(world: World) -> None:
     ]
 
 
-@pytest.mark.parametrize(("step", "act"), [("deploy", "hang"), ("evaluate", "hang deaf")])
+@pytest.mark.parametrize(
+    ("step", "act"), [pytest.param("deploy", "hang", marks=pytest.mark.slow), ("evaluate", "hang deaf")]
+)
 def test_what_hangs_is_ended_with_all_its_children(
     world: World, monkeypatch: pytest.MonkeyPatch, step: str, act: str
 ) -> None:

@@ -52,7 +52,7 @@ def comparison_page(folder: Path) -> Path:
     groups = (
         Group("What they are", (Row("backend", "onnxruntime", "onnxruntime"), Row("opset", "18", "20"))),
         Group("Versions", (Row("torch", "2.15.0", "2.15.0"),)),
-        Group("Measured anew in each run", (Row("export", "1.2 s", "1.4 s", "+16.7%"),), varies=True),
+        Group("Measured again in each run", (Row("export", "1.2 s", "1.4 s", "+16.7%"),), varies=True),
     )
     image = cv2.circle(GREY.copy(), (20, 20), 9, (0, 0, 255))
     panels = [

@@ -136,7 +136,7 @@ class TestBothParts:
         assert split(data) == split(data)
 
     def test_one_image_is_too_few(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"1 image\(s\), expected 2 or more: some to learn from"):
+        with pytest.raises(InputError, match=r"1 image\(s\), expected 2 or more: some to train on"):
             split(write_shapes(tmp_path, count=1))
 
 
@@ -165,7 +165,7 @@ class TestFaults:
             (lambda content: content.update(categories=[]), "annotations.json: no categories, which are the classes"),
             (lambda content: content.pop("categories"), 'no list "categories"; a COCO annotation file has "images"'),
             (leave_the_image, r"annotations.json, line \d+: annotation 1: bbox .* reaches 30 px outside its image"),
-            (only_crowds, "annotations.json: no objects in 10 images, which are there to learn from or to judge"),
+            (only_crowds, "annotations.json: no objects in 10 images, which are there to train on or to validate on"),
             (lambda content: content.update(annotations=[]), "annotations.json: no objects in 10 images"),
             (lambda content: content.update(images=[], annotations=[]), "no images, expected one or more"),
         ],
@@ -197,7 +197,7 @@ class TestFaults:
     def test_nothing_is_written_over(self, data: Path) -> None:
         kept = data.parents[1] / "mine_val.json"
         kept.write_text("mine")
-        with pytest.raises(InputError, match="mine_val.json: this file is there already; remove it, or give another"):
+        with pytest.raises(InputError, match="mine_val.json: this file already exists; remove it, or give another"):
             init(data)
         assert kept.read_text() == "mine"
         assert not (data.parents[1] / "mine.py").exists()
@@ -214,7 +214,7 @@ class TestTheCommand:
         assert lines[-2] == "config: data.py (circle, triangle, star), 8 images to learn, 2 to validate"
         assert lines[-1] == "next: zooport train data.py"
         assert run_verb(["init", *flags]) == 2
-        assert capsys.readouterr().err.startswith("error: data.py: this file is there already")
+        assert capsys.readouterr().err.startswith("error: data.py: this file already exists")
 
     @pytest.mark.parametrize(
         ("flags", "message"),

@@ -9,11 +9,13 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
+from mmengine.runner import Runner
 from torch import Tensor, nn
 
 from pipeline.evaluating import evaluate
@@ -92,6 +94,16 @@ def test_an_interrupted_training_goes_on_and_keeps_what_was_better(tmp_path: Pat
     # a training that begins anew, and another one, do not take these weights for theirs
     for other in (replace(run, resumed=0), replace(run, began="another")):
         assert BestWeights("classification/top1", tmp_path / "work", other).best is None
+
+
+def test_a_figure_that_is_no_number_is_not_the_best(tmp_path: Path) -> None:
+    _, recipe = config_and_recipe(write_classifier(tmp_path))
+    hook = BestWeights("ap", tmp_path, begin_run(tmp_path / "classifier.py", recipe, amp=False))
+    runner = SimpleNamespace(iter=0, model=SimpleNamespace(model=nn.Linear(1, 1)))
+    for iteration, figure in enumerate([float("nan"), 3.0, float("nan"), 2.0]):
+        runner.iter = iteration
+        hook.after_val_epoch(cast(Runner, runner), {"ap": figure})
+    assert hook.best == (3.0, 1)
 
 
 def test_what_it_started_from_need_not_be_given_again(tmp_path: Path) -> None:
@@ -193,7 +205,9 @@ class TestDataIsCheckedFirst:
     def test_nothing_to_validate_on(self, tmp_path: Path) -> None:
         path = write_classifier(tmp_path)
         path.write_text(path.read_text().replace('evaluator = dict(type="Accuracy")\n', ""))
-        with pytest.raises(InputError, match=r"a training is validated, and there is no evaluator; add evaluator=dict"):
+        with pytest.raises(
+            InputError, match=r"training includes validation, and there is no evaluator; add evaluator=dict"
+        ):
             check_recipe_data(load_config(path))
 
     @pytest.mark.parametrize(
@@ -216,7 +230,7 @@ class TestDataIsCheckedFirst:
     def test_recipes_without_data_of_ones_own(self, tmp_path: Path) -> None:
         path = write_classifier(tmp_path, more="patience=3")
         path.write_text("\n".join(line for line in path.read_text().splitlines() if "train_dataset" not in line))
-        with pytest.raises(InputError, match="patience: for data of one's own; give the config a train_dataset"):
+        with pytest.raises(InputError, match="patience: for data of your own; give the config a train_dataset"):
             config_and_recipe(path)
 
 
@@ -243,7 +257,9 @@ class TestWeightsToStartFrom:
         loaded: dict[str, Tensor] = torch.load(file, weights_only=True)
         count = len(loaded)
         (note,) = notes
-        assert note.startswith(f"starts from other.pth: {count - 2} of {count} tensors; of another shape, and new: ")
+        assert note.startswith(
+            f"starts from other.pth: {count - 2} of {count} tensors; random, because the shapes differ: "
+        )
         assert note.endswith("fc.weight [2, 32] for [10, 32], fc.bias [2] for [10]")
         state = model.state_dict()
         assert all(torch.equal(state[name], tensor) for name, tensor in loaded.items() if not name.startswith("fc."))

@@ -82,15 +82,21 @@ class TestCheckpoints:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (None, "cannot be read: it is none that torch.save wrote"),
-            ({"state_dict": {}, "meta": {"iter": 3}}, "does not tell of its training; give a .pth that zooport train"),
-            ({"state_dict": {}, "meta": [1]}, "does not tell of its training"),
-            ({"state_dict": {}, "meta": "training"}, "does not tell of its training"),
-            ({"state_dict": {}, "meta": {"training": 3}}, "does not tell of its training"),
-            ([1], "does not tell of its training"),
-            ({"meta": {"training": {**facts(), "seed": "x"}}}, """tells of another .* "seed": got 'x', expected int"""),
-            ({"meta": {"training": {**facts(), "recipe": [1]}}}, "tells .* its recipe is no mapping"),
-            ({"meta": {"training": {1: 2}}}, 'tells .* unknown argument "1"'),
+            (None, "cannot be read: torch.save did not write it"),
+            ({"state_dict": {}, "meta": {"iter": 3}}, "has no record of its training; give a .pth that zooport train"),
+            ({"state_dict": {}, "meta": [1]}, "has no record of its training"),
+            ({"state_dict": {}, "meta": "training"}, "has no record of its training"),
+            ({"state_dict": {}, "meta": {"training": 3}}, "has no record of its training"),
+            ([1], "has no record of its training"),
+            (
+                {"meta": {"training": {**facts(), "seed": "x"}}},
+                """has a record that zooport did not write: .* "seed": got 'x', expected int""",
+            ),
+            (
+                {"meta": {"training": {**facts(), "recipe": [1]}}},
+                "has a record that zooport did not write: its recipe is not a mapping",
+            ),
+            ({"meta": {"training": {1: 2}}}, 'has a record that zooport did not write: .*unknown argument "1"'),
         ],
     )
     def test_that_tell_of_no_training(self, content: object, message: str, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_an_interrupted_training_goes_on(number: signal.Signals, tmp_path: Path)
     process.send_signal(number)
     out, err = process.communicate()
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "interrupted; go on with --resume"
+    assert err.splitlines()[-1] == "interrupted; continue with --resume"
     assert "curves: " in out
     assert (tmp_path / "work/curves.png").is_file()
     stopped = read_run(max((tmp_path / "work").glob("iter_*.pth"), key=lambda path: path.stat().st_mtime))
@@ -91,7 +91,7 @@ def test_an_interrupted_training_goes_on(number: signal.Signals, tmp_path: Path)
     assert "train.iterations was 400 and is 401" in wrong.stderr
     done = train(config, "--resume")
     assert done.returncode == 0, done.stderr
-    assert f"goes on from iter_{stopped.iterations}.pth, after {stopped.iterations} of 400 iterations" in done.stdout
+    assert f"continues from iter_{stopped.iterations}.pth, after {stopped.iterations} of 400 iterations" in done.stdout
     finished = read_run(tmp_path / "work/iter_400.pth")
     assert (finished.seed, finished.iterations, finished.resumed) == (5, 400, 1)
     assert finished.began == stopped.began
@@ -105,7 +105,7 @@ def test_a_new_training_hides_the_checkpoint_of_the_old_one(tmp_path: Path) -> N
     (tmp_path / "work/last_checkpoint").write_text(str(tmp_path / "elsewhere/iter_2.pth"), encoding="utf-8")
     resumed = train(config, "--resume")  # the folder was moved: the name alone counts
     assert resumed.returncode == 0, resumed.stderr
-    assert "goes on from iter_2.pth, after 2 of 2 iterations" in resumed.stdout
+    assert "continues from iter_2.pth, after 2 of 2 iterations" in resumed.stdout
     process = subprocess.Popen(command(config), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     while (tmp_path / "work/last_checkpoint").is_file() and process.poll() is None:
         time.sleep(0.01)

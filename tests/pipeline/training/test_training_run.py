@@ -57,7 +57,7 @@ def test_going_on_keeps_what_the_training_began_with() -> None:
             r"this training began: train\.warmup was 1 and is 2; put",
         ),
         ({}, {"recipe": {**RECIPE, "size": [64, 64]}}, None, r"preprocess\.size was \[64, 96\] and is \[64, 64\]; put"),
-        ({"recipe": None}, {}, None, "this checkpoint does not tell its recipe, for it was written before"),
+        ({"recipe": None}, {}, None, "this checkpoint does not name its recipe, because it was written before"),
     ],
 )
 def test_going_on_with_another_training_is_refused(

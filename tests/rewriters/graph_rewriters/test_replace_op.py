@@ -68,5 +68,5 @@ def test_refusals(options: dict[str, Any], words: str) -> None:
 
 
 def test_no_attribute() -> None:
-    with pytest.raises(InputError, match="attribute sizes: .* is no attribute of ONNX"):
+    with pytest.raises(InputError, match="attribute sizes: .* is not an attribute of ONNX"):
         replaced(attributes={"sizes": [1, "a"]})

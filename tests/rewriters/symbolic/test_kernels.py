@@ -43,7 +43,7 @@ def test_a_node_in_a_branch() -> None:
 
 @pytest.mark.parametrize("name", ["my domain::Twice", "::Twice", "Twice", "my/domain::Twice"])
 def test_a_bad_name(name: str) -> None:
-    with pytest.raises(ExportError, match='is no operator of a domain of its own; expected "mydomain::OpType"'):
+    with pytest.raises(ExportError, match='is not an operator of a custom domain; expected "mydomain::OpType"'):
         kernel(name)(twice)
 
 

@@ -49,7 +49,7 @@ FAMILIES: dict[str, tuple[Callable[[], Contract], list[TensorSpec]]] = {
     "ssdlite": (lambda: dense_contract(small_detector("ssd", lite=True)), detection_specs(SLOTS)),
 }
 # Each operator that has a form of its own for TensorRT: RoIAlign and masks, keypoints, NMS of classes.
-ON_EVERY_COMMIT = [(family, "torchscript") for family in ("image_masks", "keypoint_rcnn", "fcos")]
+ON_EVERY_COMMIT = [(family, "torchscript") for family in ("image_masks", "fcos")]
 FORMS = [
     pytest.param(
         (family, exporter),

@@ -44,7 +44,7 @@ EXPORTED = [
         id=f"{family}-{exporter}",
         # Mask and Keypoint R-CNN have the transform, the proposals and the boxes of Faster R-CNN; RetinaNet has the
         # transform and the levels of FCOS, with anchors, as the proposals have them. Eagerly all are compared below.
-        marks=[] if exporter == "torchscript" and family in ("faster_rcnn", "fcos", "ssd") else [pytest.mark.slow],
+        marks=[] if exporter == "torchscript" and family in ("faster_rcnn", "ssd") else [pytest.mark.slow],
     )
     for exporter in ("torchscript", "dynamo")
     for family in FAMILIES

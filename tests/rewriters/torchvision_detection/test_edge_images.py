@@ -40,7 +40,7 @@ TWO_STAGE = {
 FAMILIES = (*TWO_STAGE, *SMALL)
 # One of each kind, each an export of its own. The others have the same slots, thresholds and NMS, which the tests of
 # the families compare.
-ON_EVERY_COMMIT = slow_but(FAMILIES, "faster_rcnn", "ssd")
+ON_EVERY_COMMIT = slow_but(FAMILIES, "faster_rcnn")
 
 
 class Family:

@@ -153,7 +153,7 @@ def two_images(*sizes: list[int]) -> dict[str, Tensor]:
     return {"images": sample_images(len(sizes), 128, 128, seed=1), "image_sizes": torch.tensor(sizes)}
 
 
-ON_EVERY_COMMIT = [(family, "torchscript", "fixed") for family in ("keypoint_rcnn", "retina_net")]
+ON_EVERY_COMMIT = [(family, "torchscript", "fixed") for family in ("keypoint_rcnn",)]
 EXPORTED = [
     pytest.param(
         (family, exporter, target),

@@ -16,7 +16,6 @@ from pipeline.parity.levels import compare_outputs
 from rewriters import rewriting
 from rewriters.family_rewriters import import_rewriters
 from tests.examples import examples
-from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
 from tests.rewriters.small_yolov5 import CLASSES, SIZE, SLOTS, contract, scenes, small_yolov5
@@ -89,8 +88,9 @@ def test_empty_full_and_unfilled_slots(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("level", "exporter"),
     [
-        *[(level, "torchscript") for level in SPECS],
-        *[pytest.param(level, "dynamo", marks=pytest.mark.slow) for level in SPECS],
+        pytest.param(level, exporter, marks=() if (level, exporter) == ("final", "torchscript") else pytest.mark.slow)
+        for exporter in ("torchscript", "dynamo")
+        for level in SPECS
     ],
 )
 def test_onnxruntime_equals_unpatched_at_any_size_and_batch(exporter: str, level: str, tmp_path: Path) -> None:
@@ -102,7 +102,8 @@ def test_onnxruntime_equals_unpatched_at_any_size_and_batch(exporter: str, level
         same_outputs(module, level, tmp_path / "m.onnx", scenes(count, height, width, seed=7))
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_LATER)
+@pytest.mark.slow  # make test has any size and batch above
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
 def test_a_fixed_size_and_batch(exporter: str, tmp_path: Path) -> None:
     module = contract(small_yolov5(class_agnostic=True))
     target = fixed_target(*SIZE, exporter=exporter, batch=AxisRange.fixed(2))

@@ -140,7 +140,7 @@ class TestFingerprint:
 
     def test_a_config_of_more_than_plain_data_is_refused(self, zoo: TinyZoo) -> None:
         zoo.one.write_text(f"{CONFIG}\nmodel['act'] = {{1, 2}}", encoding="utf-8")
-        with pytest.raises(InputError, match=r"one.py: .*set.*; a config holds plain data alone"):
+        with pytest.raises(InputError, match=r"one.py: .*set.*; a config holds only plain data"):
             fingerprint(load_config(zoo.one))
 
 

@@ -4,10 +4,10 @@ from zoo.errors import InputError
 from zoo.files.json_object import json_object
 
 STRICT = [
-    (b'{"a": NaN}', "NaN is no number of JSON"),
+    (b'{"a": NaN}', "NaN is not a JSON number"),
     (b'{"a": 1e999}', "1e999 is too large"),
     (b'{"a": 9223372036854775808}', "9223372036854775808... is too large"),
-    (b'{"a": 1, "a": 2}', "a key is there twice"),
+    (b'{"a": 1, "a": 2}', "a key appears twice"),
     (b'{"a": "\\ud800"}', "surrogates not allowed"),
 ]
 

@@ -32,5 +32,5 @@ def test_the_figures_are_those_of_scikit_learn() -> None:
 
 def test_a_class_that_the_result_lacks_is_an_error() -> None:
     metric = build_metric({"type": "Accuracy"})
-    with pytest.raises(InputError, match="label 9 of the truth is there 0 times among 9, expected once"):
+    with pytest.raises(InputError, match="label 9 of the ground truth appears 0 times among 9, expected once"):
         metric.process([{"label": 9}], [ClassificationResult.of(SCORES[0])])

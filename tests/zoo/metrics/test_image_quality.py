@@ -1,5 +1,6 @@
 """PSNR and SSIM: known values, the definitions written out, and what is refused."""
 
+import sys
 from typing import Any
 
 import cv2
@@ -8,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.zoo.metrics.scenes import draws, processed, repeated
-from zoo.errors import InputError
+from zoo.errors import BackendUnavailableError, InputError
 from zoo.metrics import ImageQuality
 
 Image = NDArray[np.uint8]
@@ -134,3 +135,12 @@ def test_images_that_cannot_be_compared(target: Any, image: Any, words: str) -> 
 def test_wrong_options(options: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         ImageQuality(**options)
+
+
+def test_a_missing_library_is_reported_before_the_first_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "skimage", None)
+    with pytest.raises(
+        BackendUnavailableError,
+        match=r'skimage is not installed, and ImageQuality needs it: pip install "zooport\[evaluate\]"',
+    ):
+        ImageQuality()

@@ -101,10 +101,10 @@ def test_cameras_and_streams(tree: Path) -> None:
         ([], "^no images to read; name a file"),
         (
             "empty",
-            r"^empty: no images in this folder, expected files .bmp, .jpeg, .*; --recursive \(recursive=True\) l",
+            r"^empty: no images in this folder, expected files .bmp, .jpeg, .*; --recursive \(recursive=True\) also s",
         ),
-        ("a\0b", "no name of a file"),
-        ("", "no name of a file"),
+        ("a\0b", "not the name of a file"),
+        ("", "not the name of a file"),
     ],
 )
 def test_what_is_not_there(tree: Path, source: Any, message: str) -> None:

@@ -33,14 +33,14 @@ def has(image: np.ndarray, color: tuple[int, int, int]) -> bool:
 
 def test_what_both_found_is_grey() -> None:
     drawn = proof_of(DETECTION).difference(IMAGE, found(ONE, OTHER), found(OTHER, ONE), GATES)
-    assert drawn.words == "2 objects found by both, 0 by PyTorch alone, 0 by the backend alone"
+    assert drawn.words == "2 objects found by both, 0 only by PyTorch, 0 only by the backend"
     assert (np.ptp(drawn.image.astype(int), axis=2) == 0).all()
     assert drawn.image.shape == IMAGE.shape
 
 
 def test_what_one_side_alone_found_has_its_colour() -> None:
     drawn = proof_of(DETECTION).difference(IMAGE, found(ONE, OTHER), found(OTHER), GATES)
-    assert drawn.words == "1 objects found by both, 1 by PyTorch alone, 0 by the backend alone"
+    assert drawn.words == "1 object found by both, 1 only by PyTorch, 0 only by the backend"
     assert has(drawn.image, REFERENCE)
     assert not has(drawn.image, CANDIDATE)
     drawn = proof_of(DETECTION).difference(IMAGE, found(OTHER), found(OTHER, ONE), GATES)

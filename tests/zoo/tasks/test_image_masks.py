@@ -117,7 +117,7 @@ def test_a_corner_on_a_whole_pixel_is_borderline_where_the_backend_pasted_its_ow
     below, above = padded(on_a_whole_pixel(-1e-4)), padded(on_a_whole_pixel(1e-4))
     result = compare_outputs(small_task("instance-segmentation"), "final", below, above, GRAPH, RULE)
     assert result.failures == ()
-    assert [entry.reason for entry in result.borderline] == ["a corner of its enlarged box lies on a whole pixel"]
+    assert [entry.reason for entry in result.borderline] == ["a corner of its enlarged box is on a whole pixel"]
     assert "differs in" in result.borderline[0].what
     above["image_masks"] = np.roll(above["image_masks"], 2, axis=3)
     failures = compare_outputs(small_task("instance-segmentation"), "final", below, above, GRAPH, RULE).failures

@@ -119,11 +119,11 @@ class TestDetections:
         by_hand = DetectionResult(BOXES[0], np.ones(3), np.array([1, 1, 2]))
         assert (by_hand.names, by_hand[0].name, len(by_hand.filter(classes=1))) == ({}, "1", 2)
         assert by_hand.to_dict()["objects"][0]["class"] == "1"
-        with pytest.raises(InputError, match="knows no names of classes; give the model's own ids"):
+        with pytest.raises(InputError, match="has no names of classes; give the model's own ids"):
             by_hand.filter(classes="cat")
-        with pytest.raises(InputError, match="made by hand knows no categories"):
+        with pytest.raises(InputError, match="built by hand has no categories"):
             by_hand.to_coco(1)
-        with pytest.raises(InputError, match="made by hand knows no task"):
+        with pytest.raises(InputError, match="built by hand has no task"):
             by_hand.draw(np.zeros((*SIZE, 3), np.uint8))
 
 

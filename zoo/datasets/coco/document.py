@@ -16,7 +16,7 @@ SECTIONS: Mapping[str, tuple[str, Mapping[str, type]]] = {  # what one record is
     "categories": ("category", {"id": int}),
     "annotations": ("annotation", {"id": int, "image_id": int, "category_id": int, "bbox": list}),
 }
-JSON_NAMES = {int: "a whole number", str: "a string", list: "a list"}
+JSON_NAMES = {int: "an integer", str: "a string", list: "a list"}
 MOST_DIGITS = 18  # of a whole number: it fits int64, and all arithmetic
 TOO_LONG = re.compile(rf'(?<![\w."+-])-?\d{{{MOST_DIGITS + 1},}}(?![\d.eE])')
 
@@ -36,7 +36,7 @@ class CocoDocument:
             place = TOO_LONG.search(text)
             faults.add(path, str(error), text.count("\n", 0, place.start()) + 1 if place else None)
         except RecursionError:
-            faults.add(path, "lists in lists, too deep to be read; expected COCO annotations")
+            faults.add(path, "lists nested too deeply to be read; expected COCO annotations")
         except json.JSONDecodeError as error:
             faults.add(path, f"not JSON at column {error.colno}: {error.msg}", error.lineno)
         except (OSError, UnicodeDecodeError) as error:
@@ -87,7 +87,7 @@ class CocoDocument:
 
 def _whole_number(digits: str) -> int:
     if (length := len(digits.lstrip("-"))) > MOST_DIGITS:
-        raise OverflowError(f"a whole number of {length} digits, expected {MOST_DIGITS} at most")
+        raise OverflowError(f"an integer of {length} digits, expected {MOST_DIGITS} at most")
     return int(digits)
 
 

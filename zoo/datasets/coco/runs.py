@@ -15,17 +15,17 @@ def runs_fault(counts: object, pixels: int) -> str | None:
     """What is wrong with the "counts" of a mask of that many pixels, a list or compressed; None where they are good."""
     if isinstance(counts, list):
         if not all(kind is int or issubclass(kind, np.integer) for kind in set(map(type, counts))):
-            return "expected run lengths that are whole numbers, 0 or more"
+            return "expected run lengths that are integers, 0 or more"
         runs = counts
     elif isinstance(counts, str | bytes):
         unpacked = _unpacked(counts.encode("utf-8", "surrogatepass") if isinstance(counts, str) else counts)
         if unpacked is None:
-            return f"counts {counts!r:.40} are no run lengths that COCO has compressed"
+            return f"counts {counts!r:.40} are not run lengths as COCO compresses them"
         runs = unpacked.tolist()
     else:
         return f"counts {counts!r:.40}, expected run lengths, as a list or compressed"
     if min(runs, default=0) < 0:
-        return "expected run lengths that are whole numbers, 0 or more"
+        return "expected run lengths that are integers, 0 or more"
     total = sum(runs)
     return None if total == pixels else f"the run lengths add up to {total}, expected {pixels} pixels"
 

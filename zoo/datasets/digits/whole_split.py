@@ -41,8 +41,8 @@ def check_replaceable(folder: Path) -> None:
     for path in folder.rglob("*"):
         if path not in ours and (path.is_symlink() or not path.is_dir()):
             raise InputError(
-                f"{folder} holds {path.relative_to(folder)}, which is not of a whole split of the digits and would be "
-                "lost; remove it, or give another --out"
+                f"{folder} holds {path.relative_to(folder)}, which does not belong to a split of the digits and "
+                "would be lost; remove it, or give another --out"
             )
 
 

@@ -10,7 +10,7 @@ from zoo.errors import InputError
 from zoo.image_file import Header, read_header, read_stored
 from zoo.image_pixels import ImageFileError, read_pixels
 
-GONE = "no such file; it has gone since the data set was checked"
+GONE = "no such file; it was removed after the data set was checked"
 
 
 def check_header(

@@ -25,7 +25,7 @@ class LabelLookup:
         if len(classes) > IGNORED:
             raise InputError(
                 f"task with {len(classes)} classes: a label map has 8 bits, expected {IGNORED} classes at most "
-                f"({IGNORED} stands for ignored pixels)"
+                f"({IGNORED} means ignored pixels)"
             )
         self._table = np.full(VALUES, IGNORED, np.uint8)
         self._known = np.full(VALUES, ignored is None)

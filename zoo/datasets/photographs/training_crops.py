@@ -34,7 +34,7 @@ class TrainingPhotographCrops(EvaluationDataset):
         self.gives_scale = scales is not None
         self.scales: tuple[int, ...] = tuple(scales or ()) if scale is None else (scale,)
         if not self.scales or not all(type(one) is int and one >= 1 for one in self.scales):
-            raise InputError(f"{type(self).__name__}: got scales {self.scales}, expected whole numbers, 1 or more")
+            raise InputError(f"{type(self).__name__}: got scales {self.scales}, expected integers, 1 or more")
         super().__init__(classes=classes)
 
     def image_item(self, index: int) -> dict[str, Any]:

@@ -33,7 +33,7 @@ PREPROCESS_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "size": {
-            "description": "height, width in pixels; null where resize is keep",
+            "description": "height, width in pixels; null if resize is keep",
             "type": ["array", "null"],
             "minItems": 2,
             "maxItems": 2,

@@ -1,6 +1,6 @@
 """The objects found in one image."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple, Self, overload
 
@@ -93,10 +93,14 @@ class DetectionResult(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """{"objects": [{class, box, score, label}, ...]}, best first."""
+        return {"objects": self.objects(self.class_name)}
+
+    def objects(self, class_name: Callable[[int], str]) -> list[dict[str, Any]]:
+        """[{class, box, score, label}, ...], best first; `class_name` gives the name of a label."""
         columns = self._arrays()
         values = zip(*(plain(column) for column in columns.values()), strict=True)
         objects = [dict(zip(columns, each, strict=True)) for each in values]
-        return {"objects": [{"class": self.class_name(each["label"]), **each} for each in objects]}
+        return [{"class": class_name(each["label"]), **each} for each in objects]
 
     def rows(self) -> list[dict[str, Any]]:
         """One for each object."""
@@ -128,7 +132,7 @@ class DetectionResult(Result):
         return f"{len(self)} object{'s' * (len(self) > 1)}: {counted(names)}; best score {self.scores.max():.2f}"
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """What `to_dict` says of each object: arrays [n, ...] by name."""
+        """What `objects` says of each object: arrays [n, ...] by name."""
         return {"box": self.boxes, "score": self.scores, "label": self.labels}
 
     def _coco(self, image_id: int, **shapes: list[Any]) -> list[dict[str, Any]]:

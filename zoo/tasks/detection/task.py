@@ -45,15 +45,11 @@ class Detection(Task):
 
     def caption(self, result: DetectionResult) -> str:
         """Of what `shown` leaves."""
-        return f"{len(result)} objects with a score of {DRAWN_SCORE} or more"
+        return f"{len(result)} object{'s' * (len(result) != 1)} with a score of {DRAWN_SCORE} or more"
 
     def files(self, image: Array, result: DetectionResult) -> Iterator[tuple[str, bytes]]:
         """Each detection as data, best first: box x1 y1 x2 y2 in pixels of the image."""
-        names = [self.class_name(label) for label in result.labels.tolist()]
-        yield ".json", rows_of_json(names, self._columns(result))
-
-    def _columns(self, result: DetectionResult) -> dict[str, Array]:
-        return {"box": result.boxes, "score": result.scores, "label": result.labels}
+        yield ".json", rows_of_json(result.objects(self.class_name))
 
     def _draw(self, image: Array, result: DetectionResult) -> Array:
         """Boxes in the colour of their class, with name and score; the best lie on top."""

@@ -1,6 +1,6 @@
 """The classes of one image."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -82,8 +82,12 @@ class ClassificationResult(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """One for each of the best TOP classes, best first."""
+        return self.best(self.class_name)
+
+    def best(self, class_name: Callable[[int], str]) -> list[dict[str, Any]]:
+        """[{class, score, label}, ...] of the best TOP classes; `class_name` gives the name of a label."""
         best = zip(self.labels[:TOP].tolist(), plain(self.scores[:TOP]), strict=True)
-        return [{"class": self.class_name(label), "score": score, "label": label} for label, score in best]
+        return [{"class": class_name(label), "score": score, "label": label} for label, score in best]
 
     def to_supervision(self) -> Any:
         """`supervision.Classifications`."""

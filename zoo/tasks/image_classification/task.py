@@ -41,9 +41,7 @@ class ImageClassification(Task):
 
     def files(self, image: Array, result: ClassificationResult) -> Iterator[tuple[str, bytes]]:
         """The best TOP classes as data, best first."""
-        labels, scores = result.labels[:TOP], result.scores[:TOP]
-        names = [self.class_name(label) for label in labels.tolist()]
-        yield ".json", rows_of_json(names, {"score": scores, "label": labels})
+        yield ".json", rows_of_json(result.best(self.class_name))
 
     def _lines(self, result: ClassificationResult) -> list[str]:
         best = zip(result.labels[:TOP].tolist(), result.scores[:TOP].tolist(), strict=True)

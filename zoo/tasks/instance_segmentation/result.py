@@ -73,6 +73,6 @@ class InstanceSegmentationResult(DetectionResult):
     def _image_size(self) -> tuple[int, int]:
         """(height, width)."""
         if self.geometry is None:
-            raise InputError("masks made by hand know no size of their image; use image_masks(height, width)")
+            raise InputError("masks built by hand do not have the size of their image; use image_masks(height, width)")
         size: tuple[int, int] = self.geometry.image_size
         return size

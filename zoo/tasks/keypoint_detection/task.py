@@ -26,10 +26,6 @@ class KeypointDetection(Detection):
     proof_class: ClassVar[str] = "zoo.tasks.keypoint_detection.proof:KeypointProof"
     output_roles: ClassVar[Roles] = {**Detection.output_roles, "keypoints": OutputRole.KEYPOINTS}
 
-    def _columns(self, result: DetectionResult) -> dict[str, Array]:
-        assert isinstance(result, KeypointResult)
-        return super()._columns(result) | {"keypoints": result.keypoints}
-
     def _draw(self, image: Array, result: DetectionResult) -> Array:
         """Boxes as for detections, and a dot for each keypoint, in a colour of its own."""
         assert isinstance(result, KeypointResult)

@@ -133,8 +133,8 @@ def change(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         (change("annotations", 0, "bbox", to=[3, 3, 7, True]), '"bbox"', 0, "expected four numbers"),
         (change("annotations", 0, "area", to=-1), '"area"', 0, "annotation 5: area -1, expected a number, 0 or more"),
         (change("annotations", 0, "area", to=1e300), '"area"', 0, "area 1e+300, expected a number, 0 or more"),
-        (change("annotations", 0, "id", to=10**400), "1000", 0, "a whole number of 401 digits, expected 18 at most"),
-        (change("annotations", 2, "bbox", to=[3, -(10**18), 7, 8]), "-1000", 0, "a whole number of 19 digits, expec"),
+        (change("annotations", 0, "id", to=10**400), "1000", 0, "an integer of 401 digits, expected 18 at most"),
+        (change("annotations", 2, "bbox", to=[3, -(10**18), 7, 8]), "-1000", 0, "an integer of 19 digits, expec"),
         (change("images", 0, "width", to=10**17), "{", 2, f"the file is 40x30, expected {10**17}x30"),
         (change("annotations", 0, "iscrowd", to=2), '"iscrowd"', 0, "annotation 5: iscrowd 2, expected 0 or 1"),
         (change("annotations", 2, "category_id", to=99), '"category_id"', 2,
@@ -149,7 +149,7 @@ def change(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         (change("images", 0, "width", to=41), "{", 2, "42.jpg: the file is 40x30, expected 41x30"),
         (change("images", 0, "file_name", to="cat.jpg"), "{", 2, "cat.jpg: no such file"),
         (change("images", 0, "height", to="30"), '"height"', 0,
-         """image 42: "height": got '30', expected a whole number"""),
+         """image 42: "height": got '30', expected an integer"""),
         (change("images", 1, to=4242), "4242", 0, "images[1]: got 4242, expected an object"),
         (change("categories", to={}), '"categories"', 0, 'no list "categories"; a COCO annotation file has "images", '),
     ],
@@ -187,9 +187,9 @@ def test_boxes_may_reach_one_pixel_out(tmp_path: Path) -> None:
         ({"counts": 5, "size": [30, 40]}, "expected polygons or run lengths"),
         ({"counts": "abc", "size": [40, 30]}, "segmentation has size [40, 30], expected its image's [30, 40] (h"),
         ({"counts": [600, 90], "size": [30, 40]}, "the run lengths add up to 690, expected 1200 pixels"),
-        ({"counts": [-1, 1201], "size": [30, 40]}, "expected run lengths that are whole numbers, 0 or more"),
+        ({"counts": [-1, 1201], "size": [30, 40]}, "expected run lengths that are integers, 0 or more"),
         ({"counts": "Y1", "size": [30, 40]}, "the run lengths add up to 41, expected 1200 pixels"),
-        ({"counts": "Ya!", "size": [30, 40]}, "counts 'Ya!' are no run lengths that COCO has compressed"),
+        ({"counts": "Ya!", "size": [30, 40]}, "counts 'Ya!' are not run lengths as COCO compresses them"),
         ([[0, 0, 1e9, 0, 5, 5]], "a polygon reaches far outside its image of 40x30"),
         ([[0, 0, 5, 0, 5, -1e9]], "a polygon reaches far outside its image of 40x30"),
     ],
@@ -258,8 +258,8 @@ def test_two_classes_of_one_category(tmp_path: Path) -> None:
         ("[1]", r"instances.json, line 1: got a JSON list, expected an object with \"images\", \"categories\""),
         ('{"images": [], "annotations": [], "categories": []}', "line 1: no images, expected one or more"),
         (b"\xff\xfe{}", "instances.json: cannot be read "),
-        ('{"n": "1111111111111111111",\n"x": ' + "1" * 5000 + "}", "json, line 2: a whole number of 5000 digits, exp"),
-        ("[" * 200_000, "instances.json: lists in lists, too deep to be read; expected COCO annotations"),
+        ('{"n": "1111111111111111111",\n"x": ' + "1" * 5000 + "}", "json, line 2: an integer of 5000 digits, exp"),
+        ("[" * 200_000, "instances.json: lists nested too deeply to be read; expected COCO annotations"),
     ],
 )
 def test_files_that_are_not_coco(tmp_path: Path, text: str | bytes, words: str) -> None:
@@ -305,7 +305,7 @@ def test_images_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"42.jpg: got 11x10, expected 40x30; the file has changed since the check"):
         dataset[0]
     shutil.rmtree(arguments["images"])
-    with pytest.raises(InputError, match=r"42.jpg: no such file; it has gone since"):
+    with pytest.raises(InputError, match=r"42.jpg: no such file; it was removed after"):
         dataset[0]
 
 

@@ -51,9 +51,9 @@ def test_what_pycocotools_has_written_is_good(mask: np.ndarray, times: int) -> N
 def test_any_characters(code: str) -> None:
     runs = numbers(code)
     if runs is None or not runs:
-        words = "no run lengths that COCO has compressed"
+        words = "not run lengths as COCO compresses them"
     elif min(runs) < 0:
-        words = "whole numbers, 0 or more"
+        words = "integers, 0 or more"
     else:
         assert runs_fault(code, sum(runs)) is None
         words = "the run lengths add up to"
@@ -65,11 +65,11 @@ def test_any_characters(code: str) -> None:
 
 @pytest.mark.parametrize("code", ["0/", "0p", "0\x00", "ü", "\ud800", " ", "P" * 6 + "1", "P" * 400 + "1"])
 def test_what_no_mask_is_written_with(code: str) -> None:
-    assert "no run lengths that COCO has compressed" in (runs_fault(code, 1200) or "")
+    assert "not run lengths as COCO compresses them" in (runs_fault(code, 1200) or "")
 
 
 def test_a_list_may_have_numpys_numbers() -> None:
     assert runs_fault([np.int64(4), 2], 6) is None
-    assert runs_fault([4, 2.0], 6) == "expected run lengths that are whole numbers, 0 or more"
-    assert runs_fault([5, True], 6) == "expected run lengths that are whole numbers, 0 or more"
+    assert runs_fault([4, 2.0], 6) == "expected run lengths that are integers, 0 or more"
+    assert runs_fault([5, True], 6) == "expected run lengths that are integers, 0 or more"
     assert runs_fault(None, 6) == "counts None, expected run lengths, as a list or compressed"

@@ -119,6 +119,7 @@ def test_a_failure_leaves_nothing(cache: Path) -> None:
     assert hidden(cache) == []
 
 
+@pytest.mark.slow  # make test has half a split below
 def test_what_a_killed_run_leaves_is_not_taken_for_whole(cache: Path) -> None:
     with maker(pause=60) as process:
         assert process.stdout

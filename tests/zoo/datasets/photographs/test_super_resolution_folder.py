@@ -54,7 +54,7 @@ def test_faults(tmp_path: Path) -> None:
     folder(tmp_path, (100, 95))
     with pytest.raises(InputError, match="got 95x100 pixels, expected 96 or more, 32 when made small"):
         SuperResolutionFolder(tmp_path, 3)
-    with pytest.raises(InputError, match=r"got scales \(\), expected whole numbers, 1 or more"):
+    with pytest.raises(InputError, match=r"got scales \(\), expected integers, 1 or more"):
         SuperResolutionFolder(tmp_path, scales=())
     for scales in ((None, None), (3, (2, 3))):
         with pytest.raises(InputError, match="expected one of the two"):

@@ -121,10 +121,8 @@ class DetectionProof(TaskProof):
         self._draw_unpaired(canvas, "PyTorch", reference, {one for one, _ in pairs}, REFERENCE)
         self._draw_unpaired(canvas, "backend", candidate, {other for _, other in pairs}, CANDIDATE)
         only = [len(reference) - len(pairs), len(candidate) - len(pairs)]
-        return Difference(
-            canvas,
-            f"{len(pairs)} objects found by both, {only[0]} by PyTorch alone, {only[1]} by the backend alone{words}",
-        )
+        both = f"{len(pairs)} object{'s' * (len(pairs) != 1)} found by both"
+        return Difference(canvas, f"{both}, {only[0]} only by PyTorch, {only[1]} only by the backend{words}")
 
     def scatter(self, pairs: Sequence[Compared], gates: Gates) -> Scatter:
         """The scores of what both found."""
@@ -143,7 +141,7 @@ class DetectionProof(TaskProof):
                 )
                 for one, other in matched
             ]
-        words = f"{len(points)} detections that both found, of all scores; {alone} that one side alone found"
+        words = f"{len(points)} detections that both found, of all scores; {alone} that only one side found"
         return Scatter("score", words, tuple(points), "Scores")
 
     def agreement(self, expected: Sequence[Any], candidates: Sequence[Any]) -> float:

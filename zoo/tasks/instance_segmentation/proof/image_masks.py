@@ -51,7 +51,7 @@ def compare_image_masks(
         wrong = shares[0] > gates["image_masks"] or shares[1] > gates["image_masks_of_object"]
         what = f"the image mask of {format_detection(reference, row)} differs in {count} of {height * width} pixels"
         if wrong and _is_on_a_whole_pixel(reference, row, candidate, column, theirs, gates):
-            borderline.append(Borderline(what, "a corner of its enlarged box lies on a whole pixel"))
+            borderline.append(Borderline(what, "a corner of its enlarged box is on a whole pixel"))
             continue
         parts.append(shares)
         if wrong:

@@ -81,7 +81,7 @@ def _unusable(reference: Array, candidate: Array, logits: Array) -> str | None:
     classes = logits.shape[1]
     if candidate.size and not 0 <= int(candidate.min()) <= int(candidate.max()) < classes:
         unknown = int(candidate.max() if candidate.max() >= classes else candidate.min())
-        return f"label_map: the backend gives label {unknown}, the model knows 0 to {classes - 1}"
+        return f"label_map: the backend gives label {unknown}, the model has 0 to {classes - 1}"
     return None
 
 
