@@ -8,6 +8,7 @@ from torch import nn
 import zoo.models  # noqa: F401  # registers the models
 from zoo.checkpoint import load_checkpoint
 from zoo.config import ConfigSource, load_config
+from zoo.downloads import refused_downloads
 from zoo.errors import InputError, nearest
 from zoo.registry import MODELS
 
@@ -16,7 +17,8 @@ def build_model(config: ConfigSource, checkpoint: str | Path | None = None, *, w
     """The model of a config, in eval mode, with the config's weights or those of `checkpoint`.
 
     Without `weights` it keeps its random initialisation. A config's checkpoint is relative to the file that names it.
-    Raises InputError for a faulty config, an unknown model type or argument, or a checkpoint that does not fit.
+    Raises InputError for a faulty config, an unknown model type or argument, a checkpoint that does not fit, or a model
+    that downloads something while it is built.
     """
     config = load_config(config)
     model = _built(ConfigDict(config.model))
@@ -34,7 +36,8 @@ def _built(section: ConfigDict) -> nn.Module:
     if not _is_known(kind):
         raise InputError(f'unknown model type "{kind}"; {nearest(kind, MODELS.module_dict)}')
     try:
-        model = MODELS.build(section)
+        with refused_downloads(f"model {kind}"):
+            model = MODELS.build(section)
     except (TypeError, KeyError, ValueError) as error:
         raise InputError(
             f"model {kind} cannot be built from its config: {error}; check the arguments of model"

@@ -39,7 +39,7 @@ def load_checkpoint(model: nn.Module, source: str | Path, *, folder: Path | None
     Raises InputError: no such file, a wrong hash, pickled code, a corrupt file, weights of another model, or a value
     that is not finite.
     """
-    state = _without_auxiliary(_unwrapped(_state_dict(str(source), folder), model), model, source)
+    state = state_for(model, _state_dict(str(source), folder), source)
     load_state(model, state, f"checkpoint {source}")
 
 
@@ -49,7 +49,7 @@ def load_fitting(model: nn.Module, source: str | Path, *, folder: Path | None = 
     Tensors of another shape keep what the model has: they are given, each with both shapes. Raises InputError as
     load_checkpoint does, but for those; and where they are most of the model, which is then another one.
     """
-    state = _without_auxiliary(_unwrapped(_state_dict(str(source), folder), model), model, source)
+    state = state_for(model, _state_dict(str(source), folder), source)
     expected = model.state_dict()
     anew = [name for name, tensor in expected.items() if name in state and state[name].shape != tensor.shape]
     fitting = {name: expected[name] if name in anew else tensor for name, tensor in state.items()}
@@ -84,6 +84,11 @@ def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:
     if not path.is_file():
         raise InputError(f"checkpoint {path}: no such file{whereabouts(path)}")
     return read_state(path)
+
+
+def state_for(model: nn.Module, state: Mapping[str, Tensor], source: str | Path) -> Mapping[str, Tensor]:
+    """A state dict by the names of the model: without what a training wrapped it in; `source` names it in the log."""
+    return _without_auxiliary(_unwrapped(state, model), model, source)
 
 
 def read_state(path: Path) -> Mapping[str, Tensor]:

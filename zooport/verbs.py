@@ -32,7 +32,7 @@ VERBS = {
     "align": Verb("align", "name the first module in which a model and its graph differ"),
     "report": Verb("report", "write a page about two deployments, or about all under a folder"),
     "list": Verb("list_models", "list the models of the zoo, with their measured metrics"),
-    "init": Verb("init", "write a config that trains a shipped model on data of your own"),
+    "init": Verb("init", "write a config for a model, or for data, of your own"),
     "train": Verb("train", "train a model by the recipe in its config"),
     "doctor": Verb("check_export", "find out why a model does not export, and how to fix it"),
     "rewrite": Verb("rewrite_graph", "rewrite the graph of an ONNX file, and compare its numbers"),

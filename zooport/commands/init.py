@@ -1,7 +1,8 @@
-"""Write a config that trains a shipped model on a COCO annotation file of your own."""
+"""Write a config that a person can read and change: for a model of your own, or for data of your own."""
 
 import argparse
-from collections.abc import Mapping
+import ast
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +11,107 @@ from zooport.parser import Parser
 from zooport.terminal import write_line
 
 EXAMPLES = """examples:
+  zooport init torchvision:fasterrcnn_resnet50_fpn --weights animals.pth --classes cat dog
+  zooport init my_file.py:Net --weights net.pth --task SemanticSegmentation --classes road sky --size 256 512
   zooport init --data annotations.json --images images --base faster-rcnn_r18-fpn_digits --out shapes.py
   zooport init --data train.json --val val.json --images images --base configs/detection/yolov5n_digits.py
 
-Without --val every fifth image is kept for validation. See docs/own_data.md."""
+SOURCE is a model that was trained elsewhere: docs/own_model.md has its forms. Nothing is downloaded.
+With --data the config trains a shipped model: docs/own_data.md. Without --val every fifth image is for validation."""
+OF_MODEL: Mapping[str, Any] = {"weights": None, "classes": [], "task": None, "size": None, "arg": []}
+OF_DATA: Mapping[str, Any] = {"data": None, "images": None, "base": None, "val": None}
 
 
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport init", description=__doc__, epilog=EXAMPLES)
-    flags.add_argument("--data", type=Path, required=True, metavar="F", help="COCO annotations to learn from")
-    flags.add_argument("--images", type=Path, required=True, metavar="DIR", help="the folder of their images")
-    flags.add_argument(
-        "--base", required=True, metavar="CONFIG", help="the config to start from: a shipped one's name, or a file"
+    model = flags.add_argument_group("a model of your own")
+    model.add_argument("source", nargs="?", metavar="SOURCE", help="the model: FILE.py:NAME or torchvision:NAME")
+    model.add_argument("--weights", type=Path, metavar="F", help="its state dict, by torch.save or as safetensors")
+    model.add_argument(
+        "--classes", nargs="+", action="extend", default=[], metavar="NAME", help="in the order of the model's outputs"
     )
-    flags.add_argument("--val", type=Path, metavar="F", help="COCO annotations to validate on, in the same folder")
-    flags.add_argument("--out", type=Path, metavar="F", help="default: <name of the data's folder>.py")
+    model.add_argument("--task", metavar="T", help="what the model does, where SOURCE does not say it")
+    model.add_argument("--size", nargs=2, type=int, metavar=("H", "W"), help="height and width of the input in pixels")
+    model.add_argument(
+        "--arg",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="arguments that the training gave to the model",
+    )
+    data = flags.add_argument_group("data of your own")
+    data.add_argument("--data", type=Path, metavar="F", help="COCO annotations to learn from")
+    data.add_argument("--images", type=Path, metavar="DIR", help="the folder of their images")
+    data.add_argument("--base", metavar="CONFIG", help="the config to start from: a shipped one's name, or a file")
+    data.add_argument("--val", type=Path, metavar="F", help="COCO annotations to validate on, in the same folder")
+    flags.add_argument("--out", type=Path, metavar="F", help="default: named after the weights or the data's folder")
+    flags.add_argument("--force", action="store_true", help="replace a config that is there already")
     flags.add_shared()
     return flags
 
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Writes the config. Raises ZooportError. Its imports are here, for --help."""
+    if options.source is None:
+        _check_unused(options, OF_MODEL, "SOURCE is missing, the model of your own")
+        return _for_data(options)
+    _check_unused(options, OF_DATA, f"it is for data of your own, and SOURCE {options.source} is a model")
+    return _for_model(options)
+
+
+def _check_unused(options: argparse.Namespace, flags: Mapping[str, Any], reason: str) -> None:
+    for name, default in flags.items():
+        if getattr(options, name) != default:
+            raise InputError(f"--{name}: {reason}; see zooport init --help")
+
+
+def _for_model(options: argparse.Namespace) -> Mapping[str, Any]:
+    from zoo.own_model import ModelRequest, write_config
+
+    written = write_config(
+        ModelRequest(
+            source=options.source,
+            weights=options.weights,
+            classes=tuple(options.classes),
+            task=options.task,
+            size=None if options.size is None else tuple(options.size),
+            arguments=_arguments(options.arg),
+            out=options.out,
+            force=options.force,
+        )
+    )
+    for note in written.notes:
+        write_line(note)
+    write_line(f"config: {written.path} ({', '.join([written.task, *written.classes])})")
+    write_line(f"next: zooport deploy {written.path} --image IMAGE IMAGE")
+    return {
+        "config": str(written.path),
+        "task": written.task,
+        "classes": list(written.classes),
+        "notes": list(written.notes),
+    }
+
+
+def _arguments(texts: Sequence[str]) -> dict[str, Any]:
+    """NAME=VALUE: a number, a list, True or None as Python writes them; anything else is a string."""
+    arguments: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"--arg {text}: expected NAME=VALUE, such as num_classes=3")
+        try:
+            arguments[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            arguments[name] = value
+    return arguments
+
+
+def _for_data(options: argparse.Namespace) -> Mapping[str, Any]:
+    if missing := [f"--{name}" for name in ("data", "images", "base") if getattr(options, name) is None]:
+        what = "SOURCE, a model of your own, or --data" if options.data is None else ", ".join(missing)
+        raise InputError(f"nothing to start from: give {what}; see zooport init --help")
     for file in filter(None, (options.data, options.val)):
         if not file.is_file():
             raise InputError(f"{file}: no such file; give COCO annotations")
@@ -40,14 +120,14 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     out = options.out or Path(f"{options.data.resolve().parent.name}.py")
     if out.suffix != ".py":
         raise InputError(f"--out {out}: expected a name that ends in .py")
-    if out.exists():
-        raise InputError(f"{out}: this file already exists; remove it, or give another --out")
+    if out.exists() and not options.force:
+        raise InputError(f"{out}: this file already exists; give another --out, or --force to replace it")
     from zoo.config import load_config
 
     base = load_config(options.base)
     from pipeline.training.own_config import write_config
 
-    written = write_config(base, options.data, options.images, out, val=options.val)
+    written = write_config(base, options.data, options.images, out, val=options.val, force=options.force)
     for note in written.notes:
         write_line(note)
     learned, judged = written.images

@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from mmengine.config import Config
 
 from pipeline.training.own_config.annotations import read_classes, split
 from pipeline.training.own_config.content import dataset_type, measured_elsewhere, own_content, start_weights
-from pipeline.training.own_config.source import config_source
 from zoo.config import ModelConfig, load_config
+from zoo.config.source import config_source
 from zoo.datasets import EvaluationDataset, build_dataset
 from zoo.errors import InputError
 from zoo.files.writing import write_whole
@@ -33,11 +33,14 @@ class OwnConfig:
     notes: tuple[str, ...]
 
 
-def write_config(base: ModelConfig, data: Path, images: Path, out: Path, *, val: Path | None = None) -> OwnConfig:
+def write_config(
+    base: ModelConfig, data: Path, images: Path, out: Path, *, val: Path | None = None, force: bool = False
+) -> OwnConfig:
     """Write `out`, which trains a model like the base's on the COCO file `data` with the images in a folder.
 
     `val`: a COCO file to be judged on; without it every fifth image of `data` is, and both parts are written beside
-    `out`. Nothing is written over. Raises InputError with all faults of the data, or where it cannot be written.
+    `out`. `force`: replace files that are there, but never `data` or `val`. Raises InputError with all faults of the
+    data, or where it cannot be written.
     """
     kind, classes = dataset_type(base), read_classes(data)
     datasets = [_dataset(base, kind, images, file, classes) for file in (data, val) if file is not None]
@@ -63,7 +66,7 @@ def write_config(base: ModelConfig, data: Path, images: Path, out: Path, *, val:
     name = f"{base.name} for the {len(classes)} classes of {data.name}."
     texts[out] = config_source(name, notes, content)
     load_config(Config(content, cfg_text=texts[out], filename=str(out)))  # as it will be read
-    _write(texts)
+    _write(texts, replaced=_others(texts, (data, val)) if force else ())
     return OwnConfig(out, files, tuple(info.name for info in classes), (counts[0], counts[1]), notes)
 
 
@@ -113,11 +116,17 @@ def _beside(out: Path, part: str) -> Path:
     return out.with_name(f"{out.stem}_{part}.json")
 
 
-def _write(texts: dict[Path, str]) -> None:
+def _others(files: Iterable[Path], sources: Iterable[Path | None]) -> list[Path]:
+    """The files that are none of the sources."""
+    kept = {source.resolve() for source in sources if source is not None}
+    return [file for file in files if file.resolve() not in kept]
+
+
+def _write(texts: dict[Path, str], replaced: Collection[Path]) -> None:
     """All files, the config last. Raises InputError where one is there already, or cannot be written."""
     for file in texts:
-        if file.exists():
-            raise InputError(f"{file}: this file already exists; remove it, or give another --out")
+        if file.exists() and file not in replaced:
+            raise InputError(f"{file}: this file already exists; give another --out, or --force to replace it")
     try:
         for file, text in texts.items():
             write_whole(file, text, make_folders=True)

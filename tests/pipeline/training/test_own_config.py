@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from pipeline.training import Recipe
 from pipeline.training.own_config import OwnConfig, write_config
 from pipeline.training.own_config.annotations import split
-from pipeline.training.own_config.source import config_source
 from pipeline.training.own_data import own_dataset
 from tests.zoo_configs import ROOT
 from zoo.build import build_model
 from zoo.config import load_config
+from zoo.config.source import config_source
 from zoo.datasets.building import config_dataset
 from zoo.datasets.shapes import write_shapes
 from zoo.errors import InputError
@@ -197,10 +197,21 @@ class TestFaults:
     def test_nothing_is_written_over(self, data: Path) -> None:
         kept = data.parents[1] / "mine_val.json"
         kept.write_text("mine")
-        with pytest.raises(InputError, match="mine_val.json: this file already exists; remove it, or give another"):
+        with pytest.raises(InputError, match="mine_val.json: this file already exists; give another --out, or --force"):
             init(data)
         assert kept.read_text() == "mine"
         assert not (data.parents[1] / "mine.py").exists()
+
+    def test_force_replaces_what_was_written_but_never_the_data(self, data: Path) -> None:
+        before = init(data)
+        after = init(data, force=True)
+        assert after == before
+        own = data.rename(data.parents[1] / "mine_train.json")
+        content = own.read_text()
+        config = load_config(next((ROOT / "configs").rglob(f"{DETECTOR}.py")))
+        with pytest.raises(InputError, match="mine_train.json: this file already exists"):
+            write_config(config, own, data.parent / "images", own.with_name("mine.py"), force=True)
+        assert own.read_text() == content
 
 
 class TestTheCommand:

@@ -1,6 +1,7 @@
 """The source of a config: assignments of dicts, lists, strings and numbers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from zoo.printable import printable
@@ -9,11 +10,20 @@ WIDTH = 110
 INDENT = "    "
 
 
-def config_source(docstring: str, comments: Iterable[str], content: Mapping[str, Any]) -> str:
-    """The text of a file that assigns each entry of `content`; the comments stand below the docstring."""
+def config_source(
+    docstring: str, comments: Sequence[str], content: Mapping[str, Any], above: Mapping[str, str] | None = None
+) -> str:
+    """The text of a file that assigns each entry of `content`; the comments are below the docstring.
+
+    `above`: a comment above the assignment of a key.
+    """
     first = printable(docstring).replace("\\", "/").replace('"', "'")
-    lines = [f'"""{first}"""', "", *(f"# {printable(comment)}" for comment in comments), ""]
-    return "\n".join(lines + [f"{key} = {_value(value, len(key) + 3, '')}" for key, value in content.items()]) + "\n"
+    lines = [f'"""{first}"""', ""]
+    lines += [*(f"# {printable(comment)}" for comment in comments), ""] * bool(comments)
+    for key, value in content.items():
+        lines += [f"# {line}" for line in wrap(printable((above or {}).get(key, "")), WIDTH)]
+        lines.append(f"{key} = {_value(value, len(key) + 3, '')}")
+    return "\n".join(lines) + "\n"
 
 
 def _value(value: Any, used: int, indent: str) -> str:

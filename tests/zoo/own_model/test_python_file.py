@@ -1,0 +1,161 @@
+"""`zooport init FILE.py:NAME`."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from zoo.build import build_model
+from zoo.config import load_config
+from zoo.errors import InputError
+from zoo.own_model import ModelRequest, WrittenConfig, write_config
+from zooport.verbs import run_verb
+
+NET = """
+from torch import nn
+
+SIDE = 3
+
+
+class OwnNet(nn.Module):
+    def __init__(self, channels, side=SIDE, *, bias=True):
+        super().__init__()
+        self.conv = nn.Conv2d(3, channels, side, padding="same", bias=bias)
+
+    def forward(self, images):
+        return self.conv(images)
+
+
+def small_net(*, channels):
+    return OwnNet(channels)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """With `own_net.py`, and weights of 2 channels. What was imported from here is forgotten."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("own_net.py").write_text(NET)
+    torch.save({"conv.weight": torch.zeros(2, 3, 3, 3), "conv.bias": torch.zeros(2)}, "trained.pth")
+    yield tmp_path
+    sys.modules.pop("own_net", None)
+
+
+def init(source: str = "own_net.py:OwnNet", **changes: object) -> WrittenConfig:
+    fields: dict[str, object] = {
+        "weights": Path("trained.pth"),
+        "task": "SemanticSegmentation",
+        "classes": ("road", "sky"),
+        "size": (64, 96),
+        "arguments": {"channels": 2},
+    }
+    return write_config(ModelRequest(source, **(fields | changes)))
+
+
+@pytest.mark.usefixtures("folder")
+class TestTheConfig:
+    def test_it_is_beside_the_file_and_builds_the_model(self) -> None:
+        written = init()
+        assert (written.path, written.classes) == (Path("trained.py"), ("road", "sky"))
+        config = load_config(written.path)
+        assert config.model == {"type": "own_net.OwnNet", "channels": 2}
+        assert config.content["preprocess"]["size"] == (64, 96)
+        assert type(build_model(config)).__name__ == "OwnNet"
+
+    def test_a_function_that_makes_the_model(self) -> None:
+        config = load_config(init("own_net.py:small_net").path)
+        assert type(build_model(config)).__name__ == "OwnNet"
+
+    def test_from_another_folder(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (folder / "elsewhere").mkdir()
+        monkeypatch.chdir(folder / "elsewhere")
+        written = init("../own_net.py:OwnNet", weights=Path("../trained.pth"))
+        assert written.path == Path("../trained.py")
+        assert load_config(written.path).checkpoint == "trained.pth"
+
+    def test_it_has_15_lines_at_most(self) -> None:
+        assert len(init().path.read_text().splitlines()) <= 15
+
+
+@pytest.mark.usefixtures("folder")
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("source", "changes", "message"),
+        [
+            ("own_net.py:OwnNett", {}, 'own_net.py has no "OwnNett"; nearest: "OwnNet"'),
+            ("own_net.py", {}, r"which class\? Give own_net.py:NAME, NAME one of OwnNet"),
+            ("none.py:OwnNet", {}, "none.py: no such file; give FILE.py:NAME"),
+            ("own-net.py:OwnNet", {}, "own-net.py: Python cannot import a module of this name; rename it"),
+            ("own_net.py:OwnNet", {"arguments": {}}, "own_net.py:OwnNet needs channels; give --arg channels=VALUE"),
+            ("own_net.py:small_net", {"arguments": {}}, "own_net.py:small_net needs channels; give --arg channels="),
+            ("own_net.py:OwnNet", {"size": None}, "no size; give --size HEIGHT WIDTH"),
+            ("own_net.py:OwnNet", {"task": "Semantic"}, '--task Semantic: unknown task; nearest: "SemanticSeg'),
+            ("own_net.py:OwnNet", {"classes": ()}, "no classes; give --classes NAME ..., index = the model's own id"),
+            ("own_net.py:OwnNet", {"classes": ("a", "a")}, '--classes: "a" is there more than once'),
+            ("own_net.py:OwnNet", {"task": "SuperResolution"}, "--classes with --task SuperResolution: it has none"),
+            ("own_net.py:OwnNet", {"weights": None}, "no weights; give --weights FILE"),
+            ("own_net.py:OwnNet", {"weights": Path("x.pth")}, "--weights x.pth: no such file; give the state dict"),
+            ("own_net.py:OwnNet", {"out": Path("sub/x.py")}, "the config must be beside own_net.py.* give --out x.py"),
+            ("own_net.py:OwnNet", {"out": Path("x.txt")}, "--out x.txt: expected a name that ends in .py"),
+            (
+                "own_net.py:OwnNet",
+                {"arguments": {"channels": 3}},
+                r"2 of another shape \(conv.weight \[2, 3, 3, 3\] for",
+            ),
+            ("own_net.py:OwnNet", {"arguments": {"channels": 2, "width": 4}}, "unexpected keyword argument 'width'"),
+        ],
+    )
+    def test_of_a_request(self, source: str, changes: dict[str, object], message: str, folder: Path) -> None:
+        before = sorted(folder.iterdir())
+        with pytest.raises(InputError, match=message) as raised:
+            init(source, **changes)
+        assert "\n" not in str(raised.value)
+        assert [path for path in sorted(folder.iterdir()) if path.name != "__pycache__"] == before
+
+    def test_a_file_that_is_no_python(self) -> None:
+        Path("own_net.py").write_text("class OwnNet(\n")
+        with pytest.raises(InputError, match="own_net.py, line 1: '\\(' was never closed"):
+            init()
+
+    def test_nothing_is_written_over_without_force(self) -> None:
+        Path("trained.py").write_text("mine")
+        with pytest.raises(InputError, match="trained.py: this file already exists; give another --out, or --force"):
+            init()
+        assert Path("trained.py").read_text() == "mine"
+        assert load_config(init(force=True).path).model["type"] == "own_net.OwnNet"
+
+
+@pytest.mark.usefixtures("folder")
+class TestTheCommand:
+    FLAGS = ("--weights", "trained.pth", "--task", "SemanticSegmentation", "--classes", "road", "sky")
+
+    def test_it_says_what_comes_next(self, capsys: pytest.CaptureFixture[str]) -> None:
+        flags = [*self.FLAGS, "--size", "64", "96", "--arg", "channels=2", "side=3"]
+        assert run_verb(["init", "own_net.py:OwnNet", *flags]) == 0
+        assert capsys.readouterr().out.splitlines()[-2:] == [
+            "config: trained.py (semantic-segmentation, road, sky)",
+            "next: zooport deploy trained.py --image IMAGE IMAGE",
+        ]
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ([], "error: nothing to start from: give SOURCE, a model of your own, or --data"),
+            (["--data", "x.json"], "error: nothing to start from: give --images, --base"),
+            (["--weights", "x.pth"], "error: --weights: SOURCE is missing, the model of your own"),
+            (["torchvison:ssd", "--weights", "trained.pth"], 'unknown library "torchvison"; nearest: "torchvision"'),
+            (["nothing"], "error: source nothing: no such file or folder; give one of FILE.py:NAME, "),
+            (["trained.pth"], "error: source trained.pth is no model; give one of FILE.py:NAME, "),
+            (["own_net.py:OwnNet", "--base", "x"], "error: --base: it is for data of your own, and SOURCE own_net.py"),
+            (["own_net.py:OwnNet", "--arg", "channels"], "error: --arg channels: expected NAME=VALUE"),
+            (["own_net.py:OwnNet", "--clases", "a"], 'error: unknown argument --clases; nearest: "--classes"'),
+        ],
+    )
+    def test_wrong_flags(self, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run_verb(["init", *arguments]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert message in err

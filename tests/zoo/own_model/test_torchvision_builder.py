@@ -1,0 +1,105 @@
+"""`zooport init torchvision:NAME`: the checkpoint's own tensors say how many classes there are."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torchvision.models import detection, segmentation
+
+from zoo.build import build_model
+from zoo.config import load_config
+from zoo.errors import InputError
+from zoo.own_model import ModelRequest, WrittenConfig, write_config
+from zoo.own_model.fitting import fitting_value, unfilled
+
+SSDLITE, LRASPP = "ssdlite320_mobilenet_v3_large", "lraspp_mobilenet_v3_large"
+RANDOM = {"weights": None, "weights_backbone": None}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Checkpoints of an SSDLite of 4 classes, and of an LR-ASPP of 5, as a training on several GPUs saves it."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    torch.save(detection.ssdlite320_mobilenet_v3_large(num_classes=4, **RANDOM).state_dict(), folder / "ssd.pth")
+    state = segmentation.lraspp_mobilenet_v3_large(num_classes=5, **RANDOM).state_dict()
+    torch.save({"model": {f"module.{name}": tensor for name, tensor in state.items()}}, folder / "seg.pth")
+    return folder
+
+
+def init(folder: Path, name: str, weights: str, out: Path, **options: Any) -> WrittenConfig:
+    return write_config(ModelRequest(f"torchvision:{name}", folder / weights, out=out / "mine.py", **options))
+
+
+def test_a_detector_whose_batch_norms_were_frozen(folder: Path, tmp_path: Path) -> None:
+    state = torch.load(folder / "ssd.pth")
+    frozen = {name: tensor for name, tensor in state.items() if not name.endswith("num_batches_tracked")}
+    torch.save(frozen, tmp_path / "frozen.pth")
+    written = init(tmp_path, SSDLITE, "frozen.pth", tmp_path, classes=("cat", "dog", "fox"))
+    config = load_config(written.path)
+    section = {"type": "TorchvisionDetector", "architecture": SSDLITE, "frozen_batch_norm": 1e-5, "num_classes": 4}
+    assert config.model == section
+    assert any("has no counters of batch norms" in note for note in written.notes)
+    names = [(info.name, info.category_id) for info in config.task.classes]
+    assert names == [("background", None), ("cat", 1), ("dog", 2), ("fox", 3)]
+    assert config.content["preprocess"] == {"size": (320, 320), "resize": "stretch", "interpolation": "bilinear"}
+    assert config.checkpoint == "frozen.pth"
+
+
+def test_a_segmentor_without_names(folder: Path, tmp_path: Path) -> None:
+    written = init(folder, LRASPP, "seg.pth", tmp_path, size=(128, 160))
+    config = load_config(written.path)
+    assert config.model["num_classes"] == len(config.task.classes) == 5
+    assert config.content["preprocess"]["size"] == (128, 160)
+    assert "The checkpoint does not name its classes." in " ".join(written.notes)
+    assert "# The checkpoint does not name its classes." in written.path.read_text()
+    build_model(config)
+
+
+@pytest.mark.parametrize(
+    "name", ["fasterrcnn_resnet50_fpn", "retinanet_resnet50_fpn", "fcos_resnet50_fpn", "ssd300_vgg16"]
+)
+def test_every_head_counts_in_its_own_way(name: str) -> None:
+    """Shapes alone: nothing has memory."""
+    section = {"type": "TorchvisionDetector", "architecture": name}
+    state = unfilled({**section, "num_classes": 7}).state_dict()
+    assert all(tensor.is_meta for tensor in state.values() if tensor.numel() > 100)
+    assert fitting_value(section, "num_classes", state, Path("x.pth")) == 7
+
+
+def test_keypoints_are_counted_as_well() -> None:
+    section = {"type": "TorchvisionDetector", "architecture": "keypointrcnn_resnet50_fpn", "num_classes": 2}
+    state = unfilled({**section, "num_keypoints": 9}).state_dict()
+    assert fitting_value(section, "num_keypoints", state, Path("x.pth")) == 9
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "options", "message"),
+    [
+        ("ssdlite320", "ssd.pth", {}, 'torchvision has no detector or .* of this name; nearest: "ssdlite320_mobilenet'),
+        (
+            SSDLITE,
+            "ssd.pth",
+            {"classes": ("cat",)},
+            r"got 1 names, but .* has 4 classes; give 4 names, or 3 without the",
+        ),
+        (LRASPP, "seg.pth", {"classes": ("cat",)}, "got 1 names, but .* has 5 classes; give 5 names$"),
+        (SSDLITE, "ssd.pth", {"size": (64, 64)}, "its own transform decides the size; give --arg min_size=PIXELS"),
+        (LRASPP, "ssd.pth", {}, "checkpoint .*ssd.pth is not of this model: of 319 tensors 272 missing"),
+        (SSDLITE, "ssd.pth", {"task": "Detection"}, "--task with torchvision:.*: torchvision:NAME has no use for it"),
+    ],
+)
+def test_faults(name: str, weights: str, options: dict[str, Any], message: str, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        init(folder, name, weights, tmp_path, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_tensors_that_contradict_one_another(folder: Path, tmp_path: Path) -> None:
+    state = torch.load(folder / "seg.pth")["model"]
+    state["module.classifier.low_classifier.weight"] = torch.zeros(9, 40, 1, 1)
+    torch.save(state, tmp_path / "mixed.pth")
+    with pytest.raises(
+        InputError, match=r"num_classes would be 5 \(.*\), 9 \(classifier.low_classifier.weight\); check"
+    ):
+        init(tmp_path, LRASPP, "mixed.pth", tmp_path)

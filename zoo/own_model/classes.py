@@ -1,0 +1,30 @@
+"""The classes of a config's task."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from zoo.errors import InputError
+
+BACKGROUND = "background"
+UNNAMED = "The checkpoint does not name its classes. Write their names; the index is the model's own id."
+
+
+def class_entries(names: Sequence[str], count: int, what: str, *, background: bool = False) -> list[dict[str, Any]]:
+    """`count` classes of these names, or of made-up ones; `what` has so many, for the message.
+
+    `background`: the first is what no annotation names, and may be left out of the names. Raises InputError where the
+    number of names is another one, or a name is there twice.
+    """
+    chosen = list(names) or ([BACKGROUND] if background else [])
+    if not names:
+        chosen += [f"class_{index}" for index in range(len(chosen), count)]
+    elif background and len(chosen) == count - 1:
+        chosen.insert(0, BACKGROUND)
+    if len(chosen) != count:
+        also = f", or {count - 1} without the background, which is the first" if background else ""
+        raise InputError(f"--classes: got {len(names)} names, but {what} has {count} classes; give {count} names{also}")
+    if twice := sorted({name for name in chosen if chosen.count(name) > 1}):
+        raise InputError(f'--classes: "{twice[0]}" is there more than once; give each class a name of its own')
+    return [
+        {"name": name, "category_id": None if background and index == 0 else index} for index, name in enumerate(chosen)
+    ]

@@ -1,0 +1,91 @@
+"""The forms in which the source of a model may be given: each is a module of zoo.own_model.forms that registers it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from zoo.errors import InputError, nearest
+from zoo.own_model.request import ModelRequest
+from zoo.subpackages import import_modules
+
+FORMS = "zoo.own_model.forms"
+"""Every module of it registers a form."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """`what`: the first line of the config. `content`: its keys, without the checkpoint. `checkpoint`: its file.
+
+    `notes`: what the reader of the config must know, by the key to which it belongs.
+    """
+
+    what: str
+    content: Mapping[str, Any]
+    checkpoint: Path
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+class Form(ABC):
+    """One form of a source: how it differs from the others, and what a config holds for it."""
+
+    example: ClassVar[str]
+    """For messages: "torchvision:NAME"."""
+    flags: ClassVar[frozenset[str]] = frozenset()
+    """The fields of a request, besides those of every form, that it takes: classes, task, size, arguments, weights."""
+
+    @abstractmethod
+    def accepts(self, source: str) -> bool:
+        """Whether a source has this form; not whether it exists."""
+
+    @abstractmethod
+    def describe(self, request: ModelRequest, out: Path) -> Description:
+        """What the config holds; `out` is its path. Raises InputError for what cannot be mapped, naming it."""
+
+    def out(self, request: ModelRequest) -> Path:
+        """Where the config goes if the request does not say."""
+        return Path(f"{request.weights_file.stem}.py")
+
+
+class LibraryForm(Form):
+    """`PREFIX:NAME`, a model of a library."""
+
+    prefix: ClassVar[str]
+
+    def accepts(self, source: str) -> bool:
+        """Whether it begins with the prefix."""
+        return source.startswith(f"{self.prefix}:")
+
+    def name(self, source: str) -> str:
+        """What comes after the prefix."""
+        return source.removeprefix(f"{self.prefix}:")
+
+
+_FORMS: list[Form] = []
+
+
+def register_form(form: type[Form]) -> type[Form]:
+    """A decorator: makes a form known."""
+    _FORMS.append(form())
+    return form
+
+
+def known_forms() -> tuple[Form, ...]:
+    """All forms."""
+    import_modules(FORMS)
+    return tuple(_FORMS)
+
+
+def find_form(source: str) -> Form:
+    """The form of a source. Raises InputError that lists the forms, or has the nearest prefix."""
+    for form in known_forms():
+        if form.accepts(source):
+            return form
+    prefix, colon, _ = source.partition(":")
+    prefixes = [form.prefix for form in known_forms() if isinstance(form, LibraryForm)]
+    if colon and "/" not in prefix and not prefix.endswith(".py"):
+        raise InputError(f'source {source}: unknown library "{prefix}"; {nearest(prefix, prefixes)}')
+    what = f"{source} is no model" if Path(source).exists() else f"{source}: no such file or folder"
+    examples = ", ".join(form.example for form in known_forms())
+    raise InputError(f"source {what}; give one of {examples}")

@@ -1,0 +1,150 @@
+"""`FILE.py:NAME`: a class, or a function without a library, in a file of one's own."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from zoo.errors import InputError, nearest
+from zoo.own_model.form import Description, Form, register_form
+from zoo.own_model.request import ModelRequest
+
+BATCH = (1, 2, 4)
+SUFFIX = ".py"
+
+
+@register_form
+class PythonFileForm(Form):
+    """The config is beside the file, and names the class with its module."""
+
+    example: ClassVar[str] = "FILE.py:NAME"
+    flags: ClassVar[frozenset[str]] = frozenset({"weights", "classes", "task", "size", "arguments"})
+
+    def accepts(self, source: str) -> bool:
+        """Whether a name follows a Python file, or should."""
+        return source.rpartition(":")[0].endswith(SUFFIX) or source.endswith(SUFFIX)
+
+    def out(self, request: ModelRequest) -> Path:
+        """Beside the file, where the class is found."""
+        return _split(request.source)[0].parent / f"{request.weights_file.stem}.py"
+
+    def describe(self, request: ModelRequest, out: Path) -> Description:
+        """The source is read, not run: what is wrong with it is known before torch is loaded."""
+        file, name = _split(request.source)
+        weights = request.weights_file
+        definition = _definition(file, name)
+        if out.parent.resolve() != file.parent.resolve():
+            raise InputError(
+                f"--out {out}: the config must be beside {file.name}, where its modules are searched; "
+                f"give --out {file.parent / out.name}"
+            )
+        if missing := [key for key in _required(definition) if key not in request.arguments]:
+            raise InputError(
+                f"{request.source} needs {', '.join(missing)}; give {' '.join(f'--arg {key}=VALUE' for key in missing)}"
+            )
+        if request.size is None:
+            raise InputError(
+                f"{request.source}: no size; give --size HEIGHT WIDTH, of the images that it was trained on"
+            )
+        content = {
+            "model": {"type": f"{file.stem}.{name}", **request.arguments},
+            "task": _task(request),
+            "preprocess": {"size": request.size, "resize": "stretch", "interpolation": "bilinear"},
+            "export": {"inputs": {"batch": BATCH}},
+        }
+        notes = {
+            "preprocess": "The model takes float32 [N, 3, height, width], RGB, 0..1. Change what your training does"
+            " differently."
+        }
+        return Description(f"{name} of {file.name} with the weights of {weights.name}.", content, weights, notes)
+
+
+def _split(source: str) -> tuple[Path, str]:
+    """File and name. Raises InputError where one is missing, or Python cannot import the file by its name."""
+    file, _, name = source.rpartition(":")
+    if not file.endswith(SUFFIX):
+        path = Path(source)
+        known = ", ".join(name for name, made in _names(_parsed(path)).items() if isinstance(made, ast.ClassDef))
+        raise InputError(f"source {source}: which class? Give {source}:NAME, NAME one of {known or 'those in it'}")
+    path = Path(file)
+    if not path.stem.isidentifier():
+        raise InputError(f"{path}: Python cannot import a module of this name; rename it with letters, digits and _")
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; give FILE.py:NAME")
+    return path, name
+
+
+def _parsed(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"))
+    except SyntaxError as error:
+        raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); give FILE.py:NAME") from error
+
+
+def _names(module: ast.Module) -> dict[str, ast.stmt]:
+    """What the file defines at its top."""
+    definitions: dict[str, ast.stmt] = {}
+    for statement in module.body:
+        for name in _defined(statement):
+            definitions[name] = statement
+    return definitions
+
+
+def _defined(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
+        yield statement.name
+    elif isinstance(statement, ast.Assign):
+        yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
+    elif isinstance(statement, ast.Import | ast.ImportFrom):
+        yield from (alias.asname or alias.name for alias in statement.names)
+
+
+def _definition(file: Path, name: str) -> ast.stmt:
+    names = _names(_parsed(file))
+    if name not in names:
+        raise InputError(f'{file} has no "{name}"; {nearest(name, names)}')
+    return names[name]
+
+
+def _required(definition: ast.stmt) -> Iterator[str]:
+    """The parameters without a default of a class's constructor, if it has one of its own, or of a function."""
+    function: ast.stmt | None = definition
+    if isinstance(definition, ast.ClassDef):
+        functions = [part for part in definition.body if isinstance(part, ast.FunctionDef)]
+        function = next((part for part in functions if part.name == "__init__"), None)
+    if not isinstance(function, ast.FunctionDef):
+        return
+    of_class = isinstance(definition, ast.ClassDef)
+    positional = [*function.args.posonlyargs, *function.args.args][of_class:]
+    yield from (one.arg for one in positional[: len(positional) - len(function.args.defaults)])
+    pairs = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    yield from (one.arg for one, default in pairs if default is None)
+
+
+def _task(request: ModelRequest) -> dict[str, Any]:
+    from zoo.own_model.classes import class_entries
+    from zoo.tasks import find_task
+
+    if request.task is None:
+        raise InputError(f"{request.source}: no task; give --task with one of {', '.join(_task_names())}")
+    task = find_task(request.task)
+    if task is None:
+        raise InputError(f"--task {request.task}: unknown task; {nearest(request.task, _task_names())}")
+    if not task.has_classes:
+        if request.classes:
+            raise InputError(f"--classes with --task {request.task}: it has none; leave them out")
+        return {"type": task.__name__}
+    if not request.classes:
+        raise InputError(f"--task {request.task}: no classes; give --classes NAME ..., index = the model's own id")
+    return {
+        "type": task.__name__,
+        "classes": class_entries(request.classes, len(request.classes), "the model"),
+    }
+
+
+def _task_names() -> list[str]:
+    from zoo.tasks import known_tasks
+
+    return [task.__name__ for task in known_tasks().values()]

@@ -1,0 +1,139 @@
+"""`torchvision:NAME`: a model by the name of its builder, and the state dict of a training."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from zoo.errors import InputError, nearest
+from zoo.own_model.classes import UNNAMED, class_entries
+from zoo.own_model.form import Description, LibraryForm, register_form
+from zoo.own_model.request import ModelRequest
+
+TASKS = {"maskrcnn": "InstanceSegmentation", "keypointrcnn": "KeypointDetection"}  # of detectors; others: boxes
+WITHOUT_BACKGROUND = ("retinanet", "fcos")  # their first class is an object's
+COCO_WITHOUT_EPS = (  # builders whose COCO weights are for an eps of 0 in the frozen batch norms
+    "fasterrcnn_resnet50_fpn",
+    "maskrcnn_resnet50_fpn",
+    "keypointrcnn_resnet50_fpn",
+    "retinanet_resnet50_fpn",
+)
+FROZEN_EPS = 1e-5
+COUNTER = "num_batches_tracked"
+SEGMENTOR_SIZE = (520, 704)
+BATCH = (1, 2, 4)
+INSIDE = "The mean and std of ImageNet are inside the model."
+
+
+@register_form
+class TorchvisionForm(LibraryForm):
+    """Detectors and segmentors. The checkpoint's own tensors say how many classes there are."""
+
+    prefix: ClassVar[str] = "torchvision"
+    example: ClassVar[str] = "torchvision:NAME"
+    flags: ClassVar[frozenset[str]] = frozenset({"weights", "classes", "size", "arguments"})
+
+    def describe(self, request: ModelRequest, out: Path) -> Description:  # noqa: ARG002
+        """The builder's kind decides the task."""
+        weights, name = request.weights_file, self.name(request.source)
+        from torchvision.models import detection, list_models, segmentation
+
+        from zoo.checkpoint import read_state
+
+        kinds = {detection: _detector, segmentation: _segmentor}
+        for module, describe in kinds.items():
+            if name in list_models(module=module):
+                return describe(name, request, weights, read_state(weights))
+        known = [builder for module in kinds for builder in list_models(module=module)]
+        raise InputError(
+            f"{request.source}: torchvision has no detector or segmentor of this name; {nearest(name, known)}"
+        )
+
+
+def _detector(name: str, request: ModelRequest, weights: Path, state: Mapping[str, Any]) -> Description:
+    from zoo.own_model.fitting import fitting_value, unfilled
+
+    if request.size is not None:
+        raise InputError(
+            f"--size with {request.source}: its own transform decides the size; give --arg min_size=PIXELS "
+            "max_size=PIXELS if the training changed them"
+        )
+    section: dict[str, Any] = {"type": "TorchvisionDetector", "architecture": name}
+    notes = {}
+    if not any(key.endswith(COUNTER) for key in state) and _has_counters(section):
+        section["frozen_batch_norm"], notes["model"] = _frozen(name)
+    section |= request.arguments
+    for argument in ("num_classes", *(["num_keypoints"] if name.startswith("keypointrcnn") else [])):
+        fixed = {"num_classes": 2} if argument == "num_keypoints" else {}
+        if argument not in request.arguments:
+            section[argument] = fitting_value({**section, **fixed}, argument, state, weights)
+    background = not name.startswith(WITHOUT_BACKGROUND)
+    classes = class_entries(request.classes, section["num_classes"], str(weights), background=background)
+    if not request.classes:
+        notes["task"] = UNNAMED
+    preprocess, notes["preprocess"] = _detector_input(unfilled(section).get_submodule("transform"))
+    task = next((task for prefix, task in TASKS.items() if name.startswith(prefix)), "Detection")
+    content = {
+        "model": section,
+        "task": {"type": task, "classes": classes},
+        "preprocess": preprocess,
+        "export": {"inputs": {"batch": BATCH}},
+    }
+    return Description(f"torchvision's {name} with the weights of {weights.name}.", content, weights, notes)
+
+
+def _has_counters(section: Mapping[str, Any]) -> bool:
+    from zoo.own_model.fitting import unfilled
+
+    return any(key.endswith(COUNTER) for key in unfilled({**section, "num_classes": 2}).state_dict())
+
+
+def _frozen(name: str) -> tuple[float, str]:
+    """The eps of frozen batch norms, which a checkpoint does not hold, and what the reader must know of it."""
+    if name not in COCO_WITHOUT_EPS:
+        return FROZEN_EPS, "The checkpoint has no counters of batch norms, so they were frozen while it was trained."
+    return 0.0, (
+        "The key frozen_batch_norm is the eps of the frozen batch norms, which the checkpoint does not hold: 0.0 if "
+        'the training started from weights="DEFAULT" (COCO), 1e-5 if it started from weights of the backbone alone.'
+    )
+
+
+def _detector_input(transform: Any) -> tuple[dict[str, Any], str]:
+    """The preprocessing with which the resize in the model's own transform is the identity."""
+    own = "Mean and std are inside the model."
+    if transform.fixed_size is not None:
+        width, height = transform.fixed_size
+        note = f"The model's own transform stretches every image to this size. {own}"
+        return {"size": (height, width), "resize": "stretch", "interpolation": "bilinear"}, note
+    size = (int(transform.min_size[-1]), int(transform.max_size))
+    note = (
+        "The model's own transform makes these sides of a landscape image (min_size, max_size). Exchange them for "
+        f"portrait images. {own}"
+    )
+    return {"size": size, "resize": "letterbox", "interpolation": "bilinear", "pad_value": 114}, note
+
+
+def _segmentor(name: str, request: ModelRequest, weights: Path, state: Mapping[str, Any]) -> Description:
+    from zoo.own_model.fitting import fitting_value
+
+    section: dict[str, Any] = {"type": "TorchvisionSegmentor", "architecture": name, **request.arguments}
+    if "aux_loss" not in section and any("aux_classifier." in key for key in state):
+        section["aux_loss"] = True
+    if "num_classes" not in section:
+        section["num_classes"] = fitting_value(section, "num_classes", state, weights)
+    classes = class_entries(request.classes, section["num_classes"], str(weights))
+    size = request.size or SEGMENTOR_SIZE
+    notes = {"preprocess": INSIDE}
+    if request.size is None:
+        notes["preprocess"] = (
+            "torchvision's recipe makes the shorter side 520, so an image of 4:3 becomes 520x693. 704 is the next "
+            f"multiple of 32. {INSIDE}"
+        )
+    if not request.classes:
+        notes["task"] = UNNAMED
+    content = {
+        "model": section,
+        "task": {"type": "SemanticSegmentation", "classes": classes},
+        "preprocess": {"size": size, "resize": "letterbox", "interpolation": "bilinear", "pad_value": 114},
+        "export": {"inputs": {"batch": BATCH}},
+    }
+    return Description(f"torchvision's {name} with the weights of {weights.name}.", content, weights, notes)

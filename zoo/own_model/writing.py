@@ -1,0 +1,86 @@
+"""Writing a config for a model of one's own: whole, and only if the model is built and its weights load."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import InputError
+from zoo.files.writing import write_whole
+from zoo.own_model.form import Description, Form, find_form
+from zoo.own_model.request import ModelRequest
+
+FLAGS = {"weights": "--weights", "classes": "--classes", "task": "--task", "size": "--size", "arguments": "--arg"}
+
+
+@dataclass(frozen=True)
+class WrittenConfig:
+    """What was written: `classes` by name; `notes`: lines on what the user should know of it."""
+
+    path: Path
+    task: str
+    classes: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def write_config(request: ModelRequest) -> WrittenConfig:
+    """Write the config of a model; the file is there whole or not at all.
+
+    Raises InputError: a source of no known form, a flag that its form does not take, a file that is there already, what
+    cannot be mapped, a model that cannot be built, or weights that are not its own.
+    """
+    form = find_form(request.source)
+    _check_flags(form, request)
+    out = request.out or form.out(request)
+    _check_out(out, force=request.force)
+    description = form.describe(request, out)
+    content = _ordered(description, out)
+    text = config_source_of(description, content)
+    written = _checked(content, text, out)
+    try:
+        write_whole(out, text, make_folders=True)
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot be written ({error.strerror}); give another --out") from error
+    names = tuple(info.name for info in written.task.classes)
+    return WrittenConfig(out, written.task.name, names, tuple(description.notes.values()))
+
+
+def config_source_of(description: Description, content: dict[str, Any]) -> str:
+    """The text of the config."""
+    from zoo.config.source import config_source
+
+    return config_source(description.what, (), content, description.notes)
+
+
+def _check_flags(form: Form, request: ModelRequest) -> None:
+    for name, flag in FLAGS.items():
+        if getattr(request, name) and name not in form.flags:
+            raise InputError(f"{flag} with {request.source}: {form.example} has no use for it; leave it out")
+    if request.weights is not None and not request.weights.is_file():
+        raise InputError(f"--weights {request.weights}: no such file; give the state dict of the trained model")
+
+
+def _check_out(out: Path, *, force: bool) -> None:
+    if out.suffix != ".py":
+        raise InputError(f"--out {out}: expected a name that ends in .py")
+    if out.is_dir() or (out.exists() and not force):
+        raise InputError(f"{out}: this file already exists; give another --out, or --force to replace it")
+
+
+def _ordered(description: Description, out: Path) -> dict[str, Any]:
+    """The content with the path of the checkpoint, in the order in which a person reads it."""
+    content = {**description.content, "checkpoint": os.path.relpath(description.checkpoint, out.parent)}
+    order = ("custom_imports", "model", "task", "preprocess", "checkpoint", "export")
+    return {key: content[key] for key in (*order, *content) if key in content}
+
+
+def _checked(content: dict[str, Any], text: str, out: Path) -> Any:
+    """The config as it will be read, its model built with its weights."""
+    from mmengine.config import Config
+
+    from zoo.build import build_model
+    from zoo.config import load_config
+
+    config = load_config(Config(content, cfg_text=text, filename=str(out)))
+    build_model(config)
+    return config
