@@ -1,13 +1,15 @@
 """Building the zoo's models from configs. Needs torch and mmengine."""
 
+import inspect
 from pathlib import Path
 
 from mmengine.config import ConfigDict
 from torch import nn
 
 import zoo.models  # noqa: F401  # registers the models
+from zoo.arguments import path_arguments
 from zoo.checkpoint import load_checkpoint
-from zoo.config import ConfigSource, load_config
+from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.downloads import refused_downloads
 from zoo.errors import InputError, nearest
 from zoo.registry import MODELS
@@ -16,12 +18,12 @@ from zoo.registry import MODELS
 def build_model(config: ConfigSource, checkpoint: str | Path | None = None, *, weights: bool = True) -> nn.Module:
     """The model of a config, in eval mode, with the config's weights or those of `checkpoint`.
 
-    Without `weights` it keeps its random initialisation. A config's checkpoint is relative to the file that names it.
-    Raises InputError for a faulty config, an unknown model type or argument, a checkpoint that does not fit, or a model
-    that downloads something while it is built.
+    Without `weights` it keeps its random initialisation. A config's checkpoint, and each argument that the model's
+    class takes as a path, is relative to the file that names it. Raises InputError for a faulty config, an unknown
+    model type or argument, a checkpoint that does not fit, or a model that downloads something while it is built.
     """
     config = load_config(config)
-    model = _built(ConfigDict(config.model))
+    model = _built(config)
     if weights and checkpoint is not None:
         load_checkpoint(model, checkpoint)
     elif weights:
@@ -31,14 +33,19 @@ def build_model(config: ConfigSource, checkpoint: str | Path | None = None, *, w
     return model.eval()
 
 
-def _built(section: ConfigDict) -> nn.Module:
+def _built(config: ModelConfig) -> nn.Module:
+    section = ConfigDict(config.model)
     kind = section["type"]
     if not _is_known(kind):
         raise InputError(f'unknown model type "{kind}"; {nearest(kind, MODELS.module_dict)}')
+    made_of = MODELS.get(kind)
+    for name in path_arguments(made_of) if inspect.isclass(made_of) else ():
+        if isinstance(path := section.get(name), str):
+            section[name] = str(config.locate(path, "model", name))
     try:
         with refused_downloads(f"model {kind}"):
             model = MODELS.build(section)
-    except (TypeError, KeyError, ValueError) as error:
+    except (TypeError, KeyError, ValueError, OSError) as error:
         raise InputError(
             f"model {kind} cannot be built from its config: {error}; check the arguments of model"
         ) from error

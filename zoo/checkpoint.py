@@ -6,7 +6,7 @@ Files are never unpickled with code: safetensors, or torch.load(weights_only=Tru
 import hashlib
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -36,6 +36,8 @@ def load_checkpoint(model: nn.Module, source: str | Path, *, folder: Path | None
     ``torchvision://<WeightsEnum>.<NAME>``. Half-precision weights are widened to the model's dtype. What a training
     wrapped the model in ("module.", "model." before every name) is taken off, so mmengine's checkpoints load, too.
     mmseg's auxiliary heads are left out where the model has none.
+    A model of a library whose files have other names than its modules has a method `translated_state`: a state dict of
+    such a file -> the one by the model's names.
     Raises InputError: no such file, a wrong hash, pickled code, a corrupt file, weights of another model, or a value
     that is not finite.
     """
@@ -88,7 +90,11 @@ def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:
 
 def state_for(model: nn.Module, state: Mapping[str, Tensor], source: str | Path) -> Mapping[str, Tensor]:
     """A state dict by the names of the model: without what a training wrapped it in; `source` names it in the log."""
-    return _without_auxiliary(_unwrapped(state, model), model, source)
+    state = _without_auxiliary(_unwrapped(state, model), model, source)
+    translated_state: Any = getattr(model, "translated_state", None)
+    if translated_state is not None and not state.keys() <= model.state_dict().keys():
+        state = translated_state(state)
+    return state
 
 
 def read_state(path: Path) -> Mapping[str, Tensor]:

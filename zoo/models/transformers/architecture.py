@@ -1,0 +1,125 @@
+"""The architecture in a Hugging Face folder: what its config.json describes, with random weights, and no network."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from zoo.errors import BackendUnavailableError, InputError, ZooportError, nearest
+from zoo.files.json_object import json_object
+from zoo.optional_library import optional_library
+
+CONFIG = "config.json"
+EXTRA = "transformers"
+CURE = "give the folder that model.save_pretrained(folder) wrote"
+
+
+def read_architecture(folder: str | Path) -> Any:
+    """The configuration that `folder`/config.json holds: transformers' PreTrainedConfig, read without a network.
+
+    Raises InputError where the file is missing or is none of transformers', and BackendUnavailableError without the
+    library.
+    """
+    path = Path(folder) / CONFIG
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; {CURE}")
+    content = json_object(path.read_bytes(), str(path), CURE)
+    auto = optional_library("transformers", EXTRA, f"the model in {folder}").models.auto
+    kind = content.get("model_type")
+    if not isinstance(kind, str):
+        raise InputError(f'{path}: expected the key "model_type", as model.save_pretrained(folder) writes it')
+    if kind not in auto.CONFIG_MAPPING:
+        raise InputError(
+            f'{path}: transformers has no model_type "{kind}"; {nearest(kind, auto.CONFIG_MAPPING.keys())}; a model '
+            "whose code is not part of transformers is not loaded"
+        )
+    with library_errors(str(path)):
+        return auto.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+
+
+def build_architecture(folder: str | Path, heads: Sequence[str], purpose: str) -> nn.Module:
+    """The model in `folder`, in eval mode, with random weights: nothing is downloaded.
+
+    `heads`: the kinds of model that fit, as transformers names them ("OBJECT_DETECTION": those of its
+    MODEL_FOR_OBJECT_DETECTION_MAPPING). `purpose`: what they are for, for the message. The config's own "architectures"
+    decides where it names one of them, else its model_type does. Raises InputError for a model of another kind, or one
+    that cannot be built, and BackendUnavailableError where a library is missing.
+    """
+    settings = read_architecture(folder)
+    classes = _classes(settings, heads)
+    named = [name for name in settings.architectures or () if isinstance(name, str)]
+    chosen = [kind for kind in classes if kind.__name__ in named] if named else classes
+    if not chosen:
+        raise InputError(
+            f"{Path(folder) / CONFIG} describes {', '.join(named) or settings.model_type}, which is not for {purpose}; "
+            "give a model type for its task (docs/own_model.md)"
+        )
+    with library_errors(str(Path(folder) / CONFIG)):
+        model: nn.Module = chosen[0](settings)
+    return model.eval()
+
+
+def translated(model: Any, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A state dict as save_pretrained writes it, by the names of the model; what is missing in it is left out.
+
+    Files have other names than modules in many architectures, and of tensors that two modules share they hold one:
+    transformers' own loader knows both. Tensors that the model does not have keep their names.
+    """
+    kind = type(model)
+    with library_errors(f"the weights of {kind.__name__}"), _quiet():
+        loaded, report = kind.from_pretrained(
+            None,
+            config=model.config,
+            state_dict=dict(state),
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # the caller compares the shapes
+            dtype=next(model.parameters()).dtype,
+        )
+    left_out = {*report["missing_keys"]}
+    tensors = {name: tensor for name, tensor in loaded.state_dict().items() if name not in left_out}
+    for name, shape, _ in report["mismatched_keys"]:
+        tensors[name] = tensors[name].new_zeros(shape)
+    return {**tensors, **{name: state[name] for name in report["unexpected_keys"] if name in state}}
+
+
+@contextmanager
+def library_errors(what: str) -> Iterator[None]:
+    """Errors of transformers, which fill a screen, as one line of ours that begins with `what`."""
+    try:
+        yield
+    except ZooportError:
+        raise
+    except ImportError as error:
+        raise BackendUnavailableError(f"{what} needs a library that is not installed: {_line(error)}") from error
+    except Exception as error:  # its configs and models raise whatever they like
+        raise InputError(f"{what} cannot be built by transformers: {_line(error)}") from error
+
+
+def _classes(settings: Any, heads: Sequence[str]) -> list[type[Any]]:
+    """The models of these kinds that the configuration fits."""
+    modeling = optional_library("transformers.models.auto.modeling_auto", EXTRA, "a model")
+    tables = [getattr(modeling, f"MODEL_FOR_{head}_MAPPING") for head in heads]
+    entries = [table[type(settings)] for table in tables if type(settings) in table]
+    return [one for entry in entries for one in (entry if isinstance(entry, list | tuple) else (entry,))]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' report of what it loaded, which the caller makes itself."""
+    logging = optional_library("transformers.utils.logging", EXTRA, "a model")
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"

@@ -1,0 +1,5 @@
+"""Detectors of transformers that find objects by queries: DETR, RT-DETR, D-FINE and their relatives."""
+
+from zoo.models.transformers.query_detectors.transformers_detector import TransformersDetector
+
+__all__ = ["TransformersDetector"]
