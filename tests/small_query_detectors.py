@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 CLASSES = 5
 QUERIES = 12
+BOX = 4  # centre x, y, width, height
 SIDE = 64  # the images that the weights are made for
 SPREAD = 2.0  # deviation of the class logits
 
@@ -28,6 +29,9 @@ def small(name: str, seed: int = 0) -> Any:
     model = AutoModelForObjectDetection.from_config(SETTINGS[name]()).eval()
     images = torch.rand(2, 3, SIDE, SIDE)
     _learn_statistics(model, images)
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear) and layer.out_features == BOX:  # zeros at first: all boxes would be alike
+            nn.init.normal_(layer.weight, std=0.3)
     for end in ("class_embed", "class_labels_classifier", "enc_score_head", "enc_out_class_embed"):
         _spread([layer for path, layer in model.named_modules() if end in path and _decides(layer)], model, images)
     return model
@@ -66,30 +70,14 @@ def _spread(layers: list[Any], model: nn.Module, images: Tensor) -> None:
                 layer.weight.mul_(scale)
 
 
-def _backbone() -> Any:
-    from transformers import ResNetConfig
-
-    return ResNetConfig(
-        embedding_size=8,
-        hidden_sizes=[8, 16, 16, 32],
-        depths=[1, 1, 1, 1],
-        layer_type="basic",
-        out_features=["stage2", "stage3", "stage4"],
-    )
-
-
-def _rt_backbone() -> Any:
-    from transformers import RTDetrResNetConfig
-
-    return RTDetrResNetConfig(
-        embedding_size=8,
-        hidden_sizes=[8, 16, 16, 32],
-        depths=[1, 1, 1, 1],
-        layer_type="basic",
-        out_features=["stage2", "stage3", "stage4"],
-    )
-
-
+LABELS = {"num_labels": CLASSES, "auxiliary_loss": False}
+SMALL_BACKBONE = {
+    "embedding_size": 8,
+    "hidden_sizes": [8, 16, 16, 32],
+    "depths": [1, 1, 1, 1],
+    "layer_type": "basic",
+    "out_features": ["stage2", "stage3", "stage4"],
+}
 HYBRID = {
     "encoder_hidden_dim": 32,
     "encoder_in_channels": [16, 16, 32],
@@ -104,22 +92,112 @@ HYBRID = {
     "decoder_attention_heads": 4,
     "decoder_in_channels": [32, 32, 32],
     "num_denoising": 0,
-    "num_labels": CLASSES,
+    **LABELS,
 }
 """Of an encoder over three levels, and a decoder: RT-DETR and what came after it."""
+PLAIN = {
+    "d_model": 32,
+    "num_queries": QUERIES,
+    "encoder_layers": 1,
+    "encoder_ffn_dim": 32,
+    "encoder_attention_heads": 4,
+    "decoder_layers": 2,
+    "decoder_ffn_dim": 32,
+    "decoder_attention_heads": 4,
+    **LABELS,
+}
+"""Of an encoder over one level or more, as DETR has it."""
 
 
-def _rt_detr() -> Any:
-    from transformers import RTDetrConfig
+def _settings(kind: str, backbone: str | None = None, **values: Any) -> Any:
+    """A configuration of transformers, on a backbone of another one's class."""
+    import transformers
 
-    return RTDetrConfig(backbone_config=_rt_backbone(), **HYBRID)
-
-
-def _rt_detr_v2() -> Any:
-    from transformers import RTDetrV2Config
-
-    return RTDetrV2Config(backbone_config=_rt_backbone(), **HYBRID)
+    if backbone is not None:
+        values["backbone_config"] = getattr(transformers, backbone)(**SMALL_BACKBONE)
+    return getattr(transformers, kind)(**values)
 
 
-SETTINGS: Mapping[str, Callable[[], Any]] = {"rt_detr": _rt_detr, "rt_detr_v2": _rt_detr_v2}
-"""The configuration of each, by the model_type of its architecture."""
+def _hgnet(kind: str, **values: Any) -> Any:
+    import transformers
+
+    backbone = transformers.HGNetV2Config(
+        hidden_sizes=[16, 16, 16, 32],
+        embedding_size=8,
+        stem_channels=[3, 8, 8],
+        stage_in_channels=[8, 16, 16, 16],
+        stage_mid_channels=[8, 8, 8, 8],
+        stage_out_channels=[16, 16, 16, 32],
+        stage_num_blocks=[1, 1, 1, 1],
+        stage_downsample=[False, True, True, True],
+        stage_light_block=[False, False, True, True],
+        stage_kernel_size=[3, 3, 5, 5],
+        stage_numb_of_layers=[1, 1, 1, 1],
+        out_features=["stage2", "stage3", "stage4"],
+    )
+    return _settings(kind, backbone_config=backbone, **values)
+
+
+def _lw_detr() -> Any:
+    import transformers
+
+    backbone = transformers.LwDetrViTConfig(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        image_size=SIDE,
+        patch_size=16,
+        num_windows=4,
+        window_block_indices=[0],
+        out_indices=[1, 2],
+    )
+    return transformers.LwDetrConfig(
+        backbone_config=backbone,
+        projector_scale_factors=[1.0],
+        d_model=32,
+        c2f_num_blocks=1,
+        decoder_layers=2,
+        decoder_ffn_dim=32,
+        decoder_self_attention_heads=4,
+        decoder_cross_attention_heads=4,
+        num_queries=QUERIES,
+        group_detr=1,
+        **LABELS,
+    )
+
+
+def _yolos() -> Any:
+    return _settings(
+        "YolosConfig",
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        image_size=[SIDE, SIDE],
+        patch_size=16,
+        num_detection_tokens=QUERIES,
+        use_mid_position_embeddings=False,
+        **LABELS,
+    )
+
+
+LEVELS = {"num_feature_levels": 4, "two_stage_num_proposals": QUERIES}
+SETTINGS: Mapping[str, Callable[[], Any]] = {
+    "rt_detr": lambda: _settings("RTDetrConfig", "RTDetrResNetConfig", **HYBRID),
+    "rt_detr_v2": lambda: _settings("RTDetrV2Config", "RTDetrResNetConfig", **HYBRID),
+    "d_fine": lambda: _hgnet("DFineConfig", **HYBRID),
+    "deimv2": lambda: _hgnet("Deimv2Config", **HYBRID),
+    "detr": lambda: _settings("DetrConfig", "ResNetConfig", **PLAIN),
+    "table-transformer": lambda: _settings("TableTransformerConfig", "ResNetConfig", **PLAIN),
+    "conditional_detr": lambda: _settings("ConditionalDetrConfig", "ResNetConfig", **PLAIN),
+    "dab-detr": lambda: _settings(
+        "DabDetrConfig", "ResNetConfig", hidden_size=32, **{k: v for k, v in PLAIN.items() if k != "d_model"}
+    ),
+    "deformable_detr": lambda: _settings("DeformableDetrConfig", "ResNetConfig", **PLAIN, num_feature_levels=4),
+    "deformable_detr_two_stage": lambda: _settings(
+        "DeformableDetrConfig", "ResNetConfig", **PLAIN, **LEVELS, two_stage=True, with_box_refine=True
+    ),
+    "lw_detr": _lw_detr,
+    "yolos": _yolos,
+}
+"""The configuration of each, by the model_type of its architecture and what sets it apart."""

@@ -6,9 +6,10 @@ Files are never unpickled with code: safetensors, or torch.load(weights_only=Tru
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import torch

@@ -34,10 +34,9 @@ def test_it_is_the_model_that_was_saved(config: Path) -> None:
     saved = transformers.AutoModelForObjectDetection.from_pretrained(config.parent / "rt").eval()
     model = build_model(config)
     with torch.no_grad():
-        logits, boxes = model.outputs(images)  # type: ignore[operator]
-        expected = saved(pixel_values=images)
-    assert torch.equal(logits, expected.logits)
-    assert torch.equal(boxes, expected.pred_boxes)
+        outputs, expected = (one(pixel_values=images) for one in (model.model, saved))  # type: ignore[operator]
+    assert torch.equal(outputs.logits, expected.logits)
+    assert torch.equal(outputs.pred_boxes, expected.pred_boxes)
 
 
 def test_our_own_state_dict_loads_as_well(config: Path, tmp_path: Path) -> None:

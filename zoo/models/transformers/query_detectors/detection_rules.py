@@ -37,7 +37,7 @@ class DetectionRule(NamedTuple):
     has_background: bool
     most: int | None = None
 
-    def count(self, queries: int, classes: int) -> int:
+    def number(self, queries: int, classes: int) -> int:
         """How many detections an image has, of so many queries and classes."""
         most = queries if self.most is None else self.most
         return queries if self.has_background else min(most, queries * classes)
@@ -50,7 +50,7 @@ class DetectionRule(NamedTuple):
         return Queries(scores, corners)
 
     def detections(self, queries: Queries, count: int) -> Detections:
-        """`count` of them for each image, as `count()` says; in the order of the queries, or best first."""
+        """`count` of them for each image, as `number` says; in the order of the queries, or best first."""
         if self.has_background:
             scores, labels = queries.scores.max(dim=-1)
             return Detections(queries.boxes, scores, labels)

@@ -1,12 +1,12 @@
 """The detectors of transformers that find objects by queries, called as torchvision's are."""
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 
 from zoo.contract.coordinates import size_tensor
-from zoo.models.transformers.query_detectors.detection_rules import Queries, detection_rule
+from zoo.models.transformers.query_detectors.detection_rules import Detections, detection_rule
 from zoo.models.transformers.transformers_model import TransformersModel
 from zoo.registry import MODELS
 
@@ -27,24 +27,27 @@ class TransformersDetector(TransformersModel):
         super().__init__(folder)
         settings = self.model.config
         self.rule = detection_rule(settings.model_type)
-        number = getattr(settings, "num_queries", None) or settings.num_detection_tokens
-        self.detections_per_img = self.rule.count(int(number), int(settings.num_labels))
+        self.detections_per_img = self.rule.number(number_of_queries(settings), int(settings.num_labels))
 
     def forward(self, images: Tensor) -> list[dict[str, Tensor]]:
-        queries = self.queries(images)
-        detections = self.rule.detections(queries, self.detections_per_img)
-        boxes = detections.boxes * pixels(images)
-        rows = zip(boxes, detections.scores, detections.labels, strict=True)
-        return [{"boxes": box, "scores": score, "labels": label} for box, score, label in rows]
-
-    def outputs(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """The model's own: logits [N, Q, C or C + 1], boxes [N, Q, 4], centre x, y, width, height, 0..1."""
         outputs = self.model(pixel_values=images)
-        return outputs.logits, outputs.pred_boxes
+        queries = self.rule.queries(outputs.logits, outputs.pred_boxes)
+        detections = self.rule.detections(queries, self.detections_per_img)
+        return self.by_image(detections._replace(boxes=detections.boxes * pixels(images)))
 
-    def queries(self, images: Tensor) -> Queries:
-        """Before any is chosen."""
-        return self.rule.queries(*self.outputs(images))
+    def by_image(self, detections: Detections) -> list[dict[str, Tensor]]:
+        """A batch's detections as torchvision's dictionaries."""
+        return [
+            {"boxes": boxes, "scores": scores, "labels": labels}
+            for boxes, scores, labels in zip(*detections, strict=True)
+        ]
+
+
+def number_of_queries(settings: Any) -> int:
+    """How many queries the model of a configuration has for an image."""
+    if getattr(settings, "two_stage", False) and hasattr(settings, "two_stage_num_proposals"):
+        return int(settings.two_stage_num_proposals)  # Deformable DETR: each proposal is a query
+    return int(getattr(settings, "num_queries", None) or settings.num_detection_tokens)  # the latter of YOLOS
 
 
 def pixels(images: Tensor) -> Tensor:

@@ -1,0 +1,48 @@
+"""torch.linspace of sizes, which torchscript divides by zero for one step.
+
+    y[i] = start + i * step             for the first half
+    y[i] = end - (steps - 1 - i) * step for the second,    step = (end - start) / (steps - 1)
+
+as torch computes it; of one step, start. torchscript's own translation has 0 / 0 there, which is no number: a feature
+map of one row, as the last level of Deformable DETR has it of a small image.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rewriters.patching.rewriter import rewrites
+
+
+@rewrites(
+    torch,
+    "linspace",
+    reason="torchscript divides by zero where the number of steps is 1, so that everything behind it is no number",
+    written_for="torch 2.15",
+    exporter="torchscript",
+)
+def linspace_of_sizes(
+    _original: Callable[..., Tensor],
+    start: Any,
+    end: Any,
+    steps: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """As torch.linspace, of numbers and tensors without axes. Without such a tensor the exporter's, but for 1 step."""
+    numbers = [value for value in (start, end, steps) if not isinstance(value, Tensor)]
+    dtype = dtype or torch.get_default_dtype()
+    if requires_grad or not dtype.is_floating_point or (len(numbers) == 3 and steps != 1):  # noqa: PLR2004
+        return NotImplemented
+    index = torch.arange(steps, device=device)
+    start, end, steps = (
+        value if isinstance(value, Tensor) else torch.scalar_tensor(value) for value in (start, end, steps)
+    )
+    start, end, last = start.to(dtype), end.to(dtype), steps.to(dtype) - 1
+    step = (end - start) / last.clamp(min=1)
+    index = index.to(dtype)
+    is_first_half = index < ((last + 1) / 2).floor().clamp(min=1)
+    return torch.where(is_first_half, start + index * step, end - (last - index) * step)

@@ -1,0 +1,5 @@
+"""Rewriters of transformers' models, and the operator that they share. Imported when one of them is exported."""
+
+from rewriters.transformers import attention_rewriters, compilable_check, deformable_attention, query_detectors
+
+__all__ = ["attention_rewriters", "compilable_check", "deformable_attention", "query_detectors"]

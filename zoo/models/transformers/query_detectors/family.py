@@ -1,0 +1,24 @@
+"""The family of the detectors of transformers."""
+
+from typing import Any, ClassVar
+
+from zoo.families import Contracts, Family, register
+from zoo.models.transformers.query_detectors.levels import QueryDecoded, QueryFinal, QueryRaw
+from zoo.models.transformers.query_detectors.transformers_detector import TransformersDetector
+
+
+@register(TransformersDetector)
+class QueryDetectorFamily(Family):
+    """Queries, each with a score for every class: no threshold and no NMS, but a number of detections."""
+
+    name: ClassVar[str] = "TransformersDetector"
+    contracts: ClassVar[Contracts] = {
+        ("detection", "final"): QueryFinal,
+        ("detection", "decoded"): QueryDecoded,
+        ("detection", "raw"): QueryRaw,
+    }
+    rewriters: ClassVar[str | None] = "rewriters.transformers"
+
+    def size_divisor(self, model: Any) -> int:
+        """The largest stride of an encoder that adds up levels, whose sizes must be twice one another's; else 1."""
+        return int(max(getattr(model.model.config, "feat_strides", None) or [1]))
