@@ -38,7 +38,7 @@ class Deployment(Model):
         """
         from backends.self_test.check import check  # a production start without a check need not pay for it
 
-        return check(self.manifest, self.task.output_roles, self.runner, self.self_test)
+        return check(self.manifest, self.task.roles, self.runner, self.self_test)
 
     @property
     def _chunk_size(self) -> int:

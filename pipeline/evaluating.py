@@ -15,7 +15,7 @@ from pipeline.evaluation.arguments import check_arguments, check_backends
 from pipeline.evaluation.bootstrap import PairedBootstrap
 from pipeline.evaluation.input_policy import InputPolicy, default_policy
 from pipeline.evaluation.judging import judged_row
-from pipeline.evaluation.plan import Plan, make_gate_split, plan_evaluation
+from pipeline.evaluation.plan import Plan, bound_plan, make_gate_split, plan_evaluation
 from pipeline.evaluation.processes import by_the_first, is_first, processes, threads_each
 from pipeline.evaluation.records import NOT_JUDGED, Evaluation, Row
 from pipeline.evaluation.reference import reference_model
@@ -83,6 +83,7 @@ def evaluate(
             gate_split = True  # lower precision is judged on more images
         plan = _plan(config, work_dir, limit, progress, gate_split=gate_split)
         model = build_model(config, checkpoint)
+        plan = bound_plan(plan, model)
         weights = weights_sha256(model)
         targets = _targets(config, backends, precision, provider)
         makes = (partial(deployed, config, target, weights, checkpoint, work_dir, steps) for target in targets)

@@ -1,7 +1,7 @@
 """deployment.json: everything that a production machine must know of a deployment (torch-free)."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -67,7 +67,7 @@ class Manifest:
     gates: Mapping[str, Any] = field(default_factory=dict)
     checkpoint: Mapping[str, str] | None = None
     config: Mapping[str, str] | None = None
-    task_options: Mapping[str, bool] = field(default_factory=dict)
+    task_options: Mapping[str, bool | Sequence[str]] = field(default_factory=dict)
     windows: Windows | None = None
     defaults: Mapping[str, float] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)

@@ -85,13 +85,14 @@ MANIFEST_SCHEMA: Schema = {
             "name": {**_LINE, "description": "the config's name"},
             "task": {**_LINE, "description": "detection, semantic-segmentation ..."},
             "task_options": {
-                "description": "what the task was asked for beyond its default, for example image_masks",
+                "description": "what the task was asked for beyond its default, for example image_masks; a list names "
+                "outputs",
                 "type": "object",
-                "additionalProperties": {"type": "boolean"},
+                "additionalProperties": {"type": ["boolean", "array"], "items": _LINE},
             },
             "classes": {
                 "description": "index = the model's own id; background and unused ids have category_id null; empty for "
-                "super-resolution, which has none",
+                "tasks that have none, such as super-resolution",
                 "type": "array",
                 "items": _object({"name": _LINE, "category_id": {"type": ["integer", "null"]}}),
             },

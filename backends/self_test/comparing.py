@@ -1,19 +1,20 @@
 """The outputs of a machine beside those that were proved: every difference, output by output."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from backends.self_test import detections, rounded
 from backends.self_test.deviation import Deviation, shape_fault
-from backends.self_test.kept_part import Array, Arrays, are_detections, are_rows, kept_values
+from backends.self_test.kept_part import Array, Arrays, are_detections, kept_values, row_names
 from backends.self_test.label_maps import labels
 from backends.self_test.rows import partners, row_errors
 from backends.self_test.stored import SelfTest
 from zoo.tasks.output_role import OutputRole
 
 Numbers = Mapping[str, Any]
+SAME = 0.5  # integers that are less than that apart are the same
 OWN_UNITS = {OutputRole.BOXES: ("boxes", "px"), OutputRole.SCORES: ("scores", "")}
 """Outputs in rows -> the gate and its unit; all others are judged as parts of their range."""
 
@@ -36,27 +37,42 @@ def deviations(test: SelfTest, outputs: Arrays, gates: Numbers, thresholds: Numb
     if are_detections(test.outputs, test.roles):
         proved, actual = (detections.of_images(side, test.roles) for side in (test.outputs, outputs))
         return detections.compare(proved, actual, gates, thresholds)
-    if are_rows(test.outputs, test.roles):
-        return list(_rows(test, outputs, gates))
-    return [
+    rows = row_names(test.outputs, test.roles)
+    values = [
         labels(name, test, outputs[name], 0.0)
         if test.roles.get(name) is OutputRole.LABEL_MAP
         else _tensor(name, test, outputs[name], gates)
         for name in test.shapes
+        if name not in rows
     ]
+    return [*values, *_rows(test, outputs, gates, rows)] if rows else values
 
 
 def _tensor(name: str, test: SelfTest, output: Array, gates: Numbers) -> Deviation:
-    """Of the sampled values, as parts of the range of all."""
+    """Of the sampled values, as parts of the range of all; of integers the part that changed."""
+    if name not in test.ranges:
+        changed = kept_values(output) != test.outputs[name]
+        detail = f"{int(changed.sum())} of {changed.size} values"
+        return Deviation(name, float(changed.mean()), gates["changed"], "of values", detail)
     errors = np.abs(test.outputs[name].astype(np.float64) - kept_values(output)) / test.ranges[name]
     return Deviation.of(name, errors, gates["logits"], "values", "of range")
 
 
-def _rows(test: SelfTest, outputs: Arrays, gates: Numbers) -> Iterator[Deviation]:
+def _rows(test: SelfTest, outputs: Arrays, gates: Numbers, names: Sequence[str]) -> Iterator[Deviation]:
     """Each kept row has a partner, at its own place or elsewhere, that is within all gates."""
-    own = {name: OWN_UNITS[role] for name in test.shapes if (role := test.roles.get(name)) in OWN_UNITS}
-    scales = {name: gates[own[name][0]] if name in own else gates["logits"] * test.ranges[name] for name in test.shapes}
+    bounds = {name: _row_bound(name, test, gates) for name in names}
+    scales = {name: gate * scale for name, (gate, scale, _) in bounds.items()}
     for name, rows in partners(test, outputs, scales).items():
-        gate, unit = own.get(name, ("logits", "of range"))
-        errors = row_errors(test.outputs[name], rows) / scales[name] * gates[gate]
-        yield Deviation.of(name, errors, gates[gate], "rows", unit)
+        gate, scale, unit = bounds[name]
+        yield Deviation.of(name, row_errors(test.outputs[name], rows) / scale, gate, "rows", unit)
+
+
+def _row_bound(name: str, test: SelfTest, gates: Numbers) -> tuple[float, float, str]:
+    """The gate of a row's values, what they are divided by to be in its unit, and the unit."""
+    role = test.roles.get(name)
+    if role in OWN_UNITS:
+        gate, unit = OWN_UNITS[role]
+        return gates[gate], 1.0, unit
+    if name not in test.ranges:
+        return SAME, 1.0, ""
+    return gates["logits"], test.ranges[name], "of range"

@@ -22,9 +22,12 @@ def are_detections(outputs: Arrays, roles: Roles) -> bool:
     return name_of(OutputRole.COUNT, outputs, roles) is not None
 
 
-def are_rows(outputs: Arrays, roles: Roles) -> bool:
-    """Whether they are tensors [N, P, ...] whose rows are candidates, in an order that rounding may change."""
-    return not are_detections(outputs, roles) and name_of(OutputRole.BOXES, outputs, roles) is not None
+def row_names(outputs: Arrays, roles: Roles) -> tuple[str, ...]:
+    """The tensors [N, P, ...] whose rows are candidates, in an order that rounding may change."""
+    if are_detections(outputs, roles):
+        return ()
+    rows = tuple(name for name in outputs if roles.get(name) is OutputRole.ROW)
+    return tuple(outputs) if not rows and name_of(OutputRole.BOXES, outputs, roles) is not None else rows
 
 
 def name_of(role: OutputRole, outputs: Arrays, roles: Roles) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from backends.self_test.detections import Detections, of_images
 from backends.self_test.deviation import BROKEN, Deviation
-from backends.self_test.kept_part import Array, Arrays, are_detections, are_rows, kept_values
+from backends.self_test.kept_part import Array, Arrays, are_detections, kept_values, row_names
 from backends.self_test.label_maps import labels
 from backends.self_test.matching import box_iou, pairs_within
 from backends.self_test.rows import partners
@@ -31,17 +31,18 @@ def deviations(test: SelfTest, outputs: Arrays, gates: Mapping[str, Any]) -> lis
         paired = "detections, paired by label and IoU"
         return [_distance("scores", proved, actual, gates, paired, from_zero=True)]
     scores = [name for name, role in test.roles.items() if role is OutputRole.SCORES]
-    if are_rows(test.outputs, test.roles):
-        rows = partners(test, outputs, {name: NEAR * spread for name, spread in test.ranges.items()})
-        return [
-            _distance(name, test.outputs[name], rows[name], gates, "values of rows", from_zero=name in scores)
-            for name in rows
-        ]
-    return [
+    names = row_names(test.outputs, test.roles)
+    rows = partners(test, outputs, {name: NEAR * test.ranges.get(name, 1.0) for name in names}) if names else {}
+    values = [
         labels(name, test, outputs[name], gates[PIXELS])
         if test.roles.get(name) is OutputRole.LABEL_MAP
         else _distance(name, test.outputs[name], kept_values(outputs[name]), gates, "values", from_zero=name in scores)
         for name in test.shapes
+        if name not in rows
+    ]
+    return values + [
+        _distance(name, test.outputs[name], rows[name], gates, "values of rows", from_zero=name in scores)
+        for name in rows
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from backends.self_test.kept_part import are_rows, kept_rows, kept_values, name_of
+from backends.self_test.kept_part import kept_rows, kept_values, name_of, row_names
 from zoo.errors import InputError
 from zoo.input_kinds import InputKind
 from zoo.tasks.output_role import OutputRole, Roles
@@ -57,12 +57,14 @@ class SelfTest:
         if count is not None:
             most = max(1, int(outputs[count].max(initial=0)))
             kept = {name: output if name == count else output[:, :most] for name, output in outputs.items()}
-        elif are_rows(outputs, roles):
-            batch = len(next(iter(outputs.values())))
-            rows = tuple(kept_rows(outputs, image, roles) for image in range(batch))
-            kept = {name: _row_values(output, rows) for name, output in outputs.items()}
         else:
-            kept = {name: out if name == label_map else kept_values(out) for name, out in outputs.items()}
+            candidates = {name: outputs[name] for name in row_names(outputs, roles)}
+            batch = len(next(iter(outputs.values()))) if candidates else 0
+            rows = tuple(kept_rows(candidates, image, roles) for image in range(batch))
+            kept = {
+                name: _row_values(out, rows) if name in candidates else out if name == label_map else kept_values(out)
+                for name, out in outputs.items()
+            }
         bits = NO_BITS
         if label_map is not None:
             bits = np.packbits(np.ones(shapes[label_map], bool) if sure is None else sure)

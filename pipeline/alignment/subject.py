@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from pipeline.base.steps import BUILD, CHECK, EXPORT, BeginStep
+from pipeline.export.bound_job import bound_job
 from pipeline.export.export_step import export_step
 from pipeline.export.host_windows import host_windows, window_model
 from pipeline.export.reference_run import ReferenceRun
@@ -92,6 +93,7 @@ def load_subject(
     job = replace(job, images=chosen)
     progress(BUILD)
     built = build_model(job.config, checkpoint)
+    job = bound_job(job, built)
     windows = host_windows(built, job.target)
     if model is None:
         progress(EXPORT)

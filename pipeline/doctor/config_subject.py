@@ -1,12 +1,14 @@
 """A config of ours as the doctor's subject: its module with the contract's outputs, and images of its data set."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
 from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.example import Trial
+from pipeline.inputs.named_input import NamedInput
 from pipeline.inputs.parity_inputs import parity_inputs
+from pipeline.parity.bound_task import bound_task
 from pipeline.parity.graph_inputs import stacked
 from zoo.build import build_model
 from zoo.config import ModelConfig, config_target, load_config
@@ -20,10 +22,11 @@ def load_config_subject(path: str) -> ExaminedModel:
     config = load_config(path)
     target = config_target(config)
     export = config.export
-    module = contract_module(
-        build_model(config), config.task, target.level, export.forward, target.layout, config.preprocess
-    )
-    rounds = list(_trials(config, target))
+    images = parity_inputs(config, [], config.preprocess, target)
+    model = build_model(config)
+    task = bound_task(config.task, model, export.forward, lambda: images, target, config.preprocess)
+    module = contract_module(model, task, target.level, export.forward, target.layout, config.preprocess)
+    rounds = list(_trials(config, target, images))
     axes = {
         name: {place: axis for place, axis in input_axes(name).items() if axis in target.dynamic_axes}
         for name in rounds[0].feed
@@ -36,9 +39,8 @@ def load_config_subject(path: str) -> ExaminedModel:
     return ExaminedModel(module.eval(), rounds, axes, target, options)
 
 
-def _trials(config: ModelConfig, target: Target) -> Iterator[Trial]:
+def _trials(config: ModelConfig, target: Target, images: Sequence[NamedInput]) -> Iterator[Trial]:
     """The first images, the others, one more in the batch, and another size where a side varies."""
-    images = parity_inputs(config, [], config.preprocess, target)
 
     def trial(label: str, by: str, batch: int, sizes: Mapping[str, int], first: int = 0) -> Trial:
         chosen = [images[(first + place) % len(images)] for place in range(batch)]

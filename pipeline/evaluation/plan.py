@@ -1,13 +1,17 @@
 """What one evaluation is about, checked before the first image is run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from torch import nn
+
 from pipeline.evaluation.indexed_dataset import IndexedDataset
+from pipeline.inputs.named_input import NamedInput, input_of
 from pipeline.job.deploy_target import target_preprocess
 from pipeline.job.image_sizes import check_image_sizes
+from pipeline.parity.bound_task import bound_task
 from pipeline.parity.gates import merged_gates
 from zoo.config import ModelConfig, config_target
 from zoo.datasets.building import config_dataset
@@ -37,6 +41,21 @@ class Plan:
         """A new metric, None where the config has no evaluator. Raises InputError, see build_metric."""
         section = self.config.evaluator
         return None if section is None else build_metric(section)
+
+
+def bound_plan(plan: Plan, model: nn.Module) -> Plan:
+    """The plan, whose task knows what only a run of the model tells. ``model``: unpatched, in eval mode.
+
+    Raises InputError where the model does not fit the task.
+    """
+    config, kind = plan.config, plan.task.kind
+    target = config_target(config)
+    rule = target_preprocess(config, target)
+
+    def images() -> list[NamedInput]:
+        return [input_of(kind, plan.dataset.dataset.image_item(place)) for place in range(min(2, len(plan.dataset)))]
+
+    return replace(plan, task=bound_task(plan.task, model, config.export.forward, images, target, rule))
 
 
 def plan_evaluation(config: ModelConfig, work_dir: str | Path, *, limit: int | None, gate_split: bool) -> Plan:

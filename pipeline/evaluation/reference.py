@@ -19,7 +19,7 @@ def reference_model(
     runner = PyTorchRunner(
         contract,
         (*task.kind.specs(image_sizes=input_policy.image_sizes), *contract.settings),
-        task.outputs("final"),
+        contract.outputs(task, "final"),
         {"batch": AxisRange(1, 1, batch_size)},
         defaults=contract.defaults,
         device=device,

@@ -11,7 +11,6 @@ import sqlite3
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from zoo.errors import InputError
 from zoo.tasks import Result
+from zoo.tasks.saving import npz
 
 Kind = TypeVar("Kind", bound=Result)
 TABLES = """
@@ -91,16 +91,14 @@ class ResultStore:
             return None
         try:
             with np.load(io.BytesIO(row[1]), allow_pickle=False) as arrays:
-                result = kind(**arrays)
+                result = kind.of_arrays(dict(arrays))
         except (ValueError, TypeError, OSError, zipfile.BadZipFile, zlib.error):
             return None  # of an older zooport
         return result
 
     def put(self, number: int, image: str, seconds: float, result: Result) -> None:
         """Keep the result for an image, and the seconds that it took."""
-        content = io.BytesIO()
-        np.savez_compressed(content, **{field.name: getattr(result, field.name) for field in fields(result)})
-        row = (number, image, seconds, type(result).__name__, content.getvalue())
+        row = (number, image, seconds, type(result).__name__, npz(result.arrays))
         self._file.execute("insert or replace into results values (?, ?, ?, ?, ?)", row)
 
     def seconds(self, numbers: Iterable[int]) -> tuple[float, ...]:

@@ -1,13 +1,11 @@
 """The run of the unpatched model, in eager PyTorch, before any export context is entered."""
 
-import inspect
-import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from torch import Tensor, nn
+from torch import nn
 
+from pipeline.export.forward_options import forward_options
 from pipeline.export.scales import at_other_scales
 from pipeline.export.thresholds import OTHERS, default_thresholds, with_thresholds
 from pipeline.job.image_sizes import checked_divisor
@@ -18,7 +16,6 @@ from pipeline.parity.records import Exercised
 from pipeline.parity.reference_result import ReferenceResult, reference_result
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.contract.coverage import Usage
-from zoo.errors import InputError
 from zoo.families import family_of
 from zoo.tasks.proof import proof_of
 
@@ -42,7 +39,7 @@ def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
     Raises InputError where the model does not take the target's sizes, or what the config's `export.forward` gives it.
     """
     inputs = graph_inputs(job.task.kind, job.images, job.target, job.preprocess, checked_divisor(model, job.target))
-    with _forward_options(job, model):
+    with forward_options(job, model):
         return run_cases(job, model, [*inputs, *at_other_scales(model, inputs)], other_thresholds=True)
 
 
@@ -51,6 +48,9 @@ def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thr
     usage = Usage()
     with family_of(model).coverage(model, usage):
         graph = _references(job, model, inputs)
+        for reference in graph:
+            for what, part, count in proof_of(job.task).exercised(reference.outputs):
+                usage.add(what, part, count, sought=False)
         if other_thresholds:
             graph += _at_other_thresholds(job, model, inputs[0])
         results = [
@@ -89,41 +89,3 @@ def _at_other_thresholds(job: Job, model: nn.Module, entry: GraphInput) -> Itera
         with family.at_thresholds(model, score, iou):
             (reference,) = _references(job, model, [entry])
             yield replace(reference, given=with_thresholds(entry, score, iou), rule=family.decision_rule(model))
-
-
-@contextmanager
-def _forward_options(job: Job, model: nn.Module) -> Iterator[None]:
-    """Options of forward that the model does not know or refuses, or that let it give something else, are the config's.
-
-    Where the config gives none, or the model's own forward had no part in it, an error stays what it is.
-    """
-    proof = proof_of(job.task)
-    where = f"config {job.config.path}: export.forward={job.forward}"
-    try:
-        inspect.signature(model.forward).bind(None, **job.forward)
-    except TypeError as error:
-        raise InputError(f"{where}: {type(model).__name__}.forward {error}; correct export.forward") from error
-
-    def check(_module: nn.Module, _args: object, output: object) -> None:
-        if proof.is_model_output(output):
-            return
-        got = f"a tensor {list(output.shape)}" if isinstance(output, Tensor) else f"a {type(output).__name__}"
-        raise InputError(
-            f"{where}: {type(model).__name__}.forward gave {got}, expected {proof.model_output}; correct export.forward"
-        )
-
-    hook = model.register_forward_hook(check) if job.forward else None
-    try:
-        yield
-    except (TypeError, ValueError, LookupError, AttributeError, AssertionError, NotImplementedError) as error:
-        codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
-        if not job.forward or type(model).forward.__code__ not in codes:
-            raise
-        reason = next(iter(str(error).splitlines()), "")
-        raise InputError(
-            f"{where}: {type(model).__name__}.forward refuses it ({type(error).__name__}: {reason}); "
-            "correct export.forward"
-        ) from error
-    finally:
-        if hook is not None:
-            hook.remove()

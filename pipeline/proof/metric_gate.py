@@ -33,7 +33,8 @@ def check_judgeable(job: Job) -> None:
         )
     config = job.config
     if config.evaluator is None or (config.dataset is None and config.gate_dataset is None):
-        raise InputError(f"{requirement}; config {config.path} has no dataset and evaluator: add them, {remedy}")
+        which = "" if job.task.metric is not None else f" of your own (task {job.task.name} has no metric)"
+        raise InputError(f"{requirement}; config {config.path} has no dataset and evaluator: add them{which}, {remedy}")
 
 
 def metric_figures(

@@ -15,6 +15,7 @@ from zoo.tasks.output_role import OutputRole, Roles
 FROM_PARITY = (
     *("boxes", "scores", "logits", "masks", "image_masks_of_object"),
     *("keypoints", "keypoint_values", "moved_keypoints", "nms_iou"),
+    "changed",  # of tasks that have it
 )
 # Below fp32: see backends.self_test.rounded. `logits`: a label is sure where PyTorch's margin exceeds two of it.
 ROUNDED: Mapping[str, float] = {"distance": 0.3, "pixels": 0.001, "logits": 0.03}
@@ -22,7 +23,7 @@ ROUNDED: Mapping[str, float] = {"distance": 0.3, "pixels": 0.001, "logits": 0.03
 
 def self_test_gates(graph: Mapping[str, float], precision: str) -> dict[str, float]:
     """``graph``: the gates of the job's graph comparison."""
-    return {name: graph[name] for name in FROM_PARITY} if precision == "fp32" else dict(ROUNDED)
+    return {name: graph[name] for name in FROM_PARITY if name in graph} if precision == "fp32" else dict(ROUNDED)
 
 
 def thresholds(rule: DecisionRule) -> dict[str, float | bool]:

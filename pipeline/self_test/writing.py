@@ -24,7 +24,7 @@ def with_self_test(
     gates = self_test_gates(job.gates["graph"], job.target.precision)
     with open_deployment(folder, threads=1).deployment as deployment:
         outputs = deployment.runner.run_float32(case.reference.given.arrays)
-    roles = job.task.output_roles
+    roles = job.task.roles
     sure = sure_pixels(case.reference, roles, gates)
     test = SelfTest.of(case.packed, case.settings, outputs, roles, sure)
     path = folder / SELF_TEST_FILE

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from pipeline.base.steps import BUILD, REFERENCE, BeginStep
+from pipeline.export.bound_job import bound_job
 from pipeline.export.host_windows import host_windows
 from pipeline.export.reference_run import ReferenceRun, run_reference
 from pipeline.job.job import Job
@@ -44,6 +45,7 @@ def prepare(job: Job, folder: Path, checkpoint: str | Path | None, progress: Beg
     model = build_model(job.config, checkpoint)
     windows = host_windows(model, job.target)
     progress(REFERENCE)
+    job = bound_job(job, model)
     reference = run_reference(job, model)
     self_test = self_test_case(job, model, reference)
     if self_test is not None:

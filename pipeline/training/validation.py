@@ -17,7 +17,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from pipeline.evaluation.input_policy import default_policy
-from pipeline.evaluation.plan import plan_evaluation
+from pipeline.evaluation.plan import bound_plan, plan_evaluation
 from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.result_store import ResultStore
 from pipeline.evaluation.run_dataset import judge
@@ -47,7 +47,7 @@ class Validation:
 
     def figures(self, model: nn.Module) -> Mapping[str, float]:
         """All figures of the metric, by name. The model is in eval mode then; what is random goes on unchanged."""
-        plan = self.plan
+        plan = bound_plan(self.plan, model)
         policy = default_policy(plan.config)
         with TemporaryDirectory() as folder, _kept_randomness(), _without_log():
             store = Path(folder) / "results.sqlite"

@@ -13,6 +13,7 @@ from torch import nn
 
 from pipeline.base.steps import BeginStep
 from pipeline.deploying import make_deployment
+from pipeline.export.bound_job import bound_job
 from pipeline.export.host_windows import in_windows
 from pipeline.job.job import Job, plan_job
 from pipeline.parity.errors import ParityMissedError
@@ -62,6 +63,7 @@ def fp32_graph(
         check_calibration(job, count)
         step("build the PyTorch model")
         model = build_model(config, checkpoint)
+        job = bound_job(job, model)
         inputs = feeds(job, count, images=calibration, defaults=job.contract(model).defaults)
         step("deploy in fp32")
         try:

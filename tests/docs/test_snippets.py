@@ -19,7 +19,10 @@ PAGES = {
     "graph_rewriters.md": [],
     "control_flow.md": [],
     "rewriters.md": ["model.onnx"],
-    "own_model.md": ["park.png", "street.png", "thin.pth", "thin.py", "thin_head.py", "work_dirs"],
+    "own_model.md": [
+        *("embed.py", "embed_judged.py", "embedder.pth", "embedder.py"),
+        *("park.png", "street.png", "thin.pth", "thin.py", "thin_head.py", "work_dirs"),
+    ],
 }
 SLOW = {"control_flow.md", "own_model.md"}
 """And the files that they write."""

@@ -1,7 +1,7 @@
 """The base of all contracts."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,11 @@ class Contract(nn.Module):
         self.add_module(FIRST_STEP, step.eval())
         self.register_forward_pre_hook(_through_first_step)
 
+    @classmethod
+    def of_task(cls, model: nn.Module, forward: Mapping[str, Any], task: Task) -> Self:  # noqa: ARG003 - some use it
+        """Its contract for a task, where that has a say in what forward gives."""
+        return cls(model, forward)
+
     def default_arrays(self) -> dict[str, NDArray[Any]]:
         """The settings as inputs of a graph, by name: arrays of one element."""
         return {spec.name: np.array([self.defaults[spec.name]], spec.dtype) for spec in self.settings}
@@ -45,7 +50,7 @@ class Contract(nn.Module):
     def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:
         """The tensors of forward, in order: the task's own contract where the model's family has no other.
 
-        Of level "raw" names and dtypes alone, shape ().
+        Where a run of the model tells the shape, as at level "raw", names and dtypes alone, shape ().
         """
         return task.outputs(level) or tuple(TensorSpec(name, "float32", ()) for name in self.raw_names)
 

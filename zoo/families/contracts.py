@@ -41,7 +41,7 @@ def _contract(model: nn.Module, task: Task, level: str, forward: Mapping[str, An
         raise InputError(f"level plugin: {kind} has no plugin nodes; {who_has(lambda one: bool(one.plugins))}")
     contract = family.contract_type(task, level)
     if contract is not None:
-        return contract(model, forward)
+        return contract.of_task(model, forward, task)
     if family.contract_type(task, "final") is not None:
         raise InputError(f"level {level}: {task.name} has no such level; use level final")
     names = [one.name for one in families() if one.contract_type(task, "final") is not None]

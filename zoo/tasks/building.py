@@ -12,8 +12,8 @@ from zoo.tasks.task import Task
 def build_task(fields: Mapping[str, Any]) -> Task:
     """From a config's `dict(type="Detection", classes=[...])`, or a manifest's, whose type is the task's name.
 
-    Each class is a ClassInfo or a mapping with `name` and `category_id`; the task's own OPTIONS are True or False.
-    Raises InputError for an unknown type or key, naming the nearest, and for an option of another type.
+    Each class is a ClassInfo or a mapping with `name` and `category_id`; the task's own OPTIONS are True or False, or
+    names. Raises InputError for an unknown type or key, naming the nearest, and for an option of another type.
     """
     options = dict(fields)
     kind = options.pop("type", None)
@@ -30,9 +30,18 @@ def build_task(fields: Mapping[str, Any]) -> Task:
             raise InputError(
                 f'task {kind}: unknown key "{key}"; {nearest(str(key), ["type", "classes", *task.OPTIONS])}'
             )
-        if not isinstance(value, bool):
-            raise InputError(f"task {kind}: {key}: got {value!r}, expected True or False")
+        options[key] = _option(f"task {kind}: {key}", task.OPTIONS[key], value)
     return task(classes, **options)
+
+
+def _option(what: str, kind: type, value: object) -> Any:
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise InputError(f"{what}: got {value!r}, expected True or False")
+        return value
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise InputError(f'{what}: got {value!r}, expected a list of names, for example ["embedding", "heatmap"]')
+    return tuple(value)
 
 
 def input_kind_of(name: object) -> InputKind:

@@ -8,7 +8,7 @@ class OutputRole(StrEnum):
     """An output without a role is a tensor whose values keep their places.
 
     With COUNT the outputs are objects in padded slots, compared as sets. With BOXES and no COUNT they are candidates,
-    whose order rounding may change.
+    whose order rounding may change, and so are all other outputs beside them.
     """
 
     COUNT = "count"
@@ -27,6 +27,8 @@ class OutputRole(StrEnum):
     """float32 [N, K, P, 3]: x, y in pixels, and the value there."""
     LABEL_MAP = "label_map"
     """[N, H, W]: the class of each pixel."""
+    ROW = "row"
+    """[N, P, ...]: rows whose order may change, that of all such outputs alike."""
 
 
 Roles = Mapping[str, OutputRole]

@@ -1,7 +1,7 @@
 """The base of what proves a deployment of a task. Loaded where something is proved: it may need torch and scipy."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
@@ -79,6 +79,15 @@ class TaskProof(ABC):
     def __init__(self, task: Task) -> None:
         self.task = task
 
+    def bound(self, runs: Callable[[], Iterable[tuple[int, Any]]]) -> Task:
+        """The task with what only a run of its model tells, such as the names of its outputs. Here the task itself.
+
+        ``runs``: runs the unpatched model when it is called; the size of each batch, and what the model's own forward
+        gives. Batches of different content and one size of the inputs; of two sizes where the target allows them.
+        Raises InputError where the model does not fit the task.
+        """
+        return self.task
+
     @abstractmethod
     def is_model_output(self, output: object) -> bool:
         """Whether the model's own forward gave what `model_output` says."""
@@ -100,6 +109,13 @@ class TaskProof(ABC):
     def is_blank(self, outputs: Arrays) -> bool:
         """Whether PyTorch found nothing in a batch, so that a fault of the machine might not show."""
         return False
+
+    def exercised(self, outputs: Arrays) -> Iterator[tuple[str, str, int]]:
+        """What PyTorch's outputs of one batch show of the model, for the report: what, which part, how often.
+
+        Here nothing: of most models their family knows more (see Family.coverage).
+        """
+        yield from ()
 
     def explained(self, own: EagerResult, rounded: EagerResult) -> float:
         """How much of `logits` the rounding of the input explains; 0 where results are not judged by them."""

@@ -57,6 +57,16 @@ class Result:
         return self
 
     @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that it consists of, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The inverse of `arrays`. Raises TypeError for names that are not its own."""
+        return cls(**arrays)
+
+    @property
     def names(self) -> dict[int, str]:
         """The name of each class, by the model's own id; empty if the result was built by hand."""
         return {} if self.task is None else {label: info.name for label, info in enumerate(self.task.classes)}
@@ -71,7 +81,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types, fit for JSON: numbers that are not finite are None."""
-        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        return {name: plain(array) for name, array in self.arrays.items()}
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows of a table: for each the values of `columns`, plain types."""
@@ -94,8 +104,10 @@ class Result:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        pairs = [(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)]
-        return all(one.dtype == two.dtype and np.array_equal(one, two) for one, two in pairs)
+        ours, theirs = self.arrays, other.arrays
+        return ours.keys() == theirs.keys() and all(
+            one.dtype == theirs[name].dtype and np.array_equal(one, theirs[name]) for name, one in ours.items()
+        )
 
     __hash__ = None  # type: ignore[assignment]  # arrays have no hash
 
@@ -104,8 +116,7 @@ class Result:
 
     def summary(self) -> str:
         """What it is, in a few words."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        return ", ".join(f"{name} {array.dtype} {list(array.shape)}" for name, array in arrays.items())
+        return ", ".join(f"{name} {array.dtype} {list(array.shape)}" for name, array in self.arrays.items())
 
     def _category(self, label: int) -> int | None:
         """The data set's id of a class; None where it has none."""

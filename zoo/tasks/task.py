@@ -25,8 +25,8 @@ class Task(ABC):
     """
 
     name: ClassVar[str]
-    metric: ClassVar[str]
-    """The name in zoo.registry.METRICS of the metric that judges this task."""
+    metric: ClassVar[str | None]
+    """The name in zoo.registry.METRICS of the metric that judges this task; None where only the user's own can."""
     result_type: ClassVar[type[Result]]
     """What `results` gives, and the other verbs take."""
     proof_class: ClassVar[str]
@@ -44,8 +44,11 @@ class Task(ABC):
     """Whether its models take the valid region of each image of a padded batch."""
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {}
     """Gates that this task alone has, beside those of pipeline.parity.gates: {"graph": {...}, "pipeline": {...}}."""
-    OPTIONS: ClassVar[tuple[str, ...]] = ()
-    """Keywords of the constructor beside `classes`, and attributes: what a config may ask for, off by default."""
+    OPTIONS: ClassVar[Mapping[str, type]] = {}
+    """Keywords of the constructor beside `classes`, and attributes: what a config may ask for.
+
+    `bool`: True or False, off by default; `tuple`: a list of names, empty by default.
+    """
 
     def __init__(self, classes: Iterable[ClassInfo | Mapping[str, Any]]) -> None:
         self.classes = tuple(info if isinstance(info, ClassInfo) else ClassInfo.from_dict(info) for info in classes)
@@ -60,9 +63,15 @@ class Task(ABC):
         return input_kind(self.input_kind)
 
     @property
-    def options(self) -> dict[str, bool]:
+    def options(self) -> dict[str, bool | list[str]]:
         """The options that are on: what a manifest must keep, beside name and classes, to build this task again."""
-        return {name: True for name in self.OPTIONS if getattr(self, name)}
+        values = {name: getattr(self, name) for name in self.OPTIONS}
+        return {name: True if value is True else list(value) for name, value in values.items() if value}
+
+    @property
+    def roles(self) -> Roles:
+        """What the outputs of this very task's graphs are, by name: `output_roles`, or what its options say."""
+        return self.output_roles
 
     @property
     def own_gates(self) -> dict[str, dict[str, float]]:
@@ -93,8 +102,9 @@ class Task(ABC):
         """The contract: the tensors that every graph of this task gives at a level, in order.
 
         Axes that the graph decides are named: N batch, H W the input's height and width, sH sW the same enlarged, K
-        maximum detections, P proposals or keypoints. Empty for level "raw", the head's own tensors under its own names,
-        and for levels that the task does not have. InputError for another level.
+        maximum detections, P proposals or keypoints. The shape is () where a run of the model tells it. Empty for level
+        "raw", the head's own tensors under its own names, and for levels that the task does not have. InputError for
+        another level.
         """
         if level not in LEVELS:
             raise InputError(f'unknown output level "{level}"; {nearest(str(level), LEVELS)}')

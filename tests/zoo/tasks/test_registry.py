@@ -78,6 +78,8 @@ def test_an_entry_point_that_cannot_be_loaded_is_named(
 
 
 ROOT = TASKS.parents[1]
+OTHER_WORDS = ('formal("tensors"', 'show_counts(console, "tensors")')
+"""Strings that are a task's name by chance: an operator's argument, and what a bar counts."""
 ELSEWHERE = [
     path for top in ("backends", "pipeline", "rewriters", "tools", "zooport") for path in (ROOT / top).rglob("*.py")
 ]
@@ -87,6 +89,13 @@ ELSEWHERE = [
 def test_nothing_behind_a_task_knows_it_by_name(folder: str) -> None:
     """Neither its folder nor its name, but for words of a help."""
     names = (f"zoo.tasks.{folder}", f'"{folder.replace("_", "-")}"')
-    known = [str(path) for path in ELSEWHERE if any(name in path.read_text(encoding="utf-8") for name in names)]
+    known = [str(path) for path in ELSEWHERE if any(name in _without_other_words(path) for name in names)]
     assert len(ELSEWHERE) > 100
     assert known == []
+
+
+def _without_other_words(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    for words in OTHER_WORDS:
+        text = text.replace(words, "")
+    return text

@@ -36,9 +36,10 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
         "keypoint-detection",
         "semantic-segmentation",
         "super-resolution",
+        "tensors",
     ]
     assert list(known_tasks()) == names
-    metrics = ["CocoBoxAP", "Accuracy", "CocoMaskAP", "CocoKeypointAP", "MeanIoU", "ImageQuality"]
+    metrics = ["CocoBoxAP", "Accuracy", "CocoMaskAP", "CocoKeypointAP", "MeanIoU", "ImageQuality", None]
     assert [task.metric for task in known_tasks().values()] == metrics
 
 

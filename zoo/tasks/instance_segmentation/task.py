@@ -38,7 +38,7 @@ class InstanceSegmentation(Detection):
         "image_masks": OutputRole.IMAGE_MASKS,
     }
     endings: ClassVar[tuple[str, ...]] = (".json", ".npz")
-    OPTIONS: ClassVar[tuple[str, ...]] = ("image_masks",)
+    OPTIONS: ClassVar[Mapping[str, type]] = {"image_masks": bool}
 
     def __init__(self, classes: Iterable[ClassInfo | Mapping[str, Any]], *, image_masks: bool = False) -> None:
         super().__init__(classes)
