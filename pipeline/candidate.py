@@ -121,6 +121,8 @@ def _faults(manifest: Manifest, config: ModelConfig, weights: str) -> list[str]:
         faults.append(f'its output level is "{manifest.output_level}", which no metric judges; expected "final"')
     if manifest.classes != task.classes:
         faults.append(f"its classes are {_names(manifest)}, expected {', '.join(info.name for info in task.classes)}")
+    if dict(manifest.task_options) != task.options:
+        faults.append(f"its task has the options {dict(manifest.task_options)}, expected {task.options}")
     rule = _rule(manifest, config)
     if manifest.preprocess != rule:
         wrong = [

@@ -84,6 +84,7 @@ def evaluate(
         plan = _plan(config, work_dir, limit, progress, gate_split=gate_split)
         model = build_model(config, checkpoint)
         plan = bound_plan(plan, model)
+        config = plan.config
         weights = weights_sha256(model)
         targets = _targets(config, backends, precision, provider)
         makes = (partial(deployed, config, target, weights, checkpoint, work_dir, steps) for target in targets)

@@ -44,7 +44,7 @@ class Plan:
 
 
 def bound_plan(plan: Plan, model: nn.Module) -> Plan:
-    """The plan, whose task knows what only a run of the model tells. ``model``: unpatched, in eval mode.
+    """The plan and its config, whose task knows what only a run of the model tells. ``model``: unpatched, in eval mode.
 
     Raises InputError where the model does not fit the task.
     """
@@ -55,7 +55,8 @@ def bound_plan(plan: Plan, model: nn.Module) -> Plan:
     def images() -> list[NamedInput]:
         return [input_of(kind, plan.dataset.dataset.image_item(place)) for place in range(min(2, len(plan.dataset)))]
 
-    return replace(plan, task=bound_task(plan.task, model, config.export.forward, images, target, rule))
+    task = bound_task(plan.task, model, config.export.forward, images, target, rule)
+    return replace(plan, task=task, config=replace(config, task=task))
 
 
 def plan_evaluation(config: ModelConfig, work_dir: str | Path, *, limit: int | None, gate_split: bool) -> Plan:

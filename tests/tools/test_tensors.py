@@ -13,6 +13,7 @@ import torch
 
 from backends import load
 from pipeline import align, deploy, evaluate
+from pipeline.doctor.config_subject import load_config_subject
 from zoo import Target
 from zoo.config import config_target, load_config
 from zoo.errors import GateError, InputError
@@ -43,6 +44,8 @@ class Embedder(nn.Module):
         features = self.stem(images)
         heat = self.heat(features)
         given = {"embedding": F.normalize(self.embed(features.mean(dim=(2, 3)))), "heatmap": heat.sigmoid()}
+        if self.more.get("bad"):
+            return {"embedding": given["embedding"], "places": (heat > 0).nonzero(), "heatmap": heat}
         if self.more:
             scores, places = heat.flatten(2).topk(5)
             above = heat > heat.mean(dim=(1, 2, 3), keepdim=True)
@@ -83,6 +86,10 @@ _base_ = ["small.py"]
 model = dict(more=True)
 task = dict(rows=["scores", "places"])
 """
+BAD = """
+_base_ = ["small.py"]
+model = dict(bad=True)
+"""
 JUDGED = """
 _base_ = ["small.py"]
 dataset = dict(type="embedder.Folder", root="images")
@@ -95,7 +102,8 @@ calibration_dataset = dict(type="embedder.Folder", root="training")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Configs, the module, its weights, and images."""
     folder = tmp_path_factory.mktemp("own")
-    for name, text in (("embedder", MODULE), ("small", CONFIG), ("everything", EVERYTHING), ("judged", JUDGED)):
+    files = {"embedder": MODULE, "small": CONFIG, "everything": EVERYTHING, "bad": BAD, "judged": JUDGED}
+    for name, text in files.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     chance = np.random.default_rng(0)
     for place in range(12):
@@ -183,6 +191,13 @@ class TestDeployed:
         assert 0 < pytorch <= 100
 
 
+def test_a_deployment_with_other_outputs_is_not_evaluated(deployed: Path, folder: Path, tmp_path: Path) -> None:
+    config = folder / "fewer.py"
+    config.write_text('_base_ = ["judged.py"]\ntask = dict(keep=["heatmap"])\n', encoding="utf-8")
+    with pytest.raises(InputError, match="its task has the options .*'embedding'.*, expected {'keep': .'heatmap'.}"):
+        evaluate(config, deployments=[deployed], work_dir=tmp_path)
+
+
 class TestEveryKindOfOutput:
     """Rows, integers, truth values, doubles, one tensor under two names, and the input itself."""
 
@@ -210,6 +225,28 @@ class TestEveryKindOfOutput:
         with deploy(config, target_of(config, backend="openvino"), images=images, work_dir=tmp_path) as deployment:
             assert deployment.manifest.parity["verdict"] == "passed"
             assert deployment.check().words
+
+
+def test_a_bad_output_is_refused_before_the_export(folder: Path, images: list[Path], tmp_path: Path) -> None:
+    command = ["deploy", str(folder / "bad.py"), "--image", *map(str, images), "--work-dir", str(tmp_path)]
+    assert main(command) == 2
+    assert not list(tmp_path.rglob("*.onnx"))
+
+
+def test_one_that_is_not_kept_is_not_looked_at(folder: Path, images: list[Path], tmp_path: Path) -> None:
+    config = folder / "kept.py"
+    config.write_text('_base_ = ["bad.py"]\ntask = dict(keep=["heatmap"])\n', encoding="utf-8")
+    with deploy(config, target_of(config), images=images, work_dir=tmp_path) as deployment:
+        assert [spec.name for spec in deployment.manifest.outputs] == ["heatmap"]
+
+
+def test_the_doctor_examines_its_outputs(folder: Path) -> None:
+    config = folder / "examined.py"
+    text = '_base_ = ["judged.py"]\nexport = dict(exporter="torchscript", inputs=dict(height=(32, 64, 128)))\n'
+    config.write_text(text, encoding="utf-8")
+    subject = load_config_subject(str(config))
+    shapes = [list(output.shape) for output in subject.module(*subject.trials[0].feed.values())]
+    assert shapes == [[2, 32], [2, 1, 16, 24]]
 
 
 class TestBelowFp32:

@@ -58,7 +58,7 @@ def _compare(name: str, ours: Array, theirs: Array, gates: Mapping[str, float], 
 
 def _measured(name: str, ours: Array, theirs: Array, gate: float) -> Figure:
     if ours.dtype.kind != "f":
-        share = float(np.mean(ours != theirs))
+        share = float(np.mean(ours != theirs)) if ours.size else 0.0
         return Figure(name, OF_VALUES, share, share, None, ours.size, gate)
     unit, scale = _scale(ours)
     return figure(name, ours, theirs, unit=unit, gate=gate, scale=scale)
