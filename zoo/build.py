@@ -9,6 +9,7 @@ from torch import nn
 import zoo.models  # noqa: F401  # registers the models
 from zoo.arguments import path_arguments
 from zoo.checkpoint import load_checkpoint
+from zoo.class_count import StateMismatchError, class_count_hint
 from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.downloads import refused_downloads
 from zoo.errors import InputError, nearest
@@ -24,13 +25,23 @@ def build_model(config: ConfigSource, checkpoint: str | Path | None = None, *, w
     """
     config = load_config(config)
     model = _built(config)
-    if weights and checkpoint is not None:
-        load_checkpoint(model, checkpoint)
-    elif weights:
-        if config.weights is None:
+    if weights:
+        source = config.weights if checkpoint is None else checkpoint
+        if source is None:
             raise InputError(f"config {config.path} has no checkpoint; add the key or give --checkpoint FILE")
-        load_checkpoint(model, config.weights)
+        _load(model, source, config)
     return model.eval()
+
+
+def _load(model: nn.Module, source: str | Path, config: ModelConfig) -> None:
+    """Weights of another number of classes are refused with the key of the config that says how many there are."""
+    try:
+        load_checkpoint(model, source)
+    except StateMismatchError as error:
+        hint = class_count_hint(config.model, error.shapes)
+        if hint is None:
+            raise
+        raise StateMismatchError(f"{error}, or {hint}", error.shapes) from error
 
 
 def _built(config: ModelConfig) -> nn.Module:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from zoo.class_count import StateMismatchError
 from zoo.errors import InputError
 
 COUNTER = "num_batches_tracked"  # of batch norm: a training statistic that no inference reads
@@ -13,24 +14,26 @@ SHOWN = 3  # names of tensors in an error message
 
 
 def check_fits(expected: Mapping[str, Tensor], state: Mapping[str, Tensor], what: str) -> None:
-    """Raises InputError for tensors that are missing, unknown, or of another shape. `what` names the state."""
+    """Raises StateMismatchError for tensors that are missing, unknown, or of another shape. `what` names the state."""
     missing = [key for key in expected if key not in state and not key.endswith(COUNTER)]
     unexpected = [key for key in state if key not in expected]
-    shapes = [
-        f"{key} {list(state[key].shape)} for {list(expected[key].shape)}"
+    shapes = {
+        key: (tuple(state[key].shape), tuple(expected[key].shape))
         for key in expected
         if key in state and state[key].shape != expected[key].shape
-    ]
+    }
+    other = [f"{key} {list(saved)} for {list(own)}" for key, (saved, own) in shapes.items()]
     faults = [
         f"{len(keys)} {fault} ({', '.join(keys[:SHOWN])}{', ...' if len(keys) > SHOWN else ''})"
-        for fault, keys in (("missing", missing), ("unknown", unexpected), ("of another shape", shapes))
+        for fault, keys in (("missing", missing), ("unknown", unexpected), ("of another shape", other))
         if keys
     ]
     if faults:
-        raise InputError(
+        raise StateMismatchError(
             f"{what} is not of this model: of {len(expected)} tensors "
             + ", ".join(faults)
-            + "; give the checkpoint that was trained with this config"
+            + "; give the checkpoint that was trained with this config",
+            {} if missing or unexpected else shapes,
         )
 
 

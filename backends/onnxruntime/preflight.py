@@ -1,8 +1,11 @@
-"""Rows: what ONNX Runtime's CPU provider has no kernel for, measured with 1.31."""
+"""Rows: what ONNX Runtime has no kernel for: its CPU provider, measured with 1.31, and its CUDA provider."""
 
 from backends.preflight import Row, Site, cubic_volume, undefined
 
 ORT = {"onnxruntime": "1.31"}
+NO_CUDA_KERNEL = {"GridSample": 20, "Pad": 19, "ReduceMax": 20, "ReduceMin": 20, "Resize": 19}
+"""The opset from which the CUDA provider has none: a kernel "18+" of OperatorKernels.md is for version 18 of the
+operator, and opset 19 or 20 has another one (kernel_registry.cc). Equal and others of sizes are left out."""
 
 
 def no_operator_of_its_own(site: Site) -> bool:
@@ -24,6 +27,11 @@ def chooses_bools(site: Site) -> bool:
 def of_bfloats(site: Site) -> bool:
     """Computes in bfloat16."""
     return site.node.op_type != "Cast" and "bfloat16" in map(site.kind, site.node.input)
+
+
+def without_cuda_kernel(site: Site) -> bool:
+    """A version of the operator that is newer than the CUDA provider's kernels, on a GPU."""
+    return site.target.device.startswith("cuda") and site.target.opset >= NO_CUDA_KERNEL[site.node.op_type]
 
 
 ROWS = (
@@ -76,5 +84,17 @@ ROWS = (
         "cubic Resize takes two axes",
         "resize linearly, or two axes at a time",
         "measured",
+    ),
+    Row(
+        "cuda_opset",
+        {"onnxruntime": "1.24; no GPU was used here"},
+        tuple(NO_CUDA_KERNEL),
+        without_cuda_kernel,
+        "warn",
+        "the CUDA provider has no kernel for this version of the operator (GridSample-20, Pad-19, ReduceMax-20, "
+        "ReduceMin-20; Resize-19 in releases before microsoft/onnxruntime#27415), and runs it on the CPU with a copy "
+        "before and after it",
+        "give --opset 18",
+        "ultralytics/ultralytics#25915; ONNX Runtime's OperatorKernels.md",
     ),
 )

@@ -10,6 +10,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import InvalidProtobuf
 
 from backends.load_arguments import check_threads
 from backends.onnxruntime.held_model import HeldModel
+from backends.onnxruntime.placement import warn_of_cpu_nodes
 from backends.onnxruntime.providers import BUILDERS, provider_options, short_name
 from backends.profiles import Profile
 from backends.threads import default_threads
@@ -35,7 +36,8 @@ def open_session(
 
     `model`: an ONNX file, by its path or held open; external data of a path are found beside it, by ONNX Runtime.
 
-    A GPU's provider leaves to the CPU what it has no kernel for; one that takes no node at all is an error.
+    A GPU's provider leaves to the CPU what it has no kernel for: a warning names these nodes (see placement). One that
+    takes no node at all is an error.
 
     `trace`: where to write which kernels ran, a prefix of the file's name. `in_floats`: see session_options.
 
@@ -60,6 +62,7 @@ def open_session(
         raise BackendUnavailableError(_not_started(name, f"it runs on {', '.join(session.get_providers())} instead"))
     if name != "CPUExecutionProvider":
         _check_used(path, session, name)
+        warn_of_cpu_nodes(session, name)
     session.disable_fallback()
     return session
 

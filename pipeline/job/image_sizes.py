@@ -8,6 +8,7 @@ from zoo.preprocess import Preprocess
 from zoo.target import Target
 from zoo.tasks import Task
 
+SIDES = ("height", "width")
 WITHOUT_SIZES = "leave out --image-sizes and export.inputs.image_sizes"
 
 
@@ -30,11 +31,18 @@ def checked_divisor(model: nn.Module, target: Target) -> int:
 
     Raises InputError where the target has another size.
     """
-    divisor = family_of(model).size_divisor(model)
+    family, kind = family_of(model), type(model).__name__
+    only, divisor = family.only_size(model), family.size_divisor(model)
     for axis, bounds in target.sides.items():
+        takes = None if only is None else dict(zip(SIDES, only, strict=True)).get(axis)
         for size in (bounds.min, bounds.opt, bounds.max):
+            if takes is not None and size != takes:
+                raise InputError(
+                    f"{axis} {size}: this {kind} takes images of {only[0]}x{only[1]} alone; give preprocess size "  # type: ignore[index]
+                    f"{only} and no other height or width, or build the model for another size"
+                )
             if size % divisor:
                 below = size // divisor * divisor
                 nearest = f"{below} or {below + divisor}" if below else f"{divisor}"
-                raise InputError(f"{axis} {size}: {type(model).__name__} takes multiples of {divisor}; give {nearest}")
+                raise InputError(f"{axis} {size}: {kind} takes multiples of {divisor}; give {nearest}")
     return divisor

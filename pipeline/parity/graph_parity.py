@@ -17,6 +17,7 @@ from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.levels import compare_outputs
 from pipeline.parity.records import Case
 from zoo.comparison.decision_rule import DecisionRule
+from zoo.errors import InputError, ZooportError
 from zoo.families import contract_module
 from zoo.tasks import Task
 from zoo.tasks.proof import proof_of
@@ -48,20 +49,42 @@ def graph_references(
     layout: str = "zooport",
     rule: Any = None,
 ) -> list[GraphReference]:
-    """Run the unpatched model in eager PyTorch on every case. InputError where it has no such level.
+    """Run the unpatched model in eager PyTorch on every case.
+
+    Raises InputError where it has no such level, and where it refuses a case of another size than the first.
 
     ``image_sizes``: whether the inputs have them. ``layout``: of the outputs, see zoo.Target. ``rule``: the
     preprocessing, whose part inside the graph is run as well.
     """
     runner = eager_runner(model, task, level, forward, image_sizes=image_sizes, layout=layout, rule=rule)
-    references = []
+    references: list[GraphReference] = []
     with _own_output(model) as seen:
         for entry in inputs:
-            outputs = runner.run(entry.arrays)
+            outputs = _run(runner, entry, references)
             logits = proof_of(task).logits(seen[-1], outputs)
             seen.clear()
             references.append(GraphReference(entry, outputs, logits))
     return references
+
+
+def _run(runner: PyTorchRunner, entry: GraphInput, before: Sequence[GraphReference]) -> dict[str, Array]:
+    """The outputs of a case; what the model raises is a refusal where it takes the first case and this one is larger.
+
+    Or smaller: a model may be built for one size, or take the multiples of some number.
+    """
+    try:
+        return runner.run(entry.arrays)
+    except ZooportError:
+        raise
+    except Exception as error:
+        if not before or entry.shape[1:] == before[0].given.shape[1:]:
+            raise
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+        raise InputError(
+            f"the model runs on a tensor {list(before[0].given.shape)} and refuses one {list(entry.shape)} "
+            f"({type(error).__name__}: {reason}); fix its sizes (leave out --dynamic and export.inputs of height and "
+            "width), or say what divides them (the attribute size_divisor of the model)"
+        ) from error
 
 
 def eager_runner(

@@ -1,6 +1,7 @@
 """The ONNX Runtime runner: files, providers, threads, memory."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
+from backends.onnxruntime.placement import nodes_on_cpu
 from backends.onnxruntime.providers import provider_options
 from backends.onnxruntime.runner import OnnxRuntimeRunner
+from backends.self_test.proof import warn_once
 from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 from zoo.target import AxisRange
@@ -233,6 +236,51 @@ def test_a_provider_that_takes_no_node_is_an_error(monkeypatch: pytest.MonkeyPat
     )
     with pytest.raises(ExportError, match=words):
         OnnxRuntimeRunner(one_node(tmp_path / "m.onnx", "Relu"), provider="cuda")
+
+
+class TestNodesOnTheCpu:
+    """ONNX Runtime's own record of a session on the CPU, beside a node that CUDA is said to have taken."""
+
+    @pytest.fixture
+    def claims(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        session = onnxruntime.InferenceSession
+
+        class Claims(session):  # type: ignore[misc,valid-type]
+            def __init__(self, path: str, settings: Any, **_: Any) -> None:
+                super().__init__(path, settings, providers=ALL[1:])
+
+            def get_providers(self) -> list[str]:
+                return ALL
+
+            def get_provider_graph_assignment_info(self) -> list[Any]:
+                on_cuda = SimpleNamespace(ep_name=ALL[0], get_nodes=lambda: [SimpleNamespace(op_type="Conv", name="c")])
+                return [on_cuda, *super().get_provider_graph_assignment_info()]
+
+        monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ALL)
+        monkeypatch.setattr(onnxruntime, "InferenceSession", Claims)
+        warn_once.cache_clear()
+
+    @pytest.mark.usefixtures("claims")
+    def test_are_named_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        path = one_node(tmp_path / "m.onnx", "Relu")
+        for _ in range(2):
+            OnnxRuntimeRunner(path, provider="cuda").close()
+        [record] = caplog.records
+        assert record.levelname == "WARNING"
+        assert "CUDAExecutionProvider has no kernel for some nodes, which run on the CPU" in record.message
+        assert "each run: 1 Relu (" in record.message
+        assert record.message.endswith("which --opset 18 avoids")
+
+    @pytest.mark.usefixtures("claims")
+    def test_but_for_those_that_compute_sizes(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        OnnxRuntimeRunner(one_node(tmp_path / "m.onnx", "Identity"), provider="cuda").close()
+        assert caplog.records == []
+
+    def test_at_most_three_of_an_operator_are_named(self) -> None:
+        nodes = [SimpleNamespace(op_type="GridSample", name=f"g{number}") for number in range(5)]
+        recorded = SimpleNamespace(ep_name=ALL[1], get_nodes=lambda: nodes)
+        session = SimpleNamespace(get_provider_graph_assignment_info=lambda: [recorded])
+        assert nodes_on_cpu(session) == {"GridSample": ["g0", "g1", "g2", "g3", "g4"]}
 
 
 def test_a_provider_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

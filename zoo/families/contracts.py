@@ -44,7 +44,7 @@ def _contract(model: nn.Module, task: Task, level: str, forward: Mapping[str, An
         return contract.of_task(model, forward, task)
     if family.contract_type(task, "final") is not None:
         raise InputError(f"level {level}: {task.name} has no such level; use level final")
-    names = [one.name for one in families() if one.contract_type(task, "final") is not None]
+    names = [one.name for one in families() if (task.name, "final") in one.contracts]
     raise InputError(f"model {kind}: expected {', '.join(names) or 'a model of no family'} for task {task.name}")
 
 

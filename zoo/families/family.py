@@ -129,6 +129,10 @@ class Family:
                     return mean, std
         return None
 
+    def only_size(self, model: nn.Module) -> tuple[int, int] | None:  # noqa: ARG002 - families use it
+        """The one height and width of images that the model takes; None where it takes others, too."""
+        return None
+
     def plugin(self, model: nn.Module, task: Task, name: str) -> PluginNode:
         """The node that the graph rewriter `name`, one of `plugins`, writes for the model."""
         raise NotImplementedError(f"{type(self).__name__} names plugins and does not describe {name}")

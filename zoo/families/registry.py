@@ -16,22 +16,24 @@ ENTRY_POINTS = "zooport.families"
 SHIPPED = "zoo.models"  # imported by name: the models import this module
 GENERIC = Generic()
 
-_by_class: dict[type[nn.Module], Family] = {}
+_by_class: dict[type[nn.Module] | str, Family] = {}  # a class, or the name of the package that it comes from
 Kind = TypeVar("Kind", bound=type[Family])
 
 
-def register(*classes: type[nn.Module]) -> Callable[[Kind], Kind]:
+def register(*classes: type[nn.Module] | str) -> Callable[[Kind], Kind]:
     """Register the decorated family for the models of these classes, and of their subclasses.
 
-    Raises InputError where a class has a family already.
+    A name is that of a package, and stands for all of its classes that have no family of their own: "timm". It need not
+    be installed. Raises InputError where a class or a package has a family already.
     """
 
     def decorate(kind: Kind) -> Kind:
         family = kind()
         for one in classes:
             if one in _by_class:
+                name = one if isinstance(one, str) else one.__name__
                 raise InputError(
-                    f"family {kind.__name__}: {one.__name__} already belongs to {type(_by_class[one]).__name__}; "
+                    f"family {kind.__name__}: {name} already belongs to {type(_by_class[one]).__name__}; "
                     "register a subclass of the model"
                 )
             _by_class[one] = family
@@ -43,7 +45,8 @@ def register(*classes: type[nn.Module]) -> Callable[[Kind], Kind]:
 def family_of(model: nn.Module) -> Family:
     """The family of the model's class, or of the nearest one that it inherits from; the generic one for no family's."""
     _load()
-    return next((_by_class[one] for one in type(model).__mro__ if one in _by_class), GENERIC)
+    names = (name for kind in type(model).__mro__ for name in (kind, kind.__module__.partition(".")[0]))
+    return next((_by_class[name] for name in names if name in _by_class), GENERIC)
 
 
 def families() -> tuple[Family, ...]:
