@@ -91,11 +91,11 @@ def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:
 
 def state_for(model: nn.Module, state: Mapping[str, Tensor], source: str | Path) -> Mapping[str, Tensor]:
     """A state dict by the names of the model: without what a training wrapped it in; `source` names it in the log."""
-    state = _without_auxiliary(_unwrapped(state, model), model, source)
+    state = _unwrapped(state, model)
     translated_state: Any = getattr(model, "translated_state", None)
     if translated_state is not None and not state.keys() <= model.state_dict().keys():
         state = translated_state(state)
-    return state
+    return _without_auxiliary(state, model, source)
 
 
 def read_state(path: Path) -> Mapping[str, Tensor]:

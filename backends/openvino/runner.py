@@ -30,8 +30,8 @@ class OpenVINORunner(Runner):
         path: Path,
         model: openvino.CompiledModel,
         settings: Settings,
-        inputs: Iterable[TensorSpec] | None = None,
-        outputs: Iterable[TensorSpec] | None = None,
+        inputs: Sequence[TensorSpec] | None = None,
+        outputs: Sequence[TensorSpec] | None = None,
         axes: Mapping[str, AxisRange] | None = None,
         *,
         defaults: Mapping[str, float] | None = None,
@@ -42,8 +42,8 @@ class OpenVINORunner(Runner):
         self._idle: list[openvino.InferRequest] = []
         self._lock = threading.Lock()
         super().__init__(
-            agreed_specs(path, "input", map(_spec, model.inputs), inputs),
-            agreed_specs(path, "output", map(_spec, model.outputs), outputs),
+            agreed_specs(path, "input", _specs(model.inputs, inputs), inputs),
+            agreed_specs(path, "output", _specs(model.outputs, outputs), outputs),
             axes,
             defaults,
         )
@@ -83,9 +83,14 @@ class OpenVINORunner(Runner):
             self._idle.clear()
 
 
-def _spec(port: Any) -> TensorSpec:
+def _specs(ports: Iterable[Any], expected: Sequence[TensorSpec] | None) -> list[TensorSpec]:
+    """Of inputs or outputs. One that OpenVINO joined with a neighbour has several names: the expected one counts."""
+    names = {spec.name for spec in expected or ()}
+    return [_spec(port, min(names & port.get_names(), default=port.get_any_name())) for port in ports]
+
+
+def _spec(port: Any, name: str) -> TensorSpec:
     """Of an input or output; an axis that varies is named after it and the axis."""
-    name = port.get_any_name()
     shape = port.get_partial_shape()
     if shape.rank.is_dynamic:
         return TensorSpec(name, port.get_element_type().to_dtype().name, ())

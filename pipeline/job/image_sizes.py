@@ -29,9 +29,10 @@ def check_image_sizes(task: Task, rule: Preprocess) -> None:
 def checked_divisor(model: nn.Module, target: Target) -> int:
     """What divides every height and width, or other side, that the model takes.
 
-    Raises InputError where the target has another size.
+    Raises InputError where the target has another size, or one that the model's family refuses.
     """
     family, kind = family_of(model), type(model).__name__
+    family.check_sides(model, target.sides)
     only, divisor = family.only_size(model), family.size_divisor(model)
     for axis, bounds in target.sides.items():
         takes = None if only is None else dict(zip(SIDES, only, strict=True)).get(axis)

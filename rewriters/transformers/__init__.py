@@ -1,5 +1,21 @@
 """Rewriters of transformers' models, and the operator that they share. Imported when one of them is exported."""
 
-from rewriters.transformers import attention_rewriters, compilable_check, deformable_attention, query_detectors
+from rewriters.transformers import (
+    attention_rewriters,
+    compilable_check,
+    deformable_attention,
+    depth_anything,
+    mobilevit,
+    query_detectors,
+    swin,
+)
 
-__all__ = ["attention_rewriters", "compilable_check", "deformable_attention", "query_detectors"]
+__all__ = [
+    "attention_rewriters",
+    "compilable_check",
+    "deformable_attention",
+    "depth_anything",
+    "mobilevit",
+    "query_detectors",
+    "swin",
+]

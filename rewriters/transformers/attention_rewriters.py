@@ -20,7 +20,7 @@ from rewriters.transformers.deformable_attention import deformable_attention
 from zoo.contract.coordinates import size_tensor
 
 REASON = (
-    "one operator in the place of dozens of nodes for each level, whose sizes torchscript takes from a tensor that it "
+    "one operator instead of dozens of nodes for each level, whose sizes torchscript takes from a tensor that it "
     "has frozen; TensorRT's GridSample gave wrong boxes without an error (NVIDIA/TensorRT#4813)"
 )
 WRITTEN_FOR = "transformers 5.23"

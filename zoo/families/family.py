@@ -12,6 +12,7 @@ from zoo.comparison.decision_rule import DecisionRule
 from zoo.contract import Contract
 from zoo.contract.constants import Case, Constant
 from zoo.contract.coverage import Usage
+from zoo.target import AxisRange
 from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
@@ -132,6 +133,12 @@ class Family:
     def only_size(self, model: nn.Module) -> tuple[int, int] | None:  # noqa: ARG002 - families use it
         """The one height and width of images that the model takes; None where it takes others, too."""
         return None
+
+    def check_sides(self, model: nn.Module, sides: Mapping[str, AxisRange]) -> None:
+        """Raises InputError for heights and widths, or other sides, that the model does not take.
+
+        Beyond those that its `size_divisor` excludes.
+        """
 
     def plugin(self, model: nn.Module, task: Task, name: str) -> PluginNode:
         """The node that the graph rewriter `name`, one of `plugins`, writes for the model."""

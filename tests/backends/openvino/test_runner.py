@@ -47,6 +47,23 @@ def test_what_is_not_fp32_is_no_fp32(tmp_path: Path, monkeypatch: pytest.MonkeyP
         OpenVINO().computed(tmp_path / "m.onnx", {}, target.with_(precision="int8"), None)
 
 
+def test_a_tensor_that_openvino_joins_with_its_neighbour_keeps_its_name(tmp_path: Path) -> None:
+    """It drops a Cast to the same type, and calls what is left by both names; the first one is another's."""
+    path = tmp_path / "m.onnx"
+    nodes = [
+        onnx.helper.make_node("Cast", ["images"], ["a"], to=onnx.TensorProto.FLOAT),
+        onnx.helper.make_node("Relu", ["a"], ["b"]),
+        onnx.helper.make_node("Cast", ["b"], ["y"], to=onnx.TensorProto.FLOAT),
+    ]
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["N", 3]) for name in ("images", "y")]
+    graph = onnx.helper.make_graph(nodes, "g", values[:1], values[1:])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=9), path)
+    specs = [TensorSpec(name, "float32", ("N", 3)) for name in ("images", "y")]
+    with open_file(path, inputs=specs[:1], outputs=specs[1:]) as runner:
+        rows = np.array([[-1, 0, 2]], np.float32)
+        assert runner.run({"images": rows})["y"].tolist() == [[0, 0, 2]]
+
+
 def test_specs_come_from_the_file_and_must_be_those_described(tmp_path: Path) -> None:
     path = convolution(tmp_path / "m.onnx")
     with open_file(path) as runner:

@@ -1,0 +1,72 @@
+"""Segmentors of transformers by both exporters: another batch, other sizes, OpenVINO, and an engine."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.rewriters.segmentor_graphs import HEIGHT, WIDTH, assert_logits, export_logits, target_of
+from tests.rewriters.small_models import without_rewriter
+from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
+from tests.small_transformers_segmentors import built
+from zoo.errors import ExportError
+from zoo.target import AxisRange
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+pytestmark = pytest.mark.libraries
+
+NAMES = ("segformer", "upernet", "mobilevit", "maskformer", "mask2former", "oneformer")
+CASES = ((1, (HEIGHT, WIDTH)), (3, (HEIGHT, WIDTH)), (2, (160, 128)), (1, (75, 101)), (2, (72, 104)))
+ON_EVERY_RUN = ("segformer", "mobilevit", "maskformer")
+CELLS = [
+    pytest.param(name, exporter, marks=() if quick else pytest.mark.slow)
+    for name in NAMES
+    for exporter in ("torchscript", "dynamo")
+    for quick in [exporter == "torchscript" and name in ON_EVERY_RUN]
+]
+
+
+@pytest.mark.parametrize(("name", "exporter"), CELLS)
+def test_one_file_at_every_batch_and_size(name: str, exporter: str, tmp_path: Path) -> None:
+    model, path = built(name, tmp_path), tmp_path / "m.onnx"
+    export_logits(model, target_of("dynamic", exporter), path, other_sizes=False)
+    for backend in ("onnxruntime", "openvino"):
+        assert_logits(model, path, CASES, backend)
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+def test_a_dpt_at_its_size(exporter: str, tmp_path: Path) -> None:
+    model, path = built("dpt", tmp_path), tmp_path / "m.onnx"
+    target = target_of("fixed", exporter).with_(width=AxisRange.fixed(HEIGHT))
+    export_logits(model, target, path)
+    for backend in ("onnxruntime", "openvino"):
+        assert_logits(model, path, [(1, (HEIGHT, HEIGHT)), (3, (HEIGHT, HEIGHT))], backend)
+
+
+@pytest.mark.tensorrt
+@needs_rtx
+@pytest.mark.slow
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("name", NAMES)
+def test_tensorrt_rtx_takes_the_file(name: str, exporter: str, tmp_path: Path) -> None:
+    model, path = built(name, tmp_path), tmp_path / "m.onnx"
+    export_logits(model, target_of("fixed", exporter, "tensorrt-rtx"), path, other_sizes=False)
+    assert_logits(model, path, CASES[:2])
+    assert rtx_engine(path, 1, 2, 3).layers
+
+
+NEEDED = {
+    "transformers.MobileViTLayer.unfolding": "mobilevit",
+    "transformers.MaskFormerSwinPatchEmbeddings.maybe_pad": "maskformer",
+    "transformers.MaskFormerSwinPatchMerging.maybe_pad": "maskformer",
+    "transformers.MaskFormerSwinLayer.maybe_pad": "maskformer",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rewriter", NEEDED)
+def test_needed_without_it_the_file_fails_at_another_size(rewriter: str, tmp_path: Path) -> None:
+    model, path = built(NEEDED[rewriter], tmp_path), tmp_path / "m.onnx"
+    with without_rewriter(rewriter):
+        export_logits(model, target_of("dynamic"), path, other_sizes=False)
+    with pytest.raises(ExportError, match="ONNX Runtime stopped"):
+        assert_logits(model, path, [(1, (75, 101))])
