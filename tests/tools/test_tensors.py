@@ -270,6 +270,17 @@ class TestBelowFp32:
         assert json.loads(record.read_text(encoding="utf-8"))["metric"][0]["name"] == "warmth/right"
 
 
+@pytest.mark.slow
+def test_what_if_judges_by_the_distance_of_outputs(folder: Path, tmp_path: Path) -> None:
+    config = folder / "tried.py"
+    config.write_text('_base_ = ["judged.py"]\nexport = dict(exporter="torchscript")\n', encoding="utf-8")
+    options = ["--precision", "fp16", "--judge", "matched", "--tolerance", "1", "--json", str(tmp_path / "tried.json")]
+    assert main(["what-if", str(config), *options]) == 0
+    content = json.loads((tmp_path / "tried.json").read_text(encoding="utf-8"))
+    assert content["reference"] == 100
+    assert 99 < content["trials"][0]["value"] <= 100
+
+
 def test_a_graph_that_differs_is_refused(
     folder: Path, images: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
