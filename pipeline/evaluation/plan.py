@@ -10,7 +10,7 @@ from torch import nn
 from pipeline.evaluation.indexed_dataset import IndexedDataset
 from pipeline.inputs.named_input import NamedInput, input_of
 from pipeline.job.deploy_target import target_preprocess
-from pipeline.job.image_sizes import check_image_sizes
+from pipeline.job.image_sizes import check_image_sizes, checked_divisor
 from pipeline.parity.bound_task import bound_task
 from pipeline.parity.gates import merged_gates
 from zoo.config import ModelConfig, config_target
@@ -53,6 +53,7 @@ def bound_plan(plan: Plan, model: nn.Module) -> Plan:
     rule = target_preprocess(config, target)
 
     def images() -> list[NamedInput]:
+        checked_divisor(model, target)  # before the model is run at a size that it does not take
         return [input_of(kind, plan.dataset.dataset.image_item(place)) for place in range(min(2, len(plan.dataset)))]
 
     task = bound_task(plan.task, model, config.export.forward, images, target, rule)

@@ -5,6 +5,8 @@ from dataclasses import replace
 from torch import nn
 
 from pipeline.export.forward_options import forward_options
+from pipeline.inputs.named_input import NamedInput
+from pipeline.job.image_sizes import checked_divisor
 from pipeline.job.job import Job
 from pipeline.parity.bound_task import bound_task
 
@@ -14,6 +16,11 @@ def bound_job(job: Job, model: nn.Module) -> Job:
 
     Raises InputError where the model does not fit the task.
     """
+
+    def images() -> list[NamedInput]:
+        checked_divisor(model, job.target)  # before the model is run at a size that it does not take
+        return job.images
+
     with forward_options(job, model):
-        task = bound_task(job.task, model, job.forward, lambda: job.images, job.target, job.preprocess)
+        task = bound_task(job.task, model, job.forward, images, job.target, job.preprocess)
     return replace(job, task=task)

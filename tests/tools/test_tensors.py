@@ -233,6 +233,14 @@ def test_a_bad_output_is_refused_before_the_export(folder: Path, images: list[Pa
     assert not list(tmp_path.rglob("*.onnx"))
 
 
+def test_a_size_that_the_module_does_not_take_is_refused_first(
+    folder: Path, images: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["embedder"].Embedder, "size_divisor", 48, raising=False)  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="48"):
+        deploy(folder / "small.py", target_of(folder / "small.py"), images=images, work_dir=tmp_path)
+
+
 def test_one_that_is_not_kept_is_not_looked_at(folder: Path, images: list[Path], tmp_path: Path) -> None:
     config = folder / "kept.py"
     config.write_text('_base_ = ["bad.py"]\ntask = dict(keep=["heatmap"])\n', encoding="utf-8")
