@@ -19,10 +19,10 @@ def check_image_sizes(task: Task, rule: Preprocess) -> None:
             f"image_sizes with task {task.name}: its models take a batch of one size, and the deployment cuts the "
             f"padding off its result by itself; {WITHOUT_SIZES}"
         )
-    if rule.resize == "stretch":
+    if rule.resize == "stretch" or rule.crops:
         raise InputError(
-            'image_sizes with preprocess resize "stretch": every image fills its tensor, so the input has no use; '
-            f'{WITHOUT_SIZES}, or set resize="letterbox"'
+            f'image_sizes with preprocess resize "{rule.resize}": every image fills its tensor, so the input has no '
+            f'use; {WITHOUT_SIZES}, or set resize="letterbox"'
         )
 
 

@@ -1,5 +1,6 @@
 """Preprocessing against plain numpy, geometry there and back, and what is said of wrong images."""
 
+import math
 from typing import Any
 
 import cv2
@@ -10,38 +11,76 @@ from hypothesis import strategies as st
 
 from zoo.errors import InputError
 from zoo.preprocess import INTERPOLATIONS, Geometry, Preprocess, check_image
+from zoo.preprocess.antialias import FILTERS, antialiased
 
 SIDES = st.integers(32, 700)
 SIZES = st.tuples(st.integers(32, 200), st.integers(32, 200))
+OPENCV = {"bilinear": cv2.INTER_LINEAR, "nearest": cv2.INTER_NEAREST, "area": cv2.INTER_AREA}
 QUICK = settings(max_examples=60, deadline=None)
 
 
 def steps() -> st.SearchStrategy[Preprocess]:
     """Any preprocessing."""
-    sized = st.builds(
-        Preprocess,
-        SIZES,
-        resize=st.sampled_from(["letterbox", "stretch"]),
-        interpolation=st.sampled_from(sorted(INTERPOLATIONS)),
-        pad_value=st.integers(0, 255),
-    )
+    look = {"interpolation": st.sampled_from(INTERPOLATIONS), "pad_value": st.integers(0, 255)}
+    sized = st.builds(Preprocess, SIZES, resize=st.sampled_from(["letterbox", "stretch"]), **look)
     kept = st.builds(Preprocess, st.none(), st.just("keep"), pad_value=st.integers(0, 255), size_divisor=SIDES)
-    return sized | kept
+    edges = st.tuples(st.integers(32, 200), st.none() | st.integers(0, 200))
+    shortest = st.builds(
+        lambda edge, **fields: Preprocess(
+            None, "shortest", shortest_edge=edge[0], longest_edge=None if edge[1] is None else sum(edge), **fields
+        ),
+        edges,
+        size_divisor=st.sampled_from([1, 32]),
+        multiple_of=st.sampled_from([1, 14]),
+        **look,
+    )
+    cropped = st.builds(
+        lambda size, more, **fields: Preprocess(size, "shortest", shortest_edge=max(size) + more, **fields),
+        SIZES,
+        st.integers(0, 99),
+        crop_rounding=st.sampled_from(["down", "even"]),
+        **look,
+    )
+    return sized | kept | shortest | cropped
 
 
 def plain(image: np.ndarray, how: Preprocess) -> np.ndarray:
     """The same, written as the definition reads."""
     height, width = image.shape[:2]
-    if how.size is None:
+    left = top = 0
+    if how.resize == "shortest":
+        new = plain_shortest(height, width, how)
+        size = how.size or tuple(-(-side // how.size_divisor) * how.size_divisor for side in new)
+        if how.size is not None:
+            half = round if how.crop_rounding == "even" else math.floor
+            top, left = (half((have - want) / 2) for have, want in zip(new, size, strict=True))
+    elif how.size is None:
         new, size = (height, width), tuple(-(-side // how.size_divisor) * how.size_divisor for side in (height, width))
     elif how.resize == "stretch":
         new, size = how.size, how.size
     else:
         scale = min(how.size[0] / height, how.size[1] / width)
         new, size = (max(1, round(height * scale)), max(1, round(width * scale))), how.size
+    if how.interpolation in FILTERS:  # tests/zoo/test_antialias.py compares it with Pillow
+        resized = antialiased(image, new, how.interpolation)
+    else:
+        resized = cv2.resize(image, new[::-1], interpolation=OPENCV[how.interpolation])
     canvas = np.full((*size, 3), how.pad_value, np.uint8)
-    canvas[: new[0], : new[1]] = cv2.resize(image, new[::-1], interpolation=INTERPOLATIONS[how.interpolation])
+    shown = resized[top : top + size[0], left : left + size[1]]
+    canvas[: len(shown), : shown.shape[1]] = shown
     return canvas[:, :, ::-1].transpose(2, 0, 1).astype(np.float32) / 255
+
+
+def plain_shortest(height: int, width: int, how: Preprocess) -> tuple[int, int]:
+    """(height, width) of resize "shortest"."""
+    assert how.shortest_edge is not None
+    short, long = sorted((height, width))
+    edge = float(how.shortest_edge)
+    if how.longest_edge is not None and long / short * edge > how.longest_edge:
+        edge = how.longest_edge * float(short) / long
+    sides = (short, long) if round(edge) == short else (max(1, round(edge)), max(1, int(edge * long / short)))
+    new = sides if height <= width else sides[::-1]
+    return tuple(-(-side // how.multiple_of) * how.multiple_of for side in new)  # type: ignore[return-value]
 
 
 @QUICK
@@ -81,8 +120,8 @@ def test_boxes_come_back(how: Preprocess, height: int, width: int, data: st.Data
     boxes = np.array(corners, np.float32).reshape(-1, 4) * np.array([width, height, width, height], np.float32)
     geometry = how.geometry(height, width)
     in_tensor = geometry.boxes_to_tensor(boxes)
-    tensor_height, tensor_width = geometry.resized_size
-    assert (in_tensor <= np.array([tensor_width, tensor_height] * 2) * (1 + 1e-5)).all()
+    (top, left), (tensor_height, tensor_width) = geometry.offset, geometry.resized_size
+    assert (in_tensor <= np.array([tensor_width - left, tensor_height - top] * 2) + tensor_width * 1e-5 + 1e-2).all()
     back = geometry.boxes_to_image(in_tensor)
     assert back.dtype == np.float32
     assert back.shape == boxes.shape

@@ -16,9 +16,9 @@ def first_step(model: nn.Module, task: Task, rule: Any) -> nn.Module | None:
 
     Raises InputError for a model that normalises its images itself: they would be normalised twice.
     """
-    step = input_proof(task.kind).graph_step(rule)
-    values = family_of(model).own_normalization(model)
-    if step is not None and values is not None:
+    proof = input_proof(task.kind)
+    step, values = proof.graph_step(rule), family_of(model).own_normalization(model)
+    if proof.step_constants(rule) and values is not None:
         mean, std = ([round(float(value), 4) for value in np.ravel(one)] for one in values)
         raise InputError(
             f"preprocess: mean and std with {type(model).__name__}, which normalises its images itself (mean {mean}, "

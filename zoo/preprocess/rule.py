@@ -1,59 +1,53 @@
 """A config's section `preprocess`: how an image becomes the tensor `images`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
-from zoo.preprocess.geometry import Geometry
-from zoo.preprocess.image_check import CHANNELS, MIN_SIDE, check_image, rows_of_pixels
+from zoo.preprocess.geometry import Array, Geometry
+from zoo.preprocess.image_check import CHANNELS, check_image, rows_of_pixels
 from zoo.preprocess.normalization import channel_numbers
+from zoo.preprocess.placed_image import PlacedImage
+from zoo.preprocess.resampling import INTERPOLATIONS, resampled
+from zoo.preprocess.rule_faults import EDGES, RESIZES, checked_size, edge_faults, number_fault
+from zoo.preprocess.sizes import crop_offset, letterbox_size, padded_size, shortest_edge_size
 
-MAX_BYTE = 255
-NORMALIZATION = ("mean", "std")
-RESIZES = ("letterbox", "stretch", "keep")
-INTERPOLATIONS = {"bilinear": cv2.INTER_LINEAR, "nearest": cv2.INTER_NEAREST, "area": cv2.INTER_AREA}
-
-Array = NDArray[Any]
-
-
-class PlacedImage(NamedTuple):
-    """A tensor that is not made yet: the resized image uint8 [h, w, 3] BGR, where it lies, and the byte around it."""
-
-    resized: Array
-    geometry: Geometry
-    pad_value: int
-
-    def write(self, top: int, left: int, out: NDArray[np.float32]) -> None:
-        """Write the tensor from (top, left) on into `out` float32 [3, h, w], RGB, 0..1; every element is written."""
-        _, height, width = out.shape
-        piece = self.resized[top : top + height, left : left + width]
-        rows, columns = piece.shape[:2]
-        planes = cv2.split(rows_of_pixels(piece)) if piece.size else ()  # a window may lie in the padding alone
-        for channel, plane in enumerate(reversed(planes)):
-            np.divide(plane, np.float32(MAX_BYTE), out=out[channel, :rows, :columns])
-        pad = np.float32(self.pad_value) / np.float32(MAX_BYTE)
-        if columns < width:
-            out[:, :rows, columns:] = pad
-        if rows < height:
-            out[:, rows:] = pad
+CHANNEL_ORDERS = ("rgb", "bgr")
+CROP_ROUNDINGS = ("down", "even")
+CHOICES = {
+    "resize": RESIZES,
+    "interpolation": INTERPOLATIONS,
+    "crop_rounding": CROP_ROUNDINGS,
+    "channel_order": CHANNEL_ORDERS,
+}
+ALWAYS_KEPT = ("size", "resize", "interpolation", "pad_value", "size_divisor")
 
 
 @dataclass(frozen=True)
 class Preprocess:
     """How an image becomes the tensor `images`. Frozen; InputError for a field out of range.
 
-    `size`: (height, width) of the tensor in pixels; None where `resize` is "keep".
-    `resize`: "letterbox" keeps the aspect ratio: scale = min(H / h, W / w), each side max(1, round(side * scale)), the
-    rest of the tensor is `pad_value`; "stretch" fills the tensor; "keep" takes the image as it is and pads it up to
-    multiples of `size_divisor`, for graphs with dynamic height and width.
-    `interpolation`: "bilinear", "nearest" or "area". `pad_value`: a byte, of all channels.
-    `mean`, `std`: of red, green and blue, in units of the tensor's 0..1. The graph itself subtracts the mean and
-    divides by the standard deviation; the tensor that is made here stays 0..1. None: the graph does neither.
+    `size`: (height, width) of the tensor in pixels; None where it follows from the image.
+    `resize`:
+    - "letterbox" keeps the aspect ratio: scale = min(H / h, W / w), each side max(1, round(side * scale)), the rest of
+      the tensor is `pad_value`;
+    - "stretch" fills the tensor;
+    - "keep" takes the image as it is and pads it up to multiples of `size_divisor`, for graphs with dynamic height and
+      width; `size` is None;
+    - "shortest" resizes the shorter edge to `shortest_edge`, the other in proportion, but not beyond `longest_edge`,
+      and each side up to a multiple of `multiple_of` (see sizes.shortest_edge_size). With a `size` the centre of that
+      size is cut out, where `crop_rounding` says what becomes of half a pixel: "down", or to the "even" number. Without
+      one the image is padded up to multiples of `size_divisor`, as by "keep".
+    `interpolation`: "bilinear", "nearest", "area", "antialias" or "antialias_bicubic". `pad_value`: a byte, of all
+    channels.
+    `mean`, `std`: of the three channels, in units of the tensor's 0..1. The graph itself subtracts the mean and divides
+    by the standard deviation; the tensor that is made here stays 0..1. None: the graph does neither.
+    `channel_order`: of the images that the model takes, and of mean and std. The tensor is RGB; the graph turns it into
+    "bgr".
     """
 
     size: tuple[int, int] | None
@@ -63,38 +57,24 @@ class Preprocess:
     size_divisor: int = 32
     mean: tuple[float, float, float] | None = None
     std: tuple[float, float, float] | None = None
+    shortest_edge: int | None = None
+    longest_edge: int | None = None
+    multiple_of: int = 1
+    crop_rounding: str = "down"
+    channel_order: str = "rgb"
 
     def __post_init__(self) -> None:
-        for name, known in (("resize", RESIZES), ("interpolation", tuple(INTERPOLATIONS))):
+        for name, known in CHOICES.items():
             value = getattr(self, name)
             if value not in known:
                 raise InputError(f'preprocess: unknown {name} "{value}"; {nearest(str(value), known)}')
-        self._check_size()
-        if not (_is_int(self.pad_value, 0) and self.pad_value <= MAX_BYTE):
-            raise InputError(f"preprocess: got pad_value {self.pad_value!r}, expected an integer from 0 to {MAX_BYTE}")
-        if not _is_int(self.size_divisor, 1):
-            raise InputError(f"preprocess: got size_divisor {self.size_divisor!r}, expected an integer, 1 or more")
-        self._check_normalization()
-
-    def _check_size(self) -> None:
-        if (self.size is None) != (self.resize == "keep"):
-            raise InputError(
-                f'preprocess: got size {self.size} with resize "{self.resize}"; give a size (height, width), '
-                'or size None with resize "keep"'
-            )
-        if self.size is not None:
-            sides = tuple(self.size)
-            if len(sides) != 2 or not all(_is_int(side, MIN_SIDE) for side in sides):  # noqa: PLR2004 - (height, width)
-                raise InputError(
-                    f"preprocess: got size {self.size}, expected (height, width) in whole pixels, {MIN_SIDE} or more"
-                )
-            object.__setattr__(self, "size", sides)
-
-    def _check_normalization(self) -> None:
+        object.__setattr__(self, "size", checked_size(self.size, self.resize))
+        if fault := number_fault(self.pad_value, self.size_divisor) or next(edge_faults(self), None):
+            raise InputError(f"preprocess: {fault}")
         if (self.mean is None) != (self.std is None):
             present, absent = ("mean", "std") if self.std is None else ("std", "mean")
             raise InputError(f"preprocess: got {present} without {absent}; give both, or neither")
-        for name in NORMALIZATION:
+        for name in ("mean", "std"):
             if (values := getattr(self, name)) is not None:
                 object.__setattr__(self, name, channel_numbers(name, values))
 
@@ -105,27 +85,53 @@ class Preprocess:
         for key in fields:
             if key not in known:
                 raise InputError(f'preprocess: unknown key "{key}"; {nearest(str(key), known)}')
-        if "size" not in fields and fields.get("resize") != "keep":
+        if "size" not in fields and fields.get("resize") not in ("keep", "shortest"):
             raise InputError("preprocess: no size; give size=(height, width)")
         return cls(**{"size": None, **fields})
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as plain JSON types, without `mean` and `std` where there are none; from_dict reads it back."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
-        return {name: value for name, value in plain.items() if value is not None or name not in NORMALIZATION}
+        """The fields as plain JSON types; from_dict reads it back.
+
+        Those behind `size_divisor` only where they are not the default ones.
+        """
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, (value, default) in values.items()
+            if name in ALWAYS_KEPT or value != default
+        }
+
+    @property
+    def crops(self) -> bool:
+        """Whether the tensor shows the centre of the image alone."""
+        return self.resize == "shortest" and self.size is not None
+
+    def at_size(self, size: tuple[int, int]) -> Self:
+        """The rule that brings every image to this size: the rule itself, a stretch of a stretch, or a letterbox."""
+        if size == self.size:
+            return self
+        resize = "stretch" if self.resize == "stretch" else "letterbox"
+        return self._without_edges(size=size, resize=resize)
+
+    def kept(self) -> Self:
+        """The rule for a dynamic height and width: itself where the size follows from the image, else "keep"."""
+        return self if self.size is None else self._without_edges(size=None, resize="keep")
 
     def geometry(self, height: int, width: int) -> Geometry:
         """Where an image of height x width pixels comes to lie in the tensor."""
+        image = (height, width)
+        if self.resize == "shortest":
+            assert self.shortest_edge is not None
+            resized = shortest_edge_size(image, self.shortest_edge, self.longest_edge, self.multiple_of)
+            if self.size is None:
+                return Geometry(image, resized, padded_size(resized, self.size_divisor))
+            offset = crop_offset(resized, self.size, to_even=self.crop_rounding == "even")
+            return Geometry(image, resized, self.size, offset)
         if self.size is None:
-            divisor = self.size_divisor
-            padded = (-(-height // divisor) * divisor, -(-width // divisor) * divisor)
-            return Geometry((height, width), (height, width), padded)
+            return Geometry(image, image, padded_size(image, self.size_divisor))
         if self.resize == "stretch":
-            return Geometry((height, width), self.size, self.size)
-        scale = min(self.size[0] / height, self.size[1] / width)
-        resized = (max(1, round(height * scale)), max(1, round(width * scale)))
-        return Geometry((height, width), resized, self.size)
+            return Geometry(image, self.size, self.size)
+        return Geometry(image, letterbox_size(image, self.size), self.size)
 
     def run(self, image: Array, out: NDArray[np.float32]) -> Geometry:
         """Write `image` uint8 [h, w, 3] BGR into `out` float32 [3, H, W], RGB, 0..1. The image is not changed.
@@ -148,10 +154,12 @@ class Preprocess:
         check_image(image)
         geometry = self.geometry(image.shape[0], image.shape[1])
         if geometry.resized_size != geometry.image_size:
-            height, width = geometry.resized_size
-            image = cv2.resize(rows_of_pixels(image), (width, height), interpolation=INTERPOLATIONS[self.interpolation])
+            image = resampled(rows_of_pixels(image), geometry.resized_size, self.interpolation)
+        if self.crops:
+            (top, left), (height, width) = geometry.offset, geometry.tensor_size
+            image = image[top : top + height, left : left + width]
         return PlacedImage(image, geometry, self.pad_value)
 
-
-def _is_int(value: object, minimum: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
+    def _without_edges(self, **changes: Any) -> Self:
+        edges: dict[str, Any] = {name: type(self).__dataclass_fields__[name].default for name in EDGES}
+        return replace(self, **edges, **changes)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -98,8 +97,8 @@ class DigitsTraining(Dataset[dict[str, Tensor]]):
         height, width = scene.label_map.shape
         factor = min(self.size[0] / height, self.size[1] / width)
         placement = Placement.random(rng, (height, width), (factor, factor), self.scale, self.crop)
-        image = placement.image(scene.image, PAD_VALUE, cv2.INTER_LINEAR)
-        label_map = placement.image(scene.label_map, 0, cv2.INTER_NEAREST)
+        image = placement.image(scene.image, PAD_VALUE, "bilinear")
+        label_map = placement.image(scene.label_map, 0, "nearest")
         boxes, kept = placement.boxes(scene.boxes)
         pixels = recolour(image, rng, negatives=NEGATIVES, greys=GREYS)
         sample = {
@@ -109,7 +108,7 @@ class DigitsTraining(Dataset[dict[str, Tensor]]):
             "label_map": torch.from_numpy(label_map.astype(np.int64)),
         }
         if "masks" in self.details:
-            instances = placement.image(scene.instance_map, 0, cv2.INTER_NEAREST)
+            instances = placement.image(scene.instance_map, 0, "nearest")
             sample["masks"] = torch.from_numpy((instances == kept[:, None, None] + 1).astype(np.uint8))
         if "keypoints" in self.details:
             sample["keypoints"] = torch.from_numpy(placement.points(scene.corners[kept]))

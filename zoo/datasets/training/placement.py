@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from zoo.preprocess import resampled
 
 KEPT_AREA = 0.5  # a box is kept where the crop leaves at least this part of it
 MIN_SIDE = 4  # pixels
@@ -42,10 +43,13 @@ class Placement:
         )
         return cls((x, y), (left, top), crop)
 
-    def image(self, image: NDArray[np.uint8], fill: int, method: int) -> NDArray[np.uint8]:
-        """An image or a map uint8 [H, W, ...] in the tensor, `fill` around it; sizes are rounded."""
+    def image(self, image: NDArray[np.uint8], fill: int, interpolation: str) -> NDArray[np.uint8]:
+        """An image or a map uint8 [H, W, ...] in the tensor, `fill` around it; sizes are rounded.
+
+        `interpolation`: of zoo.preprocess.
+        """
         w, h = (max(1, round(side * factor)) for side, factor in zip(image.shape[1::-1], self.factors, strict=True))
-        scaled = cv2.resize(image, (w, h), interpolation=method)
+        scaled = resampled(image, (h, w), interpolation)
         canvas = np.full((*self.crop, *image.shape[2:]), fill, np.uint8)
         x, y = (round(value) for value in self.offset)
         x0, y0, x1, y1 = max(x, 0), max(y, 0), min(x + w, self.crop[1]), min(y + h, self.crop[0])

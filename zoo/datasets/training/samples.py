@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.label_maps.lookup import IGNORED
 from zoo.datasets.training.colours import recolour
 from zoo.datasets.training.placement import Placement
-from zoo.preprocess import INTERPOLATIONS, Preprocess
+from zoo.preprocess import Preprocess
 
 PASSED_OVER = ("iscrowd", "difficult")  # objects with one of these flags are not learned
 MIRRORED = 0.5  # part of the samples
@@ -56,11 +55,11 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
             item = mirrored(item)
         size = item["image"].shape[:2]
         placement = Placement.random(rng, size, self._factors(size), self.scale, self.crop)
-        image = placement.image(item["image"], self.rule.pad_value, INTERPOLATIONS[self.rule.interpolation])
+        image = placement.image(item["image"], self.rule.pad_value, self.rule.interpolation)
         pixels = np.ascontiguousarray(recolour(image, rng).transpose(2, 0, 1))
         sample = {"image": torch.from_numpy(pixels)}
         if "label_map" in item:
-            label_map = placement.image(item["label_map"], IGNORED, cv2.INTER_NEAREST)
+            label_map = placement.image(item["label_map"], IGNORED, "nearest")
             sample["label_map"] = torch.from_numpy(label_map.astype(np.int64))
         if "label" in item:
             sample["label"] = torch.tensor(item["label"])
@@ -73,6 +72,9 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
 
     def _factors(self, size: Sequence[int]) -> tuple[float, float]:
         """How many pixels of the tensor one of an image of `size` (height, width) becomes, (x, y), by the rule."""
+        if self.rule.resize == "shortest":
+            (height, width), resized = size, self.rule.geometry(*size).resized_size
+            return resized[1] / width, resized[0] / height
         if self.rule.size is None:
             return 1.0, 1.0
         y, x = (want / have for want, have in zip(self.rule.size, size, strict=True))
@@ -87,7 +89,7 @@ def placed_objects(item: dict[str, Any], placement: Placement) -> dict[str, Tens
     kept = learned[kept]
     objects = {"boxes": torch.from_numpy(boxes), "labels": torch.from_numpy(item["labels"][kept])}
     if "masks" in item:
-        masks = [placement.image(_pixels(item["masks"][index]), 0, cv2.INTER_NEAREST) for index in kept]
+        masks = [placement.image(_pixels(item["masks"][index]), 0, "nearest") for index in kept]
         objects["masks"] = torch.from_numpy(np.asarray(masks, np.uint8).reshape(-1, *placement.crop))
     if "keypoints" in item:
         objects["keypoints"] = torch.from_numpy(placement.points(item["keypoints"][kept]))

@@ -1,7 +1,7 @@
 """Images, uint8 [h, w, 3] BGR: the tensor images float32 [N, 3, H, W], and where the target asks image_sizes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from math import lcm
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,12 +16,25 @@ from zoo.input_kinds.input_kind import Array, InputKind
 from zoo.input_kinds.recording import Recording
 from zoo.input_kinds.registry import register_input_kind
 from zoo.input_specs import IMAGE_SIZES, IMAGES
-from zoo.preprocess import CHANNELS, INTERPOLATIONS, MAX_BYTE, MIN_SIDE, RESIZES, Geometry, Preprocess, check_image
+from zoo.preprocess import (
+    CHANNEL_ORDERS,
+    CHANNELS,
+    CROP_ROUNDINGS,
+    INTERPOLATIONS,
+    MAX_BYTE,
+    MIN_SIDE,
+    OPENCV_MAX_PIXELS,
+    RESIZES,
+    Geometry,
+    Preprocess,
+    check_image,
+)
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
 SIDES = (32, 2048)  # what a dynamic height or width takes
 USUAL_SIDE = 512  # of them, where the images keep their own sizes
+LONGEST = 4  # times the shorter edge, where a rule has no bound of the longer one
 
 _CHANNELS: Mapping[str, Any] = {
     "type": "array",
@@ -29,11 +42,12 @@ _CHANNELS: Mapping[str, Any] = {
     "maxItems": CHANNELS,
     "items": {"type": "number"},
 }
+_SIDE: Mapping[str, Any] = {"type": "integer", "minimum": MIN_SIDE, "maximum": OPENCV_MAX_PIXELS}
 PREPROCESS_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "size": {
-            "description": "height, width in pixels; null if resize is keep",
+            "description": "height, width in pixels; null if the size follows from the image",
             "type": ["array", "null"],
             "minItems": 2,
             "maxItems": 2,
@@ -43,8 +57,16 @@ PREPROCESS_SCHEMA: Mapping[str, Any] = {
         "interpolation": {"enum": list(INTERPOLATIONS)},
         "pad_value": {"type": "integer", "minimum": 0, "maximum": MAX_BYTE},
         "size_divisor": {"type": "integer", "minimum": 1, "maximum": 4096},
-        "mean": {**_CHANNELS, "description": "of red, green and blue, 0..1; the graph itself subtracts it"},
-        "std": {**_CHANNELS, "description": "of red, green and blue, 0..1; the graph itself divides by it"},
+        "mean": {**_CHANNELS, "description": "of each channel, 0..1; the graph itself subtracts it"},
+        "std": {**_CHANNELS, "description": "of each channel, 0..1; the graph itself divides by it"},
+        "shortest_edge": _SIDE,
+        "longest_edge": _SIDE,
+        "multiple_of": {"type": "integer", "minimum": 1, "maximum": 4096},
+        "crop_rounding": {"enum": list(CROP_ROUNDINGS)},
+        "channel_order": {
+            "description": "of the model; the tensor is RGB, and the graph itself turns it into bgr",
+            "enum": list(CHANNEL_ORDERS),
+        },
     },
     "required": ["interpolation", "pad_value", "resize", "size", "size_divisor"],
     "additionalProperties": False,
@@ -70,7 +92,7 @@ class ImageKind(InputKind):
     def sides(self, rule: Preprocess) -> Mapping[str, AxisRange]:
         """The size that every image gets, or any where images keep their own."""
         if rule.size is None:
-            return dict.fromkeys(("height", "width"), AxisRange(SIDES[0], USUAL_SIDE, SIDES[1]))
+            return dict.fromkeys(("height", "width"), _range_of_sides(rule))
         return {axis: AxisRange.fixed(side) for axis, side in zip(("height", "width"), rule.size, strict=True)}
 
     def dynamic_side(self, axis: str, usual: AxisRange) -> AxisRange:
@@ -80,14 +102,21 @@ class ImageKind(InputKind):
         return AxisRange(min(SIDES[0], usual.opt), usual.opt, max(SIDES[1], usual.opt))
 
     def target_rule(self, rule: Preprocess, sides: Mapping[str, AxisRange]) -> Preprocess:
-        """Where height and width are both dynamic an image is kept at its own size and padded; else it is brought to
-        the preferred size by the config's own rule.
+        """Where height and width are both dynamic an image is kept at its own size and padded, or has the size that the
+        config's own rule gives it; else it is brought to the preferred size by that rule.
+
+        Raises InputError for another size than the one that the rule cuts out.
         """
         height, width = sides["height"], sides["width"]
         if height.dynamic and width.dynamic:
-            return replace(rule, size=None, resize="keep")
-        resize = "letterbox" if rule.resize == "keep" else rule.resize
-        return replace(rule, size=(height.opt, width.opt), resize=resize)
+            return rule.kept()
+        size = (height.opt, width.opt)
+        if rule.crops and size != rule.size:
+            raise InputError(
+                f"preprocess: the centre of size {rule.size} is cut out, and the target has {size}; change size and "
+                "shortest_edge in the config"
+            )
+        return rule.at_size(size)
 
     def metadata(self, sides: Mapping[str, AxisRange]) -> dict[str, str]:
         """`imgsz`, a literal [height, width], of a fixed size."""
@@ -151,7 +180,7 @@ class ImageKind(InputKind):
         A detector makes a batch of valid regions as large as the largest of them: the others' results would change.
         """
         geometry = rule.geometry(*value.shape[:2])
-        sizes = (geometry.tensor_size, geometry.resized_size)
+        sizes = (geometry.tensor_size, geometry.shown_size)
         return sizes if IMAGE_SIZES.name in names else sizes[:1]
 
     def slot_shape(self, rule: Preprocess, values: Sequence[Array]) -> tuple[int, ...]:
@@ -164,7 +193,7 @@ class ImageKind(InputKind):
 
     def companions(self, geometries: Sequence[Geometry]) -> Mapping[str, Array]:
         """Where each image ends in its tensor."""
-        return {IMAGE_SIZES.name: np.array([place.resized_size for place in geometries], np.int64)}
+        return {IMAGE_SIZES.name: np.array([place.shown_size for place in geometries], np.int64)}
 
     def check_arrays(self, arrays: Mapping[str, Array]) -> None:
         """Whether each image ends inside its tensor."""
@@ -185,10 +214,23 @@ class ImageKind(InputKind):
         return {IMAGES.name: tensor_of(packed["png"], batch, (height, width))}
 
     def words(self, rule: Preprocess) -> str:
-        """The size of the tensor."""
-        return "own sizes" if rule.size is None else f"{rule.size[0]}x{rule.size[1]}"
+        """The size of the tensor, or of its shorter edge."""
+        if rule.size is not None:
+            return f"{rule.size[0]}x{rule.size[1]}"
+        return "own sizes" if rule.shortest_edge is None else f"shorter edge {rule.shortest_edge}"
 
     def feed_example(self, names: Sequence[str]) -> str:
         """With image_sizes, if the graph takes them."""
-        sizes = ', "image_sizes": numpy.array([place.resized_size for place in geometries])'
+        sizes = ', "image_sizes": numpy.array([place.shown_size for place in geometries])'
         return f'{{"images": array{sizes if IMAGE_SIZES.name in names else ""}}}'
+
+
+def _range_of_sides(rule: Preprocess) -> AxisRange:
+    """Of heights and widths that follow from the image, in multiples of what divides them."""
+    if rule.shortest_edge is None:
+        return AxisRange(SIDES[0], USUAL_SIDE, SIDES[1])
+    step = lcm(rule.multiple_of, rule.size_divisor)
+    least = SIDES[0] if rule.longest_edge is not None else rule.shortest_edge
+    most = rule.longest_edge or max(SIDES[1], LONGEST * rule.shortest_edge)
+    least, usual, most = (-(-side // step) * step for side in (least, rule.shortest_edge, most))
+    return AxisRange(least, usual, most)

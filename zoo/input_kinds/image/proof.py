@@ -1,7 +1,6 @@
 """How images are prepared for a proof: by the reference, at any size, with ends of their own, and otherwise rounded."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,16 +36,18 @@ class ImageProof(InputProof):
         self, values: Sequence[Any], sizes: Mapping[str, int], rule: Preprocess, *, image_sizes: bool
     ) -> dict[str, Array]:
         """Every image brought to the size, and with image_sizes also where each ends."""
-        sized = _sized(rule, sizes)
+        sized = rule.at_size((sizes["height"], sizes["width"]))
         placed = [self.reference_input(value, sized) for value in values]
         arrays: dict[str, Array] = {IMAGES.name: np.concatenate([entry.tensor.numpy() for entry in placed])}
         if image_sizes:
-            arrays[IMAGE_SIZES.name] = np.array([entry.resized for entry in placed], np.int64)
+            arrays[IMAGE_SIZES.name] = np.array([entry.shown for entry in placed], np.int64)
         return arrays
 
     def graph_step(self, rule: Preprocess) -> nn.Module | None:
-        """Mean and standard deviation."""
-        return None if rule.mean is None or rule.std is None else Normalization(rule.mean, rule.std)
+        """Order of the channels, mean and standard deviation."""
+        if rule.mean is None and rule.channel_order == "rgb":
+            return None
+        return Normalization(rule.mean, rule.std, rule.channel_order)
 
     def step_constants(self, rule: Preprocess) -> Mapping[str, tuple[Array, str]]:
         """Mean and standard deviation."""
@@ -66,9 +67,9 @@ class ImageProof(InputProof):
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """The image in its tensor as a PNG, made small, and where it ends."""
         sides = (sizes["height"], sizes["width"])
-        placed = _sized(rule, sizes).placed(value)
+        placed = rule.at_size(sides).placed(value)
         canvas = np.full((*sides, CHANNELS), placed.pad_value, np.uint8)
-        height, width = placed.geometry.resized_size
+        height, width = placed.geometry.shown_size
         canvas[:height, :width] = placed.resized
         packed: dict[str, Array] = {"png": reduced(canvas), "size": np.array((batch, *sides))}
         ends: dict[str, Array] = {IMAGE_SIZES.name: np.array([(height, width)] * batch, np.int64)}
@@ -83,9 +84,3 @@ class ImageProof(InputProof):
         if np.allclose(own, production, rtol=0, atol=EQUAL):
             return ()
         return rounded_inputs(own, production)
-
-
-def _sized(rule: Preprocess, sizes: Mapping[str, int]) -> Preprocess:
-    """The rule that brings every image to these sizes."""
-    resize = "letterbox" if rule.resize == "keep" else rule.resize
-    return replace(rule, size=(sizes["height"], sizes["width"]), resize=resize)

@@ -1,7 +1,7 @@
 """The reference's own preprocessing: from the config, in float32 PyTorch, sharing no code with production.
 
-Production resizes bytes with OpenCV; this resizes floats with torch. Both sample between pixel centres without
-antialiasing, so they differ by rounding alone (see gates.PIPELINE for by how much).
+Production resizes bytes with OpenCV and NumPy; this resizes floats with torch. Both sample between pixel centres, with
+the same filters, so they differ by rounding alone (see gates.PIPELINE for by how much).
 """
 
 import math
@@ -18,20 +18,33 @@ from zoo.errors import InputError
 
 DEFAULT_PAD = 114
 DEFAULT_DIVISOR = 32
+ANTIALIASED = {"antialias": "bilinear", "antialias_bicubic": "bicubic"}
+LARGEST = 255.0
+
+Size = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class ReferenceInput:
-    """``tensor`` float32 [1, 3, H, W], RGB, 0..1; ``resized``: the part of it, from the top left, that is the image.
+    """``tensor`` float32 [1, 3, H, W], RGB, 0..1, of an ``image`` that was ``resized`` to that size.
 
-    All sizes are (height, width) in pixels. ``normalization``: (mean, std) of each channel that the model is given, in
-    units of 0..1; empty where it is given the tensor itself.
+    All sizes are (height, width) in pixels. ``offset``: (top, left) of the tensor in the resized image, of which it may
+    show the centre alone. ``normalization``: (mean, std) of each channel that the model is given, in units of 0..1;
+    empty where it is given the tensor itself. ``order``: of the channels that it is given.
     """
 
     tensor: Tensor
-    resized: tuple[int, int]
-    image: tuple[int, int]
+    resized: Size
+    image: Size
+    offset: Size = (0, 0)
     normalization: Sequence[tuple[float, float]] = ()
+    order: str = "rgb"
+
+    @property
+    def shown(self) -> Size:
+        """The part of the tensor, from the top left, that is the image."""
+        height, width = self.tensor.shape[2:]
+        return min(self.resized[0] - self.offset[0], height), min(self.resized[1] - self.offset[1], width)
 
     @property
     def tensor_per_image(self) -> tuple[float, float]:
@@ -40,7 +53,9 @@ class ReferenceInput:
 
     def valid(self, tensor: Tensor, *, image_sizes: bool) -> Tensor:
         """Of [3, H, W] all, or with ``image_sizes`` the image alone; normalised."""
-        part = tensor[:, : self.resized[0], : self.resized[1]] if image_sizes else tensor
+        part = tensor[:, : self.shown[0], : self.shown[1]] if image_sizes else tensor
+        if self.order == "bgr":
+            part = torch.flip(part, (0,))
         if not self.normalization:
             return part
         return torch.stack([(plane - mean) / std for plane, (mean, std) in zip(part, self.normalization, strict=True)])
@@ -50,33 +65,64 @@ def reference_input(image: NDArray[Any], preprocess: Mapping[str, Any]) -> Refer
     """From an image uint8 [h, w, 3] BGR and the config's ``preprocess``."""
     height, width = image.shape[:2]
     pixels = torch.from_numpy(image[:, :, ::-1].copy()).permute(2, 0, 1)[None].to(torch.float32)
-    resized, canvas = _sizes(height, width, preprocess)
+    resized, canvas, offset = _sizes(height, width, preprocess)
     if resized != (height, width):
         pixels = _resize(pixels, resized, preprocess.get("interpolation", "bilinear"))
-    padding = (0, canvas[1] - resized[1], 0, canvas[0] - resized[0])
-    padded = F.pad(pixels, padding, value=float(preprocess.get("pad_value", DEFAULT_PAD)))
+    padding = (-offset[1], canvas[1] - resized[1] + offset[1], -offset[0], canvas[0] - resized[0] + offset[0])
+    padded = F.pad(pixels, padding, value=float(preprocess.get("pad_value", DEFAULT_PAD)))  # cuts where negative
     normalization = tuple(zip(preprocess.get("mean", ()), preprocess.get("std", ()), strict=True))
-    return ReferenceInput(padded / 255.0, resized, (height, width), normalization)
+    order = preprocess.get("channel_order", "rgb")
+    return ReferenceInput(padded / 255.0, resized, (height, width), offset, normalization, order)
 
 
-def _sizes(height: int, width: int, preprocess: Mapping[str, Any]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The image's size in the tensor, and the tensor's."""
+def _sizes(height: int, width: int, preprocess: Mapping[str, Any]) -> tuple[Size, Size, Size]:
+    """The image's size in the tensor, the tensor's, and where it begins in the image."""
     rule = preprocess.get("resize", "letterbox")
+    divisor = preprocess.get("size_divisor", DEFAULT_DIVISOR)
+    size, origin = preprocess.get("size"), (0, 0)
     if rule == "keep":
-        divisor = preprocess.get("size_divisor", DEFAULT_DIVISOR)
-        return (height, width), (math.ceil(height / divisor) * divisor, math.ceil(width / divisor) * divisor)
+        return (height, width), _multiples((height, width), divisor), origin
+    if rule == "shortest":
+        resized = _shortest(height, width, preprocess)
+        if size is None:
+            return resized, _multiples(resized, divisor), origin
+        rest = [have - want for have, want in zip(resized, size, strict=True)]
+        half = [round(part / 2) if preprocess.get("crop_rounding") == "even" else part // 2 for part in rest]
+        return resized, (int(size[0]), int(size[1])), (half[0], half[1])
     canvas = (int(preprocess["size"][0]), int(preprocess["size"][1]))
     if rule == "stretch":
-        return canvas, canvas
+        return canvas, canvas, origin
     if rule != "letterbox":
         raise InputError(f'preprocess: the PyTorch reference does not support resize "{rule}"')
     scale = min(canvas[0] / height, canvas[1] / width)
-    return (max(1, round(height * scale)), max(1, round(width * scale))), canvas
+    return (max(1, round(height * scale)), max(1, round(width * scale))), canvas, origin
 
 
-def _resize(pixels: Tensor, size: tuple[int, int], interpolation: str) -> Tensor:
+def _shortest(height: int, width: int, preprocess: Mapping[str, Any]) -> Size:
+    """The shorter edge at its length, or the longer one at its own."""
+    edge, bound = float(preprocess["shortest_edge"]), preprocess.get("longest_edge")
+    ratio = max(height, width) / min(height, width)
+    if bound is not None and ratio * edge > bound:
+        edge = bound * float(min(height, width)) / float(max(height, width))
+    short = round(edge)
+    sides = [height, width]
+    if short != min(sides):
+        longer = int(edge * max(sides) / min(sides))
+        sides = [short if side == min(height, width) else longer for side in sides]
+        sides = [short, longer] if height == width else sides
+    return _multiples((sides[0], sides[1]), preprocess.get("multiple_of", 1))
+
+
+def _multiples(size: Size, divisor: int) -> Size:
+    height, width = (math.ceil(side / divisor) * divisor for side in size)
+    return height, width
+
+
+def _resize(pixels: Tensor, size: Size, interpolation: str) -> Tensor:
     if interpolation == "bilinear":
         return F.interpolate(pixels, size=size, mode="bilinear", align_corners=False)
+    if interpolation in ANTIALIASED:
+        return _antialiased(pixels.double(), size, ANTIALIASED[interpolation]).float()
     if interpolation == "nearest":
         rows, columns = (_floors(have, want) for have, want in zip(pixels.shape[2:], size, strict=True))
         return pixels[:, :, rows][:, :, :, columns]
@@ -86,6 +132,13 @@ def _resize(pixels: Tensor, size: tuple[int, int], interpolation: str) -> Tensor
         rows, columns = (weights(have, want) for have, want in sides)
         return rows @ pixels @ columns.T
     raise InputError(f'preprocess: the PyTorch reference does not support interpolation "{interpolation}"')
+
+
+def _antialiased(pixels: Tensor, size: Size, mode: str) -> Tensor:
+    """Columns first, then rows; a cubic filter overshoots, and grey levels are clipped after each."""
+    columns = F.interpolate(pixels, size=(pixels.shape[2], size[1]), mode=mode, align_corners=False, antialias=True)
+    rows = F.interpolate(columns.clamp(0.0, LARGEST), size=size, mode=mode, align_corners=False, antialias=True)
+    return rows.clamp(0.0, LARGEST)
 
 
 def _floors(have: int, want: int) -> Tensor:

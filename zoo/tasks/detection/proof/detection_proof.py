@@ -162,8 +162,9 @@ class DetectionProof(TaskProof):
 
     def in_tensor(self, result: Any, placed: ReferenceInput) -> Any:
         """Boxes of the image in pixels of the graph's input."""
-        y, x = placed.tensor_per_image
-        return replace(result, boxes=result.boxes * np.array((x, y, x, y), np.float32))
+        (y, x), (top, left) = placed.tensor_per_image, placed.offset
+        offset = np.array((left, top, left, top), np.float32)
+        return replace(result, boxes=result.boxes * np.array((x, y, x, y), np.float32) - offset)
 
     def unpadded(self, outputs: Arrays, image: int) -> Any:
         """The detections of one image of a batch, in pixels of the graph's input."""

@@ -20,5 +20,5 @@ def detections_in_image(detections: Mapping[str, Tensor], placed: ReferenceInput
 
 def boxes_in_image(boxes: Tensor, placed: ReferenceInput) -> Tensor:
     """Boxes [n, 4] of the tensor as boxes of the image."""
-    y, x = placed.tensor_per_image
-    return boxes / torch.tensor((x, y, x, y))
+    (y, x), (top, left) = placed.tensor_per_image, placed.offset
+    return (boxes + torch.tensor((left, top, left, top))) / torch.tensor((x, y, x, y))

@@ -33,8 +33,8 @@ class KeypointProof(DetectionProof):
         """With torchvision's keypoints x, y and their scores."""
         output = model([image], **forward)[0]
         detections = detections_in_image(output, placed)
-        y, x = placed.tensor_per_image
-        places = output["keypoints"][..., :2] / torch.tensor((x, y))
+        (y, x), (top, left) = placed.tensor_per_image, placed.offset
+        places = (output["keypoints"][..., :2] + torch.tensor((left, top))) / torch.tensor((x, y))
         points = torch.cat([places, output["keypoints_scores"][..., None]], dim=-1)
         return KeypointResult(detections.boxes, detections.scores, detections.labels, points.numpy()), None
 
@@ -56,6 +56,7 @@ class KeypointProof(DetectionProof):
 
     def in_tensor(self, result: Any, placed: ReferenceInput) -> Any:
         """Boxes and keypoints of the image in pixels of the graph's input."""
-        y, x = placed.tensor_per_image
+        (y, x), (top, left) = placed.tensor_per_image, placed.offset
         moved = super().in_tensor(result, placed)
-        return replace(moved, keypoints=moved.keypoints * np.array((x, y, 1), np.float32))
+        places = moved.keypoints * np.array((x, y, 1), np.float32) - np.array((left, top, 0), np.float32)
+        return replace(moved, keypoints=places)

@@ -1,0 +1,34 @@
+"""An image that was resized, and the tensor that it becomes."""
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.preprocess.geometry import Array, Geometry
+from zoo.preprocess.image_check import rows_of_pixels
+
+MAX_BYTE = 255
+
+
+class PlacedImage(NamedTuple):
+    """A tensor that is not made yet: the image in it uint8 [h, w, 3] BGR, where it lies, and the byte around it."""
+
+    resized: Array
+    geometry: Geometry
+    pad_value: int
+
+    def write(self, top: int, left: int, out: NDArray[np.float32]) -> None:
+        """Write the tensor from (top, left) on into `out` float32 [3, h, w], RGB, 0..1; every element is written."""
+        _, height, width = out.shape
+        piece = self.resized[top : top + height, left : left + width]
+        rows, columns = piece.shape[:2]
+        planes = cv2.split(rows_of_pixels(piece)) if piece.size else ()  # a window may lie in the padding alone
+        for channel, plane in enumerate(reversed(planes)):
+            np.divide(plane, np.float32(MAX_BYTE), out=out[channel, :rows, :columns])
+        pad = np.float32(self.pad_value) / np.float32(MAX_BYTE)
+        if columns < width:
+            out[:, :rows, columns:] = pad
+        if rows < height:
+            out[:, rows:] = pad

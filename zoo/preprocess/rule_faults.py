@@ -1,0 +1,64 @@
+"""What is wrong with the numbers of a preprocessing rule."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from zoo.errors import InputError
+from zoo.preprocess.image_check import MIN_SIDE
+from zoo.preprocess.placed_image import MAX_BYTE
+
+RESIZES = ("letterbox", "stretch", "keep", "shortest")
+EDGES = ("shortest_edge", "longest_edge", "multiple_of", "crop_rounding")
+"""The keys that belong to resize "shortest"."""
+
+
+def checked_size(size: Any, resize: str) -> tuple[int, int] | None:
+    """(height, width), or None for a rule whose size follows from the image. Raises InputError."""
+    if resize != "shortest" and (size is None) != (resize == "keep"):
+        raise InputError(
+            f'preprocess: got size {size} with resize "{resize}"; give a size (height, width), '
+            'or size None with resize "keep"'
+        )
+    if size is None:
+        return None
+    sides = tuple(size)
+    if len(sides) != 2 or not all(is_int(side, MIN_SIDE) for side in sides):  # noqa: PLR2004 - (height, width)
+        raise InputError(f"preprocess: got size {size}, expected (height, width) in whole pixels, {MIN_SIDE} or more")
+    return sides[0], sides[1]
+
+
+def number_fault(pad_value: Any, size_divisor: Any) -> str | None:
+    """Of padding."""
+    if not (is_int(pad_value, 0) and pad_value <= MAX_BYTE):
+        return f"got pad_value {pad_value!r}, expected an integer from 0 to {MAX_BYTE}"
+    if not is_int(size_divisor, 1):
+        return f"got size_divisor {size_divisor!r}, expected an integer, 1 or more"
+    return None
+
+
+def edge_faults(rule: Any) -> Iterator[str]:
+    """Of the edges of a `Preprocess`, and of the centre that is cut out. The first is the cause of what follows."""
+    if rule.resize != "shortest":
+        defaults = {name: type(rule).__dataclass_fields__[name].default for name in EDGES}
+        for name in EDGES:
+            if getattr(rule, name) != defaults[name]:
+                yield f'got {name} with resize "{rule.resize}"; only resize "shortest" has it: leave it out'
+        return
+    shortest, longest, size = rule.shortest_edge, rule.longest_edge, rule.size
+    if not is_int(shortest, MIN_SIDE):
+        yield f'got shortest_edge {shortest!r} with resize "shortest", expected whole pixels, {MIN_SIDE} or more'
+    if longest is not None and not is_int(longest, shortest):
+        yield f"got longest_edge {longest!r}, expected whole pixels, shortest_edge {shortest} or more"
+    if not is_int(rule.multiple_of, 1):
+        yield f"got multiple_of {rule.multiple_of!r}, expected an integer, 1 or more"
+    if size is None and rule.crop_rounding != "down":
+        yield "got crop_rounding without size; give the size to cut out"
+    if size is not None and (longest is not None or rule.multiple_of != 1):
+        yield f"got size {size} with longest_edge or multiple_of; leave out the size that is cut out, or these"
+    if size is not None and max(size) > shortest:
+        yield f"got size {size} with shortest_edge {shortest}: the centre must fit; give {max(size)} or more"
+
+
+def is_int(value: object, minimum: int) -> bool:
+    """Whether a value is an integer, `minimum` or more."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum

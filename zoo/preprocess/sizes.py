@@ -1,0 +1,44 @@
+"""The size that an image is resized to, by rule. All sizes are (height, width) in pixels."""
+
+Size = tuple[int, int]
+
+
+def letterbox_size(image: Size, canvas: Size) -> Size:
+    """As large as fits into the canvas at the image's own proportions."""
+    scale = min(canvas[0] / image[0], canvas[1] / image[1])
+    return max(1, round(image[0] * scale)), max(1, round(image[1] * scale))
+
+
+def shortest_edge_size(image: Size, shortest: int, longest: int | None = None, multiple: int = 1) -> Size:
+    """The shorter edge as long as `shortest`, the other in proportion, rounded down, as torchvision's Resize does it.
+
+    Where the longer edge would then be longer than `longest`, that is its length, and the shorter one is in proportion,
+    rounded, as the image processors of DETR and its relatives do it; an edge that has its length already keeps the
+    image as it is. Each side is then rounded up to a multiple of `multiple`, as MaskFormer's does it.
+    """
+    short, long = min(image), max(image)
+    exact = float(shortest)
+    if longest is not None and long / short * shortest > longest:
+        exact = longest * float(short) / float(long)
+    edge = max(1, round(exact))
+    resized = image if edge == short else _in_order(image, edge, max(1, int(exact * long / short)))
+    return _up(resized[0], multiple), _up(resized[1], multiple)
+
+
+def padded_size(image: Size, divisor: int) -> Size:
+    """Each side up to a multiple of `divisor`."""
+    return _up(image[0], divisor), _up(image[1], divisor)
+
+
+def crop_offset(resized: Size, crop: Size, *, to_even: bool) -> Size:
+    """(top, left) of the centre of a `resized` image. Half a pixel is rounded down, or to the even number."""
+    top, left = ((side - part) / 2 for side, part in zip(resized, crop, strict=True))
+    return (round(top), round(left)) if to_even else (int(top), int(left))
+
+
+def _in_order(image: Size, short: int, long: int) -> Size:
+    return (short, long) if image[0] <= image[1] else (long, short)
+
+
+def _up(side: int, multiple: int) -> int:
+    return -(-side // multiple) * multiple
