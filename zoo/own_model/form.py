@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.errors import InputError, nearest
+from zoo.own_model.folder import CONFIG, folder_config, folder_out
 from zoo.own_model.request import ModelRequest
 from zoo.subpackages import import_modules
 
@@ -49,13 +50,19 @@ class Form(ABC):
 
 
 class LibraryForm(Form):
-    """`PREFIX:NAME`, a model of a library."""
+    """`PREFIX:NAME`, a model of a library; of some also the folder that its save_pretrained wrote."""
 
     prefix: ClassVar[str]
+    folder_key: ClassVar[str | None] = None
+    """The key of config.json by which a folder is one that the library wrote; None where it writes none."""
 
     def accepts(self, source: str) -> bool:
-        """Whether it begins with the prefix."""
-        return source.startswith(f"{self.prefix}:")
+        """Whether it begins with the prefix, or is a folder of the library."""
+        return source.startswith(f"{self.prefix}:") or self.folder_key in (folder_config(source) or ())
+
+    def out(self, request: ModelRequest) -> Path:
+        """Named after the folder, or the weights."""
+        return super().out(request) if folder_config(request.source) is None else folder_out(request.source)
 
     def name(self, source: str) -> str:
         """What comes after the prefix."""
@@ -83,9 +90,14 @@ def find_form(source: str) -> Form:
         if form.accepts(source):
             return form
     prefix, colon, _ = source.partition(":")
-    prefixes = [form.prefix for form in known_forms() if isinstance(form, LibraryForm)]
+    libraries = [form for form in known_forms() if isinstance(form, LibraryForm)]
+    prefixes = [form.prefix for form in libraries]
     if colon and "/" not in prefix and not prefix.endswith(".py"):
         raise InputError(f'source {source}: unknown library "{prefix}"; {nearest(prefix, prefixes)}')
+    if Path(source).is_dir():
+        keys = ", ".join(f'"{form.folder_key}" ({form.prefix})' for form in libraries if form.folder_key is not None)
+        fault = f"{CONFIG} has none of the keys {keys}" if folder_config(source) else f"no {CONFIG} in it"
+        raise InputError(f"source {source}: {fault}; give the folder that model.save_pretrained(folder) wrote")
     what = f"{source} is no model" if Path(source).exists() else f"{source}: no such file or folder"
     examples = ", ".join(form.example for form in known_forms())
     raise InputError(f"source {what}; give one of {examples}")

@@ -1,0 +1,80 @@
+"""`zooport init smp:NAME`, and a folder of the library: what is wrong is known without it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.errors import InputError
+from zoo.own_model import ModelRequest, write_config
+
+SAVED = {
+    "_model_class": "Unet",
+    "encoder_name": "resnet18",
+    "classes": 3,
+    "in_channels": 3,
+    "encoder_weights": "imagenet",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved/config.json").write_text(json.dumps(SAVED))
+    (tmp_path / "weights.pth").touch()
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ("smp:Unet", {"weights": Path("weights.pth")}, "smp:Unet: no encoder; give --arg encoder=NAME"),
+        ("smp:Unet", {}, "smp:Unet: no weights; give --weights FILE"),
+        (
+            "smp:Unet",
+            {"weights": Path("weights.pth"), "arguments": {"encoder_name": "resnet18"}},
+            "smp:Unet: no size; give --size HEIGHT WIDTH",
+        ),
+        ("saved", {}, "saved: no model.safetensors or pytorch_model.bin; give --weights FILE"),
+        ("saved", {"task": "Detection"}, "--task with saved: smp:NAME has no use for it"),
+        ("elsewhere", {}, "source elsewhere: no such file or folder; give one of"),
+    ],
+)
+def test_faults(source: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        write_config(ModelRequest(source, **options))
+
+
+def test_weights_in_several_files(folder: Path) -> None:
+    (folder / "saved/model.safetensors.index.json").write_text("{}")
+    with pytest.raises(InputError, match='the weights are in several files; save them in one with .*max_shard_size="'):
+        write_config(ModelRequest("saved"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "config.json: not a JSON file .*; give the folder that model.save_pretrained"),
+        ("[]", "config.json: got a JSON list, expected an object"),
+        ('{"a": 1}', r'config.json has none of the keys .*"_model_class" \(smp\).*; give the folder that model.save_'),
+    ],
+)
+def test_other_folders(text: str, message: str, folder: Path) -> None:
+    (folder / "saved/config.json").write_text(text)
+    with pytest.raises(InputError, match=message):
+        write_config(ModelRequest("saved"))
+
+
+def test_a_folder_without_a_config(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"source \.: no config.json in it; give the folder that"):
+        write_config(ModelRequest("."))
+
+
+def test_images_of_other_channels(folder: Path) -> None:
+    (folder / "saved/config.json").write_text(json.dumps({**SAVED, "in_channels": 4}))
+    (folder / "saved/model.safetensors").touch()
+    with pytest.raises(InputError, match='config.json: "in_channels" is 4, expected 3: deployments take RGB images'):
+        write_config(ModelRequest("saved", size=(64, 64)))

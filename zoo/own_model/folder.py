@@ -1,0 +1,42 @@
+"""A folder that a library wrote with its save_pretrained: config.json, and the weights beside it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import InputError
+from zoo.files.json_object import json_object
+from zoo.own_model.request import ModelRequest
+
+CONFIG = "config.json"
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+INDEX = "model.safetensors.index.json"  # of weights in several files
+
+
+def folder_config(source: str) -> Mapping[str, Any] | None:
+    """What config.json in a folder holds; None where there is none. Raises InputError where it is no JSON object."""
+    path = Path(source) / CONFIG
+    if not path.is_file():
+        return None
+    return json_object(path.read_bytes(), str(path), "give the folder that model.save_pretrained(folder) wrote")
+
+
+def folder_weights(request: ModelRequest) -> Path:
+    """The weights of a request, else those in its folder. Raises InputError where there are none."""
+    if request.weights is not None:
+        return request.weights
+    folder = Path(request.source)
+    for name in WEIGHTS:
+        if (folder / name).is_file():
+            return folder / name
+    if (folder / INDEX).is_file():
+        raise InputError(
+            f"{folder / INDEX}: the weights are in several files; save them in one with model.save_pretrained(folder, "
+            'max_shard_size="100GB")'
+        )
+    raise InputError(f"{folder}: no {' or '.join(WEIGHTS)}; give --weights FILE")
+
+
+def folder_out(source: str) -> Path:
+    """Where the config of a folder's model goes: beside the current folder's files, by the folder's name."""
+    return Path(f"{Path(source).resolve().name}.py")
