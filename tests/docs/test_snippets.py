@@ -1,8 +1,6 @@
 """The code of the pages runs. What it claims, it asserts."""
 
 import runpy
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,24 +17,9 @@ PAGES = {
     "graph_rewriters.md": [],
     "control_flow.md": [],
     "rewriters.md": ["model.onnx"],
-    "own_model.md": [
-        *("embed.py", "embed_judged.py", "embedder.pth", "embedder.py"),
-        *("park.png", "street.png", "thin.pth", "thin.py", "thin_head.py", "work_dirs"),
-    ],
 }
-SLOW = {"control_flow.md", "own_model.md"}
+SLOW = {"control_flow.md"}
 """And the files that they write."""
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where the code runs. What was imported from there is forgotten: two pages may write modules of one name."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    yield tmp_path
-    for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
-            del sys.modules[name]
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.slow] * (page in SLOW)) for page in PAGES])

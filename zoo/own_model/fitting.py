@@ -23,14 +23,21 @@ def unfilled(section: Mapping[str, Any]) -> nn.Module:
 
     Raises InputError for arguments that its builder refuses.
     """
+    try:
+        with torch.device("meta"):
+            return built(section)
+    except NotImplementedError:  # its builder reads a tensor
+        return built(section)
+
+
+def built(section: Mapping[str, Any]) -> nn.Module:
+    """The model of a section of a config, with random weights; paths in it start at the current folder."""
     kind = section["type"]
     try:
         with refused_downloads(f"model {kind}"):
-            try:
-                with torch.device("meta"):
-                    model: nn.Module = MODELS.build(dict(section))
-            except NotImplementedError:  # its builder reads a tensor
-                model = MODELS.build(dict(section))
+            model: nn.Module = MODELS.build(dict(section))
+    except NotImplementedError:
+        raise
     except (TypeError, KeyError, ValueError, AssertionError, RuntimeError) as error:
         raise InputError(f"model {kind} cannot be built: {error}; check the arguments, --arg NAME=VALUE") from error
     return model

@@ -33,6 +33,8 @@ class Form(ABC):
 
     example: ClassVar[str]
     """For messages: "torchvision:NAME"."""
+    folder_key: ClassVar[str | None] = None
+    """The key of config.json by which a folder has this form; None where no folder has it."""
     flags: ClassVar[frozenset[str]] = frozenset()
     """The fields of a request, besides those of every form, that it takes: classes, task, size, arguments, weights."""
 
@@ -53,8 +55,6 @@ class LibraryForm(Form):
     """`PREFIX:NAME`, a model of a library; of some also the folder that its save_pretrained wrote."""
 
     prefix: ClassVar[str]
-    folder_key: ClassVar[str | None] = None
-    """The key of config.json by which a folder is one that the library wrote; None where it writes none."""
 
     def accepts(self, source: str) -> bool:
         """Whether it begins with the prefix, or is a folder of the library."""
@@ -90,12 +90,11 @@ def find_form(source: str) -> Form:
         if form.accepts(source):
             return form
     prefix, colon, _ = source.partition(":")
-    libraries = [form for form in known_forms() if isinstance(form, LibraryForm)]
-    prefixes = [form.prefix for form in libraries]
+    prefixes = [form.prefix for form in known_forms() if isinstance(form, LibraryForm)]
     if colon and "/" not in prefix and not prefix.endswith(".py"):
         raise InputError(f'source {source}: unknown library "{prefix}"; {nearest(prefix, prefixes)}')
     if Path(source).is_dir():
-        keys = ", ".join(f'"{form.folder_key}" ({form.prefix})' for form in libraries if form.folder_key is not None)
+        keys = ", ".join(f'"{form.folder_key}"' for form in known_forms() if form.folder_key is not None)
         fault = f"{CONFIG} has none of the keys {keys}" if folder_config(source) else f"no {CONFIG} in it"
         raise InputError(f"source {source}: {fault}; give the folder that model.save_pretrained(folder) wrote")
     what = f"{source} is no model" if Path(source).exists() else f"{source}: no such file or folder"

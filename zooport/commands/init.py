@@ -12,7 +12,8 @@ from zooport.terminal import write_line
 
 EXAMPLES = """examples:
   zooport init torchvision:fasterrcnn_resnet50_fpn --weights animals.pth --classes cat dog
-  zooport init my_file.py:Net --weights net.pth --task SemanticSegmentation --classes road sky --size 256 512
+  zooport init my_file.py:Net --weights net.pth --size 256 512
+  zooport init my-segformer
   zooport init --data annotations.json --images images --base faster-rcnn_r18-fpn_digits --out shapes.py
   zooport init --data train.json --val val.json --images images --base configs/detection/yolov5n_digits.py
 
@@ -26,7 +27,12 @@ def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport init", description=__doc__, epilog=EXAMPLES)
     model = flags.add_argument_group("a model of your own")
-    model.add_argument("source", nargs="?", metavar="SOURCE", help="the model: FILE.py:NAME or torchvision:NAME")
+    model.add_argument(
+        "source",
+        nargs="?",
+        metavar="SOURCE",
+        help="the model: FOLDER, FILE.py:NAME, torchvision:NAME, timm:NAME or smp:NAME",
+    )
     model.add_argument("--weights", type=Path, metavar="F", help="its state dict, by torch.save or as safetensors")
     model.add_argument(
         "--classes", nargs="+", action="extend", default=[], metavar="NAME", help="in the order of the model's outputs"

@@ -76,8 +76,10 @@ class TestTheConfig:
         assert written.path == Path("../trained.py")
         assert load_config(written.path).checkpoint == "trained.pth"
 
-    def test_it_has_15_lines_at_most(self) -> None:
-        assert len(init().path.read_text().splitlines()) <= 15
+    def test_without_a_task_it_is_any_module(self) -> None:
+        written = init(task=None, classes=())
+        assert load_config(written.path).content["task"] == {"type": "Tensors"}
+        assert len(written.path.read_text().splitlines()) <= 15
 
 
 @pytest.mark.usefixtures("folder")

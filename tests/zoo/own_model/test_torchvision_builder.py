@@ -76,7 +76,7 @@ def test_keypoints_are_counted_as_well() -> None:
 @pytest.mark.parametrize(
     ("name", "weights", "options", "message"),
     [
-        ("ssdlite320", "ssd.pth", {}, 'torchvision has no detector or .* of this name; nearest: "ssdlite320_mobilenet'),
+        ("ssdlite320", "ssd.pth", {}, 'torchvision has no detector, .* of this name; nearest: "ssdlite320_mobilenet'),
         (
             SSDLITE,
             "ssd.pth",

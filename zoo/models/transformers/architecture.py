@@ -97,6 +97,11 @@ def library_errors(what: str) -> Iterator[None]:
         raise InputError(f"{what} cannot be built by transformers: {_line(error)}") from error
 
 
+def takes(settings: Any, heads: Sequence[str]) -> bool:
+    """Whether the model that a configuration names is one of these kinds, see build_architecture."""
+    return any(kind.__name__ in (settings.architectures or ()) for kind in _classes(settings, heads))
+
+
 def _classes(settings: Any, heads: Sequence[str]) -> list[type[Any]]:
     """The models of these kinds that the configuration fits."""
     modeling = optional_library("transformers.models.auto.modeling_auto", EXTRA, "a model")

@@ -9,6 +9,7 @@ from zoo.errors import InputError, nearest
 from zoo.own_model.form import Description, Form, register_form
 from zoo.own_model.request import ModelRequest
 
+ANY = "Tensors"  # the task of a module of which nothing else is known
 BATCH = (1, 2, 4)
 SUFFIX = ".py"
 
@@ -127,17 +128,16 @@ def _task(request: ModelRequest) -> dict[str, Any]:
     from zoo.own_model.classes import class_entries
     from zoo.tasks import find_task
 
-    if request.task is None:
-        raise InputError(f"{request.source}: no task; give --task with one of {', '.join(_task_names())}")
-    task = find_task(request.task)
+    name = request.task or ANY
+    task = find_task(name)
     if task is None:
-        raise InputError(f"--task {request.task}: unknown task; {nearest(request.task, _task_names())}")
+        raise InputError(f"--task {name}: unknown task; {nearest(name, _task_names())}")
     if not task.has_classes:
         if request.classes:
-            raise InputError(f"--classes with --task {request.task}: it has none; leave them out")
+            raise InputError(f"--classes with --task {name}: it has none; leave them out")
         return {"type": task.__name__}
     if not request.classes:
-        raise InputError(f"--task {request.task}: no classes; give --classes NAME ..., index = the model's own id")
+        raise InputError(f"--task {name}: no classes; give --classes NAME ..., index = the model's own id")
     return {
         "type": task.__name__,
         "classes": class_entries(request.classes, len(request.classes), "the model"),

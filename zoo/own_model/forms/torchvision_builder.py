@@ -17,6 +17,7 @@ COCO_WITHOUT_EPS = (  # builders whose COCO weights are for an eps of 0 in the f
     "keypointrcnn_resnet50_fpn",
     "retinanet_resnet50_fpn",
 )
+OF_WEIGHTS = "The resize, mean and std are those of torchvision's own weights of this name: write your training's."
 FROZEN_EPS = 1e-5
 COUNTER = "num_batches_tracked"
 SEGMENTOR_SIZE = (520, 704)
@@ -26,7 +27,7 @@ INSIDE = "The mean and std of ImageNet are inside the model."
 
 @register_form
 class TorchvisionForm(LibraryForm):
-    """Detectors and segmentors. The checkpoint's own tensors say how many classes there are."""
+    """Detectors, segmentors and classifiers. The checkpoint's own tensors say how many classes there are."""
 
     prefix: ClassVar[str] = "torchvision"
     example: ClassVar[str] = "torchvision:NAME"
@@ -35,17 +36,19 @@ class TorchvisionForm(LibraryForm):
     def describe(self, request: ModelRequest, out: Path) -> Description:  # noqa: ARG002
         """The builder's kind decides the task."""
         weights, name = request.weights_file, self.name(request.source)
+        from torchvision import models
         from torchvision.models import detection, list_models, segmentation
 
         from zoo.checkpoint import read_state
 
-        kinds = {detection: _detector, segmentation: _segmentor}
+        kinds = {detection: _detector, segmentation: _segmentor, models: _classifier}
         for module, describe in kinds.items():
             if name in list_models(module=module):
                 return describe(name, request, weights, read_state(weights))
         known = [builder for module in kinds for builder in list_models(module=module)]
         raise InputError(
-            f"{request.source}: torchvision has no detector or segmentor of this name; {nearest(name, known)}"
+            f"{request.source}: torchvision has no detector, segmentor or classifier of this name; "
+            f"{nearest(name, known)}"
         )
 
 
@@ -136,4 +139,31 @@ def _segmentor(name: str, request: ModelRequest, weights: Path, state: Mapping[s
         "preprocess": {"size": size, "resize": "letterbox", "interpolation": "bilinear", "pad_value": 114},
         "export": {"inputs": {"batch": BATCH}},
     }
+    return Description(f"torchvision's {name} with the weights of {weights.name}.", content, weights, notes)
+
+
+def _classifier(name: str, request: ModelRequest, weights: Path, state: Mapping[str, Any]) -> Description:
+    from torchvision.models import get_model_weights
+
+    from zoo.own_model.fitting import fitting_value
+    from zoo.own_model.resizing import resized
+    from zoo.preprocess_mapping import TORCHVISION_FIELDS, from_torchvision
+
+    section: dict[str, Any] = {"type": "TorchvisionClassifier", "architecture": name, **request.arguments}
+    if "num_classes" not in section:
+        section["num_classes"] = fitting_value(section, "num_classes", state, weights)
+    preset = list(get_model_weights(name))[-1].transforms()
+    fields = {field: getattr(preset, field) for field in TORCHVISION_FIELDS if hasattr(preset, field)}
+    preprocess, note = resized(from_torchvision(fields), request.size)
+    content = {
+        "model": section,
+        "task": {
+            "type": "ImageClassification",
+            "classes": class_entries(request.classes, section["num_classes"], str(weights)),
+        },
+        "preprocess": preprocess,
+        "export": {"inputs": {"batch": BATCH}},
+    }
+    notes = {} if request.classes else {"task": UNNAMED}
+    notes["preprocess"] = note or OF_WEIGHTS
     return Description(f"torchvision's {name} with the weights of {weights.name}.", content, weights, notes)

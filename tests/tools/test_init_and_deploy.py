@@ -1,0 +1,63 @@
+"""`zooport init FOLDER && zooport deploy` for each architecture of transformers that zooport takes."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests import small_query_detectors, small_transformers_segmentors
+from tests.zoo_configs import ROOT
+from zooport.verbs import run_verb
+
+pytestmark = [pytest.mark.libraries, pytest.mark.slow]
+transformers = pytest.importorskip("transformers", reason="the extra transformers is not installed")
+
+SIDES = {"height": 128, "width": 128}
+WITHOUT = "RTDetrImageProcessor"
+"""Of architectures for which the library has no image processor of its own."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With one.png and two.png."""
+    images = sorted((ROOT / "zoo/data/digits/val/images").iterdir())
+    for image, name in zip(images, ("one.png", "two.png"), strict=False):
+        shutil.copy(image, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def save_processor(folder: Path) -> None:
+    """The image processor that the library uses with the architecture, for a small size."""
+    from transformers.models.auto.image_processing_auto import IMAGE_PROCESSOR_MAPPING
+
+    entry = IMAGE_PROCESSOR_MAPPING.get(type(transformers.AutoConfig.from_pretrained(folder)), {})
+    kinds = [kind for kind in entry.values() if kind is not None]
+    kind = kinds[0] if kinds else getattr(transformers, WITHOUT)
+    kind(size=SIDES, crop_size=SIDES).save_pretrained(folder)
+
+
+def deploy(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Proved. An image processor whose code is not known is refused first, with the flag that leaves it to the user."""
+    if run_verb(["init", name]) != 0:
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        assert "whose code is not known here" in err
+        assert "--size HEIGHT WIDTH writes a config for you to complete" in err
+        assert run_verb(["init", name, "--size", *map(str, SIDES.values())]) == 0
+    code = run_verb(["deploy", f"{name}.py", "--image", "one.png", "two.png"])
+    assert code == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", small_query_detectors.SETTINGS)
+def test_a_detector(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small_query_detectors.save(name, folder / name)
+    save_processor(folder / name)
+    deploy(name, capsys)
+
+
+@pytest.mark.parametrize("name", small_transformers_segmentors.SETTINGS)
+def test_a_segmentor(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small_transformers_segmentors.saved(name, folder / name)
+    save_processor(folder / name)
+    deploy(name, capsys)

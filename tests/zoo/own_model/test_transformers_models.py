@@ -1,0 +1,89 @@
+"""Configs of the folders that transformers' own models write build them, with their weights and classes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.small_query_detectors import save
+from zoo.build import build_model
+from zoo.config import load_config
+from zoo.errors import InputError
+from zoo.own_model import ModelRequest, WrittenConfig, write_config
+
+pytestmark = pytest.mark.libraries
+transformers = pytest.importorskip("transformers", reason="the extra transformers is not installed")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small DETR, and the image processor of the library that belongs to it."""
+    save("detr", tmp_path / "my-detr")
+    return tmp_path / "my-detr"
+
+
+def init(folder: Path, **options: Any) -> WrittenConfig:
+    return write_config(ModelRequest(str(folder), out=folder.parent / "mine.py", **options))
+
+
+def test_a_detector_with_a_resize_of_the_shortest_edge(folder: Path) -> None:
+    size = {"shortest_edge": 64, "longest_edge": 96}
+    transformers.DetrImageProcessor(size=size).save_pretrained(folder)
+    config = load_config(init(folder).path)
+    assert config.model == {"type": "TransformersDetector", "folder": "my-detr"}
+    assert config.checkpoint == "my-detr/model.safetensors"
+    assert [info.name for info in config.task.classes] == [f"LABEL_{index}" for index in range(5)]
+    assert (config.preprocess.resize, config.preprocess.shortest_edge, config.preprocess.longest_edge) == (
+        *("shortest", 64),
+        96,
+    )
+    state = transformers.AutoModelForObjectDetection.from_pretrained(folder).state_dict()
+    built = build_model(config).model.state_dict()
+    assert all(torch.equal(built[name], tensor) for name, tensor in state.items())
+
+
+def test_a_fixed_size_pads(folder: Path) -> None:
+    transformers.DetrImageProcessor(size={"shortest_edge": 64, "longest_edge": 96}).save_pretrained(folder)
+    written = init(folder, size=(64, 96), classes=("a", "b", "c", "d", "e"))
+    config = load_config(written.path)
+    assert (config.preprocess.size, config.preprocess.resize) == ((64, 96), "letterbox")
+    assert config.preprocess.interpolation == "antialias"
+    assert config.preprocess.mean == (0.485, 0.456, 0.406)
+    assert any("scaled and padded to this size" in note for note in written.notes)
+
+
+def test_what_cannot_be_mapped_is_left_to_the_reader(folder: Path) -> None:
+    transformers.DetrImageProcessor(resample=0).save_pretrained(folder)
+    written = init(folder, size=(64, 96))
+    assert load_config(written.path).preprocess.mean is None
+    (note,) = (note for note in written.notes if "resample" in note)
+    assert note.endswith("So images are stretched, without mean and std: write what your training does.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "message"),
+    [
+        (
+            {"architectures": ["DetrModel"]},
+            {},
+            "describes DetrModel, for which zooport has no type: it takes .*object detection",
+        ),
+        ({"architectures": None}, {}, 'config.json: no "architectures"; save the model itself'),
+        ({"model_type": "detrr"}, {}, 'transformers has no model_type "detrr"; nearest: "detr"'),
+        (
+            {},
+            {"task": "Classification"},
+            "--task Classification with .*: the model is for Detection; leave the flag out",
+        ),
+        ({}, {"classes": ("a",)}, "--classes: got 1 names, but .* has 5 classes; give 5 names"),
+    ],
+)
+def test_refusals(changes: dict[str, Any], options: dict[str, Any], message: str, folder: Path) -> None:
+    content = json.loads((folder / "config.json").read_text()) | changes
+    (folder / "config.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=message) as raised:
+        init(folder, size=(64, 64), **options)
+    assert "\n" not in str(raised.value)
+    assert not (folder.parent / "mine.py").exists()

@@ -1,0 +1,86 @@
+"""`timm:NAME`, or the folder that timm's save_for_hf wrote: a classifier."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from zoo.errors import InputError, nearest
+from zoo.optional_library import optional_library
+from zoo.own_model.classes import UNNAMED, class_entries
+from zoo.own_model.folder import CONFIG, folder_config, folder_weights
+from zoo.own_model.form import Description, LibraryForm, register_form
+from zoo.own_model.request import ModelRequest
+from zoo.own_model.resizing import resized
+
+NOT_OF_THE_CONFIG = ("in_chans", "num_classes")  # arguments that the config has otherwise
+OF_PRETRAINED = "The size, mean and std are those of timm's pretrained weights of this name: write your training's."
+BATCH = (1, 2, 4)
+CHANNELS = 3
+
+
+@register_form
+class TimmForm(LibraryForm):
+    """Preprocessing is that of the folder, or of timm's own pretrained weights of the name."""
+
+    prefix: ClassVar[str] = "timm"
+    example: ClassVar[str] = "timm:NAME"
+    folder_key: ClassVar[str | None] = "architecture"
+    flags: ClassVar[frozenset[str]] = frozenset({"weights", "classes", "size", "arguments"})
+
+    def describe(self, request: ModelRequest, out: Any) -> Description:  # noqa: ARG002
+        """A checkpoint's own tensors say how many classes there are."""
+        saved = folder_config(request.source) or {}
+        weights = folder_weights(request) if saved else request.weights_file
+        name = str(saved["architecture"]) if saved else self.name(request.source)
+        section: dict[str, Any] = {"type": "TimmClassifier", "architecture": name, **_arguments(saved, request)}
+        pretrained = _pretrained(name, saved)
+        if "num_classes" not in section:
+            from zoo.checkpoint import read_state
+            from zoo.own_model.fitting import fitting_value
+
+            section["num_classes"] = fitting_value(section, "num_classes", read_state(weights), weights)
+        classes = request.classes or tuple(saved.get("label_names") or pretrained.get("label_names") or ())
+        preprocess, note = resized(_preprocess(pretrained), request.size)
+        notes = {} if classes else {"task": UNNAMED}
+        if not saved or note:
+            notes["preprocess"] = note or OF_PRETRAINED
+        content = {
+            "model": section,
+            "task": {
+                "type": "ImageClassification",
+                "classes": class_entries(classes, section["num_classes"], str(weights)),
+            },
+            "preprocess": preprocess,
+            "export": {"inputs": {"batch": BATCH}},
+        }
+        return Description(f"timm's {name} with the weights of {weights.name}.", content, weights, notes)
+
+
+def _arguments(saved: Mapping[str, Any], request: ModelRequest) -> dict[str, Any]:
+    """Those of the model's constructor. Raises InputError for images that are not RGB."""
+    arguments = dict(saved.get("model_args") or {})
+    if (channels := arguments.get("in_chans", CHANNELS)) != CHANNELS:
+        raise InputError(
+            f'{request.source}/{CONFIG}: "in_chans" is {channels}, expected 3: deployments take RGB images'
+        )
+    kept = {key: value for key, value in arguments.items() if key not in NOT_OF_THE_CONFIG and value is not None}
+    count = {"num_classes": saved["num_classes"]} if "num_classes" in saved else {}
+    return {**kept, **count, **request.arguments}
+
+
+def _pretrained(name: str, saved: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What timm knows of the weights: of the folder, or of its own of this name. Nothing is downloaded."""
+    if saved:
+        return saved.get("pretrained_cfg") or {}
+    timm = optional_library("timm", "timm", f"timm:{name}")
+    if ":" in name or not timm.is_model(name):
+        raise InputError(f"timm:{name}: timm has no model of this name; {nearest(name, timm.list_models())}")
+    known = timm.get_pretrained_cfg(name)
+    return {} if known is None else known.to_dict()
+
+
+def _preprocess(pretrained: Mapping[str, Any]) -> dict[str, Any]:
+    from zoo.preprocess_mapping import from_timm
+
+    data = optional_library("timm.data", "timm", "this preprocessing")
+    fields: dict[str, Any] = data.resolve_data_config(pretrained_cfg=dict(pretrained))
+    return from_timm(fields)

@@ -1,0 +1,140 @@
+"""The folder that transformers' save_pretrained wrote: architecture, weights, classes and preprocessing."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from zoo.errors import InputError
+from zoo.files.json_object import json_object
+from zoo.own_model.classes import class_entries
+from zoo.own_model.folder import CONFIG, folder_config, folder_out, folder_weights
+from zoo.own_model.form import Description, Form, register_form
+from zoo.own_model.request import ModelRequest
+from zoo.own_model.resizing import resized
+
+PREPROCESSOR, PROCESSOR = "preprocessor_config.json", "processor_config.json"
+IN_PROCESSOR = "image_processor"  # the key of the latter that has what the former holds
+UNNAMED = "LABEL_0"  # how the library calls a class without a name
+IDS = "The names are those of id2label. For an evaluation, category_id must be the ids of your annotations."
+MISSING = f"no {PREPROCESSOR}, which image_processor.save_pretrained(folder) writes"
+BY_HAND = "So images are stretched, without mean and std: write what your training does."
+BATCH = (1, 2, 4)
+
+
+@register_form
+class TransformersForm(Form):
+    """The zoo's types of models say which architectures they take."""
+
+    example: ClassVar[str] = "FOLDER"
+    folder_key: ClassVar[str | None] = "model_type"
+    flags: ClassVar[frozenset[str]] = frozenset({"weights", "classes", "task", "size"})
+
+    def accepts(self, source: str) -> bool:
+        """Whether it is a folder whose config.json has a model_type."""
+        return self.folder_key in (folder_config(source) or ())
+
+    def out(self, request: ModelRequest) -> Path:
+        """By the folder's name."""
+        return folder_out(request.source)
+
+    def describe(self, request: ModelRequest, out: Path) -> Description:
+        """What the files of the folder say, as the keys of a config."""
+        folder, weights = Path(request.source), folder_weights(request)
+        preprocess, note = _preprocess(folder, request)
+        from zoo.models.transformers import read_architecture
+
+        settings = read_architecture(folder)
+        kind = _model_type(folder, settings)
+        names = request.classes or tuple(name for _, name in sorted(settings.id2label.items()))
+        task = _task(kind, request)
+        notes = {} if note is None else {"preprocess": note}
+        if task.has_classes:
+            notes["task"] = IDS
+        content = {
+            "model": {"type": kind, "folder": os.path.relpath(folder, out.parent)},
+            "task": {
+                "type": task.__name__,
+                **({"classes": _classes(names, settings, folder)} if task.has_classes else {}),
+            },
+            "preprocess": preprocess,
+            "export": {"inputs": {"batch": BATCH}},
+        }
+        what = f"{settings.architectures[0]} of transformers, from the folder {folder.resolve().name}."
+        return Description(what, content, weights, notes)
+
+
+def _preprocess(folder: Path, request: ModelRequest) -> tuple[dict[str, Any], str | None]:
+    from zoo.preprocess_mapping import from_transformers
+
+    fields = _image_processor(folder)
+    if fields is None:
+        return _by_hand(folder, MISSING, request)
+    try:
+        mapped = from_transformers(fields)
+    except InputError as error:
+        return _by_hand(folder, str(error), request)
+    return resized(mapped, request.size)
+
+
+def _by_hand(folder: Path, reason: str, request: ModelRequest) -> tuple[dict[str, Any], str]:
+    """What the user completes. Raises InputError without a size, which nothing else says."""
+    if request.size is None:
+        raise InputError(f"{folder}: {reason}; --size HEIGHT WIDTH writes a config for you to complete")
+    return {"size": request.size, "resize": "stretch", "interpolation": "antialias"}, f"{reason}. {BY_HAND}"
+
+
+def _image_processor(folder: Path) -> Mapping[str, Any] | None:
+    """What the folder says of its image processor; None where it says nothing."""
+    cure = "write it again with image_processor.save_pretrained(folder)"
+    if (path := folder / PREPROCESSOR).is_file():
+        return json_object(path.read_bytes(), str(path), cure)
+    if (path := folder / PROCESSOR).is_file():
+        fields = json_object(path.read_bytes(), str(path), cure).get(IN_PROCESSOR)
+        return fields if isinstance(fields, dict) else None
+    return None
+
+
+def _model_type(folder: Path, settings: Any) -> str:
+    """The registered type that takes the architecture. Raises InputError where none does, with what there is."""
+    from zoo.models.transformers import TransformersModel, takes
+    from zoo.registry import MODELS
+
+    kinds: dict[str, Any] = {
+        name: kind
+        for name, kind in MODELS.module_dict.items()
+        if isinstance(kind, type) and issubclass(kind, TransformersModel)
+    }
+    if not settings.architectures:
+        raise InputError(f'{folder / CONFIG}: no "architectures"; save the model itself: model.save_pretrained(folder)')
+    for name, kind in kinds.items():
+        if takes(settings, kind.heads):
+            return name
+    purposes = ", ".join(sorted({kind.purpose for kind in kinds.values()}))
+    raise InputError(
+        f"{folder / CONFIG} describes {settings.architectures[0]}, for which zooport has no type: it takes {purposes}; "
+        "for another purpose wrap the model in a module of your own, FILE.py:NAME (docs/own_model.md)"
+    )
+
+
+def _task(kind: str, request: ModelRequest) -> Any:
+    """The task of the type's family; of several the requested one, or the first."""
+    from zoo.families import family_of
+    from zoo.own_model.fitting import built
+    from zoo.tasks import find_task
+
+    family = family_of(built({"type": kind, "folder": request.source}))
+    tasks = [task for name in dict.fromkeys(name for name, _ in family.contracts) if (task := find_task(name))]
+    names = [task.__name__ for task in tasks]
+    if request.task is None or request.task in names:
+        return tasks[names.index(request.task) if request.task else 0]
+    raise InputError(
+        f"--task {request.task} with {request.source}: the model is for {' or '.join(names)}; leave the flag out"
+    )
+
+
+def _classes(names: tuple[str, ...], settings: Any, folder: Path) -> list[dict[str, Any]]:
+    """Names of id2label may be there more than once."""
+    if list(names) == [name for _, name in sorted(settings.id2label.items())]:
+        return [{"name": str(name), "category_id": index} for index, name in enumerate(names)]
+    return class_entries(names, int(settings.num_labels), str(folder / CONFIG))
