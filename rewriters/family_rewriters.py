@@ -18,9 +18,23 @@ def import_rewriters(module: nn.Module) -> None:
 
 
 def import_all_rewriters() -> None:
-    """Import those of all registered families. Raises ExportError for a package that cannot be imported."""
+    """Import those of all registered families, but for those that need a library that is not installed.
+
+    None of such a family's models can be here. Raises ExportError for a package that cannot be imported.
+    """
     for family in families():
-        _import(family)
+        try:
+            _import(family)
+        except ExportError as error:
+            if not _lacks_library(str(family.rewriters), error.__cause__):
+                raise
+
+
+def _lacks_library(rewriters: str, cause: BaseException | None) -> bool:
+    """Whether the package is there, and imports another one that is not."""
+    if not isinstance(cause, ModuleNotFoundError) or cause.name is None:
+        return False
+    return cause.name.partition(".")[0] != rewriters.partition(".")[0]
 
 
 def _import(family: Family) -> None:

@@ -60,7 +60,8 @@ def learn_statistics(model: nn.Module, run: Callable[[], object], passes: int = 
 def spread_logits(model: nn.Module, num_classes: int, run: Callable[[], object], std: float = 2.0) -> None:
     """Scales the last layers of a classifier or segmentor until its classes differ, for the images that `run` has.
 
-    These are the linear layers and convolutions that give `num_classes` channels, with a bias.
+    These are the linear layers and convolutions that give `num_classes` channels, with a bias. One whose weights are
+    zero, as some begin, gets random ones first.
     """
     layers = [
         layer
@@ -68,6 +69,9 @@ def spread_logits(model: nn.Module, num_classes: int, run: Callable[[], object],
         if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None and len(layer.bias) == num_classes
     ]
     with torch.no_grad():
+        for layer in layers:
+            if not layer.weight.any():
+                nn.init.normal_(layer.weight)
         _spread(layers, 0.0, std, run)
 
 

@@ -47,9 +47,13 @@ def test_batch_norms_learn_the_statistics_of_what_they_see_and_nothing_is_droppe
         assert model(images).std() > 0.9
 
 
-def test_logits_spread() -> None:
+@pytest.mark.parametrize("zeros", [False, True])
+def test_logits_spread(zeros: bool) -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 5))
+    if zeros:
+        nn.init.zeros_(model[2].weight)
+        nn.init.zeros_(model[2].bias)
     images = torch.rand(4, 3, 8, 8)
     spread_logits(model, 5, lambda: model(images))
     with torch.no_grad():

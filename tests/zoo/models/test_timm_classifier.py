@@ -40,7 +40,7 @@ def write(folder: Path, architecture: str, size: tuple[int, int], **options: Any
     random = np.random.default_rng(0)
     paths = [folder / name for name in ("a.png", "b.png")]
     for path in paths:
-        cv2.imwrite(str(path), cv2.resize(random.integers(0, 256, (9, 11, 3), np.uint8), (160, 120)))
+        cv2.imwrite(str(path), cv2.resize(random.integers(0, 256, (9, 11, 3), np.uint8), (90, 80)))
     return [str(path) for path in paths]
 
 

@@ -13,6 +13,7 @@ class TimmFamily(Generic):
     """Their contract is the task's. Many transformers are built for one size of images."""
 
     name: ClassVar[str] = "a timm model"
+    rewriters: ClassVar[str | None] = "rewriters.timm"
 
     def only_size(self, model: nn.Module) -> tuple[int, int] | None:
         """As timm declares it, for the size that the model was built for."""
