@@ -1,5 +1,7 @@
 """`zooport init FILE.py:NAME`."""
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,12 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.zoo_configs import ROOT
 from zoo.build import build_model
 from zoo.config import load_config
 from zoo.errors import InputError
 from zoo.own_model import ModelRequest, WrittenConfig, write_config
 from zooport.verbs import run_verb
 
+PATH = {"PYTHONPATH": str(ROOT)}
 NET = """
 from torch import nn
 
@@ -128,6 +132,14 @@ class TestFaults:
             init()
         assert Path("trained.py").read_text() == "mine"
         assert load_config(init(force=True).path).model["type"] == "own_net.OwnNet"
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["torchvison:ssd"], ["own_net.py:Ow", "--weights", "trained.pth"]])
+def test_a_typo_is_answered_without_torch(arguments: list[str], folder: Path) -> None:
+    code = "import sys; from zooport.verbs import run_verb; print(run_verb(sys.argv[1:]), 'torch' in sys.modules)"
+    command = [sys.executable, "-c", code, "init", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, env=os.environ | PATH)
+    assert done.stdout == "2 False\n"
 
 
 @pytest.mark.usefixtures("folder")
