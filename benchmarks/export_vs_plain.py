@@ -78,7 +78,7 @@ def _rows(config: ModelConfig, rounds: int) -> list[dict[str, Any]]:
     job = plan_job(config, None, [], ROOT / "work_dirs")
     model = build_model(config)
     reference = run_reference(job, model)
-    module = contract_module(model, job.task, "final", job.forward)
+    module = contract_module(model, job.task, "final", job.forward, rule=job.preprocess)
     size = tuple(job.target.preferred.values())
     image = reference_input(job.images[0].value, {**job.preprocess.to_dict(), "size": size}).tensor
     image = image.reshape(1, 3, *size)

@@ -4,7 +4,7 @@ A processor that is not listed may read the same fields in another way, so it is
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 NOT_PADDED: Mapping[str, Any] = {"do_pad": False, "pad_size": None}
@@ -111,6 +111,7 @@ IMAGE_PROCESSORS: Mapping[str, ImageProcessor] = {
         fields=("do_flip_channel_order",),
         expected={**NOT_PADDED, "do_normalize": False},
     ),
+    "OneFormer": replace(_QUERIES, fields=("class_info_file", "metadata", "num_text", "repo_path")),
     "Pvt": ImageProcessor(),
     "RTDetr": _QUERIES,
     "Segformer": ImageProcessor(resample=2),

@@ -1,6 +1,7 @@
 """Mapped processors of transformers beside the processors themselves, on photographs."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "edges, Deformable DETR": ("DeformableDetr", {"size": {"shortest_edge": 333, "longest_edge": 499}}),
     "edges, multiples": ("Mask2Former", {"size": {"shortest_edge": 320, "longest_edge": 500}}),
     "edges, MaskFormer": ("MaskFormer", {"size": {"shortest_edge": 400, "longest_edge": 1333}, "size_divisor": 0}),
+    "edges, OneFormer": ("OneFormer", {"size": {"shortest_edge": 360, "longest_edge": 500}}),
     "centre, bicubic": ("CLIP", {}),
     "centre, other size": ("Bit", {"size": {"shortest_edge": 256}, "crop_size": {"height": 200, "width": 225}}),
     "centre, bilinear": ("MobileNetV1", {}),
@@ -45,13 +47,17 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("backend", ["", "Pil"])
 @pytest.mark.parametrize("case", CASES)
-def test_a_grey_level_at_most(case: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grey_level_at_most(case: str, backend: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Image.Image, "resize", columns_first)
     name, options = CASES[case]
+    if name == "OneFormer":  # its classes would come from the Hub
+        (tmp_path / "classes.json").write_text('{"0": {"isthing": 1, "name": "cat"}}')
+        options = {**options, "repo_path": str(tmp_path), "class_info_file": "classes.json"}
     processor = getattr(transformers, f"{name}ImageProcessor{backend}")(**options)
     preprocess = from_transformers(json.loads(processor.to_json_string()))
     for photograph in PHOTOGRAPHS.values():
-        theirs = processor(photograph, return_tensors="pt")["pixel_values"][0]
+        texts = {"task_inputs": ["semantic"]} if name == "OneFormer" else {}
+        theirs = processor(photograph, return_tensors="pt", **texts)["pixel_values"][0]
         check_same(preprocess, photograph, torch.as_tensor(theirs, dtype=torch.float32))
 
 
