@@ -8,7 +8,6 @@ from zoo.preprocess import Preprocess
 from zoo.target import Target
 from zoo.tasks import Task
 
-SIDES = ("height", "width")
 WITHOUT_SIZES = "leave out --image-sizes and export.inputs.image_sizes"
 
 
@@ -33,15 +32,9 @@ def checked_divisor(model: nn.Module, target: Target) -> int:
     """
     family, kind = family_of(model), type(model).__name__
     family.check_sides(model, target.sides)
-    only, divisor = family.only_size(model), family.size_divisor(model)
+    divisor = family.size_divisor(model)
     for axis, bounds in target.sides.items():
-        takes = None if only is None else dict(zip(SIDES, only, strict=True)).get(axis)
         for size in (bounds.min, bounds.opt, bounds.max):
-            if takes is not None and size != takes:
-                raise InputError(
-                    f"{axis} {size}: this {kind} takes images of {only[0]}x{only[1]} alone; give preprocess size "  # type: ignore[index]
-                    f"{only} and no other height or width, or build the model for another size"
-                )
             if size % divisor:
                 below = size // divisor * divisor
                 nearest = f"{below} or {below + divisor}" if below else f"{divisor}"

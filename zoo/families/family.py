@@ -130,10 +130,6 @@ class Family:
                     return mean, std
         return None
 
-    def only_size(self, model: nn.Module) -> tuple[int, int] | None:  # noqa: ARG002 - families use it
-        """The one height and width of images that the model takes; None where it takes others, too."""
-        return None
-
     def check_sides(self, model: nn.Module, sides: Mapping[str, AxisRange]) -> None:
         """Raises InputError for heights and widths, or other sides, that the model does not take.
 

@@ -11,6 +11,7 @@ import torch
 from zoo.errors import InputError
 from zoo.families import family_of
 from zoo.registry import MODELS
+from zoo.target import AxisRange
 
 timm = pytest.importorskip("timm", reason="timm is not installed; make test-all installs it")
 pytestmark = pytest.mark.libraries
@@ -67,15 +68,22 @@ def test_what_is_refused(options: Any, message: str) -> None:
         build(**options)
 
 
-def test_the_sizes_that_a_model_takes() -> None:
-    def only(*args: Any, **options: Any) -> tuple[int, int] | None:
-        model = build(*args, **options)
-        return family_of(model).only_size(model)
-
-    assert only("test_resnet") is None
-    assert only("test_vit", dynamic_img_size=False) == (160, 160)
-    assert only("test_vit", dynamic_img_size=False, img_size=(64, 96)) == (64, 96)
-    assert only("test_vit", dynamic_img_size=True) is None
+@pytest.mark.parametrize(
+    ("architecture", "options", "size"),
+    [
+        ("test_resnet", {}, None),
+        ("test_vit", {"dynamic_img_size": False}, "160x160"),
+        ("test_vit", {"dynamic_img_size": False, "img_size": (64, 96)}, "64x96"),
+        ("test_vit", {"dynamic_img_size": True}, None),
+    ],
+)
+def test_the_sizes_that_a_model_takes(architecture: str, options: Any, size: str | None) -> None:
+    model, sides = build(architecture, **options), {"height": AxisRange.fixed(48), "width": AxisRange.fixed(48)}
+    if size is None:
+        family_of(model).check_sides(model, sides)
+        return
+    with pytest.raises(InputError, match=f"height 48: this VisionTransformer takes images of {size} alone"):
+        family_of(model).check_sides(model, sides)
 
 
 @pytest.mark.parametrize("change", [{"size": (64, 112)}, {"dynamic": {"height": (64, 80, 96)}}])
@@ -90,7 +98,7 @@ def test_another_size_than_that_of_a_fixed_transformer_is_refused(change: Any, t
         deploy(config, images=images, work_dir=tmp_path)
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("architecture", "size", "options"),
     [

@@ -6,17 +6,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pipeline.job.image_sizes import checked_divisor
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import graph_references
 from tests.small_tasks import small_task
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.families import Family, family_of
 from zoo.families import registry as family_registry
+from zoo.families.one_size import check_one_size
 from zoo.families.registry import register
 from zoo.models.timm import TimmFamily, build_timm_classifier
 from zoo.models.timm.classifier import NOT_TAKEN
-from zoo.target import AxisRange, Target
+from zoo.target import AxisRange
 
 
 def a_class(module: str, *bases: type[nn.Module]) -> type[nn.Module]:
@@ -82,30 +82,16 @@ class OfOneSize(nn.Module):
         return images.mean(dim=(2, 3))
 
 
-@pytest.mark.usefixtures("registered")
 @pytest.mark.parametrize(
-    ("height", "words"),
-    [
-        (AxisRange.fixed(8), None),
-        (AxisRange.fixed(16), "height 16: this Declared takes images of 8x12 alone; give preprocess size"),
-        (AxisRange(8, 8, 16), "height 16: this Declared takes images of 8x12 alone; give preprocess size"),
-    ],
+    ("height", "other"), [(AxisRange.fixed(8), None), (AxisRange.fixed(16), 16), (AxisRange(8, 8, 16), 16)]
 )
-def test_a_model_that_takes_one_size(height: AxisRange, words: str | None) -> None:
-    class Declared(OfOneSize):
-        pass
-
-    @register(Declared)
-    class One(Family):
-        def only_size(self, model: nn.Module) -> tuple[int, int]:
-            return 8, 12
-
-    target = Target({"height": height, "width": AxisRange.fixed(12)})
-    if words is None:
-        assert checked_divisor(Declared(), target) == 1
+def test_a_model_that_takes_one_size(height: AxisRange, other: int | None) -> None:
+    sides = {"height": height, "width": AxisRange.fixed(12)}
+    if other is None:
+        check_one_size("Net", (8, 12), sides)
         return
-    with pytest.raises(InputError, match=words):
-        checked_divisor(Declared(), target)
+    with pytest.raises(InputError, match=f"height {other}: this Net takes images of 8x12 alone; give preprocess size"):
+        check_one_size("Net", (8, 12), sides)
 
 
 def test_a_model_that_refuses_the_second_size_is_one_line() -> None:

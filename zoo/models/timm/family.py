@@ -1,11 +1,14 @@
 """The family of timm's models, and of those that have one of them as a part."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from torch import nn
 
 from zoo.families import Generic, register
+from zoo.families.one_size import check_one_size
 from zoo.optional_library import optional_library
+from zoo.target import AxisRange
 
 
 @register("timm")
@@ -15,11 +18,9 @@ class TimmFamily(Generic):
     name: ClassVar[str] = "a timm model"
     rewriters: ClassVar[str | None] = "rewriters.timm"
 
-    def only_size(self, model: nn.Module) -> tuple[int, int] | None:
-        """As timm declares it, for the size that the model was built for."""
+    def check_sides(self, model: nn.Module, sides: Mapping[str, AxisRange]) -> None:
+        """The one size that the model was built for, where timm declares that it takes no other."""
         models = optional_library("timm.models", "timm", "this model")
         declared: dict[str, Any] = models.get_model_input_config(model)
-        if not declared["fixed_input_size"]:
-            return None
-        _, height, width = declared["input_size"]
-        return height, width
+        if declared["fixed_input_size"]:
+            check_one_size(type(model).__name__, tuple(declared["input_size"][1:]), sides)
