@@ -11,6 +11,8 @@ from zoo.own_model.folder import CONFIG, folder_config, folder_out
 from zoo.own_model.request import ModelRequest
 from zoo.subpackages import import_modules
 
+ANY_MODULE = "Tensors"
+"""The task of a module of which nothing else is known."""
 FORMS = "zoo.own_model.forms"
 """Every module of it registers a form."""
 

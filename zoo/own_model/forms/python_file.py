@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.errors import InputError, nearest
-from zoo.own_model.form import Description, Form, register_form
+from zoo.own_model.form import ANY_MODULE, Description, Form, register_form
 from zoo.own_model.request import ModelRequest
 
-ANY = "Tensors"  # the task of a module of which nothing else is known
 BATCH = (1, 2, 4)
 SUFFIX = ".py"
 
@@ -128,7 +127,7 @@ def _task(request: ModelRequest) -> dict[str, Any]:
     from zoo.own_model.classes import class_entries
     from zoo.tasks import find_task
 
-    name = request.task or ANY
+    name = request.task or ANY_MODULE
     task = find_task(name)
     if task is None:
         raise InputError(f"--task {name}: unknown task; {nearest(name, _task_names())}")
