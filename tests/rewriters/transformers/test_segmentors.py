@@ -14,7 +14,8 @@ from zoo.target import AxisRange
 pytest.importorskip("transformers", reason="needs the extra transformers")
 pytestmark = pytest.mark.libraries
 
-NAMES = ("segformer", "upernet", "mobilevit", "maskformer", "mask2former", "oneformer")
+MASKS = ("maskformer", "mask2former", "oneformer")
+NAMES = ("segformer", "upernet", "mobilevit", *MASKS)
 CASES = ((1, (HEIGHT, WIDTH)), (3, (HEIGHT, WIDTH)), (2, (160, 128)), (1, (75, 101)), (2, (72, 104)))
 ON_EVERY_RUN = ("segformer", "mobilevit", "maskformer")
 CELLS = [
@@ -22,6 +23,7 @@ CELLS = [
     for name in NAMES
     for exporter in ("torchscript", "dynamo")
     for quick in [exporter == "torchscript" and name in ON_EVERY_RUN]
+    if exporter == "torchscript" or name not in MASKS
 ]
 
 
@@ -31,6 +33,24 @@ def test_one_file_at_every_batch_and_size(name: str, exporter: str, tmp_path: Pa
     export_logits(model, target_of("dynamic", exporter), path, other_sizes=False)
     for backend in ("onnxruntime", "openvino"):
         assert_logits(model, path, CASES, backend)
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_at_a_dynamic_size_are_refused_by_dynamo(name: str, tmp_path: Path) -> None:
+    words = f"a {name} by dynamo .torchscript takes any size. needs a fixed height and width, .*; leave out --dynamic"
+    with pytest.raises(ExportError, match=words) as caught:
+        export_logits(built(name, tmp_path), target_of("dynamic", "dynamo"), tmp_path / "m.onnx")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "m.onnx").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_by_dynamo_at_a_fixed_size(name: str, tmp_path: Path) -> None:
+    model, path = built(name, tmp_path), tmp_path / "m.onnx"
+    export_logits(model, target_of("fixed", "dynamo"), path, other_sizes=False)
+    for backend in ("onnxruntime", "openvino"):
+        assert_logits(model, path, CASES[:2], backend)
 
 
 @pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
