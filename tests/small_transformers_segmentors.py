@@ -34,7 +34,7 @@ VIT = {
     "patch_size": 16,
     "initializer_range": 0.2,
 }
-MASKS = {"mask_feature_size": 32, "fpn_feature_size": 32}
+MASKS = {"mask_feature_size": 32, "fpn_feature_size": 32, "init_std": 0.3}
 
 
 def saved(name: str, folder: Path, seed: int = 0) -> Path:
@@ -57,6 +57,8 @@ def small(name: str, seed: int = 0) -> Any:
             nn.init.normal_(layer.weight)
         if isinstance(layer, nn.Embedding) and layer.num_embeddings == QUERIES:
             nn.init.normal_(layer.weight)
+    if kind in WITH_MASKS:
+        _let_queries_differ(model)
     norms = [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm2d)]
     if norms:  # else activations vanish
         for norm in norms:
@@ -65,6 +67,18 @@ def small(name: str, seed: int = 0) -> Any:
         with torch.no_grad():
             model(pixel_values=sample_images(4, 128, 128, seed))
     return model.eval()
+
+
+def _let_queries_differ(model: Any) -> None:
+    """No class has larger logits than the others on the mean over all queries, so that queries are of several."""
+    images = sample_images(4, 64, 96)
+    given = {"task_inputs": torch.ones(4, 77)} if model.config.model_type == "oneformer" else {}
+    with torch.no_grad():
+        means = model(pixel_values=images, **given).class_queries_logits.mean(dim=(0, 1))
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear) and layer.out_features == CLASSES + 1:
+            layer.bias.data -= means
+            layer.bias.data[-1] -= 2  # few are of no object
 
 
 def built(name: str, folder: Path, kind: str = "TransformersSegmentor") -> Any:
@@ -100,6 +114,11 @@ def _config(kind: str, backbone: tuple[str, Mapping[str, Any]] | None = None, **
     return build
 
 
+WITH_MASKS = (
+    "MaskFormerForInstanceSegmentation",
+    "Mask2FormerForUniversalSegmentation",
+    "OneFormerForUniversalSegmentation",
+)
 SETTINGS: dict[str, tuple[str, Callable[[], Any]]] = {
     "segformer": (
         "SegformerForSemanticSegmentation",
@@ -157,6 +176,7 @@ SETTINGS: dict[str, tuple[str, Callable[[], Any]]] = {
             decoder_config={
                 "model_type": "detr",
                 "d_model": 32,
+                "init_std": 0.3,
                 "encoder_layers": 1,
                 "decoder_layers": 2,
                 "num_queries": QUERIES,
@@ -183,6 +203,7 @@ SETTINGS: dict[str, tuple[str, Callable[[], Any]]] = {
             num_attention_heads=2,
             num_queries=QUERIES,
             num_labels=CLASSES,
+            init_std=0.3,
         ),
     ),
     "oneformer": (
@@ -204,6 +225,7 @@ SETTINGS: dict[str, tuple[str, Callable[[], Any]]] = {
             text_encoder_vocab_size=64,
             query_dec_layers=1,
             num_labels=CLASSES,
+            init_std=0.3,
         ),
     ),
     "depth_anything": (

@@ -79,9 +79,8 @@ def test_needed_without_it_the_size_is_frozen_without_an_error(tmp_path: Path) -
 @pytest.mark.tensorrt
 @needs_rtx
 @pytest.mark.slow
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
 @pytest.mark.parametrize(("name", "size"), [("depth_anything", (56, 84)), ("dpt_depth", (64, 64))])
-def test_tensorrt_rtx_takes_the_file(name: str, size: tuple[int, int], exporter: str, tmp_path: Path) -> None:
+def test_tensorrt_rtx_takes_the_file(name: str, size: tuple[int, int], tmp_path: Path) -> None:
     model, path = built(name, tmp_path, "TransformersDepth"), tmp_path / "m.onnx"
-    export_depth(model, fixed_target(*size, exporter=exporter, backend="tensorrt-rtx"), path)
+    export_depth(model, fixed_target(*size, backend="tensorrt-rtx"), path)
     assert rtx_engine(path, 1, 2, 3).layers
