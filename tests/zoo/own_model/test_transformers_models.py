@@ -54,6 +54,16 @@ def test_a_fixed_size_pads(folder: Path) -> None:
     assert any("scaled and padded to this size" in note for note in written.notes)
 
 
+def test_a_classifier(tmp_path: Path) -> None:
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    names = {0: "cat", 1: "dog", 2: "fox"}
+    settings = transformers.ViTConfig(**sizes, image_size=64, patch_size=16, id2label=names)
+    transformers.ViTForImageClassification(settings).save_pretrained(tmp_path / "vit")
+    transformers.ViTImageProcessor(size={"height": 64, "width": 64}).save_pretrained(tmp_path / "vit")
+    written = init(tmp_path / "vit")
+    assert (written.task, written.classes) == ("image-classification", ("cat", "dog", "fox"))
+
+
 def test_what_cannot_be_mapped_is_left_to_the_reader(folder: Path) -> None:
     transformers.DetrImageProcessor(resample=0).save_pretrained(folder)
     written = init(folder, size=(64, 96))

@@ -22,6 +22,8 @@ class TransformersModel(nn.Module):
 
     heads: ClassVar[tuple[str, ...]]
     purpose: ClassVar[str]
+    task: ClassVar[str] = "Tensors"
+    """The task of the models of a family without contracts of its own."""
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__()

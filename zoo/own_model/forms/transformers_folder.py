@@ -9,7 +9,7 @@ from zoo.errors import InputError
 from zoo.files.json_object import json_object
 from zoo.own_model.classes import class_entries
 from zoo.own_model.folder import CONFIG, folder_config, folder_out, folder_weights
-from zoo.own_model.form import ANY_MODULE, Description, Form, register_form
+from zoo.own_model.form import Description, Form, register_form
 from zoo.own_model.request import ModelRequest
 from zoo.own_model.resizing import resized
 
@@ -118,13 +118,13 @@ def _model_type(folder: Path, settings: Any) -> str:
 
 
 def _task(kind: str, request: ModelRequest) -> Any:
-    """The task of the type's family, of several the requested one or the first; that of any module if it has none."""
+    """The task of the type's family, of several the requested one or the first; that of the type if it has none."""
     from zoo.families import family_of
     from zoo.own_model.fitting import built
     from zoo.tasks import find_task
 
-    family = family_of(built({"type": kind, "folder": request.source}))
-    known = dict.fromkeys(name for name, _ in family.contracts) or (ANY_MODULE,)
+    model: Any = built({"type": kind, "folder": request.source})
+    known = dict.fromkeys(name for name, _ in family_of(model).contracts) or (model.task,)
     tasks = [task for name in known if (task := find_task(name))]
     names = [task.__name__ for task in tasks]
     if request.task is None or request.task in names:

@@ -17,6 +17,7 @@ class TransformersClassifier(TransformersModel):
 
     heads: ClassVar[tuple[str, ...]] = ("IMAGE_CLASSIFICATION",)
     purpose: ClassVar[str] = "image classification"
+    task: ClassVar[str] = "ImageClassification"
 
     def forward(self, images: Tensor) -> Tensor:
         logits: Tensor = self.model(pixel_values=images).logits
