@@ -55,7 +55,13 @@ def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thr
             graph += _at_other_thresholds(job, model, inputs[0])
         results = [
             reference_result(
-                model, job.task, job.preprocess, job.forward, image.value, image_sizes=job.target.image_sizes
+                model,
+                job.task,
+                job.preprocess,
+                job.forward,
+                image.value,
+                image_sizes=job.target.image_sizes,
+                near=job.gates["graph"]["logits"],
             )
             for image in job.images
         ]
@@ -77,6 +83,7 @@ def _references(job: Job, model: nn.Module, inputs: list[GraphInput]) -> list[Gr
         image_sizes=target.image_sizes,
         layout=target.layout,
         rule=job.preprocess,
+        near=job.gates["graph"]["logits"],
     )
 
 

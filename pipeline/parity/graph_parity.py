@@ -6,6 +6,7 @@ The reference runs first, before any export context is entered, and its outputs 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
@@ -13,12 +14,15 @@ from torch import nn
 
 from backends.pytorch.runner import PyTorchRunner
 from backends.runner import Runner
+from pipeline.parity.gates import GRAPH
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.levels import compare_outputs
+from pipeline.parity.other_choices import OtherChoice, compare_by_image, of_image
 from pipeline.parity.records import Case
+from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.errors import InputError, ZooportError
-from zoo.families import contract_module
+from zoo.families import contract_module, family_of
 from zoo.tasks import Task
 from zoo.tasks.proof import proof_of
 
@@ -29,13 +33,14 @@ Array = NDArray[Any]
 class GraphReference:
     """A case's input, and what the unpatched model gives for it. ``logits``: see TaskProof.logits.
 
-    ``rule``: where the case has thresholds of its own.
+    ``rule``: where the case has thresholds of its own. ``others``: see Family.other_choices.
     """
 
     given: GraphInput
     outputs: Mapping[str, Array]
     logits: Array | None = None
     rule: DecisionRule | None = None
+    others: tuple[OtherChoice, ...] = ()
 
 
 def graph_references(
@@ -48,13 +53,15 @@ def graph_references(
     image_sizes: bool = False,
     layout: str = "zooport",
     rule: Any = None,
+    near: float = GRAPH["logits"],
 ) -> list[GraphReference]:
     """Run the unpatched model in eager PyTorch on every case.
 
     Raises InputError where it has no such level, and where it refuses a case of another size than the first.
 
     ``image_sizes``: whether the inputs have them. ``layout``: of the outputs, see zoo.Target. ``rule``: the
-    preprocessing, whose part inside the graph is run as well.
+    preprocessing, whose part inside the graph is run as well. ``near``: how far scores may be off by rounding, as a
+    part of their range.
     """
     runner = eager_runner(model, task, level, forward, image_sizes=image_sizes, layout=layout, rule=rule)
     references: list[GraphReference] = []
@@ -62,8 +69,14 @@ def graph_references(
         for entry in inputs:
             outputs = _run(runner, entry, references)
             logits = proof_of(task).logits(seen[-1], outputs)
+            others = tuple(
+                OtherChoice(image, reason, of_image(other, image))
+                for image, reason, other in family_of(model).other_choices(
+                    model, partial(runner.run, entry.arrays), near
+                )
+            )
             seen.clear()
-            references.append(GraphReference(entry, outputs, logits))
+            references.append(GraphReference(entry, outputs, logits, others=others))
     return references
 
 
@@ -126,5 +139,23 @@ def graph_parity(
     for reference in references:
         candidate = runner.run_float32(reference.given.arrays)
         own_rule = reference.rule or rule
-        findings = compare_outputs(task, level, reference.outputs, candidate, gates, own_rule, reference.logits)
+        findings = _compared(reference, candidate, task, level, gates, own_rule)
         yield Case("graph", reference.given.images, reference.given.shape, findings)
+
+
+def _compared(
+    reference: GraphReference,
+    candidate: Mapping[str, Array],
+    task: Task,
+    level: str,
+    gates: Mapping[str, float],
+    rule: DecisionRule,
+) -> Findings:
+    findings = compare_outputs(task, level, reference.outputs, candidate, gates, rule, reference.logits)
+    if not (findings.failures and reference.others):
+        return findings
+
+    def compare(ours: Mapping[str, Array], theirs: Mapping[str, Array]) -> Findings:
+        return compare_outputs(task, level, ours, theirs, gates, rule)
+
+    return compare_by_image(compare, reference.outputs, candidate, reference.others)

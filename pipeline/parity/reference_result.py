@@ -15,6 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from pipeline.parity.gates import GRAPH
+from zoo.families import family_of
 from zoo.input_kinds.proof import Placed, input_proof
 from zoo.tasks import Result, Task
 from zoo.tasks.proof import EagerResult, Rounding, proof_of
@@ -26,6 +28,7 @@ class ReferenceResult:
 
     ``rounded``: from other roundings of the reference's own tensor; empty where the image is not resized.
     ``explained``: how much of the logits these roundings explain (see TaskProof.explained).
+    ``others``: what it gives for the tensor of ``production`` by other choices, with the reason of each.
     """
 
     placed: Any
@@ -33,6 +36,7 @@ class ReferenceResult:
     production: EagerResult
     rounded: tuple[Result, ...] = ()
     explained: float = 0.0
+    others: tuple[tuple[str, EagerResult], ...] = ()
 
     @property
     def result(self) -> Result:
@@ -53,11 +57,12 @@ def reference_result(
     image: NDArray[Any],
     *,
     image_sizes: bool = False,
+    near: float = GRAPH["logits"],
 ) -> ReferenceResult:
     """Run the model as its authors call it on one image, uint8 [h, w, 3] BGR, or one input of the task's kind.
 
     ``rule``: of the kind. ``forward``: the keyword arguments of the model's forward. ``image_sizes``: leave the padding
-    out.
+    out. ``near``: as graph_references takes it.
     """
     kind = task.kind
     proof = input_proof(kind)
@@ -74,12 +79,14 @@ def reference_result(
         eager = run(torch.from_numpy(tensor))
         rounded.append(eager.result)
         explained = max(explained, proof_of(task).explained(own_result, eager))
+    others = family_of(model).other_choices(model, lambda: run(torch.from_numpy(produced)), near)
     return ReferenceResult(
         placed,
         own=own_result,
         production=run(torch.from_numpy(produced)),
         rounded=tuple(rounded),
         explained=explained,
+        others=tuple((reason, result) for _, reason, result in others),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 
+Result = TypeVar("Result")
 Contracts = Mapping[tuple[str, str], type[Contract]]
 
 
@@ -102,6 +103,19 @@ class Family:
             nms_iou=None if nms_iou is None else float(nms_iou),
             slots=None if slots is None else int(slots),
         )
+
+    def other_choices(
+        self,
+        model: nn.Module,  # noqa: ARG002 - a family whose models choose uses them
+        run: Callable[[], Result],  # noqa: ARG002
+        tolerance: float,  # noqa: ARG002
+    ) -> Iterator[tuple[int, str, Result]]:
+        """What `run` of the model gives where it chooses otherwise between candidates that a rounding ties.
+
+        For each other choice: the image of the batch that it is for, the reason, and what `run` gives. `tolerance`: how
+        far scores may be off by rounding, as a part of their range. A backend that gives one of these is right.
+        """
+        yield from ()
 
     @contextmanager
     def at_thresholds(self, model: nn.Module, score: float, iou: float) -> Iterator[None]:

@@ -1,9 +1,11 @@
 """The family of the detectors of transformers."""
 
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from zoo.families import Contracts, Family, register
 from zoo.models.transformers.query_detectors.levels import QueryDecoded, QueryFinal, QueryRaw
+from zoo.models.transformers.query_detectors.selection import Result, other_selections
 from zoo.models.transformers.query_detectors.transformers_detector import TransformersDetector
 
 
@@ -18,6 +20,12 @@ class QueryDetectorFamily(Family):
         ("detection", "raw"): QueryRaw,
     }
     rewriters: ClassVar[str | None] = "rewriters.transformers"
+
+    def other_choices(
+        self, model: Any, run: Callable[[], Result], tolerance: float
+    ) -> Iterator[tuple[int, str, Result]]:
+        """Other selections of queries, where the encoder's scores tie."""
+        return other_selections(model.model, run, tolerance)
 
     def size_divisor(self, model: Any) -> int:
         """The largest stride of an encoder that adds up levels, whose sizes must be twice one another's; else 1."""

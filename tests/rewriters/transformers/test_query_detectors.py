@@ -1,0 +1,152 @@
+"""Query detectors of transformers, exported: PyTorch's detections at every batch and size, by the project's gates."""
+
+import functools
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+import torch
+
+from pipeline.parity.gates import merged_gates
+from pipeline.parity.levels import compare_outputs
+from rewriters import export_onnx
+from tests.rewriters.small_families import sample_images
+from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
+from tests.small_query_detectors import CLASSES, SETTINGS, save
+from zoo.checkpoint import load_checkpoint
+from zoo.contract import Contract
+from zoo.families import contract_module, family_of
+from zoo.target import AxisRange, Target
+from zoo.tasks import build_task
+
+pytestmark = pytest.mark.libraries
+pytest.importorskip("transformers", reason="the models of these tests are transformers'")
+
+TASK = build_task({"type": "Detection", "classes": [{"name": str(i), "category_id": i} for i in range(CLASSES)]})
+BATCH = {"batch": AxisRange(1, 2, 4)}
+FIXED = {"height": AxisRange.fixed(64), "width": AxisRange.fixed(96)}
+DYNAMIC = {"height": AxisRange(64, 64, 160), "width": AxisRange(64, 96, 160)}
+SHAPES = [(1, 64, 96), (3, 64, 96), (2, 128, 160)]
+
+
+@functools.cache
+def detector(name: str) -> Any:
+    from zoo.models.transformers.query_detectors import TransformersDetector
+
+    with tempfile.TemporaryDirectory() as folder:
+        save(name, Path(folder))
+        model = TransformersDetector(folder)
+        load_checkpoint(model, Path(folder) / "model.safetensors")
+    return model.eval()
+
+
+def exported(name: str, path: Path, target: Target) -> tuple[Contract, set[str]]:
+    """The contract and the names of the rewriters that acted; the graph lies at the path."""
+    contract = contract_module(detector(name), TASK, target.level, {})
+    record = export_onnx(
+        contract,
+        target,
+        path,
+        example={"images": sample_images(2)},
+        output_specs=contract.outputs(TASK, target.level),
+        other_sizes=False,
+    )
+    return contract, {fired.name for fired in record.rewriters}
+
+
+def check(contract: Contract, path: Path, level: str, shapes: list[tuple[int, int, int]]) -> None:
+    names = [spec.name for spec in contract.outputs(TASK, level)]
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    for number, (count, height, width) in enumerate(shapes):
+        images = sample_images(count, height, width, seed=number)
+        with torch.no_grad():
+            expected = dict(zip(names, [tensor.numpy() for tensor in contract(images)], strict=True))
+        got = dict(zip(names, session.run(names, {"images": images.numpy()}), strict=True))
+        rule = family_of(contract.model).decision_rule(contract.model)
+        findings = compare_outputs(TASK, level, expected, got, merged_gates({})["graph"], rule)
+        assert not findings.failures, (count, height, width)
+        assert findings.matched
+        assert len(findings.borderline) <= 1
+
+
+def operators(path: Path) -> Counter[str]:
+    return Counter(node.op_type for node in onnx.load(path).graph.node)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_torchscript_is_right_at_every_batch_and_size(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    contract, _ = exported(name, path, Target({**BATCH, **DYNAMIC}, exporter="torchscript"))
+    check(contract, path, "final", SHAPES)
+
+
+@pytest.mark.parametrize("level", ["decoded", "raw"])
+@pytest.mark.parametrize("name", ["rt_detr_v2", "detr"])
+def test_other_levels(name: str, level: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    contract, _ = exported(name, path, Target({**BATCH, **DYNAMIC}, exporter="torchscript", level=level))
+    check(contract, path, level, SHAPES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
+def test_dynamo_is_right_at_every_batch(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    contract, _ = exported(name, path, Target({**BATCH, **FIXED}, exporter="dynamo"))
+    check(contract, path, "final", SHAPES[:2])
+
+
+@pytest.mark.parametrize("name", ["rt_detr_v2", "d_fine", "deformable_detr_two_stage"])
+def test_tensorrts_graph_gathers_once_for_each_attention(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    target = Target({**BATCH, **FIXED}, exporter="torchscript", backend="tensorrt-rtx")
+    contract, _ = exported(name, path, target)
+    layers = detector(name).model.config.decoder_layers
+    layers += detector(name).model.config.encoder_layers if name.startswith("deformable") else 0
+    assert "GridSample" not in operators(path)
+    assert operators(path)["GatherND"] == layers
+    check(contract, path, "final", SHAPES[:2])
+
+
+def test_which_rewriters_act(tmp_path: Path) -> None:
+    target = Target({**BATCH, **DYNAMIC}, exporter="torchscript")
+    _, names = exported("deformable_detr", tmp_path / "model.onnx", target)
+    assert {
+        "torch.as_tensor",
+        "torch.linspace",
+        "transformers.MultiScaleDeformableAttention.forward",
+        "transformers.utils.import_utils.torch_compilable_check",
+        "zoo.TransformersDetector.by_image",
+    } <= names
+
+
+def test_openvino_runs_the_graph(tmp_path: Path) -> None:
+    openvino = pytest.importorskip("openvino", reason="runs the graph in OpenVINO")
+    path = tmp_path / "model.onnx"
+    target = Target({**BATCH, **FIXED}, exporter="torchscript", backend="openvino")
+    contract, _ = exported("rt_detr_v2", path, target)
+    compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    names = [spec.name for spec in contract.outputs(TASK, "final")]
+    for count in (1, 3):
+        images = sample_images(count)
+        with torch.no_grad():
+            expected = dict(zip(names, [tensor.numpy() for tensor in contract(images)], strict=True))
+        results = compiled({"images": images.numpy()})
+        got = {name: np.array(results[name]) for name in names}
+        rule = family_of(contract.model).decision_rule(contract.model)
+        assert not compare_outputs(TASK, "final", expected, got, merged_gates({})["graph"], rule).failures
+
+
+@pytest.mark.tensorrt
+@needs_rtx
+@pytest.mark.parametrize("name", ["rt_detr_v2", "d_fine", "deformable_detr_two_stage", "detr"])
+def test_tensorrt_rtx_builds_an_engine(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    exported(name, path, Target({**BATCH, **FIXED}, exporter="torchscript", backend="tensorrt-rtx"))
+    record = rtx_engine(path, 1, 2, 4)
+    assert sum(record.layers.values())
