@@ -26,7 +26,3 @@ class QueryDetectorFamily(Family):
     ) -> Iterator[tuple[int, str, Result]]:
         """Other selections of queries, where the encoder's scores tie."""
         return other_selections(model.model, run, tolerance)
-
-    def size_divisor(self, model: Any) -> int:
-        """The largest stride of an encoder that adds up levels, whose sizes must be twice one another's; else 1."""
-        return int(max(getattr(model.model.config, "feat_strides", None) or [1]))

@@ -18,7 +18,7 @@ class TransformersDetector(TransformersModel):
 
     Boxes x1 y1 x2 y2 in pixels of the images. All K detections that the architecture's own rule gives, whatever their
     score: transformers' `post_process_object_detection` with a threshold of 0. A label is the class in id2label.
-    `detections_per_img` is K. No image of a batch is padded.
+    `detections_per_img` is K; `size_divisor` divides the sides of the images. No image of a batch is padded.
     """
 
     heads: ClassVar[tuple[str, ...]] = ("OBJECT_DETECTION",)
@@ -29,6 +29,7 @@ class TransformersDetector(TransformersModel):
         super().__init__(folder)
         settings = self.model.config
         self.rule = rule
+        self.size_divisor = divisor_of(settings)
         self.detections_per_img = self.rule.number(number_of_queries(settings), int(settings.num_labels))
 
     def forward(self, images: Tensor) -> list[dict[str, Tensor]]:
@@ -50,6 +51,15 @@ def number_of_queries(settings: Any) -> int:
     if getattr(settings, "two_stage", False) and hasattr(settings, "two_stage_num_proposals"):
         return int(settings.two_stage_num_proposals)  # Deformable DETR: each proposal is a query
     return int(getattr(settings, "num_queries", None) or settings.num_detection_tokens)  # the latter of YOLOS
+
+
+def divisor_of(settings: Any) -> int:
+    """What divides the sides of the images: the largest stride of an encoder that adds up its levels, or a window."""
+    if strides := getattr(settings, "feat_strides", None):
+        return int(max(strides))
+    backbone: Any = getattr(settings, "backbone_config", None)
+    windows = int(getattr(backbone, "num_windows_side", None) or getattr(backbone, "num_windows", 1))
+    return int(backbone.patch_size) * windows if windows > 1 else 1
 
 
 def pixels(images: Tensor) -> Tensor:
