@@ -18,11 +18,14 @@ needs_rtx = pytest.mark.skipif(
 )
 
 
-def rtx_engine(path: Path, *batches: int) -> EngineRecord:
-    """`batches`: the smallest, the best and the largest size of every dynamic axis. Raises as build_engine does."""
+def rtx_engine(path: Path, *batches: int, seconds: int = 120) -> EngineRecord:
+    """`batches`: the smallest, the best and the largest size of every dynamic axis. `seconds`: the build's limit.
+
+    Raises as build_engine does.
+    """
     inputs = [tensor_spec(value) for value in onnx.load(path).graph.input]
     axes = {side: AxisRange(*batches) for spec in inputs for side in spec.shape if isinstance(side, str)}
-    options = EngineOptions(compute_capabilities=("8.9",), timeout_seconds=120)
+    options = EngineOptions(compute_capabilities=("8.9",), timeout_seconds=seconds)
     with tempfile.TemporaryDirectory() as folder:
         plan = Path(folder) / "model.engine"
         return build_engine(path, plan, "tensorrt-rtx", options, inputs, axes, precision="fp32").record

@@ -144,9 +144,17 @@ def test_openvino_runs_the_graph(tmp_path: Path) -> None:
 
 @pytest.mark.tensorrt
 @needs_rtx
-@pytest.mark.parametrize("name", ["rt_detr_v2", "d_fine", "deformable_detr_two_stage", "detr"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rt_detr_v2",
+        "detr",
+        pytest.param("d_fine", marks=pytest.mark.slow),
+        pytest.param("deformable_detr_two_stage", marks=pytest.mark.slow),
+    ],
+)
 def test_tensorrt_rtx_builds_an_engine(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     exported(name, path, Target({**BATCH, **FIXED}, exporter="torchscript", backend="tensorrt-rtx"))
-    record = rtx_engine(path, 1, 2, 4)
+    record = rtx_engine(path, 1, 2, 4, seconds=1200)
     assert sum(record.layers.values())

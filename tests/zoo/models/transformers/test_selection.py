@@ -45,7 +45,7 @@ def test_a_tie_at_the_kth_score_has_two() -> None:
     ((image, reason, result),) = answers(scores_of(9, 8, 7, 6.0001, 6, 4, 3, 2, 1))
     assert image == 0
     assert result.item() == 0 + 1 + 2 + 4  # its own is 0 + 1 + 2 + 3
-    assert "encoder score 6.000000 in the place of 6.000100" in reason
+    assert "encoder score 6.000000 instead of 6.000100" in reason
 
 
 def test_a_tie_above_the_kth_score_changes_nothing() -> None:
@@ -104,7 +104,7 @@ def test_a_backend_that_selects_the_other_query_is_right(tied_reference: tuple[A
     swapped = {name: np.concatenate((reference.outputs[name][:1], other.outputs[name])) for name in reference.outputs}
     (findings,) = compared(reference, swapped)
     assert not findings.failures
-    assert "in the place of" in findings.borderline[0].reason
+    assert "instead of" in findings.borderline[0].reason
 
 
 @pytest.mark.libraries

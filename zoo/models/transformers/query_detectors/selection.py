@@ -62,7 +62,7 @@ def _reason(scores: Tensor, most: int, tied: Sequence[int], chosen: Sequence[int
         for places, others in ((inside, chosen), (chosen, inside))
     )
     return (
-        f"PyTorch gives it, too, where it selects a query of encoder score {come} in the place of {gone}, which "
+        f"PyTorch gives it, too, where it selects a query of encoder score {come} instead of {gone}, which "
         f"rounding ties (K = {most})"
     )
 

@@ -58,8 +58,8 @@ def divisor_of(settings: Any) -> int:
     if strides := getattr(settings, "feat_strides", None):
         return int(max(strides))
     backbone: Any = getattr(settings, "backbone_config", None)
-    windows = int(getattr(backbone, "num_windows_side", None) or getattr(backbone, "num_windows", 1))
-    return int(backbone.patch_size) * windows if windows > 1 else 1
+    windows: Any = getattr(backbone, "num_windows_side", None) or getattr(backbone, "num_windows", 1)
+    return int(backbone.patch_size * windows) if windows > 1 else 1
 
 
 def pixels(images: Tensor) -> Tensor:
