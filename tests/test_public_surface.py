@@ -47,7 +47,10 @@ def test_all_is_the_surface(package: str) -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_nothing_else_looks_public(package: str) -> None:
-    module = importlib.import_module(package)
+    try:
+        module = importlib.import_module(package)
+    except ModuleNotFoundError as error:  # rewriters of another library's models
+        pytest.skip(f"{error.name} is not installed; make test-all installs it")
     accidental = {
         name
         for name, value in vars(module).items()

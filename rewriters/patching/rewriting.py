@@ -95,6 +95,7 @@ def _patch(rewriters: list[Rewriter], session: Session, undo: ExitStack) -> None
         current = _current(rewriter)
         original = getattr(current, _ORIGINAL, current)  # nested: the inner session replaces, it does not stack
         dispatcher = _dispatcher(rewriter, original, session)
+        _share_operator(original, dispatcher, undo)
         places: list[tuple[type | ModuleType, str]] = [(rewriter.target, rewriter.attribute)]
         if isinstance(rewriter.target, ModuleType):
             dispatchers.append((dispatcher, current))
@@ -131,6 +132,14 @@ def _dispatcher(rewriter: Rewriter, original: Callable[..., Any], session: Sessi
         _share_overloads(original, dispatch)
     dispatch.__prepare_scriptable__ = lambda: original  # type: ignore[attr-defined]
     return dispatch
+
+
+def _share_operator(original: Callable[..., Any], dispatch: Callable[..., Any], undo: ExitStack) -> None:
+    """The compiler knows a function of C++ by the very object, and takes none of Python for it."""
+    operators = torch.jit._builtins._get_builtin_table()  # type: ignore[no-untyped-call]  # noqa: SLF001  # no public name
+    if (operator := operators.get(id(original))) is not None:
+        operators[id(dispatch)] = operator
+        undo.callback(operators.pop, id(dispatch))
 
 
 def _share_overloads(original: Callable[..., Any], dispatch: Callable[..., Any]) -> None:

@@ -12,7 +12,8 @@ from backends.registry import backends
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {path.parent.name for path in ROOT.glob("backends/*/backend.py")}
 NAMES = sorted(FOLDERS | set(backends()))
-NAME = re.compile(rf"(?<![a-z0-9])({'|'.join(map(re.escape, NAMES))})(?![a-z0-9])")
+SMP = r"segmentation_models_"  # a library's name that ends as a backend's
+NAME = re.compile(rf"(?<![a-z0-9])(?<!{SMP})({'|'.join(map(re.escape, NAMES))})(?![a-z0-9])")
 SOURCES = [
     path
     for package in ("zoo", "rewriters", "backends", "pipeline", "tools", "zooport")
@@ -26,6 +27,7 @@ EXTENSIONS = "the library onnxruntime-extensions, which runs custom nodes for ch
 LAUNCHER = "the launcher of torchrun is called pytorch, as mmengine calls it"
 REFERENCE = "the unpatched model in PyTorch is what all backends are compared with"
 ALLOWED = {
+    "zoo/own_model/folder.py": "transformers calls its file of pickled weights pytorch_model.bin",
     "zoo/target.py": "the default and the reference are named here, and here alone",
     "rewriters/onnx_graph/graph_outputs.py": CHECKER,
     "rewriters/precision/int8.py": QUANTISER,

@@ -17,7 +17,6 @@ from pipeline.export import export_step
 from pipeline.parity.errors import BATCH, BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
 from pipeline.stages import exported, prepared, staged
 from tests.tools.tiny import SAMPLE_IMAGES, Run, Tiny
-from zoo import preprocess
 from zoo.preprocess import Geometry, Preprocess
 
 pytestmark = pytest.mark.usefixtures("no_plots")
@@ -127,12 +126,12 @@ def test_other_classes_in_the_manifest(
 
 def test_the_end_to_end_comparison_alone(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     """Input and engine agree, because what prepares images is wrong everywhere, and no gate looks at the input."""
-    real = preprocess.cv2.resize
+    real = cv2.resize
 
     def nearest(image: Any, size: tuple[int, int], interpolation: int) -> Any:
         return real(image, size, interpolation=cv2.INTER_NEAREST if image.ndim == 3 else interpolation)
 
-    monkeypatch.setattr(preprocess.cv2, "resize", nearest)
+    monkeypatch.setattr(cv2, "resize", nearest)
     tiny.write(SAMPLE_IMAGES + "gates = dict(pipeline=dict(input_max=255, input_mean=255))\n")
     check_missed(deploy(tiny.arguments()), tiny, f": {BEYOND_ROUNDING}; nothing was published")
     assert deploy(tiny.arguments("--allow-parity-failure")).code == 0

@@ -19,7 +19,6 @@ from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.records import Case, ComparedConstant, ParityRecord
 from pipeline.parity.reference_result import reference_result
 from tests.pipeline.parity.chance_segmentors import CLASSES, chance_segmentor
-from zoo import preprocess
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.input_kinds import input_kind
@@ -132,7 +131,7 @@ def test_a_wrong_input_fails_end_to_end_alone(
     def resized(pixels: Any, size: tuple[int, int], interpolation: int) -> Any:
         return (resize if pixels.ndim == 3 else RESIZE)(pixels, size, interpolation=interpolation)  # 2: a label map
 
-    monkeypatch.setattr(preprocess.cv2, "resize", resized)
+    monkeypatch.setattr(cv2, "resize", resized)
     found = compared(model, EagerDeployment(model), images[0], OPEN).findings
     assert found.failures
     assert all(failure.startswith("end to end: ") for failure in found.failures)

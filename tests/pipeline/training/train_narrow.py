@@ -15,7 +15,7 @@ ITERATIONS = 3
 
 
 def narrowed(model: dict[str, Any]) -> dict[str, Any]:
-    """The section with `base_channels` of the backbone at CHANNELS, and in_channels of heads that follow it."""
+    """The section with `base_channels` of the backbone at CHANNELS, and the in_channels that follow it."""
     backbone = model.get("backbone", {})
     if "base_channels" not in backbone:
         return model
@@ -25,7 +25,8 @@ def narrowed(model: dict[str, Any]) -> dict[str, Any]:
         for key, section in model.items()
         if key.endswith("_head")
     }
-    return {**model, **heads, "backbone": {**backbone, "base_channels": CHANNELS}}
+    own = {"in_channels": scaled(model["in_channels"], part)} if "in_channels" in model else {}
+    return {**model, **own, **heads, "backbone": {**backbone, "base_channels": CHANNELS}}
 
 
 def scaled(channels: Any, part: int) -> Any:

@@ -50,7 +50,7 @@ def test_nothing_to_do() -> None:
             "custom nodes my::Plugin: ONNX Runtime",
         ),
         ("g (float[n] x, float[1] d = {1}) => (float[n] y) { y = Add(x, d) }", "input d has a default value"),
-        ("g (string[n] x) => (string[n] y) { a = Identity(x)  y = Identity(a) }", "input x is no tensor of numbers"),
+        ("g (string[n] x) => (string[n] y) { a = Identity(x)  y = Identity(a) }", "input x is not a numeric tensor"),
     ],
 )
 def test_refusals(text: str, words: str) -> None:
