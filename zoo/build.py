@@ -56,7 +56,7 @@ def _built(config: ModelConfig) -> nn.Module:
     try:
         with refused_downloads(f"model {kind}"):
             model = MODELS.build(section)
-    except (TypeError, KeyError, ValueError, OSError) as error:
+    except (TypeError, KeyError, ValueError, OSError, AssertionError, RuntimeError) as error:
         raise InputError(
             f"model {kind} cannot be built from its config: {error}; check the arguments of model"
         ) from error

@@ -24,7 +24,7 @@ def class_entries(names: Sequence[str], count: int, what: str, *, background: bo
         also = f", or {count - 1} without the background, which is the first" if background else ""
         raise InputError(f"--classes: got {len(names)} names, but {what} has {count} classes; give {count} names{also}")
     if twice := sorted({name for name in chosen if chosen.count(name) > 1}):
-        raise InputError(f'--classes: "{twice[0]}" is there more than once; give each class a name of its own')
+        raise InputError(f'--classes: "{twice[0]}" appears twice; give each class a name of its own')
     return [
         {"name": name, "category_id": None if background and index == 0 else index} for index, name in enumerate(chosen)
     ]

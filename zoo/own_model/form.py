@@ -99,6 +99,6 @@ def find_form(source: str) -> Form:
         keys = ", ".join(f'"{form.folder_key}"' for form in known_forms() if form.folder_key is not None)
         fault = f"{CONFIG} has none of the keys {keys}" if folder_config(source) else f"no {CONFIG} in it"
         raise InputError(f"source {source}: {fault}; give the folder that model.save_pretrained(folder) wrote")
-    what = f"{source} is no model" if Path(source).exists() else f"{source}: no such file or folder"
+    what = f"{source} is not a model" if Path(source).exists() else f"{source}: no such file or folder"
     examples = ", ".join(form.example for form in known_forms())
     raise InputError(f"source {what}; give one of {examples}")

@@ -55,7 +55,7 @@ def config_source_of(description: Description, content: dict[str, Any]) -> str:
 def _check_flags(form: Form, request: ModelRequest) -> None:
     for name, flag in FLAGS.items():
         if getattr(request, name) and name not in form.flags:
-            raise InputError(f"{flag} with {request.source}: {form.example} has no use for it; leave it out")
+            raise InputError(f"{flag} with {request.source}: {form.example} does not take it; leave it out")
     if request.weights is not None and not request.weights.is_file():
         raise InputError(f"--weights {request.weights}: no such file; give the state dict of the trained model")
 

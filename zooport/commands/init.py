@@ -61,7 +61,7 @@ def parser() -> Parser:
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Writes the config. Raises ZooportError. Its imports are here, for --help."""
     if options.source is None:
-        _check_unused(options, OF_MODEL, "SOURCE is missing, the model of your own")
+        _check_unused(options, OF_MODEL, "give SOURCE, the model to write a config for")
         return _for_data(options)
     _check_unused(options, OF_DATA, f"it is for data of your own, and SOURCE {options.source} is a model")
     return _for_model(options)

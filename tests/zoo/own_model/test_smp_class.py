@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "smp:Unet: no size; give --size HEIGHT WIDTH",
         ),
         ("saved", {}, "saved: no model.safetensors or pytorch_model.bin; give --weights FILE"),
-        ("saved", {"task": "Detection"}, "--task with saved: smp:NAME has no use for it"),
+        ("saved", {"task": "Detection"}, "--task with saved: smp:NAME does not take it"),
         ("elsewhere", {}, "source elsewhere: no such file or folder; give one of"),
     ],
 )

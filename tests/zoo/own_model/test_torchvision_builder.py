@@ -86,7 +86,7 @@ def test_keypoints_are_counted_as_well() -> None:
         (LRASPP, "seg.pth", {"classes": ("cat",)}, "got 1 names, but .* has 5 classes; give 5 names$"),
         (SSDLITE, "ssd.pth", {"size": (64, 64)}, "its own transform decides the size; give --arg min_size=PIXELS"),
         (LRASPP, "ssd.pth", {}, "checkpoint .*ssd.pth is not of this model: of 319 tensors 272 missing"),
-        (SSDLITE, "ssd.pth", {"task": "Detection"}, "--task with torchvision:.*: torchvision:NAME has no use for it"),
+        (SSDLITE, "ssd.pth", {"task": "Detection"}, "--task with torchvision:.*: torchvision:NAME does not take it"),
     ],
 )
 def test_faults(name: str, weights: str, options: dict[str, Any], message: str, folder: Path, tmp_path: Path) -> None:

@@ -60,4 +60,4 @@ def test_no_weights(folder: Path) -> None:
 
 
 def test_arguments_are_those_of_the_folder(folder: Path) -> None:
-    assert refusal(folder, arguments={"num_labels": 3}).startswith(f"--arg with {folder}: FOLDER has no use for it")
+    assert refusal(folder, arguments={"num_labels": 3}).startswith(f"--arg with {folder}: FOLDER does not take it")

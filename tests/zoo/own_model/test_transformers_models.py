@@ -69,7 +69,7 @@ def test_what_cannot_be_mapped_is_left_to_the_reader(folder: Path) -> None:
     written = init(folder, size=(64, 96))
     assert load_config(written.path).preprocess.mean is None
     (note,) = (note for note in written.notes if "resample" in note)
-    assert note.endswith("So images are stretched, without mean and std: write what your training does.")
+    assert note.endswith("So images are stretched, without mean and std. Replace this with what your training did.")
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ class TestNames:
 
 
 REFUSED: list[tuple[Callable[[Tensor], Any], dict[str, Any], str]] = [
-    (lambda x: {"a": x, "b": (x, x)}, {}, r'output "b" is a tuple, expected a tensor; keep the .*keep=\["a"\]'),
+    (lambda x: {"a": x, "b": (x, x)}, {}, r'output "b" is a tuple, expected a tensor; keep only .*keep=\["a"\]'),
     (lambda _: {"a": 3.0}, {}, 'output "a" is a float, expected a tensor; give tensors'),
     (lambda _: {}, {}, "the module gives no output"),
     (lambda x: {1: x, "1": x}, {}, 'output "1" comes twice'),
@@ -103,7 +103,7 @@ REFUSED: list[tuple[Callable[[Tensor], Any], dict[str, Any], str]] = [
     (lambda x: {"a": x @ x.transpose(2, 3).mean((0, 1)), "b": x.flatten(1) @ x.flatten(1).T}, {}, 'output "b": its'),
     (lambda x: {"a": x.flatten(1)[:, : int(x.sum())]}, {}, r'output "a": its shape depends on the data: \[1, \d+\]'),
     (lambda x: {"a": x.mean((1, 2, 3))}, {"rows": ["a"]}, r'output "a" has the shape \[1\], and no rows'),
-    (lambda x: {"a": x, "b": x[:, :2]}, {"rows": ["a", "b"]}, "different numbers: a 3, b 2"),
+    (lambda x: {"a": x, "b": x[:, :2]}, {"rows": ["a", "b"]}, "the same number of rows, got a 3, b 2"),
     (lambda x: {"a": x}, {"rows": ["b"]}, 'rows has "b", which is not an output; there are a'),
     (lambda x: {"a": x} if len(x) == 1 else {"b": x}, {}, "gives the outputs b for one batch and a for another"),
 ]

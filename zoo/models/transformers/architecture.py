@@ -39,13 +39,13 @@ def read_architecture(folder: str | Path) -> Any:
         return auto.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
 
 
-def build_architecture(folder: str | Path, heads: Sequence[str], purpose: str) -> nn.Module:
-    """The model in `folder`, in eval mode, with random weights: nothing is downloaded.
+def find_architecture(folder: str | Path, heads: Sequence[str], purpose: str) -> tuple[type[nn.Module], Any]:
+    """The class of the model in `folder`, and its settings; nothing is built.
 
     `heads`: the kinds of model that fit, as transformers names them ("OBJECT_DETECTION": those of its
     MODEL_FOR_OBJECT_DETECTION_MAPPING). `purpose`: what they are for, for the message. The config's own "architectures"
-    decides where it names one of them, else its model_type does. Raises InputError for a model of another kind, or one
-    that cannot be built, and BackendUnavailableError where a library is missing.
+    decides where it names one of them, else its model_type does. Raises InputError for a model of another kind, and
+    BackendUnavailableError where a library is missing.
     """
     settings = read_architecture(folder)
     classes = _classes(settings, heads)
@@ -56,9 +56,17 @@ def build_architecture(folder: str | Path, heads: Sequence[str], purpose: str) -
             f"{Path(folder) / CONFIG} describes {', '.join(named) or settings.model_type}, which is not for {purpose}; "
             "give a model type for its task (docs/own_model.md)"
         )
+    return chosen[0], settings
+
+
+def build_architecture(folder: str | Path, heads: Sequence[str], purpose: str) -> nn.Module:
+    """The model in `folder`, in eval mode, with random weights: nothing is downloaded.
+
+    Raises as find_architecture, and InputError for a model that cannot be built.
+    """
+    kind, settings = find_architecture(folder, heads, purpose)
     with library_errors(str(Path(folder) / CONFIG)):
-        model: nn.Module = chosen[0](settings)
-    return model.eval()
+        return kind(settings).eval()
 
 
 def translated(model: Any, state: Mapping[str, Tensor]) -> dict[str, Tensor]:

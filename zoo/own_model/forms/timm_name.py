@@ -12,7 +12,10 @@ from zoo.own_model.request import ModelRequest
 from zoo.own_model.resizing import resized
 
 NOT_OF_THE_CONFIG = ("in_chans", "num_classes")  # arguments that the config has otherwise
-OF_PRETRAINED = "The size, mean and std are those of timm's pretrained weights of this name: write your training's."
+OF_PRETRAINED = (
+    "The size, mean and std are those of timm's pretrained weights of this name. Replace them with those of your "
+    "training."
+)
 BATCH = (1, 2, 4)
 CHANNELS = 3
 

@@ -17,7 +17,10 @@ COCO_WITHOUT_EPS = (  # builders whose COCO weights are for an eps of 0 in the f
     "keypointrcnn_resnet50_fpn",
     "retinanet_resnet50_fpn",
 )
-OF_WEIGHTS = "The resize, mean and std are those of torchvision's own weights of this name: write your training's."
+OF_WEIGHTS = (
+    "The resize, mean and std are those of torchvision's own weights of this name. Replace them with those of your "
+    "training."
+)
 FROZEN_EPS = 1e-5
 COUNTER = "num_batches_tracked"
 SEGMENTOR_SIZE = (520, 704)

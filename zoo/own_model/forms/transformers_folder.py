@@ -18,7 +18,7 @@ IN_PROCESSOR = "image_processor"  # the key of the latter that has what the form
 UNNAMED = "LABEL_0"  # how the library calls a class without a name
 IDS = "The names are those of id2label. For an evaluation, category_id must be the ids of your annotations."
 MISSING = f"no {PREPROCESSOR}, which image_processor.save_pretrained(folder) writes"
-BY_HAND = "So images are stretched, without mean and std: write what your training does."
+BY_HAND = "So images are stretched, without mean and std. Replace this with what your training did."
 BATCH = (1, 2, 4)
 
 

@@ -62,8 +62,8 @@ def _reason(scores: Tensor, most: int, tied: Sequence[int], chosen: Sequence[int
         for places, others in ((inside, chosen), (chosen, inside))
     )
     return (
-        f"PyTorch gives it, too, where it selects a query of encoder score {come} instead of {gone}, which "
-        f"rounding ties (K = {most})"
+        f"PyTorch gives the same if it selects the query with encoder score {come} instead of {gone}; the two tie "
+        f"within rounding (K = {most})"
     )
 
 

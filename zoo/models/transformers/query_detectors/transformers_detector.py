@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from zoo.contract.coordinates import size_tensor
-from zoo.models.transformers.architecture import read_architecture
+from zoo.models.transformers.architecture import find_architecture
 from zoo.models.transformers.query_detectors.detection_rules import Detections, detection_rule
 from zoo.models.transformers.transformers_model import TransformersModel
 from zoo.registry import MODELS
@@ -25,10 +25,9 @@ class TransformersDetector(TransformersModel):
     purpose: ClassVar[str] = "object detection"
 
     def __init__(self, folder: str | Path) -> None:
-        rule = detection_rule(read_architecture(folder).model_type)  # before a large model is built in vain
+        _, settings = find_architecture(folder, self.heads, self.purpose)
+        self.rule = detection_rule(settings.model_type)  # before a large model is built in vain
         super().__init__(folder)
-        settings = self.model.config
-        self.rule = rule
         self.size_divisor = divisor_of(settings)
         self.detections_per_img = self.rule.number(number_of_queries(settings), int(settings.num_labels))
 

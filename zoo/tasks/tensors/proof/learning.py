@@ -83,4 +83,4 @@ def _check_rows(outputs: Mapping[str, Tensor], rows: Collection[str]) -> None:
         lengths[name] = outputs[name].shape[1]
     if len(set(lengths.values())) > 1:
         words = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise InputError(f"task tensors: rows are a set together, and these have different numbers: {words}")
+        raise InputError(f"task tensors: the outputs in rows must have the same number of rows, got {words}")

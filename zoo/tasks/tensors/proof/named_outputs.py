@@ -8,7 +8,7 @@ from torch import Tensor
 
 from zoo.errors import InputError, nearest
 
-KEEP = 'keep the tensors alone: task=dict(type="Tensors", keep=[{}])'
+KEEP = 'keep only the tensors: task=dict(type="Tensors", keep=[{}])'
 
 
 def named_outputs(output: object, keep: Sequence[str] = ()) -> dict[str, Any]:
