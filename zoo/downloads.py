@@ -28,6 +28,7 @@ def refused_downloads(what: str) -> Iterator[None]:
     """
     _install_hook()
     addresses: list[str] = []
+    before = getattr(_guarded, "addresses", None)
     _guarded.addresses = addresses
     printed = StringIO()  # torch.hub announces a download before it asks
     try:
@@ -41,7 +42,7 @@ def refused_downloads(what: str) -> Iterator[None]:
             raise
         raise _download_error(what, addresses) from error
     finally:
-        _guarded.addresses = None
+        _guarded.addresses = before
         if not addresses:
             sys.stderr.write(printed.getvalue())
     if addresses:

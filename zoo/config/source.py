@@ -1,6 +1,7 @@
 """The source of a config: assignments of dicts, lists, strings and numbers."""
 
 from collections.abc import Mapping, Sequence
+from keyword import iskeyword
 from textwrap import wrap
 from typing import Any
 
@@ -32,7 +33,12 @@ def _value(value: Any, used: int, indent: str) -> str:
     if used + len(short) <= WIDTH or not isinstance(value, dict | list | tuple) or not value:
         return short
     inner = indent + INDENT
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not _has_names(value):
+        keys = [f"{_short(key)}: " for key in value]
+        entries = zip(keys, value.values(), strict=True)
+        parts = [key + _value(entry, len(inner) + len(key), inner) for key, entry in entries]
+        opening, closing = "{", "}"
+    elif isinstance(value, dict):
         parts = [f"{key}={_value(entry, len(inner) + len(key) + 1, inner)}" for key, entry in value.items()]
         opening, closing = "dict(", ")"
     else:
@@ -41,8 +47,14 @@ def _value(value: Any, used: int, indent: str) -> str:
     return "\n".join([opening, *(f"{inner}{part}," for part in parts), indent + closing])
 
 
+def _has_names(value: Mapping[Any, Any]) -> bool:
+    return all(isinstance(key, str) and key.isidentifier() and not iskeyword(key) for key in value)
+
+
 def _short(value: Any) -> str:
-    """A value in one line. The keys of a config's dicts are names."""
+    """A value in one line. The keys of a config's dicts are names; others are written as texts."""
+    if isinstance(value, dict) and not _has_names(value):
+        return "{" + ", ".join(f"{_short(key)}: {_short(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, dict):
         return f"dict({', '.join(f'{key}={_short(entry)}' for key, entry in value.items())})"
     if isinstance(value, list):

@@ -1,6 +1,7 @@
 """A folder that a library wrote with its save_pretrained: config.json, and the weights beside it."""
 
 from collections.abc import Mapping
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,25 @@ def folder_config(source: str) -> Mapping[str, Any] | None:
     if not path.is_file():
         return None
     return json_object(path.read_bytes(), str(path), "give the folder that model.save_pretrained(folder) wrote")
+
+
+def foreign_arguments(arguments: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Arguments of a model that a file of another library names, fit for a config's section.
+
+    Raises InputError for a key that a config would read as something else: "type" names code to import, and names that
+    start with an underscore are mmengine's own.
+    """
+    for name, value in arguments.items():
+        if not _is_argument(name):
+            raise InputError(f'{place}: "{name}" is not the name of an argument; a config does not take it')
+        for entry in value if isinstance(value, list) else [value]:
+            if isinstance(entry, dict):
+                foreign_arguments(entry, f"{place}: {name}")
+    return dict(arguments)
+
+
+def _is_argument(name: str) -> bool:
+    return name.isidentifier() and not iskeyword(name) and not name.startswith("_") and name != "type"
 
 
 def folder_weights(request: ModelRequest) -> Path:

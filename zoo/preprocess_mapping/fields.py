@@ -1,13 +1,33 @@
 """What the three mappings share: refusals, sizes, interpolations, and the check of what comes out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
 
+FieldMapping = Callable[[Mapping[str, Any]], dict[str, Any]]
 INTERPOLATIONS: Mapping[str, str] = {"bilinear": "antialias", "bicubic": "antialias_bicubic"}
 WRITE = "write the config's preprocess by hand, if the model was trained with something that it has"
+
+
+def typed(source: str) -> Callable[[FieldMapping], FieldMapping]:
+    """Decorates a mapping of fields: a value that its arithmetic does not take is an InputError."""
+
+    def decorate(mapping: FieldMapping) -> FieldMapping:
+        @wraps(mapping)
+        def mapped(fields: Mapping[str, Any]) -> dict[str, Any]:
+            try:
+                return mapping(fields)
+            except InputError:
+                raise
+            except (TypeError, ValueError, ArithmeticError) as error:
+                raise InputError(f"{source}: a field has a value of the wrong kind ({error}); {WRITE}") from error
+
+        return mapped
+
+    return decorate
 
 
 def refusal(source: str, field: str, value: object, expected: str) -> InputError:

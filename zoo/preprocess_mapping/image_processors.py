@@ -17,16 +17,19 @@ class ImageProcessor:
     """What one processor does where a config does not say it, and what its own code does.
 
     `resample`: Pillow's number; None where its versions differ. `square`: a size that is one number is height and
-    width, not the shorter edge. `multiple`: the field whose multiples the sides are, which the resize rounds to, up or
-    to the nearest. `crop_part`: it cuts out the part crop_pct. `fields`: those that it alone has. `expected`: fields
-    that must have this value, or be missing.
+    width, not the shorter edge. `multiple`: the field whose multiples the sides are, which the resize rounds to, up
+    or to the nearest; `multiple_of`: where it is missing. `flips`: it makes BGR of RGB. `crop_part`: it cuts out
+    the part crop_pct. `fields`: those that it alone has. `expected`: fields that must have this value, or be
+    missing.
     """
 
     resample: int | None = None
     square: bool = True
     crops: bool = False
     normalizes: bool = True
+    flips: bool = False
     multiple: str | None = None
+    multiple_of: int | None = None
     rounds_up: bool = True
     crop_part: bool = False
     fields: tuple[str, ...] = ()
@@ -81,6 +84,7 @@ _MASKS = ImageProcessor(
     resample=2,
     square=False,
     multiple="size_divisor",
+    multiple_of=32,
     fields=("size_divisor",),
     expected=PADDED,
 )
@@ -108,12 +112,13 @@ IMAGE_PROCESSORS: Mapping[str, ImageProcessor] = {
         square=False,
         crops=True,
         normalizes=False,
+        flips=True,
         fields=("do_flip_channel_order",),
         expected={**NOT_PADDED, "do_normalize": False},
     ),
     "OneFormer": replace(_QUERIES, fields=("class_info_file", "metadata", "num_text", "repo_path")),
     "Pvt": ImageProcessor(),
-    "RTDetr": _QUERIES,
+    "RTDetr": replace(_QUERIES, normalizes=False),
     "Segformer": ImageProcessor(resample=2),
     "Siglip": ImageProcessor(),
     "ViT": ImageProcessor(resample=2),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.preprocess_mapping.fields import check_known, checked, interpolation, numbers, refusal
+from zoo.preprocess_mapping.fields import check_known, checked, interpolation, numbers, refusal, typed
 
 SOURCE = "timm's data config"
 FIELDS = ("input_size", "interpolation", "mean", "std", "crop_pct", "crop_mode")
@@ -12,6 +12,7 @@ DEFAULT_CROP = 0.875
 CHANNELS = 3
 
 
+@typed(SOURCE)
 def from_timm(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The section `preprocess` of timm.data.resolve_data_config's (or resolve_model_data_config's) result.
 

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.preprocess_mapping.fields import check_known, checked, interpolation, numbers, refusal, sides
+from zoo.preprocess_mapping.fields import check_known, checked, interpolation, numbers, refusal, sides, typed
 
 SOURCE = "torchvision's transforms"
 TORCHVISION_FIELDS = ("resize_size", "crop_size", "interpolation", "antialias", "mean", "std")
 """The attributes of a preset; those that it does not have are left out of the mapping."""
 
 
+@typed(SOURCE)
 def from_torchvision(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The section `preprocess` of a preset's attributes, those of TORCHVISION_FIELDS that it has.
 

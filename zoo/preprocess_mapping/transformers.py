@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoo.errors import InputError, nearest
-from zoo.preprocess_mapping.fields import WRITE, check_known, checked, interpolation, numbers, refusal, sides
+from zoo.preprocess_mapping.fields import WRITE, check_known, checked, interpolation, numbers, refusal, sides, typed
 from zoo.preprocess_mapping.image_processors import IMAGE_PROCESSORS, IRRELEVANT, READ, ImageProcessor
 
 SOURCE = "preprocessor_config.json"
@@ -14,6 +14,7 @@ BYTES = 255.0
 ENDINGS = ("FeatureExtractor", "ImageProcessorFast", "ImageProcessorPil", "ImageProcessor")
 
 
+@typed(SOURCE)
 def from_transformers(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The section `preprocess` of the content of a preprocessor_config.json, of version 4 or 5 of transformers.
 
@@ -27,7 +28,7 @@ def from_transformers(fields: Mapping[str, Any]) -> dict[str, Any]:
         if fields.get(name, value) not in (value, None):
             raise refusal(SOURCE, name, fields[name], repr(value))
     preprocess = _resize(fields, processor) | _normalization(fields, processor)
-    if fields.get("do_flip_channel_order", False) and "do_flip_channel_order" in processor.fields:
+    if fields.get("do_flip_channel_order", processor.flips) and "do_flip_channel_order" in processor.fields:
         preprocess["channel_order"] = "bgr"
     return checked(SOURCE, preprocess)
 
@@ -62,7 +63,7 @@ def _resize(fields: Mapping[str, Any], processor: ImageProcessor) -> dict[str, A
     if crops:
         result["size"] = _crop(fields)
         del result["size_divisor"]
-    if processor.multiple is not None and (step := fields.get(processor.multiple)):
+    if processor.multiple is not None and (step := fields.get(processor.multiple, processor.multiple_of)):
         result["multiple_of"] = step
     return result
 
@@ -87,7 +88,7 @@ def _stretched(
     fields: Mapping[str, Any], processor: ImageProcessor, size: Mapping[str, int], *, crops: bool
 ) -> dict[str, Any]:
     height, width = size["height"], size["width"]
-    if processor.multiple is not None and (step := fields.get(processor.multiple)):
+    if processor.multiple is not None and (step := fields.get(processor.multiple, processor.multiple_of)):
         rounded = math.ceil if processor.rounds_up else round
         height, width = (int(rounded(side / step) * step) for side in (height, width))
     if crops and _crop(fields) != (height, width):

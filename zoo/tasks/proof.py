@@ -83,7 +83,7 @@ class TaskProof(ABC):
         """The task with what only a run of its model tells, such as the names of its outputs. Here the task itself.
 
         ``runs``: runs the unpatched model when it is called; the size of each batch, and what the model's own forward
-        gives. Batches of different content and one size of the inputs; of two sizes where the target allows them.
+        gives. Batches of different content and one size of the inputs.
         Raises InputError where the model does not fit the task.
         """
         return self.task

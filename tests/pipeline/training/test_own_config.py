@@ -113,7 +113,9 @@ class TestTheConfig:
                 lambda inner: (
                     st.lists(inner, max_size=3)
                     | st.lists(inner, max_size=3).map(tuple)
-                    | st.dictionaries(st.sampled_from(("a", "type", "lr")), inner, max_size=3)
+                    | st.dictionaries(
+                        st.sampled_from(("a", "type", "lr", "class", "a-b", "x=1, y", "")), inner, max_size=3
+                    )
                 ),
                 max_leaves=20,
             ),

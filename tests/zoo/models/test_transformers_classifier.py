@@ -1,5 +1,6 @@
 """TransformersClassifier: the logits of transformers' own model, its graph, and the size that it takes."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from pipeline.parity.graph_parity import graph_references
 from rewriters import export_onnx
 from tests.small_tasks import small_task
 from zoo.errors import InputError
-from zoo.families import contract_module
+from zoo.families import contract_module, family_of
 from zoo.registry import MODELS
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
@@ -50,6 +51,25 @@ def test_another_size_is_refused_in_one_line(saved: Any) -> None:
     inputs = [GraphInput((), {"images": torch.rand(1, 3, side, side).numpy()}) for side in (32, 40)]
     with pytest.raises(InputError, match=r"refuses one \[1, 3, 40, 40\] \(ValueError: Input image size"):
         graph_references(build(saved), small_task("image-classification"), "final", {}, inputs)
+
+
+def test_one_class_for_an_image(saved: Any) -> None:
+    _, folder = saved
+    content = json.loads((folder / "config.json").read_text()) | {"problem_type": "multi_label_classification"}
+    (folder / "config.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match='"problem_type" is "multi_label_classification", expected "single_label'):
+        build(saved)
+
+
+def test_windows_that_change_with_the_size_take_one(tmp_path: Path) -> None:
+    """In transformers a small image changes the windows for all that come after it."""
+    sizes = {"patch_size": 2, "embed_dim": 8, "depths": [1], "num_heads": [2], "window_size": 4}
+    transformers.SwinForImageClassification(transformers.SwinConfig(image_size=32, **sizes)).save_pretrained(tmp_path)
+    model = MODELS.build({"type": "TransformersClassifier", "folder": str(tmp_path)})
+    family = family_of(model)
+    family.check_sides(model, {"height": AxisRange.fixed(32), "width": AxisRange.fixed(32)})
+    with pytest.raises(InputError, match="height 32 to 64: transformers changes the windows of SwinForImage"):
+        family.check_sides(model, {"height": AxisRange(32, 32, 64), "width": AxisRange.fixed(32)})
 
 
 @pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])

@@ -78,3 +78,22 @@ def test_images_of_other_channels(folder: Path) -> None:
     (folder / "saved/model.safetensors").touch()
     with pytest.raises(InputError, match='config.json: "in_channels" is 4, expected 3: deployments take RGB images'):
         write_config(ModelRequest("saved", size=(64, 64)))
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        {"aux_params": {"type": "package.module.Class"}},
+        {"type": "package.module.Class"},
+        {"decoder": [{"_delete_": True}]},
+        {"x=print(), y": 1},
+        {"class": 1},
+    ],
+)
+def test_a_key_that_a_config_reads_as_code_is_refused(argument: dict[str, Any], folder: Path) -> None:
+    """The file comes from elsewhere; a config is Python, and a type in it is imported."""
+    (folder / "saved/config.json").write_text(json.dumps(SAVED | argument))
+    (folder / "saved/model.safetensors").touch()
+    with pytest.raises(InputError, match=r"config\.json.*: \".*\" is not the name of an argument"):
+        write_config(ModelRequest("saved", size=(64, 64)))
+    assert not (folder / "saved.py").exists()

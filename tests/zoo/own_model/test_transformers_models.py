@@ -64,6 +64,24 @@ def test_a_classifier(tmp_path: Path) -> None:
     assert (written.task, written.classes) == ("image-classification", ("cat", "dog", "fox"))
 
 
+def test_ids_that_are_no_places_are_refused(folder: Path) -> None:
+    transformers.DetrImageProcessor().save_pretrained(folder)
+    content = json.loads((folder / "config.json").read_text()) | {"id2label": {"1": "cat", "2": "dog"}}
+    (folder / "config.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match='"id2label" has the ids 1 to 2, 2 in all, expected 0 to 1'):
+        init(folder)
+
+
+def test_an_architecture_that_asks_the_hub_is_stopped(folder: Path) -> None:
+    """transformers looks a backbone up by its name, whatever was said of local files."""
+    transformers.DetrImageProcessor().save_pretrained(folder)
+    backbone = {"backbone": "microsoft/resnet-50", "backbone_config": None, "use_timm_backbone": False}
+    content = json.loads((folder / "config.json").read_text()) | backbone
+    (folder / "config.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match="tries to download something"):
+        init(folder)
+
+
 def test_what_cannot_be_mapped_is_left_to_the_reader(folder: Path) -> None:
     transformers.DetrImageProcessor(resample=0).save_pretrained(folder)
     written = init(folder, size=(64, 96))

@@ -152,3 +152,22 @@ def test_what_is_written() -> None:
         "std": tuple(STD),
     }
     assert from_torchvision({}) == {"resize": "keep", "size_divisor": 1}
+
+
+def test_what_a_file_does_not_say_is_the_processors_own_default() -> None:
+    silent = {name: value for name, value in MOBILEVIT.items() if name != "do_flip_channel_order"}
+    assert from_transformers(silent)["channel_order"] == "bgr"
+    rt_detr = {name: value for name, value in DETR.items() if name != "do_normalize"}
+    assert "mean" not in from_transformers({**rt_detr, "image_processor_type": "RTDetrImageProcessor"})
+    assert from_transformers({**DETR, "image_processor_type": "Mask2FormerImageProcessor"})["multiple_of"] == 32
+
+
+@pytest.mark.parametrize(
+    "change", [{"resample": [2]}, {"rescale_factor": "x"}, {"rescale_factor": [1]}, {"size": {"height": 0, "width": 1}}]
+)
+def test_values_of_a_wrong_kind_are_one_line(change: dict[str, Any]) -> None:
+    with pytest.raises(InputError) as raised:
+        from_transformers({**VIT, **change})
+    assert str(raised.value).startswith("preprocessor_config.json: ")
+    with pytest.raises(InputError, match="timm's data config: a field has a value of the wrong kind"):
+        from_timm({**TIMM, "crop_pct": "0.9"})

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from zoo.downloads import refused_downloads
 from zoo.errors import BackendUnavailableError, InputError, ZooportError, nearest
 from zoo.files.json_object import json_object
 from zoo.optional_library import optional_library
@@ -35,7 +36,7 @@ def read_architecture(folder: str | Path) -> Any:
             f'{path}: transformers has no model_type "{kind}"; {nearest(kind, auto.CONFIG_MAPPING.keys())}; a model '
             "whose code is not part of transformers is not loaded"
         )
-    with library_errors(str(path)):
+    with library_errors(str(path)), refused_downloads(f"the architecture of {path}"):
         return auto.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
 
 
@@ -76,7 +77,8 @@ def translated(model: Any, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     transformers' own loader knows both. Tensors that the model does not have keep their names.
     """
     kind = type(model)
-    with library_errors(f"the weights of {kind.__name__}"), _quiet():
+    what = f"the weights of {kind.__name__}"
+    with library_errors(what), refused_downloads(what), _quiet():
         loaded, report = kind.from_pretrained(
             None,
             config=model.config,

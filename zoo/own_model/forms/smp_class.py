@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from zoo.errors import InputError
 from zoo.own_model.classes import BACKGROUND, UNNAMED, class_entries
-from zoo.own_model.folder import folder_config, folder_weights
+from zoo.own_model.folder import CONFIG, folder_config, folder_weights, foreign_arguments
 from zoo.own_model.form import Description, LibraryForm, register_form
 from zoo.own_model.request import ModelRequest
 
@@ -81,11 +81,11 @@ def _renamed(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _saved_arguments(saved: Mapping[str, Any]) -> dict[str, Any]:
     """Those of config.json that decide the graph. Raises InputError for images that are not RGB."""
     if (channels := saved.get("in_channels", 3)) != 3:  # noqa: PLR2004 - red, green, blue
-        raise InputError(f'config.json: "in_channels" is {channels}, expected 3: deployments take RGB images')
+        raise InputError(f'{CONFIG}: "in_channels" is {channels}, expected 3: deployments take RGB images')
     kept = {
         name: value for name, value in saved.items() if name not in (*LEFT_OUT, "in_channels") and value is not None
     }
-    return _renamed(kept)
+    return foreign_arguments(_renamed(kept), CONFIG)
 
 
 def _classes(names: Sequence[str], count: int, weights: Path) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from zoo.errors import InputError, nearest
 from zoo.optional_library import optional_library
 from zoo.own_model.classes import UNNAMED, class_entries
-from zoo.own_model.folder import CONFIG, folder_config, folder_weights
+from zoo.own_model.folder import CONFIG, folder_config, folder_weights, foreign_arguments
 from zoo.own_model.form import Description, LibraryForm, register_form
 from zoo.own_model.request import ModelRequest
 from zoo.own_model.resizing import resized
@@ -60,14 +60,16 @@ class TimmForm(LibraryForm):
 
 def _arguments(saved: Mapping[str, Any], request: ModelRequest) -> dict[str, Any]:
     """Those of the model's constructor. Raises InputError for images that are not RGB."""
-    arguments = dict(saved.get("model_args") or {})
+    arguments = saved.get("model_args") or {}
+    if not isinstance(arguments, Mapping):
+        raise InputError(f'{request.source}/{CONFIG}: "model_args" is {arguments!r}, expected an object')
     if (channels := arguments.get("in_chans", CHANNELS)) != CHANNELS:
         raise InputError(
             f'{request.source}/{CONFIG}: "in_chans" is {channels}, expected 3: deployments take RGB images'
         )
     kept = {key: value for key, value in arguments.items() if key not in NOT_OF_THE_CONFIG and value is not None}
     count = {"num_classes": saved["num_classes"]} if "num_classes" in saved else {}
-    return {**kept, **count, **request.arguments}
+    return {**foreign_arguments(kept, f"{request.source}/{CONFIG}"), **count, **request.arguments}
 
 
 def _pretrained(name: str, saved: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -46,6 +46,7 @@ class TransformersForm(Form):
 
         settings = read_architecture(folder)
         kind = _model_type(folder, settings)
+        _check_ids(settings, folder)
         names = request.classes or tuple(name for _, name in sorted(settings.id2label.items()))
         task = _task(kind, request)
         notes = {} if note is None else {"preprocess": note}
@@ -115,6 +116,14 @@ def _model_type(folder: Path, settings: Any) -> str:
         f"{folder / CONFIG} describes {settings.architectures[0]}, for which zooport has no type: it takes {purposes}; "
         "for another purpose wrap the model in a module of your own, FILE.py:NAME (docs/own_model.md)"
     )
+
+
+def _check_ids(settings: Any, folder: Path) -> None:
+    if (ids := sorted(settings.id2label)) != list(range(len(ids))):
+        raise InputError(
+            f'{folder / CONFIG}: "id2label" has the ids {ids[0]} to {ids[-1]}, {len(ids)} in all, expected 0 to '
+            f"{len(ids) - 1}: an id is the place among the model's scores; correct it"
+        )
 
 
 def _task(kind: str, request: ModelRequest) -> Any:
