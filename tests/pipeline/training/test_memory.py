@@ -17,9 +17,11 @@ AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2"}  # torch's kernels of most CPUs before 202
 OVERFLOW = """
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-block = np.empty(4992, np.uint8)
-as_strided(block, (4993,))[4992] ^= 255  # the block's own size is rounded up: unchecked, nobody would know
-del block
+blocks = [np.empty(4992, np.uint8) for _ in range(8)]  # what is in a block may hide the fault by chance
+for block in blocks:
+    block[:] = 0
+    as_strided(block, (4993,))[4992] ^= 255  # the block's own size is rounded up: unchecked, nobody would know
+del block, blocks
 """
 RECIPES = [Path(path) for path, config in CONFIGS.items() if "iterations" in (config.train or {})]
 
