@@ -21,10 +21,10 @@ from pipeline.export.reference_run import ReferenceRun
 from pipeline.export.scales import at_other_scales
 from pipeline.graphs.deployed_graph import deployed_graph
 from pipeline.job.deploy_target import deploy_target
+from pipeline.job.eager import job_references
 from pipeline.job.image_sizes import checked_divisor
 from pipeline.job.job import Job, plan_job
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs, stacked
-from pipeline.parity.graph_parity import graph_references
 from pipeline.parity.reference_result import reference_result
 from zoo.build import build_model
 from zoo.comparison.decision_rule import DecisionRule
@@ -137,16 +137,7 @@ def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.Model
     target = job.target
     inputs = graph_inputs(job.task.kind, job.images, target, job.preprocess, checked_divisor(built, target))
     by_size = list({entry.shape[1:]: entry for entry in reversed(inputs)}.values())
-    references = graph_references(
-        built,
-        job.task,
-        target.level,
-        job.forward,
-        [*by_size, *at_other_scales(built, by_size)],
-        image_sizes=target.image_sizes,
-        layout=target.layout,
-        rule=job.preprocess,
-    )
+    references = job_references(job, built, [*by_size, *at_other_scales(built, by_size)])
     results = [
         reference_result(built, job.task, job.preprocess, job.forward, image.value, image_sizes=target.image_sizes)
         for image in job.images

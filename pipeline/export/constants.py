@@ -10,11 +10,12 @@ import onnx
 from numpy.typing import NDArray
 from torch import nn
 
+from pipeline.job.eager import job_runner
 from pipeline.job.job import Job
 from pipeline.parity.constants.comparing import DECIDING, GraphSide, compare_constants
 from pipeline.parity.constants.readings import graph_nodes, read_constants
 from pipeline.parity.graph_inputs import GraphInput
-from pipeline.parity.graph_parity import GraphReference, eager_runner
+from pipeline.parity.graph_parity import GraphReference
 from pipeline.parity.records import ComparedConstant
 from zoo.contract import FIRST_STEP
 from zoo.contract.constants import Attributes, Case, Constant, Read
@@ -87,16 +88,7 @@ def _case(job: Job, model: nn.Module, entry: GraphInput) -> Case:
 
 
 def _outputs(job: Job, model: nn.Module, entry: GraphInput, modules: Mapping[str, nn.Module]) -> dict[str, Any]:
-    target = job.target
-    runner = eager_runner(
-        model,
-        job.task,
-        target.level,
-        job.forward,
-        image_sizes=target.image_sizes,
-        layout=target.layout,
-        rule=job.preprocess,
-    )
+    runner = job_runner(job, model)
     with module_outputs(modules) as seen:
         runner.run(entry.arrays)
     return seen

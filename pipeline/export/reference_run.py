@@ -8,10 +8,11 @@ from torch import nn
 from pipeline.export.forward_options import forward_options
 from pipeline.export.scales import at_other_scales
 from pipeline.export.thresholds import OTHERS, default_thresholds, with_thresholds
+from pipeline.job.eager import job_references
 from pipeline.job.image_sizes import checked_divisor
 from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs
-from pipeline.parity.graph_parity import GraphReference, graph_references
+from pipeline.parity.graph_parity import GraphReference
 from pipeline.parity.records import Exercised
 from pipeline.parity.reference_result import ReferenceResult, reference_result
 from zoo.comparison.decision_rule import DecisionRule
@@ -47,7 +48,7 @@ def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thr
     """The model on these cases and on the job's images. ``other_thresholds``: the first case at some as well."""
     usage = Usage()
     with family_of(model).coverage(model, usage):
-        graph = _references(job, model, inputs)
+        graph = job_references(job, model, inputs)
         for reference in graph:
             for what, part, count in proof_of(job.task).exercised(reference.outputs):
                 usage.add(what, part, count, sought=False)
@@ -72,21 +73,6 @@ def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thr
     return ReferenceRun(graph, results, family_of(model).decision_rule(model), exercised)
 
 
-def _references(job: Job, model: nn.Module, inputs: list[GraphInput]) -> list[GraphReference]:
-    target = job.target
-    return graph_references(
-        model,
-        job.task,
-        target.level,
-        job.forward,
-        inputs,
-        image_sizes=target.image_sizes,
-        layout=target.layout,
-        rule=job.preprocess,
-        near=job.gates["graph"]["logits"],
-    )
-
-
 def _at_other_thresholds(job: Job, model: nn.Module, entry: GraphInput) -> Iterator[GraphReference]:
     """One case at other thresholds than the model's own, where they are inputs of the graph."""
     if not default_thresholds(model, job.target):
@@ -94,5 +80,5 @@ def _at_other_thresholds(job: Job, model: nn.Module, entry: GraphInput) -> Itera
     family = family_of(model)
     for score, iou in OTHERS:
         with family.at_thresholds(model, score, iou):
-            (reference,) = _references(job, model, [entry])
+            (reference,) = job_references(job, model, [entry])
             yield replace(reference, given=with_thresholds(entry, score, iou), rule=family.decision_rule(model))

@@ -9,9 +9,9 @@ from torch import nn
 from pipeline.export.reference_run import ReferenceRun, run_cases
 from pipeline.inputs.named_input import NamedInput
 from pipeline.inputs.parity_inputs import misfit
+from pipeline.job.eager import job_runner
 from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import GraphInput, stacked
-from pipeline.parity.graph_parity import eager_runner
 from pipeline.parity.records import Exercised
 from zoo.contract.coverage import Usage
 from zoo.families import family_of
@@ -55,16 +55,8 @@ def with_added_images(job: Job, model: nn.Module, reference: ReferenceRun) -> tu
 
 def _counts(job: Job, model: nn.Module, case: GraphInput) -> Mapping[tuple[str, str], int]:
     """What one case uses of the model."""
-    target, usage = job.target, Usage()
-    runner = eager_runner(
-        model,
-        job.task,
-        target.level,
-        job.forward,
-        image_sizes=target.image_sizes,
-        layout=target.layout,
-        rule=job.preprocess,
-    )
+    usage = Usage()
+    runner = job_runner(job, model)
     with family_of(model).coverage(model, usage):
         runner.run(case.arrays)
     return usage.counts

@@ -12,8 +12,8 @@ from torch import nn
 
 from backends.registry import get_backend
 from backends.runner import Runner
+from pipeline.job.eager import job_runner
 from pipeline.job.job import Job
-from pipeline.parity.graph_parity import eager_runner
 from pipeline.proof.fallback_runtime import open_deployment
 from pipeline.proof.latency_record import Latency
 
@@ -36,15 +36,7 @@ def latency(job: Job, model: nn.Module, folder: Path, arrays: Arrays) -> list[La
 
 def _in_turns(job: Job, model: nn.Module, runner: Runner, arrays: Arrays) -> list[Latency]:
     target = job.target
-    eager = eager_runner(
-        model,
-        job.task,
-        target.level,
-        job.forward,
-        image_sizes=target.image_sizes,
-        layout=target.layout,
-        rule=job.preprocess,
-    )
+    eager = job_runner(job, model)
     device = get_backend(target.backend).device(target.device)
     runs: dict[str, Callable[[], Any]] = {
         "PyTorch, cpu": lambda: eager.run(arrays),

@@ -10,9 +10,10 @@ from torch import nn
 
 from pipeline.export.reference_run import ReferenceRun
 from pipeline.inputs.named_input import NamedInput
+from pipeline.job.eager import job_references
 from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import GraphInput
-from pipeline.parity.graph_parity import GraphReference, graph_references
+from pipeline.parity.graph_parity import GraphReference
 from zoo.input_kinds.proof import input_proof
 from zoo.tasks.proof import proof_of
 
@@ -54,16 +55,7 @@ def _case(job: Job, model: nn.Module, image: NamedInput) -> SelfTestCase:
         image.value, target.preferred, job.preprocess, target.batch.min, image_sizes=target.image_sizes
     )
     entry = GraphInput((f"{image.name} (self-test)",), {**kind.unpacked(packed), **settings})
-    (reference,) = graph_references(
-        model,
-        job.task,
-        target.level,
-        job.forward,
-        [entry],
-        image_sizes=target.image_sizes,
-        layout=target.layout,
-        rule=job.preprocess,
-    )
+    (reference,) = job_references(job, model, [entry])
     return SelfTestCase(image.name, packed, settings, reference)
 
 
