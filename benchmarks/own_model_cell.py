@@ -20,8 +20,7 @@ from torch import Tensor
 
 from backends.registry import get_backend
 from pipeline.parity.gates import merged_gates
-from pipeline.parity.graph_parity import GraphReference, graph_references
-from pipeline.parity.levels import compare_outputs
+from pipeline.parity.graph_parity import GraphReference, graph_parity, graph_references
 from pipeline.preflight import preflight, steps
 from rewriters.exporters import by_dynamo, by_torchscript
 from rewriters.graph_rewriters import rewrite_graph
@@ -96,18 +95,7 @@ def _compared(own: OwnModel, path: Path, target: Target, references: Sequence[Gr
     gates = merged_gates(own=own.task.own_gates)["graph"]
     rule = family_of(own.model).decision_rule(own.model)
     with get_backend(target.backend).open_graph(path, target=target) as runner:
-        return [
-            compare_outputs(
-                own.task,
-                own.level,
-                reference.outputs,
-                runner.run(reference.given.arrays),
-                gates,
-                reference.rule or rule,
-                reference.logits,
-            )
-            for reference in references
-        ]
+        return [case.findings for case in graph_parity(runner, references, own.task, own.level, gates, rule)]
 
 
 def _words(findings: Sequence[Findings]) -> str:

@@ -1,7 +1,9 @@
 """Building the zoo's models from configs. Needs torch and mmengine."""
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mmengine.config import ConfigDict
 from torch import nn
@@ -53,13 +55,20 @@ def _built(config: ModelConfig) -> nn.Module:
     for name in path_arguments(made_of) if inspect.isclass(made_of) else ():
         if isinstance(path := section.get(name), str):
             section[name] = str(config.locate(path, "model", name))
+    return build_section(section)
+
+
+def build_section(section: Mapping[str, Any], cure: str = "check the arguments of model") -> nn.Module:
+    """The model of a section of a config, with random weights; paths in it start at the current folder.
+
+    Raises InputError for arguments that its builder refuses, ending with `cure`, and for a model that downloads.
+    """
+    kind = section["type"]
     try:
         with refused_downloads(f"model {kind}"):
-            model = MODELS.build(section)
+            model = MODELS.build(ConfigDict(section))
     except (TypeError, KeyError, ValueError, OSError, AssertionError, RuntimeError) as error:
-        raise InputError(
-            f"model {kind} cannot be built from its config: {error}; check the arguments of model"
-        ) from error
+        raise InputError(f"model {kind} cannot be built from its config: {error}; {cure}") from error
     if not isinstance(model, nn.Module):
         raise InputError(f"model {kind}: got a {type(model).__name__}, expected a torch.nn.Module")
     return model

@@ -1,6 +1,6 @@
 """How far another machine may be from what was proved. Data."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,16 @@ from zoo.tasks.output_role import OutputRole, Roles
 FROM_PARITY = (
     *("boxes", "scores", "logits", "masks", "image_masks_of_object"),
     *("keypoints", "keypoint_values", "moved_keypoints", "nms_iou"),
-    "changed",  # of tasks that have it
 )
 # Below fp32: see backends.self_test.rounded. `logits`: a label is sure where PyTorch's margin exceeds two of it.
 ROUNDED: Mapping[str, float] = {"distance": 0.3, "pixels": 0.001, "logits": 0.03}
 
 
-def self_test_gates(graph: Mapping[str, float], precision: str) -> dict[str, float]:
-    """``graph``: the gates of the job's graph comparison."""
-    return {name: graph[name] for name in FROM_PARITY if name in graph} if precision == "fp32" else dict(ROUNDED)
+def self_test_gates(graph: Mapping[str, float], precision: str, own: Iterable[str] = ()) -> dict[str, float]:
+    """``graph``: the gates of the job's graph comparison. ``own``: the names of those that its task alone has."""
+    if precision != "fp32":
+        return dict(ROUNDED)
+    return {name: graph[name] for name in (*FROM_PARITY, *own) if name in graph}
 
 
 def thresholds(rule: DecisionRule) -> dict[str, float | bool]:

@@ -21,7 +21,7 @@ def with_self_test(
     """
     if case is None:
         return manifest
-    gates = self_test_gates(job.gates["graph"], job.target.precision)
+    gates = self_test_gates(job.gates["graph"], job.target.precision, job.task.gates.get("graph", ()))
     with open_deployment(folder, threads=1).deployment as deployment:
         outputs = deployment.runner.run_float32(case.reference.given.arrays)
     roles = job.task.roles

@@ -54,8 +54,9 @@ def pages() -> list[Path]:
 
 
 def whole_words(word: str) -> re.Pattern[str]:
-    """What finds a word, or one of several, in whatever case."""
-    return re.compile(rf"(?<![a-z])({word})(?![a-z])", re.IGNORECASE)
+    """What finds a word, or one of several, in whatever case. A comma at its beginning stands behind a letter."""
+    before = "" if word.startswith(",") else "(?<![a-z])"
+    return re.compile(rf"{before}({word})(?![a-z])", re.IGNORECASE)
 
 
 def lines_with(word: str, paths: list[Path]) -> list[str]:
@@ -120,3 +121,12 @@ def test_a_message_is_written_in_plain_english(word: str) -> None:
     pattern = whole_words(word)
     matches = [f"{place}: {text}" for place, text in messages() if pattern.search(text)]
     assert matches == [], f"write {INSTEAD_IN_PAGES[word]}"
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [(", too[.,:;)]", "a detection, too. More"), (", for (it|they)", "yes, for it is"), ("told", "Told so")],
+)
+def test_the_patterns_find_what_they_are_for(word: str, line: str) -> None:
+    assert word in INSTEAD | INSTEAD_IN_PAGES
+    assert whole_words(word).search(line)

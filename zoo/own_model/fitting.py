@@ -7,13 +7,12 @@ from typing import Any
 import torch
 from torch import nn
 
-import zoo.models  # noqa: F401  # registers the models
+from zoo.build import build_section
 from zoo.checkpoint import state_for
-from zoo.downloads import refused_downloads
 from zoo.errors import InputError
-from zoo.registry import MODELS
 from zoo.state_fit import check_fits
 
+CURE = "check the arguments, --arg NAME=VALUE"
 TRIED = (3, 5)
 """Values of an argument: the shapes of tensors grow with it by steps."""
 
@@ -25,22 +24,11 @@ def unfilled(section: Mapping[str, Any]) -> nn.Module:
     """
     try:
         with torch.device("meta"):
-            return built(section)
-    except NotImplementedError:  # its builder reads a tensor
-        return built(section)
-
-
-def built(section: Mapping[str, Any]) -> nn.Module:
-    """The model of a section of a config, with random weights; paths in it start at the current folder."""
-    kind = section["type"]
-    try:
-        with refused_downloads(f"model {kind}"):
-            model: nn.Module = MODELS.build(dict(section))
-    except NotImplementedError:
-        raise
-    except (TypeError, KeyError, ValueError, AssertionError, RuntimeError) as error:
-        raise InputError(f"model {kind} cannot be built: {error}; check the arguments, --arg NAME=VALUE") from error
-    return model
+            return build_section(section, CURE)
+    except InputError as error:
+        if not isinstance(error.__cause__, NotImplementedError):  # its builder reads a tensor
+            raise
+    return build_section(section, CURE)
 
 
 def fitting_value(section: Mapping[str, Any], argument: str, state: Mapping[str, Any], checkpoint: Path) -> int:

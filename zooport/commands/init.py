@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import InputError
+from zoo.own_model import known_forms
 from zooport.parser import Parser
 from zooport.terminal import write_line
 
@@ -31,7 +32,7 @@ def parser() -> Parser:
         "source",
         nargs="?",
         metavar="SOURCE",
-        help="the model: FOLDER, FILE.py:NAME, torchvision:NAME, timm:NAME or smp:NAME",
+        help=f"the model: {', '.join(form.example for form in known_forms())}",
     )
     model.add_argument("--weights", type=Path, metavar="F", help="its state dict, by torch.save or as safetensors")
     model.add_argument(

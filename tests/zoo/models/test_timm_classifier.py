@@ -82,7 +82,7 @@ def test_the_sizes_that_a_model_takes(architecture: str, options: Any, size: str
     if size is None:
         family_of(model).check_sides(model, sides)
         return
-    with pytest.raises(InputError, match=f"height 48: this VisionTransformer takes images of {size} alone"):
+    with pytest.raises(InputError, match=f"height 48: this VisionTransformer takes only images of {size};"):
         family_of(model).check_sides(model, sides)
 
 
@@ -94,7 +94,7 @@ def test_another_size_than_that_of_a_fixed_transformer_is_refused(change: Any, t
     config = tmp_path / "own.py"
     if "dynamic" in change:
         config.write_text(config.read_text() + f"export = dict(inputs={change['dynamic']})\n")
-    with pytest.raises(InputError, match="VisionTransformer takes images of 64x96 alone; give preprocess size"):
+    with pytest.raises(InputError, match="VisionTransformer takes only images of 64x96; give preprocess size"):
         deploy(config, images=images, work_dir=tmp_path)
 
 

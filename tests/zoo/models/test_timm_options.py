@@ -12,10 +12,10 @@ from tests.small_tasks import small_task
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.families import Family, family_of
 from zoo.families import registry as family_registry
-from zoo.families.one_size import check_one_size
 from zoo.families.registry import register
 from zoo.models.timm import TimmFamily, build_timm_classifier
 from zoo.models.timm.classifier import NOT_TAKEN
+from zoo.models.timm.family import check_one_size
 from zoo.target import AxisRange
 
 
@@ -90,7 +90,7 @@ def test_a_model_that_takes_one_size(height: AxisRange, other: int | None) -> No
     if other is None:
         check_one_size("Net", (8, 12), sides)
         return
-    with pytest.raises(InputError, match=f"height {other}: this Net takes images of 8x12 alone; give preprocess size"):
+    with pytest.raises(InputError, match=f"height {other}: this Net takes only images of 8x12; give preprocess size"):
         check_one_size("Net", (8, 12), sides)
 
 

@@ -5,15 +5,15 @@ from typing import Any, ClassVar
 
 from torch import nn
 
+from zoo.errors import InputError
 from zoo.families import Generic, register
-from zoo.families.one_size import check_one_size
 from zoo.optional_library import optional_library
 from zoo.target import AxisRange
 
 
 @register("timm")
 class TimmFamily(Generic):
-    """Their contract is the task's. Many transformers are built for one size of images."""
+    """Their contract is the task's. Many vision transformers are built for one size of images."""
 
     name: ClassVar[str] = "a timm model"
     rewriters: ClassVar[str | None] = "rewriters.timm"
@@ -24,3 +24,15 @@ class TimmFamily(Generic):
         declared: dict[str, Any] = models.get_model_input_config(model)
         if declared["fixed_input_size"]:
             check_one_size(type(model).__name__, tuple(declared["input_size"][1:]), sides)
+
+
+def check_one_size(kind: str, size: tuple[int, int], sides: Mapping[str, AxisRange]) -> None:
+    """Raises InputError where a height or width may be another than that of `size`, which the model `kind` takes."""
+    for axis, taken in zip(("height", "width"), size, strict=True):
+        bounds = sides[axis]
+        other = next((side for side in (bounds.min, bounds.opt, bounds.max) if side != taken), None)
+        if other is not None:
+            raise InputError(
+                f"{axis} {other}: this {kind} takes only images of {size[0]}x{size[1]}; give preprocess size {size} "
+                "and no other height or width, or build the model for another size"
+            )

@@ -139,7 +139,7 @@ def _segmentor(name: str, request: ModelRequest, weights: Path, state: Mapping[s
     content = {
         "model": section,
         "task": {"type": "SemanticSegmentation", "classes": classes},
-        "preprocess": {"size": size, "resize": "letterbox", "interpolation": "bilinear", "pad_value": 114},
+        "preprocess": {"size": size, "resize": "letterbox", "interpolation": "antialias", "pad_value": 114},
         "export": {"inputs": {"batch": BATCH}},
     }
     return Description(f"torchvision's {name} with the weights of {weights.name}.", content, weights, notes)

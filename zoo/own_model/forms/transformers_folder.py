@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from zoo.errors import InputError
@@ -18,7 +19,7 @@ IN_PROCESSOR = "image_processor"  # the key of the latter that has what the form
 UNNAMED = "LABEL_0"  # how the library calls a class without a name
 IDS = "The names are those of id2label. For an evaluation, category_id must be the ids of your annotations."
 MISSING = f"no {PREPROCESSOR}, which image_processor.save_pretrained(folder) writes"
-BY_HAND = "So images are stretched, without mean and std. Replace this with what your training did."
+BY_HAND = "Replace this with what your training did."
 BATCH = (1, 2, 4)
 
 
@@ -74,15 +75,32 @@ def _preprocess(folder: Path, request: ModelRequest) -> tuple[dict[str, Any], st
     try:
         mapped = from_transformers(fields)
     except InputError as error:
-        return _by_hand(folder, str(error), request)
+        return _by_hand(folder, str(error), request, _normalization(fields))
     return resized(mapped, request.size)
 
 
-def _by_hand(folder: Path, reason: str, request: ModelRequest) -> tuple[dict[str, Any], str]:
+def _by_hand(
+    folder: Path, reason: str, request: ModelRequest, normalization: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[dict[str, Any], str]:
     """What the user completes. Raises InputError without a size, which nothing else says."""
     if request.size is None:
         raise InputError(f"{folder}: {reason}; --size HEIGHT WIDTH writes a config for you to complete")
-    return {"size": request.size, "resize": "stretch", "interpolation": "antialias"}, f"{reason}. {BY_HAND}"
+    without = "" if normalization else ", without mean and std"
+    resize = {"size": request.size, "resize": "stretch", "interpolation": "antialias"}
+    return {**resize, **normalization}, f"{reason}. So images are stretched{without}. {BY_HAND}"
+
+
+def _normalization(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Mean and std where the file itself says that they are those of images of 0..1; nothing else is known here."""
+    normalizes = fields.get("do_normalize") is True and fields.get("do_rescale") is True
+    mean, std = fields.get("image_mean"), fields.get("image_std")
+    if (
+        not normalizes
+        or fields.get("rescale_factor") != 1 / 255
+        or not (isinstance(mean, list) and isinstance(std, list))
+    ):
+        return {}
+    return {"mean": tuple(mean), "std": tuple(std)}
 
 
 def _image_processor(folder: Path) -> Mapping[str, Any] | None:
@@ -128,11 +146,11 @@ def _check_ids(settings: Any, folder: Path) -> None:
 
 def _task(kind: str, request: ModelRequest) -> Any:
     """The task of the type's family, of several the requested one or the first; that of the type if it has none."""
+    from zoo.build import build_section
     from zoo.families import family_of
-    from zoo.own_model.fitting import built
     from zoo.tasks import find_task
 
-    model: Any = built({"type": kind, "folder": request.source})
+    model: Any = build_section({"type": kind, "folder": request.source})
     known = dict.fromkeys(name for name, _ in family_of(model).contracts) or (model.task,)
     tasks = [task for name in known if (task := find_task(name))]
     names = [task.__name__ for task in tasks]
