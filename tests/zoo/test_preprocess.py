@@ -211,3 +211,53 @@ def test_wrong_fields(fields: dict[str, Any], words: str) -> None:
 def test_dicts_there_and_back(how: Preprocess) -> None:
     assert Preprocess.from_dict(how.to_dict()) == how
     assert isinstance(hash(how), int)
+
+
+def mmcv_size(height: int, width: int, scale: tuple[int, int]) -> tuple[int, int]:
+    """(height, width) by mmcv 2's rescale_size, written as its definition reads."""
+    factor = min(max(scale) / max(height, width), min(scale) / min(height, width))
+    return int(height * factor + 0.5), int(width * factor + 0.5)
+
+
+@given(st.integers(32, 3000), st.integers(32, 3000), st.sampled_from([(1333, 800), (2048, 512), (520, 520)]))
+def test_sides_rounded_half_up_are_mmcvs(height: int, width: int, scale: tuple[int, int]) -> None:
+    edges = {"shortest_edge": min(scale), "longest_edge": max(scale), "side_rounding": "half_up"}
+    rule = Preprocess.from_dict({"resize": "shortest", **edges, "size_divisor": 1})
+    assert rule.geometry(height, width).resized_size == mmcv_size(height, width, scale)
+
+
+@given(st.integers(32, 3000), st.integers(32, 3000))
+def test_a_letterbox_rounded_half_up_is_mmcvs(height: int, width: int) -> None:
+    rule = Preprocess((640, 640), side_rounding="half_up")
+    assert rule.geometry(height, width).resized_size == mmcv_size(height, width, (640, 640))
+
+
+def test_half_a_pixel() -> None:
+    assert Preprocess((640, 640), side_rounding="half_up").kept().geometry(853, 1280).resized_size == (853, 1280)
+    assert Preprocess((640, 640)).geometry(853, 1280).resized_size == (426, 640)
+    assert Preprocess((640, 640), side_rounding="half_up").geometry(853, 1280).resized_size == (427, 640)
+
+
+def test_padding_by_channel_becomes_zero_when_it_is_normalised() -> None:
+    mean = (123.675, 116.28, 103.53)
+    rule = Preprocess((64, 96), pad_value=mean, mean=tuple(value / 255 for value in mean), std=(0.229, 0.224, 0.225))
+    out = np.empty((3, 64, 96), np.float32)
+    rule.run(np.zeros((64, 64, 3), np.uint8), out)
+    below = (out[:, :, 64:] - np.array(rule.mean, np.float32).reshape(3, 1, 1)) / 0.225
+    assert np.abs(below).max() < 1e-6
+    assert rule.pad_bytes == (104, 116, 124)  # BGR
+    assert Preprocess.from_dict(rule.to_dict()) == rule
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"pad_value": (1, 2)}, r"got pad_value \(1, 2\), expected an integer, or three numbers, from 0 to 255"),
+        ({"pad_value": (1, 2, 256.0)}, "three numbers, from 0 to 255"),
+        ({"resize": "stretch", "side_rounding": "half_up"}, 'side_rounding with resize "stretch", which rounds no side'),
+        ({"side_rounding": "up"}, 'unknown side_rounding "up"; nearest: "usual", "half_up"|nearest: "half_up"'),
+    ],
+)
+def test_wrong_padding_and_rounding(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Preprocess.from_dict({"size": (64, 96), **fields})

@@ -10,7 +10,7 @@ from zoo.preprocess.geometry import Geometry
 from zoo.preprocess.image_check import CHANNELS, MIN_SIDE, OPENCV_MAX_PIXELS, Array, check_image
 from zoo.preprocess.placed_image import MAX_BYTE, PlacedImage
 from zoo.preprocess.resampling import INTERPOLATIONS, resampled
-from zoo.preprocess.rule import CHANNEL_ORDERS, CROP_ROUNDINGS, Preprocess
+from zoo.preprocess.rule import CHANNEL_ORDERS, CROP_ROUNDINGS, SIDE_ROUNDINGS, Preprocess
 from zoo.preprocess.rule_faults import RESIZES
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "MIN_SIDE",
     "OPENCV_MAX_PIXELS",
     "RESIZES",
+    "SIDE_ROUNDINGS",
     "Array",
     "Geometry",
     "PlacedImage",

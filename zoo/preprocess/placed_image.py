@@ -13,11 +13,14 @@ MAX_BYTE = 255
 
 
 class PlacedImage(NamedTuple):
-    """A tensor that is not made yet: the image in it uint8 [h, w, 3] BGR, where it lies, and the byte around it."""
+    """A tensor that is not made yet: the image in it uint8 [h, w, 3] BGR, where it lies, and the byte around it.
+
+    `pad_value`: of all channels, or of red, green and blue.
+    """
 
     resized: Array
     geometry: Geometry
-    pad_value: int
+    pad_value: int | tuple[float, float, float]
 
     def write(self, top: int, left: int, out: NDArray[np.float32]) -> None:
         """Write the tensor from (top, left) on into `out` float32 [3, h, w], RGB, 0..1; every element is written."""
@@ -27,7 +30,7 @@ class PlacedImage(NamedTuple):
         planes = cv2.split(rows_of_pixels(piece)) if piece.size else ()  # a window may lie in the padding alone
         for channel, plane in enumerate(reversed(planes)):
             np.divide(plane, np.float32(MAX_BYTE), out=out[channel, :rows, :columns])
-        pad = np.float32(self.pad_value) / np.float32(MAX_BYTE)
+        pad = (np.array(self.pad_value, np.float32) / np.float32(MAX_BYTE)).reshape(-1, 1, 1)
         if columns < width:
             out[:, :rows, columns:] = pad
         if rows < height:

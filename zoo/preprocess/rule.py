@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 from zoo.errors import InputError, nearest
 from zoo.preprocess.geometry import Array, Geometry
 from zoo.preprocess.image_check import CHANNELS, check_image, rows_of_pixels
-from zoo.preprocess.normalization import channel_numbers
+from zoo.preprocess.normalization import channel_numbers, padding_bytes
 from zoo.preprocess.placed_image import PlacedImage
 from zoo.preprocess.resampling import INTERPOLATIONS, resampled
 from zoo.preprocess.rule_faults import EDGES, RESIZES, checked_size, edge_faults, number_fault
-from zoo.preprocess.sizes import crop_offset, letterbox_size, padded_size, shortest_edge_size
+from zoo.preprocess.sizes import crop_offset, letterbox_size, padded_size, scaled_edge_size, shortest_edge_size
 
 CHANNEL_ORDERS = ("rgb", "bgr")
 CROP_ROUNDINGS = ("down", "even")
+SIDE_ROUNDINGS = ("usual", "half_up")
 CHOICES = {
     "resize": RESIZES,
     "interpolation": INTERPOLATIONS,
     "crop_rounding": CROP_ROUNDINGS,
+    "side_rounding": SIDE_ROUNDINGS,
     "channel_order": CHANNEL_ORDERS,
 }
 ALWAYS_KEPT = ("size", "resize", "interpolation", "pad_value", "size_divisor")
@@ -42,8 +44,9 @@ class Preprocess:
       and each side up to a multiple of `multiple_of` (see sizes.shortest_edge_size). With a `size` the centre of that
       size is cut out, where `crop_rounding` says what becomes of half a pixel: "down", or to the "even" number. Without
       one the image is padded up to multiples of `size_divisor`, as by "keep".
+    `side_rounding`: "half_up" makes both sides int(side * scale + 0.5), as mmcv does; "usual" rounds as the rule says.
     `interpolation`: "bilinear", "nearest", "area", "antialias" or "antialias_bicubic". `pad_value`: a byte, of all
-    channels.
+    channels, or three numbers 0..255, of red, green and blue; the mean pads what becomes 0 when it is normalised.
     `mean`, `std`: of the three channels, in units of the tensor's 0..1. The graph itself subtracts the mean and divides
     by the standard deviation; the tensor that is made here stays 0..1. None: the graph does neither.
     `channel_order`: of the images that the model takes, and of mean and std. The tensor is RGB; the graph turns it into
@@ -53,7 +56,7 @@ class Preprocess:
     size: tuple[int, int] | None
     resize: str = "letterbox"
     interpolation: str = "bilinear"
-    pad_value: int = 114
+    pad_value: int | tuple[float, float, float] = 114
     size_divisor: int = 32
     mean: tuple[float, float, float] | None = None
     std: tuple[float, float, float] | None = None
@@ -62,6 +65,7 @@ class Preprocess:
     multiple_of: int = 1
     crop_rounding: str = "down"
     channel_order: str = "rgb"
+    side_rounding: str = "usual"
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
@@ -69,6 +73,8 @@ class Preprocess:
             if value not in known:
                 raise InputError(f'preprocess: unknown {name} "{value}"; {nearest(str(value), known)}')
         object.__setattr__(self, "size", checked_size(self.size, self.resize))
+        if not isinstance(self.pad_value, int):
+            object.__setattr__(self, "pad_value", padding_bytes(self.pad_value))
         if fault := number_fault(self.pad_value, self.size_divisor) or next(edge_faults(self), None):
             raise InputError(f"preprocess: {fault}")
         if (self.mean is None) != (self.std is None):
@@ -106,6 +112,12 @@ class Preprocess:
         """Whether the tensor shows the centre of the image alone."""
         return self.resize == "shortest" and self.size is not None
 
+    @property
+    def pad_bytes(self) -> tuple[int, int, int]:
+        """`pad_value` of a uint8 BGR image."""
+        blue, green, red = (round(value) for value in np.broadcast_to(self.pad_value, CHANNELS)[::-1].tolist())
+        return blue, green, red
+
     def at_size(self, size: tuple[int, int]) -> Self:
         """The rule that brings every image to this size: the rule itself, a stretch of a stretch, or a letterbox."""
         if size == self.size:
@@ -115,14 +127,15 @@ class Preprocess:
 
     def kept(self) -> Self:
         """The rule for a dynamic height and width: itself where the size follows from the image, else "keep"."""
-        return self if self.size is None else self._without_edges(size=None, resize="keep")
+        return self if self.size is None else self._without_edges(size=None, resize="keep", side_rounding="usual")
 
     def geometry(self, height: int, width: int) -> Geometry:
         """Where an image of height x width pixels comes to lie in the tensor."""
         image = (height, width)
         if self.resize == "shortest":
             assert self.shortest_edge is not None
-            resized = shortest_edge_size(image, self.shortest_edge, self.longest_edge, self.multiple_of)
+            edges = scaled_edge_size if self.side_rounding == "half_up" else shortest_edge_size
+            resized = edges(image, self.shortest_edge, self.longest_edge, self.multiple_of)
             if self.size is None:
                 return Geometry(image, resized, padded_size(resized, self.size_divisor))
             offset = crop_offset(resized, self.size, to_even=self.crop_rounding == "even")
@@ -131,7 +144,8 @@ class Preprocess:
             return Geometry(image, image, padded_size(image, self.size_divisor))
         if self.resize == "stretch":
             return Geometry(image, self.size, self.size)
-        return Geometry(image, letterbox_size(image, self.size), self.size)
+        resized = letterbox_size(image, self.size, half_up=self.side_rounding == "half_up")
+        return Geometry(image, resized, self.size)
 
     def run(self, image: Array, out: NDArray[np.float32]) -> Geometry:
         """Write `image` uint8 [h, w, 3] BGR into `out` float32 [3, H, W], RGB, 0..1. The image is not changed.

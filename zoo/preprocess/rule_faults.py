@@ -28,8 +28,8 @@ def checked_size(size: Any, resize: str) -> tuple[int, int] | None:
 
 
 def number_fault(pad_value: Any, size_divisor: Any) -> str | None:
-    """Of padding."""
-    if not (is_int(pad_value, 0) and pad_value <= MAX_BYTE):
+    """Of padding; a `pad_value` of three numbers was checked before."""
+    if not isinstance(pad_value, tuple) and not (is_int(pad_value, 0) and pad_value <= MAX_BYTE):
         return f"got pad_value {pad_value!r}, expected an integer from 0 to {MAX_BYTE}"
     if not is_int(size_divisor, 1):
         return f"got size_divisor {size_divisor!r}, expected an integer, 1 or more"
@@ -38,6 +38,8 @@ def number_fault(pad_value: Any, size_divisor: Any) -> str | None:
 
 def edge_faults(rule: Any) -> Iterator[str]:
     """Of the edges of a `Preprocess`, and of the centre that is cut out. The first is the cause of what follows."""
+    if rule.side_rounding != "usual" and rule.resize not in ("letterbox", "shortest"):
+        yield f'got side_rounding with resize "{rule.resize}", which rounds no side; leave it out'
     if rule.resize != "shortest":
         defaults = {name: type(rule).__dataclass_fields__[name].default for name in EDGES}
         for name in EDGES:

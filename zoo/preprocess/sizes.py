@@ -3,10 +3,21 @@
 Size = tuple[int, int]
 
 
-def letterbox_size(image: Size, canvas: Size) -> Size:
-    """As large as fits into the canvas at the image's own proportions."""
+def letterbox_size(image: Size, canvas: Size, *, half_up: bool = False) -> Size:
+    """As large as fits into the canvas at the image's own proportions. Half a pixel goes to the even size, or up."""
     scale = min(canvas[0] / image[0], canvas[1] / image[1])
+    if half_up:
+        return _scaled(image, scale)
     return max(1, round(image[0] * scale)), max(1, round(image[1] * scale))
+
+
+def scaled_edge_size(image: Size, shortest: int, longest: int | None = None, multiple: int = 1) -> Size:
+    """As `shortest_edge_size`, with one scale for both edges, half a pixel rounded up, as mmcv's Resize does it."""
+    scale = shortest / min(image)
+    if longest is not None:
+        scale = min(longest / max(image), scale)
+    height, width = _scaled(image, scale)
+    return _up(height, multiple), _up(width, multiple)
 
 
 def shortest_edge_size(image: Size, shortest: int, longest: int | None = None, multiple: int = 1) -> Size:
@@ -34,6 +45,10 @@ def crop_offset(resized: Size, crop: Size, *, to_even: bool) -> Size:
     """(top, left) of the centre of a `resized` image. Half a pixel is rounded down, or to the even number."""
     top, left = ((side - part) / 2 for side, part in zip(resized, crop, strict=True))
     return (round(top), round(left)) if to_even else (int(top), int(left))
+
+
+def _scaled(image: Size, scale: float) -> Size:
+    return max(1, int(image[0] * scale + 0.5)), max(1, int(image[1] * scale + 0.5))
 
 
 def _in_order(image: Size, short: int, long: int) -> Size:

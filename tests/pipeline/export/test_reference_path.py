@@ -34,6 +34,8 @@ rules = st.sampled_from(
         {"resize": "shortest", "shortest_edge": 90},
         {"resize": "shortest", "shortest_edge": 90, "longest_edge": 110, "multiple_of": 14, "size_divisor": 1},
         {"resize": "shortest", "shortest_edge": 101, "longest_edge": 133, "interpolation": "antialias"},
+        {"resize": "letterbox", "side_rounding": "half_up", "pad_value": (123.675, 116.28, 103.53)},
+        {"resize": "shortest", "shortest_edge": 90, "longest_edge": 133, "side_rounding": "half_up"},
     ]
 )
 centres = st.sampled_from(

@@ -55,7 +55,7 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
             item = mirrored(item)
         size = item["image"].shape[:2]
         placement = Placement.random(rng, size, self._factors(size), self.scale, self.crop)
-        image = placement.image(item["image"], self.rule.pad_value, self.rule.interpolation)
+        image = placement.image(item["image"], self.rule.pad_bytes, self.rule.interpolation)
         pixels = np.ascontiguousarray(recolour(image, rng).transpose(2, 0, 1))
         sample = {"image": torch.from_numpy(pixels)}
         if "label_map" in item:

@@ -68,7 +68,7 @@ class ImageProof(InputProof):
         """The image in its tensor as a PNG, made small, and where it ends."""
         sides = (sizes["height"], sizes["width"])
         placed = rule.at_size(sides).placed(value)
-        canvas = np.full((*sides, CHANNELS), placed.pad_value, np.uint8)
+        canvas = np.full((*sides, CHANNELS), rule.pad_bytes, np.uint8)
         height, width = placed.geometry.shown_size
         canvas[:height, :width] = placed.resized
         packed: dict[str, Array] = {"png": reduced(canvas), "size": np.array((batch, *sides))}

@@ -20,6 +20,7 @@ DEFAULT_PAD = 114
 DEFAULT_DIVISOR = 32
 ANTIALIASED = {"antialias": "bilinear", "antialias_bicubic": "bicubic"}
 LARGEST = 255.0
+HALF_UP = "half_up"
 
 Size = tuple[int, int]
 
@@ -69,10 +70,18 @@ def reference_input(image: NDArray[Any], preprocess: Mapping[str, Any]) -> Refer
     if resized != (height, width):
         pixels = _resize(pixels, resized, preprocess.get("interpolation", "bilinear"))
     padding = (-offset[1], canvas[1] - resized[1] + offset[1], -offset[0], canvas[0] - resized[0] + offset[0])
-    padded = F.pad(pixels, padding, value=float(preprocess.get("pad_value", DEFAULT_PAD)))  # cuts where negative
+    padded = _padded(pixels, padding, preprocess.get("pad_value", DEFAULT_PAD))
     normalization = tuple(zip(preprocess.get("mean", ()), preprocess.get("std", ()), strict=True))
     order = preprocess.get("channel_order", "rgb")
     return ReferenceInput(padded / 255.0, resized, (height, width), offset, normalization, order)
+
+
+def _padded(pixels: Tensor, padding: Sequence[int], value: int | Sequence[float]) -> Tensor:
+    """Negative sides of `padding` are cut off. `value`: of all channels, or of each."""
+    if not isinstance(value, Sequence):
+        return F.pad(pixels, tuple(padding), value=float(value))
+    planes = zip(pixels.unbind(1), value, strict=True)
+    return torch.stack([F.pad(plane, tuple(padding), value=float(one)) for plane, one in planes], 1)
 
 
 def _sizes(height: int, width: int, preprocess: Mapping[str, Any]) -> tuple[Size, Size, Size]:
@@ -95,12 +104,17 @@ def _sizes(height: int, width: int, preprocess: Mapping[str, Any]) -> tuple[Size
     if rule != "letterbox":
         raise InputError(f'preprocess: the PyTorch reference does not support resize "{rule}"')
     scale = min(canvas[0] / height, canvas[1] / width)
+    if preprocess.get("side_rounding") == HALF_UP:
+        return _half_up(height, width, scale), canvas, origin
     return (max(1, round(height * scale)), max(1, round(width * scale))), canvas, origin
 
 
 def _shortest(height: int, width: int, preprocess: Mapping[str, Any]) -> Size:
     """The shorter edge at its length, or the longer one at its own."""
     edge, bound = float(preprocess["shortest_edge"]), preprocess.get("longest_edge")
+    if preprocess.get("side_rounding") == HALF_UP:
+        scales = [edge / min(height, width), *([] if bound is None else [bound / max(height, width)])]
+        return _multiples(_half_up(height, width, min(scales)), preprocess.get("multiple_of", 1))
     ratio = max(height, width) / min(height, width)
     if bound is not None and ratio * edge > bound:
         edge = bound * float(min(height, width)) / float(max(height, width))
@@ -111,6 +125,11 @@ def _shortest(height: int, width: int, preprocess: Mapping[str, Any]) -> Size:
         sides = [short if side == min(height, width) else longer for side in sides]
         sides = [short, longer] if height == width else sides
     return _multiples((sides[0], sides[1]), preprocess.get("multiple_of", 1))
+
+
+def _half_up(height: int, width: int, scale: float) -> Size:
+    """Both sides at one scale; half a pixel is one more."""
+    return max(1, math.floor(height * scale + 0.5)), max(1, math.floor(width * scale + 0.5))
 
 
 def _multiples(size: Size, divisor: int) -> Size:
