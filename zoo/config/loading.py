@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from mmengine.config import Config
 
+from zoo.codebases import codebase_of
 from zoo.config.export_section import export_faults
 from zoo.config.faults import Kinds, raised, unknown_keys, wrong_types
 from zoo.config.inherited import inherited_faults
@@ -53,9 +54,19 @@ def load_config(source: ConfigSource) -> ModelConfig:
         raise InputError("config: the mmengine Config has no filename, to which its paths are relative; set one")
     path = Path(config.filename)
     content = {key: value for key, value in config.to_dict().items() if value is not None}
+    _check_own(path, content)
     if faults := list(_faults(path, content)):
         raise InputError(f"config {path}: " + "; ".join(faults))
     return ModelConfig.from_dict(path, content)
+
+
+def _check_own(path: Path, content: Mapping[str, Any]) -> None:
+    """Raises InputError for a config of OpenMMLab: one line, instead of a line for each key that is none here."""
+    if (codebase := codebase_of(content, f"config {path}")) is not None:
+        raise InputError(
+            f"config {path} is one of {codebase.scope}'s: zooport deploy {path} --checkpoint FILE deploys it, and "
+            f"zooport init {path} --weights FILE writes the equal zooport config, which all verbs take"
+        )
 
 
 def _faults(path: Path, content: Mapping[str, Any]) -> Iterable[str]:

@@ -17,10 +17,16 @@ def read_config(path: str | Path) -> Config:
     """
     file = find_config(path)
     try:
-        ast.parse(file.read_text(encoding="utf-8"))  # mmengine reads a copy, and its errors name that
-        return Config.fromfile(str(file), lazy_import=False, import_custom_modules=False)
+        tree = ast.parse(file.read_text(encoding="utf-8"))  # mmengine reads a copy, and its errors name that
+        lazy = None if _reads_bases(tree) else False
+        return Config.fromfile(str(file), lazy_import=lazy, import_custom_modules=False)
     except SyntaxError as error:
         where = f"line {error.lineno}" if error.lineno else "one of its bases"
         raise InputError(f"config {path}, {where}: {error.msg.splitlines()[0]}") from error
     except (Exception, SystemExit) as error:  # the file is Python: anything may be raised by it
         raise InputError(f"config {path} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _reads_bases(tree: ast.Module) -> bool:
+    """Whether a file is in mmengine's newer form: `with read_base(): from .base import *`, and classes as types."""
+    return any(isinstance(node, ast.Name) and node.id == "read_base" for node in ast.walk(tree))

@@ -1,7 +1,7 @@
 """ResNet of any depth and width, with mmseg's stem, strides and dilations, and deformable stages.
 
 Source: He et al., Deep Residual Learning for Image Recognition, CVPR 2016, and Bag of Tricks for Image Classification,
-CVPR 2019 (the deep stem of v1c); parameter names as in torchvision and mmseg.
+CVPR 2019 (the deep stem of v1c, the averaging shortcuts of v1d); parameter names as in torchvision and mmseg.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,8 @@ Conv = type[nn.Conv2d]
 class BasicBlock(nn.Module):
     """Two 3x3 convolutions around a shortcut: [N, C_in, H, W] -> [N, C_out, H/stride, W/stride].
 
-    `dilate_both`: whether the second is dilated, too; mmseg's is not. `conv`: the class of both.
+    `dilate_both`: whether the second is dilated, too; mmseg's is not. `conv`: the class of both. `avg_down`: whether a
+    shortcut averages before its convolution.
     """
 
     expansion = 1
@@ -31,6 +32,7 @@ class BasicBlock(nn.Module):
         *,
         conv: Conv = nn.Conv2d,
         dilate_both: bool = False,
+        avg_down: bool = False,
     ) -> None:
         super().__init__()
         second = dilation if dilate_both else 1
@@ -39,7 +41,7 @@ class BasicBlock(nn.Module):
         self.relu = nn.ReLU(inplace=True)
         self.conv2 = conv(channels, channels, 3, 1, second, second, bias=False)
         self.bn2 = nn.BatchNorm2d(channels)
-        self.downsample = _shortcut(in_channels, channels, stride)
+        self.downsample = _shortcut(in_channels, channels, stride, avg_down=avg_down)
 
     def forward(self, x: Tensor) -> Tensor:
         identity = x if self.downsample is None else self.downsample(x)
@@ -52,13 +54,20 @@ class BasicBlock(nn.Module):
 class Bottleneck(nn.Module):
     """1x1, 3x3 and 1x1 convolutions around a shortcut: [N, C_in, H, W] -> [N, 4 C, H/stride, W/stride].
 
-    The 3x3 convolution, of class `conv`, has the stride ("pytorch" style).
+    The 3x3 convolution, of class `conv`, has the stride ("pytorch" style). `avg_down` as BasicBlock's.
     """
 
     expansion = 4
 
     def __init__(
-        self, in_channels: int, channels: int, stride: int = 1, dilation: int = 1, *, conv: Conv = nn.Conv2d
+        self,
+        in_channels: int,
+        channels: int,
+        stride: int = 1,
+        dilation: int = 1,
+        *,
+        conv: Conv = nn.Conv2d,
+        avg_down: bool = False,
     ) -> None:
         super().__init__()
         out_channels = channels * self.expansion
@@ -69,7 +78,7 @@ class Bottleneck(nn.Module):
         self.conv3 = nn.Conv2d(channels, out_channels, 1, bias=False)
         self.bn3 = nn.BatchNorm2d(out_channels)
         self.relu = nn.ReLU(inplace=True)
-        self.downsample = _shortcut(in_channels, out_channels, stride)
+        self.downsample = _shortcut(in_channels, out_channels, stride, avg_down=avg_down)
 
     def forward(self, x: Tensor) -> Tensor:
         identity = x if self.downsample is None else self.downsample(x)
@@ -85,6 +94,7 @@ BLOCKS: dict[int, tuple[type[BasicBlock | Bottleneck], tuple[int, ...]]] = {
     34: (BasicBlock, (3, 4, 6, 3)),
     50: (Bottleneck, (3, 4, 6, 3)),
     101: (Bottleneck, (3, 4, 23, 3)),
+    152: (Bottleneck, (3, 8, 36, 3)),
 }
 
 
@@ -94,9 +104,10 @@ class ResNet(nn.Module):
 
     At the default strides they lie at 1/4, 1/8, 1/16 and 1/32 of the image; a stage with stride 1 keeps its
     resolution and is usually given a dilation instead. `deep_stem`: three 3x3 convolutions instead of one 7x7 (mmseg's
-    ResNetV1c). `contract_dilation`: the first block of a dilated stage has half its dilation. `dilate_both`: see
-    BasicBlock. `deformable`: of which stages the 3x3 convolutions are modulated deformable ones. Raises ValueError for
-    an unknown depth.
+    ResNetV1c), of `stem_channels`, by default as many as `base_channels`. `avg_down`: shortcuts average before their
+    convolution (ResNetV1d). `contract_dilation`: the first block of a dilated stage has half its dilation.
+    `dilate_both`: see BasicBlock. `deformable`: of which stages the 3x3 convolutions are modulated deformable ones.
+    Raises ValueError for an unknown depth.
     """
 
     def __init__(
@@ -107,7 +118,9 @@ class ResNet(nn.Module):
         dilations: Sequence[int] = (1, 1, 1, 1),
         deformable: Sequence[bool] = (False, False, False, False),
         *,
+        stem_channels: int | None = None,
         deep_stem: bool = False,
+        avg_down: bool = False,
         contract_dilation: bool = False,
         dilate_both: bool = False,
     ) -> None:
@@ -115,17 +128,17 @@ class ResNet(nn.Module):
         if depth not in BLOCKS:
             raise ValueError(f"ResNet of depth {depth}; expected one of {', '.join(map(str, BLOCKS))}")
         block, counts = BLOCKS[depth]
-        options = {"dilate_both": dilate_both} if block is BasicBlock else {}
+        options = {"avg_down": avg_down} | ({"dilate_both": dilate_both} if block is BasicBlock else {})
+        in_channels = base_channels if stem_channels is None else stem_channels
         self.out_channels = [base_channels * 2**stage * block.expansion for stage in range(len(counts))]
         self.deep_stem = deep_stem
         if deep_stem:
-            self.stem = _deep_stem(base_channels)
+            self.stem = _deep_stem(in_channels)
         else:
-            self.conv1 = nn.Conv2d(3, base_channels, 7, 2, 3, bias=False)
-            self.bn1 = nn.BatchNorm2d(base_channels)
+            self.conv1 = nn.Conv2d(3, in_channels, 7, 2, 3, bias=False)
+            self.bn1 = nn.BatchNorm2d(in_channels)
             self.relu = nn.ReLU(inplace=True)
         self.maxpool = nn.MaxPool2d(3, 2, 1)
-        in_channels = base_channels
         for stage, count in enumerate(counts):
             blocks = nn.Sequential()
             conv = ModulatedDeformableConv2d if deformable[stage] else nn.Conv2d
@@ -163,10 +176,14 @@ class ResNet18(ResNet):
         super().__init__(18, base_channels, strides, dilations, deformable, dilate_both=True)
 
 
-def _shortcut(in_channels: int, out_channels: int, stride: int) -> nn.Module | None:
+def _shortcut(in_channels: int, out_channels: int, stride: int, *, avg_down: bool) -> nn.Module | None:
     """None where the input itself is the shortcut."""
     if stride == 1 and in_channels == out_channels:
         return None
+    if avg_down:
+        pool = nn.AvgPool2d(stride, stride, ceil_mode=True, count_include_pad=False)
+        conv = nn.Conv2d(in_channels, out_channels, 1, bias=False)
+        return nn.Sequential(pool, conv, nn.BatchNorm2d(out_channels))
     return nn.Sequential(nn.Conv2d(in_channels, out_channels, 1, stride, bias=False), nn.BatchNorm2d(out_channels))
 
 

@@ -13,7 +13,7 @@ from zoo.preprocess.image_check import CHANNELS, check_image, rows_of_pixels
 from zoo.preprocess.normalization import channel_numbers, padding_bytes
 from zoo.preprocess.placed_image import PlacedImage
 from zoo.preprocess.resampling import INTERPOLATIONS, resampled
-from zoo.preprocess.rule_faults import EDGES, RESIZES, checked_size, edge_faults, number_fault
+from zoo.preprocess.rule_faults import EDGES, RESIZES, checked_size, edge_faults, number_fault, rounding_fault
 from zoo.preprocess.sizes import crop_offset, letterbox_size, padded_size, scaled_edge_size, shortest_edge_size
 
 CHANNEL_ORDERS = ("rgb", "bgr")
@@ -75,7 +75,8 @@ class Preprocess:
         object.__setattr__(self, "size", checked_size(self.size, self.resize))
         if not isinstance(self.pad_value, int):
             object.__setattr__(self, "pad_value", padding_bytes(self.pad_value))
-        if fault := number_fault(self.pad_value, self.size_divisor) or next(edge_faults(self), None):
+        faults = (number_fault(self.pad_value, self.size_divisor), *edge_faults(self), rounding_fault(self))
+        if fault := next(filter(None, faults), None):
             raise InputError(f"preprocess: {fault}")
         if (self.mean is None) != (self.std is None):
             present, absent = ("mean", "std") if self.std is None else ("std", "mean")

@@ -38,8 +38,6 @@ def number_fault(pad_value: Any, size_divisor: Any) -> str | None:
 
 def edge_faults(rule: Any) -> Iterator[str]:
     """Of the edges of a `Preprocess`, and of the centre that is cut out. The first is the cause of what follows."""
-    if rule.side_rounding != "usual" and rule.resize not in ("letterbox", "shortest"):
-        yield f'got side_rounding with resize "{rule.resize}", which rounds no side; leave it out'
     if rule.resize != "shortest":
         defaults = {name: type(rule).__dataclass_fields__[name].default for name in EDGES}
         for name in EDGES:
@@ -59,6 +57,13 @@ def edge_faults(rule: Any) -> Iterator[str]:
         yield f"got size {size} with longest_edge or multiple_of; leave out the size that is cut out, or these"
     if size is not None and max(size) > shortest:
         yield f"got size {size} with shortest_edge {shortest}: the centre must fit; give {max(size)} or more"
+
+
+def rounding_fault(rule: Any) -> str | None:
+    """Of the sides of a resized image, where the rule of a `Preprocess` gives them whole."""
+    if rule.side_rounding == "usual" or rule.resize in ("letterbox", "shortest"):
+        return None
+    return f'got side_rounding with resize "{rule.resize}", which rounds no side; leave it out'
 
 
 def is_int(value: object, minimum: int) -> bool:

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.base.steps import CHECK, BeginStep, deploy_steps
@@ -13,7 +14,7 @@ from zoo.target import DEFAULT_BACKEND, Target, check_choices
 from zooport.deploy_results import print_build, print_parity, show
 from zooport.open_page import open_page
 from zooport.parser import Parser
-from zooport.terminal import open_console, show_steps
+from zooport.terminal import open_console, show_steps, write_line
 
 if TYPE_CHECKING:
     from pipeline.deploying import Deployed
@@ -151,7 +152,7 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
     from pipeline.job.target_check import check_target
     from zoo.config import load_config
 
-    config = load_config(options.config)
+    config = load_config(_own_config(options))
     target = deploy_target(
         config,
         parse_dynamic(options.dynamic, config.task.kind.axes),
@@ -175,3 +176,15 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
     )
     check_target(target)
     return config, target
+
+
+def _own_config(options: argparse.Namespace) -> str | Path:
+    """The config, or the one that was written for it into the work directory."""
+    from zoo.own_model import config_for_deploy
+
+    written = config_for_deploy(options.config, options.checkpoint, options.work_dir)
+    if written is None:
+        return str(options.config)
+    for line in (*written.notes, f"config: {written.path}, written from {options.config}; all other verbs take it"):
+        write_line(line)
+    return written.path

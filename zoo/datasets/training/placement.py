@@ -43,7 +43,9 @@ class Placement:
         )
         return cls((x, y), (left, top), crop)
 
-    def image(self, image: NDArray[np.uint8], fill: int | tuple[int, int, int], interpolation: str) -> NDArray[np.uint8]:
+    def image(
+        self, image: NDArray[np.uint8], fill: int | tuple[int, int, int], interpolation: str
+    ) -> NDArray[np.uint8]:
         """An image or a map uint8 [H, W, ...] in the tensor, `fill` around it; sizes are rounded.
 
         `interpolation`: of zoo.preprocess.

@@ -38,8 +38,9 @@ class EncoderDecoderFamily(Family):
         return (model.mean, model.std) if model.mean.any() or (model.std != 1).any() else None
 
     def constants(self, model: Any, case: Case) -> Iterator[Constant]:  # noqa: ARG002 - the same for every case
-        """The normalisation of the images."""
-        return normalization("", model.mean, model.std)
+        """The normalisation of the images, where it is the model's own."""
+        if (own := self.own_normalization(model)) is not None:
+            yield from normalization("", *own)
 
     @contextmanager
     def coverage(self, model: nn.Module, usage: Usage) -> Iterator[None]:

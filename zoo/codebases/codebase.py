@@ -1,0 +1,62 @@
+"""What zooport knows of a codebase of OpenMMLab: each is a package of zoo.codebases that registers one object."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from zoo.codebases.config import CodebaseConfig
+from zoo.subpackages import import_subpackages
+
+PACKAGE = "zoo.codebases"
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A config of a codebase, in the sections of a zooport config.
+
+    `what`: the model, for the first line of the config. `content`: the sections; `task` without its classes.
+    `num_classes`: the model's. `category_ids`: those of the classes in the annotations, in order; None for those that
+    have none. `notes`: what the reader must know, by the key to which it belongs.
+    """
+
+    what: str
+    content: Mapping[str, Any]
+    num_classes: int
+    category_ids: Sequence[int | None]
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+class Codebase(ABC):
+    """One of OpenMMLab's libraries: how its configs are told from others, and what they come to."""
+
+    scope: ClassVar[str]
+    """Of its registries: "mmseg", as `default_scope` has it."""
+    preprocessors: ClassVar[frozenset[str]]
+    """The types of `model.data_preprocessor` that only its configs have."""
+
+    @abstractmethod
+    def translate(self, config: CodebaseConfig) -> Translation:
+        """What a config comes to. Without torch. Raises InputError that names what has no counterpart."""
+
+    def metainfo_names(self, dataset: str) -> tuple[str, ...]:  # noqa: ARG002 - a library has them
+        """The names of the classes that a type of data set of the library has.
+
+        Empty where the library, which is not needed otherwise, is not installed, or has no names for it.
+        """
+        return ()
+
+
+_CODEBASES: dict[str, Codebase] = {}
+
+
+def register_codebase(codebase: type[Codebase]) -> type[Codebase]:
+    """A decorator: makes a codebase known."""
+    _CODEBASES[codebase.scope] = codebase()
+    return codebase
+
+
+def known_codebases() -> Mapping[str, Codebase]:
+    """All of them, by scope."""
+    import_subpackages(PACKAGE)
+    return _CODEBASES

@@ -1,0 +1,93 @@
+"""A config of OpenMMLab, merged with its bases, and the parts of it that a deployment needs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import InputError
+
+DATALOADERS = ("test_dataloader", "val_dataloader")
+PIPELINES = ("test_pipeline", "val_pipeline")
+EVALUATORS = ("test_evaluator", "val_evaluator")
+
+
+@dataclass(frozen=True)
+class CodebaseConfig:
+    """`path`: the file. `content`: what it and its bases assign, as plain dicts, lists, strings and numbers."""
+
+    path: Path
+    content: Mapping[str, Any]
+
+    @property
+    def model(self) -> Mapping[str, Any]:
+        """The section `model`. Raises InputError where there is none."""
+        return section(self.content, "model", str(self.path))
+
+    @property
+    def preprocessor(self) -> Mapping[str, Any]:
+        """The data preprocessor: the model's own, else the file's; empty where there is none."""
+        return self.model.get("data_preprocessor") or self.content.get("data_preprocessor") or {}
+
+    @property
+    def dataset(self) -> Mapping[str, Any]:
+        """The data set of the test, without the wrappers around it; empty where there is none."""
+        return next(self._datasets(), {})
+
+    @property
+    def pipeline(self) -> Sequence[Mapping[str, Any]]:
+        """The transforms of the test. Raises InputError where there are none."""
+        found = [dataset.get("pipeline") for dataset in self._datasets()] + [self.content.get(key) for key in PIPELINES]
+        for pipeline in found:
+            if isinstance(pipeline, list | tuple) and pipeline:
+                return pipeline
+        raise InputError(
+            f"{self.path}: no test_dataloader.dataset.pipeline and no test_pipeline, which say how an image becomes a "
+            "tensor; add one"
+        )
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """What the data set's own `metainfo` in the config calls its classes; empty where it does not say."""
+        for dataset in self._datasets():
+            metainfo = dataset.get("metainfo")
+            names = metainfo.get("classes") if isinstance(metainfo, Mapping) else None
+            if isinstance(names, list | tuple):
+                return tuple(map(str, names))
+        return ()
+
+    @property
+    def evaluator(self) -> Sequence[Mapping[str, Any]]:
+        """The evaluators of the test."""
+        for key in EVALUATORS:
+            if evaluator := self.content.get(key):
+                return evaluator if isinstance(evaluator, list | tuple) else [evaluator]
+        return ()
+
+    def _datasets(self) -> Iterator[Mapping[str, Any]]:
+        """Of the test, then of the validation; a wrapper comes before what it wraps."""
+        for key in DATALOADERS:
+            dataset = (self.content.get(key) or {}).get("dataset")
+            while isinstance(dataset, Mapping):
+                yield dataset
+                dataset = dataset.get("dataset")
+
+
+def section(content: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    """The dict of a key. Raises InputError where it is missing, or something else."""
+    value = content.get(key)
+    if not isinstance(value, Mapping):
+        got = "nothing" if value is None else type(value).__name__
+        raise InputError(f"{where}: {key}: got {got}, expected a dict")
+    return value
+
+
+def type_name(kind: object) -> str:
+    """The bare name of a type: "EncoderDecoder" of "mmseg.EncoderDecoder" and of "mmseg::EncoderDecoder"."""
+    return str(kind).replace("::", ".").rpartition(".")[2]
+
+
+def scope_of(kind: object) -> str:
+    """The scope before the name of a type, "mmseg"; empty where there is none."""
+    prefix, dot, _ = str(kind).replace("::", ".").partition(".")
+    return prefix if dot else ""

@@ -1,0 +1,48 @@
+"""mmseg's data sets as zooport's, and what the pixels of their label maps mean."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from zoo.codebases.config import CodebaseConfig, type_name
+
+KINDS = {"CityscapesDataset": "Cityscapes", "ADE20KDataset": "ADE20K", "PascalVOCDataset": "VOCSegmentation"}
+ZERO_IGNORED = ("ADE20KDataset", "PascalContextDataset59", "ISPRSDataset", "PotsdamDataset", "LoveDADataset")
+"""Data sets whose label maps begin at 1, with `reduce_zero_label` on if nothing says otherwise."""
+NO_DATASET = "mmseg's {kind} has no counterpart in zooport: add dataset and evaluator for zooport evaluate."
+
+
+def category_ids(config: CodebaseConfig, count: int) -> list[int | None]:
+    """The value of each class in the label maps: its place, or one more where mmseg takes 0 off."""
+    first = 1 if _reduces_zero(config) else 0
+    return [first + index for index in range(count)]
+
+
+def dataset_sections(config: CodebaseConfig) -> tuple[dict[str, Any], str | None]:
+    """The section `dataset` of the test's data, and what the reader must know; nothing for a set without a folder."""
+    dataset = config.dataset
+    kind, root = type_name(dataset.get("type", "")), dataset.get("data_root")
+    if not kind or root is None:
+        return {}, None
+    if kind not in KINDS:
+        return {}, NO_DATASET.format(kind=kind)
+    prefix = dataset.get("data_prefix") or {}
+    section: dict[str, Any] = {"type": KINDS[kind], "root": str(Path(root).resolve())}
+    if kind == "PascalVOCDataset":
+        section["split"] = Path(str(dataset.get("ann_file", "val.txt"))).stem
+    else:
+        section["split"] = Path(str(prefix.get("img_path", ""))).name or "val"
+    if kind == "CityscapesDataset":
+        section["labels"] = "labelTrainIds"
+    return {"dataset": section, "evaluator": {"type": "MeanIoU"}}, None
+
+
+def _reduces_zero(config: CodebaseConfig) -> bool:
+    """As the data set says, else the loading of annotations, else by the type of the data set."""
+    dataset: Mapping[str, Any] = config.dataset
+    if "reduce_zero_label" in dataset:
+        return bool(dataset["reduce_zero_label"])
+    for transform in config.pipeline:
+        if type_name(transform.get("type")) == "LoadAnnotations" and transform.get("reduce_zero_label") is not None:
+            return bool(transform["reduce_zero_label"])
+    return type_name(dataset.get("type", "")) in ZERO_IGNORED

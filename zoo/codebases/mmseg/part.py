@@ -1,0 +1,138 @@
+"""The parts of mmseg's segmentors that zooport has: each is a module of zoo.codebases.mmseg.parts that registers it.
+
+A part takes the keys of its section one by one. A key that it does not know is refused by name: it may change the
+model. TRAINING is the list of those that cannot, and that are dropped.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from zoo.codebases.config import type_name
+from zoo.errors import InputError, nearest
+from zoo.subpackages import import_modules
+
+PARTS = "zoo.codebases.mmseg.parts"
+TRAINING = (
+    "init_cfg",
+    "pretrained",
+    "loss_decode",
+    "sampler",
+    "ignore_index",
+    "dropout_ratio",
+    "drop_rate",
+    "attn_drop_rate",
+    "with_cp",
+    "norm_eval",
+    "frozen_stages",
+    "zero_init_residual",
+)
+BATCH_NORMS = ("BN", "BN2d", "SyncBN", "MMSyncBN")
+BATCH_NORM_EPS = 1e-5
+LAYER_NORM_EPS = 1e-5
+_REQUIRED = object()
+
+
+class UnknownPartError(InputError):
+    """A part that zooport does not have, or not so; the library itself may build it."""
+
+
+class Keys:
+    """The keys of a section of mmseg's config. `where` names it in messages: "decode_head FCNHead"."""
+
+    def __init__(self, section: Mapping[str, Any], where: str) -> None:
+        self.where = where
+        self._left = {key: value for key, value in section.items() if key not in ("type", "_scope_", *TRAINING)}
+
+    def take(self, key: str, default: Any = _REQUIRED) -> Any:
+        """The value of a key. Raises InputError where it is missing and has no default."""
+        if key in self._left:
+            value = self._left.pop(key)
+            return tuple(value) if isinstance(value, list) else value
+        if default is _REQUIRED:
+            raise InputError(f"{self.where}: no {key}; add it")
+        return default
+
+    def taken(self, *keys: str) -> dict[str, Any]:
+        """Those of the keys that are there, by name."""
+        return {key: self.take(key) for key in keys if key in self._left}
+
+    def expect(self, key: str, *values: Any) -> None:
+        """One of these values, or nothing. Raises UnknownPartError for another one."""
+        value = self.take(key, values[0])
+        if value not in values:
+            known = " or ".join(map(repr, values))
+            raise UnknownPartError(f"{self.where}: {key} is {value!r}, and zooport's own has {known}")
+
+    def batch_norm_eps(self, key: str = "norm_cfg", *, default: Mapping[str, Any] | None = None) -> float:
+        """The eps of a batch norm; `default`: the section where there is none.
+
+        In a batch norm's section `requires_grad` and `momentum` are for training, and SyncBN computes as BN does.
+        """
+        norm = self.take(key, default)
+        if norm is None or norm.get("type") not in BATCH_NORMS:
+            kind = None if norm is None else norm.get("type")
+            raise UnknownPartError(f"{self.where}: {key} has type {kind!r}, and zooport's own is a batch norm")
+        self._check_norm(key, norm)
+        return float(norm.get("eps", BATCH_NORM_EPS))
+
+    def expect_batch_norm(self, key: str = "norm_cfg", *, default: Mapping[str, Any] | None = None) -> None:
+        """A batch norm of the usual eps."""
+        if (eps := self.batch_norm_eps(key, default=default)) != BATCH_NORM_EPS:
+            raise UnknownPartError(f"{self.where}: {key} has eps {eps:g}, and zooport's own {BATCH_NORM_EPS:g}")
+
+    def expect_layer_norm(self, eps: float, *kinds: str, key: str = "norm_cfg") -> None:
+        """A layer norm of this eps, or nothing."""
+        norm = self.take(key, None)
+        if norm is None:
+            return
+        self._check_norm(key, norm)
+        if norm.get("type") not in kinds or float(norm.get("eps", LAYER_NORM_EPS)) != eps:
+            raise UnknownPartError(f"{self.where}: {key} is {dict(norm)}, and zooport's own is {kinds[0]}, eps {eps:g}")
+
+    def expect_activation(self, kind: str, key: str = "act_cfg") -> None:
+        """This activation, or nothing."""
+        activation = self.take(key, {"type": kind})
+        given = None if activation is None else activation.get("type")
+        if given != kind or set(activation) - {"type", "inplace"}:
+            raise UnknownPartError(f"{self.where}: {key} is {activation}, and zooport's own is {kind}")
+
+    def close(self) -> None:
+        """Raises UnknownPartError for a key that nobody has taken, with its name."""
+        if self._left:
+            key, value = next(iter(self._left.items()))
+            raise UnknownPartError(f'{self.where}: key "{key}" ({value!r}) is not known to zooport\'s own')
+
+    def _check_norm(self, key: str, norm: Mapping[str, Any]) -> None:
+        known = ("type", "requires_grad", "momentum", "eps")
+        if unknown := [name for name in norm if name not in known]:
+            raise UnknownPartError(f'{self.where}: {key} has an unknown key "{unknown[0]}"')
+
+
+Translate = Callable[[Keys], dict[str, Any]]
+"""Of the keys of a section, the arguments of zooport's own class, with its type."""
+_PARTS: dict[tuple[str, str], Translate] = {}
+
+
+def part(place: str, *kinds: str) -> Callable[[Translate], Translate]:
+    """A decorator: makes the translation of types known; `place`: "backbone", "neck" or "decode_head"."""
+
+    def register(translate: Translate) -> Translate:
+        for kind in kinds:
+            _PARTS[place, kind] = translate
+        return translate
+
+    return register
+
+
+def translated(place: str, section: Mapping[str, Any]) -> dict[str, Any]:
+    """A section as zooport's. Raises UnknownPartError for a part or a key that zooport does not have."""
+    import_modules(PARTS)
+    kind = type_name(section.get("type"))
+    if (place, kind) not in _PARTS:
+        known = [name for where, name in _PARTS if where == place]
+        hint = nearest(kind, known) if known else "it has none"
+        raise UnknownPartError(f"{place} {kind} is none of zooport's own; {hint}")
+    keys = Keys(section, f"{place} {kind}")
+    arguments = _PARTS[place, kind](keys)
+    keys.close()
+    return arguments

@@ -1,0 +1,49 @@
+"""mmseg's EncoderDecoder as zooport's own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from zoo.codebases.config import CodebaseConfig, type_name
+from zoo.codebases.known_keys import check_keys
+from zoo.codebases.mmseg.part import UnknownPartError, translated
+from zoo.errors import InputError
+
+SEGMENTOR = "EncoderDecoder"
+TRAINING = ("train_cfg", "pretrained", "init_cfg", "auxiliary_head", "data_preprocessor")
+"""Auxiliary heads are trained with the others, and inference never runs them. The data preprocessor comes before."""
+SLIDE, WHOLE = "slide", "whole"
+NO_NORMALIZATION = {"image_mean": (0.0, 0.0, 0.0), "image_std": (1.0, 1.0, 1.0)}  # that of the config's preprocess
+
+
+def segmentor_of(config: CodebaseConfig) -> dict[str, Any]:
+    """The section `model`. Raises UnknownPartError for what zooport's own does not have, by name."""
+    model = config.model
+    if (kind := type_name(model.get("type"))) != SEGMENTOR:
+        raise UnknownPartError(f"model {kind} is none of zooport's own, which is {SEGMENTOR}")
+    for key in model:
+        if key not in ("type", "_scope_", "backbone", "neck", "decode_head", "test_cfg", *TRAINING):
+            raise UnknownPartError(f'model {kind}: key "{key}" is not known to zooport\'s own')
+    if model.get("neck") is not None:
+        translated("neck", model["neck"])
+    head = model.get("decode_head")
+    if not isinstance(head, Mapping):
+        raise UnknownPartError(f"model {kind}: {len(head or ())} decode heads, and zooport's own has one")
+    return {
+        "type": SEGMENTOR,
+        "backbone": translated("backbone", model["backbone"]),
+        "decode_head": translated("decode_head", head),
+        "test_cfg": windows_of(model, str(config.path)),
+        **NO_NORMALIZATION,
+    }
+
+
+def windows_of(model: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Whole or slide inference, by `test_cfg`. Raises InputError for another key or mode."""
+    test = model.get("test_cfg") or {}
+    check_keys(test, ("mode", "crop_size", "stride"), f"{where}: model.test_cfg", "take it out")
+    mode = test.get("mode", WHOLE)
+    if mode not in (SLIDE, WHOLE):
+        raise InputError(f"{where}: model.test_cfg.mode is {mode!r}, expected {SLIDE!r} or {WHOLE!r}")
+    if mode == WHOLE:
+        return {"mode": WHOLE}
+    return {"mode": SLIDE, "crop_size": tuple(test["crop_size"]), "stride": tuple(test["stride"])}

@@ -1,0 +1,113 @@
+"""The transforms of a test, one by one: what each says of the tensor."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from zoo.codebases.known_keys import WRITE, check_keys, refusal
+from zoo.errors import InputError
+
+INTERPOLATIONS = ("bilinear", "nearest", "area")  # OpenCV's, under mmcv's names
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What the transforms have said so far.
+
+    `scale`: (width, height) as mmcv has it, None for images at their own size. `padded`: (height, width) that a Pad
+    asks for. `divisor`: of the sides of the padded image. `padding`: a byte for each channel of the loaded BGR image.
+    `normalization`: of a transform Normalize: mean, std, and whether it turns BGR into RGB.
+    """
+
+    scale: tuple[int, int] | None = None
+    keeps_ratio: bool = False
+    interpolation: str = "bilinear"
+    padded: tuple[int, int] | None = None
+    divisor: int = 1
+    padding: tuple[float, ...] | None = None
+    normalization: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _load(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
+    expected = {"color_type": "color", "imdecode_backend": "cv2", "to_float32": False, "ignore_empty": False}
+    check_keys(options, (*expected, "backend_args", "file_client_args"), where, WRITE)
+    for key in ("color_type", "imdecode_backend"):
+        if options.get(key, expected[key]) not in (expected[key], None):
+            raise refusal(where, key, options[key], repr(expected[key]))
+    return steps
+
+
+def _resize(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
+    check_keys(
+        options, ("scale", "keep_ratio", "interpolation", "backend", "clip_object_border", "scale_factor"), where, WRITE
+    )
+    if options.get("scale_factor") is not None:
+        raise refusal(where, "scale_factor", options["scale_factor"], "a scale (width, height)")
+    if steps.scale is not None or steps.padded is not None:
+        raise InputError(f"{where} is there after another Resize or Pad; {WRITE}")
+    method = options.get("interpolation", "bilinear")
+    if method not in INTERPOLATIONS or options.get("backend", "cv2") != "cv2":
+        raise refusal(where, "interpolation", method, f"{' or '.join(INTERPOLATIONS)}, by OpenCV")
+    return replace(
+        steps,
+        scale=_pair(options.get("scale"), f"{where}: scale"),
+        keeps_ratio=bool(options.get("keep_ratio", False)),
+        interpolation=method,
+    )
+
+
+def _letter_resize(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
+    """mmyolo's: its letterbox has the image at the centre, zooport's at the top left."""
+    known = ("scale", "keep_ratio", "stretch_only", "pad_val", "use_mini_pad", "allow_scale_up", "half_pad_param")
+    check_keys(options, (*known, "backend", "interpolation"), where, WRITE)
+    if not options.get("stretch_only"):
+        raise InputError(f"{where} puts the image at the centre of the padding, and zooport at the top left; {WRITE}")
+    kept = {key: options[key] for key in ("scale", "interpolation", "backend") if key in options}
+    return _resize(steps, kept, where)
+
+
+def _pad(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
+    check_keys(options, ("size", "size_divisor", "pad_to_square", "pad_val", "padding_mode"), where, WRITE)
+    if options.get("padding_mode", "constant") != "constant":
+        raise refusal(where, "padding_mode", options["padding_mode"], "'constant'")
+    value = options.get("pad_val", 0)
+    value = value.get("img", 0) if isinstance(value, Mapping) else value
+    values = tuple(value) if isinstance(value, Sequence) else (value,) * 3
+    if options.get("pad_to_square"):
+        if steps.scale is None or not steps.keeps_ratio or steps.scale[0] != steps.scale[1]:
+            raise InputError(f"{where} to a square of the image's own size, after no Resize to a square; {WRITE}")
+        return replace(steps, padded=steps.scale, padding=values)
+    if options.get("size_divisor") is not None:
+        return replace(steps, divisor=int(options["size_divisor"]), padding=values)
+    width, height = _pair(options.get("size"), f"{where}: size")
+    return replace(steps, padded=(height, width), padding=values)
+
+
+def _normalize(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
+    check_keys(options, ("mean", "std", "to_rgb"), where, WRITE)
+    bgr_to_rgb = options.get("to_rgb", True)
+    return replace(steps, normalization={"mean": options["mean"], "std": options["std"], "bgr_to_rgb": bgr_to_rgb})
+
+
+def _flip(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
+    if options.get("prob") == 0:
+        return steps
+    raise InputError(f"{where} mirrors images in the test; {WRITE}")
+
+
+TRANSFORMS: Mapping[str, Callable[[Steps, Mapping[str, Any], str], Steps]] = {
+    "LoadImageFromFile": _load,
+    "Resize": _resize,
+    "LetterResize": _letter_resize,
+    "Pad": _pad,
+    "Normalize": _normalize,
+    "RandomFlip": _flip,
+}
+
+
+def _pair(value: Any, where: str) -> tuple[int, int]:
+    """(width, height), of one number both."""
+    values = (value, value) if isinstance(value, int) else value
+    if not isinstance(values, list | tuple) or len(values) != 2 or not all(isinstance(one, int) for one in values):  # noqa: PLR2004
+        raise InputError(f"{where} is {value!r}, expected (width, height) in whole pixels; {WRITE}")
+    return values[0], values[1]
