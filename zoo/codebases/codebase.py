@@ -28,7 +28,7 @@ class Translation:
 
 
 class Codebase(ABC):
-    """One of OpenMMLab's libraries: how its configs are told from others, and what they come to."""
+    """One of OpenMMLab's libraries: how its configs are recognised, and what they come to."""
 
     scope: ClassVar[str]
     """Of its registries: "mmseg", as `default_scope` has it."""

@@ -22,7 +22,7 @@ NAMES = "The names are those of {source}."
 class OpenMMLabForm(Form):
     """The codebase that the config is of translates it."""
 
-    example: ClassVar[str] = "CONFIG.py of OpenMMLab"
+    example: ClassVar[str] = "CONFIG.py"
     flags: ClassVar[frozenset[str]] = frozenset({"weights", "classes", "size"})
 
     def accepts(self, source: str) -> bool:
