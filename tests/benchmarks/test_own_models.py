@@ -63,6 +63,7 @@ def test_a_model_that_exports_rightly() -> None:
     assert error < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("benchmarks")
 def test_a_model_that_is_wrong_at_another_size_is_refused_there() -> None:
     cell = _cell(frozen=True)

@@ -112,6 +112,7 @@ class TestPluginLevel:
         deployed = made(tmp_path, section=section, level="plugin", exporter="torchscript", opset=17)
         assert deployed.record.summary("graph").matched > 50
 
+    @pytest.mark.slow
     def test_wrong_attributes_are_not_published(self, tmp_path: Path) -> None:
         wrong = {"plugin": {"name": "yolo_decode_plugin", "max_stride": 31}}
         with pytest.raises(GateError, match="nothing was published"):

@@ -50,6 +50,7 @@ def test_what_deploy_leaves_is_checked(deploy: Tool, check: Tool, tiny: Tiny) ->
     assert (output["output"], output["worst"], output["passed"]) == ("label_map", 0.0, True)
 
 
+@pytest.mark.slow
 def test_the_same_deploy_gives_the_same_bytes(deploy: Tool, tiny: Tiny) -> None:
     content = []
     for _ in range(2):

@@ -119,6 +119,7 @@ def test_a_module_that_is_kept(deploy: Deploy, voc: Tiny) -> None:
     assert 'nearest: "conv"' in run.err
 
 
+@pytest.mark.slow
 def test_the_same_bytes_on_every_run(deploy: Deploy, voc: Tiny) -> None:
     def once() -> list[bytes]:
         assert deploy(lower(voc, "int8")).code == 0

@@ -197,6 +197,7 @@ def test_code_beside_the_config_that_changed_runs_all_again(voc: Tiny, evaluate:
         assert [row["images_resumed"] for row in table["rows"]] == [resumed]
 
 
+@pytest.mark.slow
 def test_another_version_of_the_runtime_runs_all_again(
     voc: Tiny, evaluate: Evaluate, deploy: Evaluate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

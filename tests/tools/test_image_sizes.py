@@ -81,6 +81,7 @@ def inputs(folder: Path) -> list[dict[str, Any]]:
     return declared
 
 
+@pytest.mark.slow
 def test_an_image_gives_what_torchvision_gives_for_it_alone(config: Path, deploy: Tool) -> None:
     folder = deployed(config, deploy)
     assert folder.name == "onnxruntime-fp32"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.examples import slow_but
 from tests.pipeline.regression.world import FAKE, World
 from tests.tools.tiny import Run
 from zooport.commands import regression
@@ -106,7 +107,7 @@ def start(world: World) -> "subprocess.Popen[str]":
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", slow_but([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_an_interruption_ends_the_running_group_and_keeps_what_is_done(
     regress: Regress, world: World, number: signal.Signals
 ) -> None:

@@ -143,6 +143,7 @@ def test_a_model_without_windows_is_refused(tiny: Tiny, deploy: Tool, more: list
     assert f"{' '.join(more).removeprefix('--').replace('-', '_')}: TinySegmentor has no sliding windows" in run.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_fixed_batch_of_images(slide: Tiny, deploy: Tool, exporter: str, batch: int) -> None:

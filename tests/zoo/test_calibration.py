@@ -10,6 +10,7 @@ from zoo.calibration import calibrate, learn_statistics, spread_logits
 from zoo.errors import InputError
 
 
+@pytest.mark.slow
 def test_a_calibrated_detector_finds_things_and_is_calm() -> None:
     torch.manual_seed(0)
     backbone = resnet_fpn_backbone(

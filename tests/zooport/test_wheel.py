@@ -96,6 +96,7 @@ dataset = dict(type="ImageFolder", root="images")
     assert (deployment / "deployment.json").is_file()
 
 
+@pytest.mark.slow
 def test_it_lists_what_was_measured(export: Command, home: Path) -> None:
     listed = export(home, "zooport", "list", "--json", "-", "-q")
     models = {model["name"]: model for model in json.loads(listed.stdout)["models"]}

@@ -11,6 +11,7 @@ from torch import Tensor
 import zoo.models.restoration.srcnn
 import zoo.models.segmentation.resize
 from pipeline.alignment.records import ITSELF, SET
+from tests.examples import slow_but
 from tests.exporters import DYNAMO_LATER
 from tests.pipeline.alignment.planted import (
     aligned,
@@ -140,7 +141,7 @@ def test_the_module_is_named(fault: str, exporter: str) -> None:
 
 
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
-@pytest.mark.parametrize("family", [DETECTOR, SEGMENTOR, "slide", RESOLVER])
+@pytest.mark.parametrize("family", slow_but([DETECTOR, SEGMENTOR, "slide", RESOLVER], DETECTOR, RESOLVER))
 def test_a_graph_without_a_fault_has_none(family: str, exporter: str) -> None:
     found = aligned(family, sound(family, exporter))
     assert found.passed, found.verdict

@@ -108,6 +108,7 @@ def test_our_segformer_is_that_pattern_above_a_batch_of_one(exporter: str, tmp_p
     assert preflight(segformer(tmp_path / "m.onnx", exporter, 1), ONE_IMAGE) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_windows_of_one_image_are_a_batch(exporter: str, tmp_path: Path) -> None:
     windows = {"mode": "slide", "crop_size": (64, 64), "stride": (64, 64)}

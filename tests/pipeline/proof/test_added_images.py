@@ -9,6 +9,7 @@ import pytest
 from pipeline.export.reference_run import ReferenceRun, run_reference
 from pipeline.job.job import plan_job
 from pipeline.proof.added_images import MOST, with_added_images
+from tests.examples import slow_but
 from zoo.build import build_model
 from zoo.input_kinds.image.composed import composed_images
 
@@ -46,7 +47,12 @@ def test_coarse_anchors_of_the_shipped_detector_are_used_by_an_added_image() -> 
     assert ("boxes that box_roi_pool pools", "from level 3") in unused(after)
 
 
-@pytest.mark.parametrize("config", ["segmentation/fcn_r18_digits.py", "restoration/srcnn_x3_photographs.py"])
+@pytest.mark.parametrize(
+    "config",
+    slow_but(
+        ["segmentation/fcn_r18_digits.py", "restoration/srcnn_x3_photographs.py"], "restoration/srcnn_x3_photographs.py"
+    ),
+)
 def test_nothing_is_added_where_no_level_or_threshold_decides(config: str) -> None:
     job = plan_job(ROOT / "configs" / config, None, (), "work_dirs")
     job = replace(job, images=job.images[:2])

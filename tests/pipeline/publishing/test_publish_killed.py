@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.publishing.publish import publication
-from tests.examples import TEST_ALL
+from tests.examples import TEST_ALL, slow_but
 from zoo.errors import InputError
 
 EVERY = 1 if TEST_ALL in os.environ else 6  # operations, of which the publisher is killed at one
@@ -75,7 +75,7 @@ def publish_once_more(place: Path, beside: Collection[str] = ()) -> None:
     assert {*names(place.parent)} == {place.name, *beside}
 
 
-@pytest.mark.parametrize("mode", ["exchange", "aside"])
+@pytest.mark.parametrize("mode", slow_but(["exchange", "aside"], "exchange"))
 @pytest.mark.parametrize("first", [True, False], ids=["new place", "old deployment there"])
 def test_killed_at_every_file_operation(publisher: Publisher, tmp_path: Path, mode: str, first: bool) -> None:
     seen = set()
@@ -130,9 +130,9 @@ def test_killed_at_every_file_operation_it_loses_no_file_of_the_users(
     ("mode", "first"),
     [
         ("exchange+terms", False),
-        ("aside+terms", False),
         *(pytest.param(f"{mode}+term", False, marks=pytest.mark.slow) for mode in ("exchange", "aside")),
         *(pytest.param(mode, True, marks=pytest.mark.slow) for mode in ("exchange+term", "exchange+terms")),
+        pytest.param("aside+terms", False, marks=pytest.mark.slow),
     ],
 )
 def test_a_signal_at_every_file_operation_leaves_nothing_hidden(

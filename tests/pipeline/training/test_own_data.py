@@ -65,6 +65,7 @@ def test_a_training_is_validated_and_gives_its_best_weights(tmp_path: Path, caps
     assert [record["step"] for record in records if "classification/top1" in record] == [2, 4]
 
 
+@pytest.mark.slow
 def test_it_stops_early(tmp_path: Path) -> None:
     path = write_classifier(tmp_path, iterations=30, more="val_interval=1, patience=2")
     path.write_text(path.read_text().replace("lr=0.003", "lr=1e-9"))  # it learns nothing, and so gets no better

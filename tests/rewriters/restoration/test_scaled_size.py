@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from rewriters import export_onnx
+from tests.examples import slow_but
 from tests.exporters import DYNAMO_LATER
 from zoo.families import contract_module
 from zoo.models.restoration import AnyScaleSRCNN
@@ -40,7 +41,7 @@ def exported(module: AnyScaleSRCNN, path: Path, exporter: str) -> onnxruntime.In
     return onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
 
 
-@pytest.mark.parametrize("channels", ["y", "rgb"])
+@pytest.mark.parametrize("channels", slow_but(["y", "rgb"], "rgb"))
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_one_file_is_the_model_at_every_scale(exporter: str, channels: str, tmp_path: Path) -> None:
     eager = model(channels)

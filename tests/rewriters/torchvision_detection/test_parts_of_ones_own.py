@@ -24,6 +24,7 @@ from torchvision.ops import MultiScaleRoIAlign
 
 from rewriters import export_onnx, rewriting
 from rewriters.graph_passes.expand_operators import expand_operators
+from tests.examples import slow_but
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_dense_models import small_detector
 from tests.rewriters.small_models import fixed_target, small_faster_rcnn, small_keypoint_rcnn, small_mask_rcnn
@@ -196,7 +197,7 @@ def images_of(count: int) -> ImageList:
     return ImageList(torch.zeros(count, 3, SIDE, SIDE), [(SIDE, SIDE)] * count)
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", slow_but([1, 2], 2))
 def test_region_proposal_network(count: int) -> None:
     """torchvision's own lists come out, of as many boxes as there are; dynamo refuses them."""
 
@@ -206,7 +207,7 @@ def test_region_proposal_network(count: int) -> None:
     check("torchscript", Own(proposals, rpn_of()), features_of(count, 1), features_of(count, 7), atol=1e-3)
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", slow_but([1, 2], 2))
 def test_roi_heads(count: int) -> None:
     def detections(rpn: nn.Module, heads: nn.Module, transform: Any, *tensors: Tensor) -> Any:
         features, images = OrderedDict(zip(LEVELS, tensors, strict=True)), images_of(count)

@@ -143,6 +143,7 @@ def test_without_it_dynamo_refuses_the_model(tmp_path: Path) -> None:
         export(contract(small_yolov5()), fixed_target(*SIZE), tmp_path / "m.onnx", detection_specs(SLOTS))
 
 
+@pytest.mark.slow
 def test_without_it_torchscript_freezes_the_batch(tmp_path: Path) -> None:
     target = fixed_target(*SIZE, exporter="torchscript")
     with without_rewriter(REWRITER):

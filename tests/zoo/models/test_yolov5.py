@@ -100,6 +100,7 @@ class TestPostprocessing:
         assert found["labels"].dtype == torch.int64
 
 
+@pytest.mark.slow
 def test_training_teaches_it_where_things_are() -> None:
     model = small_yolov5(score_thresh=0.2).train()
     images = torch.rand(2, 3, *SIZE)

@@ -31,6 +31,7 @@ def init(folder: Path, name: str, weights: str, out: Path, **options: Any) -> Wr
     return write_config(ModelRequest(f"torchvision:{name}", folder / weights, out=out / "mine.py", **options))
 
 
+@pytest.mark.slow
 def test_a_detector_whose_batch_norms_were_frozen(folder: Path, tmp_path: Path) -> None:
     state = torch.load(folder / "ssd.pth")
     frozen = {name: tensor for name, tensor in state.items() if not name.endswith("num_batches_tracked")}
