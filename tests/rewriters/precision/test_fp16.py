@@ -124,20 +124,9 @@ def test_twice_is_once() -> None:
     assert second.nodes == first.nodes
 
 
-@random(25)
+@random(25, 300)
 @given(graph=random_networks())
 def test_random_networks(graph: onnx.ModelProto) -> None:
-    check_random(graph)
-
-
-@pytest.mark.slow
-@random(300)
-@given(graph=random_networks())
-def test_many_random_networks(graph: onnx.ModelProto) -> None:
-    check_random(graph)
-
-
-def check_random(graph: onnx.ModelProto) -> None:
     """Cast everywhere but for the islands and what overflows: sound, the same ends, and near the fp32 graph.
 
     Each node rounds by 2**-11 of its largest number, and the errors of all nodes add up; a product carries on those of
