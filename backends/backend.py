@@ -28,7 +28,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """What `load` was asked for. ``provider``, ``threads``, ``engine``, ``cuda_graph`` and ``cache``: see `load`.
+    """What `load` was asked for. ``provider``, ``threads``, ``engine``, ``cuda_graph``, ``cache``, ``workers``: see it.
 
     For proofs alone: ``onnx_path``, another form of the deployment's ONNX file; ``in_floats``: quantised layers are
     computed in floats, and rounded where the graph rounds.
@@ -41,6 +41,13 @@ class LoadOptions:
     cache: Path | None = None
     onnx_path: Path | None = None
     in_floats: bool = False
+    workers: int | None = None
+
+    def call_threads(self, manifest: "Manifest") -> int | None:
+        """Of one call: those asked for, one for each of several workers, or the manifest's; None for the default."""
+        if self.threads is not None:
+            return self.threads
+        return manifest.threads if self.workers is None else 1
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,8 @@ class Backend(ABC):
     it makes kernels of several operators, so that alignment looks for a difference by running pieces of the graph.
     ``options``: those of its build, a zoo.options.Options. `Target.engine` is an object of it, and a manifest's
     `engine` has its fields. ``load_options``: which of `load`'s "engine", "cuda_graph" and "cache" it takes.
+    ``concurrent``: whether threads may use one of its runners at the same time, and are quicker then. If not, a runner
+    takes one call at a time, and `load(workers=N)` opens N of them.
     ``devices``: those that it runs on, in words; ``device_pattern``: the regular expression that a device's whole name
     matches.
 
@@ -98,6 +107,7 @@ class Backend(ABC):
     fuses: bool = False
     options: type[Options] | None = None
     load_options: frozenset[str] = frozenset()
+    concurrent: bool = True
     devices: str = "cpu"
     device_pattern: str = "cpu"
 

@@ -18,14 +18,19 @@ class Deployment(Model):
     """A model in production. Made by `backends.load`; `manifest` says what it is.
 
     `note`: what runs it instead of its own backend, as in a proof; None if its own backend runs it. `self_test`: the
-    content of the folder's SELF_TEST_FILE, if it has one.
+    content of the folder's SELF_TEST_FILE, if it has one. `workers`: see Model.
     """
 
     def __init__(
-        self, manifest: Manifest, runner: Runner, note: str | None = None, self_test: bytes | None = None
+        self,
+        manifest: Manifest,
+        runner: Runner,
+        note: str | None = None,
+        self_test: bytes | None = None,
+        workers: int | None = None,
     ) -> None:
         task = manifest.build_task()
-        super().__init__(manifest.name, task, manifest.preprocess, runner, manifest.output_level)
+        super().__init__(manifest.name, task, manifest.preprocess, runner, manifest.output_level, workers)
         self.manifest = manifest
         self.note = note
         self.self_test = self_test

@@ -20,11 +20,15 @@ def check_path(path: object) -> None:
 
 def check_threads(threads: object) -> None:
     """Raises InputError for what is no number of threads, and None is one."""
-    is_number = isinstance(threads, int) and not isinstance(threads, bool)
-    if threads is not None and not (is_number and 1 <= threads <= MAX_THREADS):  # type: ignore[operator]  # it is one
+    _check_count("threads", threads, "all of this process's")
+
+
+def _check_count(name: str, count: object, none: str) -> None:
+    """`none`: what None stands for."""
+    is_number = isinstance(count, int) and not isinstance(count, bool)
+    if count is not None and not (is_number and 1 <= count <= MAX_THREADS):  # type: ignore[operator]  # it is one
         raise InputError(
-            f"threads={_format_value(threads)}: expected an integer from 1 to {MAX_THREADS}, or None for all of this "
-            "process's"
+            f"{name}={_format_value(count)}: expected an integer from 1 to {MAX_THREADS}, or None for {none}"
         )
 
 
@@ -36,6 +40,7 @@ def check_options(
     cuda_graph: object,
     check: object,
     cache: object,
+    workers: object,
 ) -> None:
     """Raises InputError for an option of `load` that is of the wrong type or out of its bounds; names come later."""
     number = provider.partition(":")[2] if isinstance(provider, str) else ""
@@ -44,6 +49,9 @@ def check_options(
             f'load: provider is {_format_value(provider)}, expected a name such as "cpu", "cuda" or "cuda:1"'
         )
     check_threads(threads)
+    _check_count("workers", workers, "no pool of them")
+    if progress is not None and workers is not None:
+        raise InputError("load: progress with workers, which cut several images at once; leave out one of them")
     if progress is not None and not callable(progress):
         raise InputError(
             f"load: progress is {_format_value(progress)}, expected a function of (what, windows done, windows)"

@@ -3,16 +3,18 @@
 import os
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from backends.availability import require
-from backends.backend import LoadOptions
+from backends.backend import Backend, LoadOptions
 from backends.deployment import Deployment
 from backends.file_tensors import with_windows
 from backends.load_arguments import check_options, check_path
 from backends.registry import get_backend
 from backends.runner import Runner
+from backends.runner_group import RunnerGroup
 from backends.self_test.proof import lacking, warn_once
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
@@ -33,6 +35,7 @@ def load(
     cuda_graph: bool = False,
     check: bool = False,
     cache: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
 ) -> Deployment:
     """Load the deployment in the folder `path`, as zooport deploy wrote it.
 
@@ -45,8 +48,11 @@ def load(
     providers tensorrt and tensorrt-rtx, whose engines are kept in `cache`. `cuda_graph`: for engines, see
     TensorRTRunner. `cache`: a folder for what the backend compiles while it loads, which makes the next load quick; a
     process that can write there can change what runs. If it is None, ONNX Runtime's providers use zooport's cache
-    folder, and OpenVINO keeps nothing. `check`: also run the deployment's self-test, see Deployment.check. A warning is
-    logged once for an int8 deployment whose proof used instruction sets or a version that this machine lacks.
+    folder, and OpenVINO keeps nothing. `workers`: how many calls of `submit`, `acall` and `stream` the model makes at
+    the same time, in threads of its own. Each call then runs on one thread unless `threads` says otherwise; as many
+    workers as CPUs give the highest throughput. `check`: also run the deployment's self-test, see Deployment.check. A
+    warning is logged once for an int8 deployment whose proof used instruction sets or a version that this machine
+    lacks.
 
     Raises InputError if the folder or one of its files is missing, changed or of an unknown schema version, if the
     backend is unknown, if the engine is for another version or GPU, or if the backend does not have an option. Raises
@@ -54,8 +60,9 @@ def load(
     """
     if not isinstance(path, OpenedFolder):
         check_path(path)
-    check_options(provider, threads, progress, engine, cuda_graph, check, cache)
-    options = LoadOptions(provider, threads, engine, cuda_graph, None if cache is None else Path(cache).absolute())
+    check_options(provider, threads, progress, engine, cuda_graph, check, cache, workers)
+    kept = None if cache is None else Path(cache).absolute()
+    options = LoadOptions(provider, threads, engine, cuda_graph, kept, workers=workers)
     return read_whole(path, lambda folder: _named(folder, options, progress, check))
 
 
@@ -81,9 +88,21 @@ def _load(folder: OpenedFolder, options: LoadOptions, progress: Progress | None,
     for name in (ONNX_FILE, *backend.files):
         if name not in manifest.files:
             raise InputError(f"{folder.path / MANIFEST_FILE}: files: no {name}, which backend {manifest.backend} loads")
-    runner = _verified(folder, manifest, lambda: backend.open(folder, manifest, options))
-    deployment = Deployment(manifest, with_windows(runner, manifest, progress), self_test=_self_test(folder, manifest))
-    return _proved(deployment, check=check)
+    runner = with_windows(
+        _verified(folder, manifest, lambda: _opened(backend, folder, manifest, options)), manifest, progress
+    )
+    self_test = _self_test(folder, manifest)
+    return _proved(Deployment(manifest, runner, self_test=self_test, workers=options.workers), check=check)
+
+
+def _opened(backend: Backend, folder: OpenedFolder, manifest: Manifest, options: LoadOptions) -> Runner:
+    """One runner that threads may share."""
+    if backend.concurrent:
+        return backend.open(folder, manifest, options)
+    with ExitStack() as opened:
+        runners = [opened.enter_context(backend.open(folder, manifest, options)) for _ in range(options.workers or 1)]
+        opened.pop_all()
+    return RunnerGroup(runners)
 
 
 def _proved(deployment: Deployment, *, check: bool) -> Deployment:

@@ -1,123 +1,97 @@
 """A model that takes images, or whatever its task takes, and gives results, whatever runs it."""
 
-import math
-import os
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Future
+from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeGuard, overload
+from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from backends.calls import Array, Calls
+from backends.pool import Pool
 from backends.runner import Runner
-from backends.streaming import AHEAD, Prediction, predictions
-from zoo.errors import InputError, nearest
-from zoo.sources import Item, SourceNames, find_sources, read_items
-from zoo.target import AxisRange
+from backends.streaming import AHEAD, Prediction, pooled_predictions, predictions
+from zoo.errors import InputError
+from zoo.sources import Item, SourceNames, find_sources, list_items, read_item, read_items
 from zoo.tasks import Result, Task
 
-Array = NDArray[Any]
 
+class Model(Calls):
+    """A model to call, see Calls; to stream sources through; and, with workers, to submit calls to. A context manager.
 
-class Model:
-    """Images in, results out: the preprocessing, the batches, a runner, and the task's results. A context manager.
-
-    For a task of another input kind, the inputs are arrays of that kind instead of images. `name` is for messages.
-    `task` draws results. `rule` is the preprocessing, as the kind made it. `runner` takes and gives the tensors
-    themselves, at output level `level`. Threads may share a model: it keeps no buffer between calls.
+    `workers`: how many threads of its own make the calls of `submit`, `acall` and `stream`; None for a model without.
     """
 
-    def __init__(self, name: str, task: Task, rule: Any, runner: Runner, level: str = "final") -> None:
-        self.name = name
-        self.task = task
-        self.rule = rule
-        self.runner = runner
-        self.level = level
-        self._kind = task.kind
-        self._spec = self._kind.inputs[0]
-        specs = {spec.name: spec for spec in runner.inputs}
-        if self._spec.name not in specs:
-            raise InputError(
-                f'{name}: no input "{self._spec.name}" among {", ".join(specs)}; use .runner.run with your own tensors'
-            )
-        self._names = tuple(specs)
-        batch = specs[self._spec.name].shape[0]
-        self._batch = runner.axes[batch] if isinstance(batch, str) else AxisRange.fixed(batch)
+    def __init__(
+        self, name: str, task: Task, rule: Any, runner: Runner, level: str = "final", workers: int | None = None
+    ) -> None:
+        super().__init__(name, task, rule, runner, level)
+        self.pool = None if workers is None else Pool(workers)
 
-    @overload
-    def __call__(self, images: Array, **inputs: float) -> Result: ...  # type: ignore[overload-overlap]  # an array is iterable, too
+    def submit(self, images: Array | Iterable[Array], **inputs: float) -> Future[Any]:
+        """The future of a call with these arguments, which a worker makes.
 
-    @overload
-    def __call__(self, images: Iterable[Array], **inputs: float) -> list[Result]: ...
-
-    def __call__(self, images: Array | Iterable[Array], **inputs: float) -> Result | list[Result]:
-        """The result for one image, uint8 [h, w, 3] BGR, or a list of results, in order, for an iterable of them.
-
-        Images run in the largest batches that the graph allows. A batch below the minimum is filled up with its last
-        image, and the extra results are dropped. If the graph takes image_sizes, only images of the same size in their
-        tensors share a batch: a detector would enlarge the batch to its largest image, which would change the results
-        of the others. An iterable is read one batch at a time; [] gives []. A 4-D array is a stack of images.
-        `inputs`: numbers for inputs of the graph that have defaults, such as score_threshold. Raises InputError for an
-        array that is not an image (see zoo.preprocess), naming its index, for an unknown input, and if the output level
-        is not "final".
+        Waits while the workers have all the calls that they have room for, twice as many as there are workers. Do not
+        write into an image before its result is there. Raises InputError without workers, and when the model is closed.
         """
-        self._refuse_level()
-        if self._is_single(images):
-            self._kind.check(images, self._kind.noun)
-            return self._run_batch([images], self._settings(inputs))[0]
-        settings = self._settings(inputs)
-        results: list[Result] = []
-        for chunk in self._chunks(images):
-            results += self._run_batch(chunk, settings)
-        return results
+        return self._workers.submit(self, images, **inputs)
+
+    async def acall(self, images: Array | Iterable[Array], **inputs: float) -> Any:
+        """As a call, for asyncio: a worker makes it, and the event loop is never held up.
+
+        Coroutines wait for room first come, first served. One that is cancelled waits no longer. Raises as a call does,
+        and as `submit`.
+        """
+        return await self._workers.run(self, images, **inputs)
 
     def stream(
-        self, source: SourceNames, *, recursive: bool = False, ahead: int = AHEAD, **inputs: float
+        self, source: SourceNames, *, recursive: bool = False, ahead: int | None = None, **inputs: float
     ) -> Generator[Prediction, None, None]:
-        """A generator of one `Prediction` for each input of a source. Inputs are released as soon as possible.
+        """A generator of one `Prediction` for each input of a source, in order. Inputs are released soon.
 
         `source`: a file, a folder (`recursive`: with the folders in it), a glob, a video, a camera's number, a
         stream's URL, "-" for a list on standard input; or a list of these. `ahead`: how many inputs a thread reads
-        while others are computed. `inputs`: as in a call. An input that cannot be read, or that the model refuses,
-        gives a prediction with a fault. Raises InputError at once for a source that does not exist, for an unknown
-        input, and if the output level is not "final"; later if a camera or a stream cannot be opened.
+        while others are computed; 4 by default. Workers read the files themselves, and compute several at once;
+        `ahead` is then how many of them are under way or wait for their turn, by default twice as many as there are
+        workers, and 4 at least. `inputs`: as in a call. An input that cannot be read, or that the model refuses, gives
+        a prediction with a fault. Raises InputError at once for a source that does not exist, for an unknown input, and
+        if the output level is not "final"; later if a camera or a stream cannot be opened.
         """
-        if not isinstance(ahead, int) or ahead < 1:
+        if ahead is not None and (not isinstance(ahead, int) or ahead < 1):
             raise InputError(f"ahead is {ahead!r}, expected an integer, 1 or more")
         sources = find_sources(source, self._kind, recursive=recursive)
-        return self.predictions(read_items(sources, self._kind), inputs, ahead=ahead)
+        return self.predictions(list_items(sources), inputs, ahead=ahead)
 
     def predictions(
-        self, items: Iterable[Item], inputs: Mapping[str, float], **options: Any
+        self,
+        items: Iterable[Item],
+        inputs: Mapping[str, float],
+        *,
+        ahead: int | None = None,
+        begin: Callable[[Item], None] = lambda _: None,
     ) -> Generator[Prediction, None, None]:
-        """As `stream`, for items that zoo.sources reads, in the smallest batches that the graph takes.
+        """As `stream`, for items of zoo.sources.list_items, in the smallest batches that the graph takes.
 
-        `options`: `ahead` and `begin` of backends.streaming.predictions.
+        `begin`: called with the first of a batch before it is computed, if there are no workers.
         """
         self._settings(inputs)
         self._refuse_level()
         group = min(self._batch.min, self._chunk_size)
-        return predictions(lambda values: self(values, **inputs), items, group=group, **options)
 
-    def preprocess(self, images: Sequence[Array]) -> tuple[NDArray[np.float32], list[Any]]:
-        """The tensor float32 [n, 3, H, W] of n images, a new array, and the place of each image in it.
+        def run(values: list[Any]) -> list[Result]:
+            return self(values, **inputs)
 
-        Raises InputError for an empty list, for an array that is not an image, and if the tensors differ in size.
-        """
-        noun = self._kind.noun
-        if len(images) == 0:
-            raise InputError(f"no {noun}s; give one or more")
-        for index, image in enumerate(images):
-            self._kind.check(image, f"{noun} {index}")
-        unlike = {self._kind.alike(self.rule, image, [self._spec.name]) for image in images}
-        if len(unlike) > 1:
-            sizes = sorted(size for (size,) in unlike)
-            raise InputError(f"the {noun}s' tensors have different sizes {sizes}; give {noun}s of one size")
-        return self._tensor(images, len(images))
+        if self.pool is None:
+            reading = read_items(items, self._kind)
+            return predictions(run, reading, group=group, ahead=ahead or AHEAD, begin=begin)
+        ahead = ahead or max(AHEAD, self.pool.room)
+        return pooled_predictions(self.pool, run, partial(read_item, kind=self._kind), items, group=group, ahead=ahead)
 
     def close(self) -> None:
-        """Release the memory. A later call raises InputError."""
-        self.runner.close()
+        """End the workers, once they have made the submitted calls, and release the memory.
+
+        A later call raises InputError. A `with` block that an exception leaves cancels what no worker has begun.
+        """
+        self._end(cancel=False)
 
     def __enter__(self) -> Self:
         return self
@@ -125,89 +99,16 @@ class Model:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._end(cancel=error is not None)
 
-    def _refuse_level(self) -> None:
-        if self.level != "final":
-            raise InputError(
-                f'{self.name}: output level "{self.level}" has no results; use array, geometries = '
-                f".preprocess({self._kind.noun}s) and .runner.run({self._kind.feed_example(self._names)}), or deploy "
-                "with --output-level final"
-            )
-
-    def _chunks(self, images: Iterable[Array]) -> Iterator[list[Array]]:
-        """Runs of images that fit one batch: no more than its maximum, and alike (see InputKind.alike)."""
-        chunk: list[Array] = []
-        in_common: tuple[Any, ...] = ()
-        for index, image in enumerate(images):
-            self._kind.check(image, f"{self._kind.noun} {index}")
-            alike = self._kind.alike(self.rule, image, self._names)
-            if chunk and (alike != in_common or len(chunk) == self._chunk_size):
-                yield chunk
-                chunk = []
-            chunk.append(image)
-            in_common = alike
-        if chunk:
-            yield chunk
+    def _end(self, *, cancel: bool) -> None:
+        """`cancel`: submitted calls that no worker has begun are cancelled."""
+        if self.pool is not None:
+            self.pool.close(cancel=cancel)
+        self.runner.close()
 
     @property
-    def _chunk_size(self) -> int:
-        """How many images are held at once."""
-        return self._batch.max
-
-    def _settings(self, inputs: Mapping[str, float]) -> dict[str, NDArray[Any]]:
-        """Numbers for inputs with defaults, as the graph takes them."""
-        defaults = self.runner.defaults
-        settings: dict[str, NDArray[Any]] = {}
-        for name, value in inputs.items():
-            if name not in defaults:
-                known = nearest(name, defaults) if defaults else "it has no inputs that can be set"
-                raise InputError(f'{self.name}: unknown input "{name}"; {known}')
-            settings[name] = self._setting(name, value, defaults[name].dtype)
-        return settings
-
-    def _setting(self, name: str, value: float, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """The number as an array [1] of the input's dtype. Raises InputError for none, and where it does not fit."""
-        kinds = (int, float, np.integer, np.floating)
-        try:
-            if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value):
-                raise InputError(f'{self.name}: input "{name}" is {value!r}, expected a number')
-            if dtype.kind == "i" and (value != int(value) or value < 1):
-                raise InputError(f'{self.name}: input "{name}" is {value!r}, expected an integer, 1 or more')
-            with np.errstate(over="raise"):
-                return np.array([value]).astype(dtype) if dtype.kind == "f" else np.array([int(value)], dtype)
-        except (OverflowError, FloatingPointError) as error:
-            raise InputError(f'{self.name}: input "{name}" is too large for {dtype}; give a smaller number') from error
-
-    def _run_batch(self, images: Sequence[Array], settings: Mapping[str, NDArray[Any]]) -> list[Result]:
-        """The results of images that are alike, see _chunks; `settings`: see _settings."""
-        count = max(len(images), self._batch.min)
-        shape = (count, *self._kind.slot_shape(self.rule, images))
-        self.runner.check_shape(self._spec.name, shape)  # before it is made
-        tensor, geometries = self._tensor(images, count)
-        arrays: dict[str, NDArray[Any]] = {self._spec.name: tensor, **settings}
-        slots = [*geometries, *geometries[-1:] * (count - len(images))]
-        companions = self._kind.companions(slots)
-        arrays |= {name: array for name, array in companions.items() if name in self._names}
-        return self.task.results(self.runner.run_float32(arrays), geometries)
-
-    def _tensor(self, images: Sequence[Array], count: int) -> tuple[NDArray[np.float32], list[Any]]:
-        """The batch of `count` slots, those past the last image filled with the last image."""
-        shape = (count, *self._kind.slot_shape(self.rule, images))
-        try:
-            tensor = np.empty(shape, np.float32)
-        except MemoryError as error:
-            raise InputError(
-                f"{self.name}: the tensor float32 {list(shape)} takes {4 * math.prod(shape)} bytes, and there is no "
-                f"memory for it; give smaller {self._kind.noun}s, or fewer at once"
-            ) from error
-        fill = self._kind.fill
-        geometries = [fill(self.rule, image, slot) for image, slot in zip(images, tensor, strict=False)]
-        tensor[len(images) :] = tensor[len(images) - 1]
-        return tensor, geometries
-
-    def _is_single(self, images: object) -> TypeGuard[Array]:
-        """Whether this is one input, or nothing that could be several (which the kind's check then explains)."""
-        if isinstance(images, np.ndarray):
-            return images.ndim != len(self._spec.shape)
-        return isinstance(images, str | bytes | os.PathLike) or not isinstance(images, Iterable)
+    def _workers(self) -> Pool:
+        if self.pool is None:
+            raise InputError(f"{self.name}: it was loaded without workers; give load(FOLDER, workers=N)")
+        return self.pool

@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 class Runner(ABC):
-    """Runs one built model. A context manager; may be used by several threads at once.
+    """Runs one built model. A context manager; threads may share it, if its backend is `concurrent`.
 
     `inputs` and `outputs` name the tensors, in the model's order. `axes` holds the bounds of the dynamic axes that the
     inputs' shapes name; an axis without bounds takes any size from 1. `defaults`: of inputs of one element that

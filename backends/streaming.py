@@ -1,12 +1,15 @@
 """A model over sources: inputs are read ahead of being computed, and a fault in one of them stops nothing."""
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from numpy.typing import NDArray
 
+from backends.pool import Pool
 from zoo.errors import InputError
 from zoo.sources import Item, read_ahead
 from zoo.tasks import Result
@@ -14,9 +17,11 @@ from zoo.tasks import Result
 AHEAD = 4
 """Inputs that are read while others are computed."""
 
-
 Run = Callable[[list[Any]], list[Result]]
 """The results of several inputs, in order."""
+
+Read = Callable[[Item], Item]
+"""See zoo.sources.read_item."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +85,42 @@ def predictions(
             yield from _computed(run, chunk)
     finally:
         reading.close()
+
+
+def pooled_predictions(
+    pool: Pool, run: Run, read: Read, items: Iterable[Item], *, group: int, ahead: int
+) -> Generator[Prediction, None, None]:
+    """As `predictions`: the workers of the pool read the items, and compute them.
+
+    One thread lists the items and submits them. In memory are `ahead` + 2 groups at most: those that wait, are read or
+    computed, or are done and wait for their turn; the one that waits to be submitted; and that of the caller.
+    """
+    pending: deque[Future[list[Prediction]]] = deque()
+
+    def submitted() -> Iterator[Future[list[Prediction]]]:
+        listed = iter(items)
+        try:
+            while chunk := list(islice(listed, group)):
+                future = pool.submit(_read_and_computed, run, read, chunk)
+                pending.append(future)
+                yield future
+        finally:
+            if isinstance(items, Generator):
+                items.close()
+
+    ready = read_ahead(submitted(), ahead)
+    try:
+        for future in ready:
+            yield from future.result()
+            pending.popleft()
+            del future  # with its images, before the next ones come
+    finally:
+        ready.close()
+        wait([future for future in pending if not future.cancel()])
+
+
+def _read_and_computed(run: Run, read: Read, chunk: list[Item]) -> list[Prediction]:
+    return list(_computed(run, [read(item) for item in chunk]))
 
 
 def _computed(run: Run, chunk: list[Item]) -> Iterator[Prediction]:

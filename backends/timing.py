@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from backends.loading import load
-from backends.model import Array, Model
+from backends.calls import Array
+from backends.model import Model
 from zoo.progress import Progress
 
 PAUSE = 0.1  # seconds before a call; ONNX Runtime's threads spin for 50 ms, and would take a core from the next one

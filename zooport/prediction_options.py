@@ -21,7 +21,7 @@ FORMATS = (FILES, *TABLES)
 
 def check_options(options: argparse.Namespace) -> None:
     """What the flags say by themselves. Raises InputError."""
-    check_counts(options, "limit")
+    check_counts(options, "limit", "workers")
     for name in options.format:
         if name not in FORMATS:
             raise InputError(f'--format: unknown format "{name}"; {nearest(name, FORMATS)}')

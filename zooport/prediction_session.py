@@ -12,7 +12,7 @@ from backends.streaming import Prediction
 from zoo.errors import InputError, SomeInputsFailedError
 from zoo.manifest import Manifest
 from zoo.progress import Progress
-from zoo.sources import Item, Source, find_sources, read_items
+from zoo.sources import Item, Source, find_sources, list_items
 from zoo.tables.output import Output
 from zoo.tasks import Result
 from zooport.prediction_options import (
@@ -50,7 +50,7 @@ class PredictionSession:
         tables = tables_of(options, task, self.sources)
         if options.out is not None:
             check_sources(options, task, self.sources, tables)
-        self.counts_windows = manifest.windows is not None
+        self.counts_windows = manifest.windows is not None and options.workers is None
         self.count: Progress = lambda *_: None
         self.failures: list[str] = []
         self.done = 0
@@ -72,13 +72,18 @@ class PredictionSession:
                     )
                 )
             self.model = opened.enter_context(
-                load(options.deployment, provider=options.device, progress=self._count_windows)
+                load(
+                    options.deployment,
+                    provider=options.device,
+                    progress=self._count_windows if self.counts_windows else None,
+                    workers=options.workers,
+                )
             )
             self._opened = opened.pop_all()
 
     def predictions(self) -> Iterator[Prediction]:
         """All of them, counted, and written where there is an output. Raises as the model and the disk do."""
-        items = islice(read_items(self.sources, self.model.task.kind, self._skip), self.options.limit)
+        items = islice(list_items(self.sources, self._skip), self.options.limit)
         total = self._total()
         if not self.counts_windows:
             self.count(PREDICT, 0, total)

@@ -30,7 +30,7 @@ def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions
         *file_tensors(manifest),
         defaults=manifest.defaults,
         provider=provider,
-        threads=options.threads if options.threads is not None else manifest.threads,
+        threads=options.call_threads(manifest),
         engine=options.engine,
         cache=cache,
         in_floats=options.in_floats,

@@ -16,11 +16,16 @@ NOT_A_MODEL = ("Unable to read the model", "Model file is empty", "can't parse",
 
 
 class Settings(NamedTuple):
-    """``device``: as people write it. ``precision``: of the file. ``threads``: on the CPU, None for this process's."""
+    """``device``: as people write it. ``precision``: of the file. ``threads``: of a call on the CPU, None for this
+    process's.
+
+    ``workers``: how many calls run at the same time on the CPU, each on threads of its own.
+    """
 
     device: str = "cpu"
     precision: str = "fp32"
     threads: int | None = None
+    workers: int = 1
 
     def properties(self) -> dict[str, Any]:
         """OpenVINO's. Threads are not pinned to cores: other processes would be pinned to the same ones."""
@@ -31,7 +36,9 @@ class Settings(NamedTuple):
         if self.device != "cpu":
             return shared
         threads = default_threads() if self.threads is None else self.threads
-        return shared | {"INFERENCE_NUM_THREADS": threads, "ENABLE_CPU_PINNING": False}
+        streams = {"NUM_STREAMS": self.workers} if self.workers > 1 else {}  # with one, calls wait for each other
+        threads *= self.workers
+        return shared | streams | {"INFERENCE_NUM_THREADS": threads, "ENABLE_CPU_PINNING": False}
 
 
 def device_here(device: str) -> str:

@@ -31,7 +31,9 @@ def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions
     """The runner of the file's tensors. Raises as `load` does."""
     threads = options.threads if options.threads is not None else manifest.threads
     device = options.provider if options.provider is not None else manifest.provider or "cpu"
-    settings = Settings(device, manifest.precision["stored"], threads)
+    settings = Settings(
+        device, manifest.precision["stored"], options.call_threads(manifest), workers=options.workers or 1
+    )
     if threads is not None and device != "cpu":
         logger.warning("%s: threads=%d has no effect on device %s; leave it out", folder.path, threads, device)
     file = folder.file(ONNX_FILE)

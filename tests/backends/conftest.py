@@ -22,6 +22,7 @@ from zoo.processor import processor
 from zoo.target import AxisRange
 from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec
+from zoo.windows import Windows
 
 SLOTS = 6
 SIZE = (64, 96)
@@ -163,6 +164,17 @@ def detector(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def segmentor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A segmentor with batches of 1 to 4. Shared: do not change it."""
     return write_deployment(tmp_path_factory.mktemp("segmentor"), Recipe(task="SemanticSegmentation"))
+
+
+@pytest.fixture(scope="session")
+def slide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A segmentor whose images the host cuts into windows of 32x48; a pixel's class is its strongest channel."""
+    recipe = Recipe(task="SemanticSegmentation", level="decoded", dynamic_size=True)
+    folder = write_deployment(tmp_path_factory.mktemp("slide"), recipe)
+    (labels,) = Manifest.read(folder).build_task().outputs("final")
+    outputs = (labels._replace(shape=("N", "H", "W")),)
+    windows = Windows((32, 48), (20, 32), batch=3)
+    return rewrite_manifest(folder, windows=windows, outputs=outputs, output_level="final")
 
 
 @pytest.fixture

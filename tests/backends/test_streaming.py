@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 INTERRUPTED = """
 import sys, threading
 from backends import load
-with load(sys.argv[1]) as model:
+with load(sys.argv[1], workers=int(sys.argv[3]) or None) as model:
     try:
         for number, prediction in enumerate(model.stream(sys.argv[2])):
             if number == 1:
@@ -30,8 +30,15 @@ with load(sys.argv[1]) as model:
                 threading.Event().wait()
     except KeyboardInterrupt:
         pass
-    print([thread.name for thread in threading.enumerate()])
+print([thread.name for thread in threading.enumerate()])
 """
+LEFT_OPEN = """
+import sys
+from backends import load
+stream = load(sys.argv[1], workers=int(sys.argv[3]) or None).stream(sys.argv[2])
+print(next(stream).fault)
+"""
+WORKERS = pytest.mark.parametrize("workers", [None, 1, 3])
 
 
 @pytest.fixture
@@ -46,11 +53,16 @@ def folder(tmp_path: Path, images: list[np.ndarray]) -> Path:
     return place
 
 
+@WORKERS
 @pytest.mark.parametrize("batch", [(1, 2, 4), 3])
 def test_results_in_order_and_faults_between_them(
-    folder: Path, deploy: Callable[..., Path], images: list[np.ndarray], batch: tuple[int, int, int] | int
+    folder: Path,
+    deploy: Callable[..., Path],
+    images: list[np.ndarray],
+    batch: tuple[int, int, int] | int,
+    workers: int | None,
 ) -> None:
-    with load(deploy(batch=batch)) as model:
+    with load(deploy(batch=batch), workers=workers) as model:
         predictions = list(model.stream(folder))
         expected = model(images)
     assert [Path(each.source).name for each in predictions] == sorted(path.name for path in folder.iterdir())
@@ -66,18 +78,22 @@ def test_results_in_order_and_faults_between_them(
     assert predictions[0].draw().shape == images[0].shape
 
 
-def test_an_image_that_the_model_refuses_is_a_fault_too(folder: Path, deploy: Callable[..., Path]) -> None:
+@WORKERS
+def test_an_image_that_the_model_refuses_is_a_fault_too(
+    folder: Path, deploy: Callable[..., Path], workers: int | None
+) -> None:
     cv2.imwrite(str(folder / "3a.png"), np.zeros((300, 40, 3), np.uint8))
     keep = Preprocess(None, resize="keep")
-    with load(deploy(dynamic_size=True, preprocess=keep, batch=2)) as model:
+    with load(deploy(dynamic_size=True, preprocess=keep, batch=2), workers=workers) as model:
         faults = {Path(each.source).name: each.fault for each in model.stream(folder) if each.fault is not None}
     assert list(faults) == ["3a.png", "4a.png", "5a.png"]
     assert re.search(r"3a\.png: .*axis H must be 32 to 256", str(faults["3a.png"]))
 
 
-def test_a_video_frame_by_frame(tmp_path: Path, detector: Path) -> None:
+@WORKERS
+def test_a_video_frame_by_frame(tmp_path: Path, detector: Path, workers: int | None) -> None:
     path = write_video(tmp_path / "a.avi", frames=6)
-    with load(detector) as model:
+    with load(detector, workers=workers) as model:
         predictions = list(model.stream(path))
         assert [each.frame for each in predictions] == list(range(6))
         assert [each.label for each in predictions][:2] == [f"{path}, frame 0", f"{path}, frame 1"]
@@ -98,24 +114,27 @@ def test_what_is_wrong_with_the_call_is_said_at_once(folder: Path, detector: Pat
         decoded.stream(folder)
 
 
-def test_closing_it_ends_the_thread(folder: Path, detector: Path) -> None:
-    with load(detector) as model:
+@WORKERS
+def test_closing_it_ends_the_thread(folder: Path, detector: Path, workers: int | None) -> None:
+    with load(detector, workers=workers) as model:
         stream = model.stream(folder)
         next(stream)
         stream.close()
-    assert "zooport-read-ahead" not in {thread.name for thread in threading.enumerate()}
+        assert "zooport-read-ahead" not in {thread.name for thread in threading.enumerate()}
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("zooport")]
 
 
-def test_a_stream_that_is_left_open_ends_with_python(folder: Path, detector: Path) -> None:
-    code = "import sys; from backends import load; s = load(sys.argv[1]).stream(sys.argv[2]); print(next(s).fault)"
-    command = [sys.executable, "-c", code, str(detector), str(folder)]
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_stream_that_is_left_open_ends_with_python(folder: Path, detector: Path, workers: int) -> None:
+    command = [sys.executable, "-c", LEFT_OPEN, str(detector), str(folder), str(workers)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")
 
 
-def test_ctrl_c_ends_the_thread(folder: Path, detector: Path) -> None:
-    command = [sys.executable, "-c", INTERRUPTED, str(detector), str(folder)]
+@pytest.mark.parametrize("workers", [0, 2])
+def test_ctrl_c_ends_the_threads(folder: Path, detector: Path, workers: int) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, str(detector), str(folder), str(workers)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None

@@ -44,6 +44,25 @@ class TestFiles:
         content = json.loads(data.read_text(encoding="utf-8"))
         assert (content["exit_code"], content["inputs"], content["failed"], len(content["written"])) == (0, 6, [], 12)
 
+    def test_workers_write_the_same(self, predict: Predict, detector: Path, photos: Path, tmp_path: Path) -> None:
+        (photos / "2a.png").write_bytes(b"no image")
+        out = {workers: tmp_path / str(workers) for workers in (0, 3)}
+        for workers, folder in out.items():
+            flags = ["--workers", workers] if workers else []
+            run = predict(detector, photos, "--out", folder, "--format", "files", "jsonl", *flags)
+            assert (run.code, run.err.count("\n")) == (6, 2)
+        written = [{path.name: path.read_bytes() for path in folder.glob("[0-9p]*")} for folder in out.values()]
+        assert len(written[0]) == 7
+        assert written[0] == written[1]
+
+    def test_images_cut_into_windows_are_counted_as_images_with_workers(
+        self, predict: Predict, slide: Path, photos: Path, tmp_path: Path
+    ) -> None:
+        run = predict(slide, photos, "--out", tmp_path / "out", "--workers", 2)
+        assert (run.code, run.err) == (0, "")
+        assert "6/6 images" in run.out
+        assert "windows" not in run.out
+
     def test_flags_and_sources_in_any_order(
         self, predict: Predict, detector: Path, photos: Path, tmp_path: Path
     ) -> None:
@@ -172,6 +191,7 @@ class TestRefused:
             (["--format", "cocoa"], '--format: unknown format "cocoa"; nearest: "coco"'),
             (["--classes", "c9"], 'unknown class "c9"; nearest: "c'),
             (["--limit", "0"], "--limit 0: expected 1 or more"),
+            (["--workers", "0"], "--workers 0: expected 1 or more"),
             (["--score", "nan"], "--score nan: expected a number from 0 to 1"),
             (["--score", "50"], "--score 50: expected a number from 0 to 1"),
             (["--image", "."], "--image .: not a file; name a folder as SOURCE"),

@@ -5,8 +5,8 @@ Which files and recordings hold inputs is the business of the input kind; nothin
 
 from zoo.sources.finding import find_sources
 from zoo.sources.item import Item
-from zoo.sources.reading import read_items
+from zoo.sources.reading import list_items, read_item, read_items
 from zoo.sources.reading_ahead import read_ahead
 from zoo.sources.source import Source, SourceNames
 
-__all__ = ["Item", "Source", "SourceNames", "find_sources", "read_ahead", "read_items"]
+__all__ = ["Item", "Source", "SourceNames", "find_sources", "list_items", "read_ahead", "read_item", "read_items"]

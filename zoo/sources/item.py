@@ -10,7 +10,8 @@ from zoo.sources.source import Source
 class Item:
     """`value`: the input, as its kind reads it; None where there is a `fault`: one line that says what is wrong.
 
-    `frame`: its number in a recording, from 0; None for a file, and for the fault of a whole recording.
+    Both are None for a file that has not been read yet. `frame`: its number in a recording, from 0; None for a file,
+    and for the fault of a whole recording.
     """
 
     source: Source

@@ -1,6 +1,6 @@
 """From sources to inputs, one after another."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 
 from zoo.errors import InputError
 from zoo.input_kinds import InputKind
@@ -11,9 +11,10 @@ Skip = Callable[[Source], Collection[int] | None]
 """Which frames of a source are not wanted; None for the whole source."""
 
 
-def read_items(sources: Iterable[Source], kind: InputKind, skip: Skip = lambda _: ()) -> Iterator[Item]:
-    """An item for each input, and for each fault; what comes after a fault is read nevertheless.
+def list_items(sources: Iterable[Source], skip: Skip = lambda _: ()) -> Iterator[Item]:
+    """An item for each input, and for each fault; what comes after a fault is listed nevertheless.
 
+    Frames of recordings are read, because they come one after another; a file is not, see `read_item`.
     Raises InputError where a live source cannot be opened: there is nothing to go on with.
     """
     for source in sources:
@@ -21,7 +22,7 @@ def read_items(sources: Iterable[Source], kind: InputKind, skip: Skip = lambda _
         if unwanted is None:
             continue
         if source.recording is None:
-            yield _of_file(source, kind)
+            yield Item(source)
             continue
         try:
             for frame, value in source.recording.frames(unwanted):
@@ -32,8 +33,21 @@ def read_items(sources: Iterable[Source], kind: InputKind, skip: Skip = lambda _
             yield Item(source, fault=str(error))
 
 
-def _of_file(source: Source, kind: InputKind) -> Item:
+def read_item(item: Item, kind: InputKind) -> Item:
+    """The item with its value, or with the fault of its file. Threads may read several at once."""
+    if item.value is not None or item.fault is not None:
+        return item
     try:
-        return Item(source, value=kind.read(source.label))
+        return Item(item.source, value=kind.read(item.source.label))
     except (InputError, OSError) as error:
-        return Item(source, fault=str(error))
+        return Item(item.source, fault=str(error))
+
+
+def read_items(items: Iterable[Item], kind: InputKind) -> Generator[Item, None, None]:
+    """The items of `list_items`, read one after another. When it is closed, so are they."""
+    try:
+        for item in items:
+            yield read_item(item, kind)
+    finally:
+        if isinstance(items, Generator):
+            items.close()

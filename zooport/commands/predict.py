@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   zooport predict work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 photos --recursive --out found --draw
   zooport predict DEPLOYMENT street.mp4 --out found --draw --score 0.5 --classes car bus
   zooport predict DEPLOYMENT val/images --out found --format coco csv --annotations val/annotations.json
+  zooport predict DEPLOYMENT photos --out found --workers 8
   find . -name '*.jpg' | zooport predict DEPLOYMENT - --out found --format jsonl --resume
   zooport predict work_dirs/super-resolution/srcnn_any-scale_photographs/onnxruntime-fp32 a.jpg --out b --input scale=4
 
@@ -55,6 +56,9 @@ def parser() -> Parser:
     flags.add_argument("--limit", type=int, metavar="N", help="process only the first N images or frames")
     inputs = "set inputs that have defaults: scale=2, score_threshold=0.5"
     flags.add_argument("--input", metavar="NAME=NUMBER", help=inputs, **several)
+    flags.add_argument(
+        "--workers", type=int, metavar="N", help="images at a time, each on one thread; default: one, on all threads"
+    )
     flags.add_argument("--device", metavar="D", help="cpu, cuda:N ...; default: as deployed")
     flags.add_shared()
     return flags

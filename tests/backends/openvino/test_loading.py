@@ -43,6 +43,16 @@ def test_it_gives_what_onnxruntime_gives(deploy: Callable[..., Path], images: li
         np.testing.assert_array_equal(one.labels, other.labels)
 
 
+def test_workers_compute_side_by_side_in_one_model(folder: Path, images: list[np.ndarray]) -> None:
+    with load(folder, threads=1) as plain, load(folder, workers=2) as model:
+        compiled = model.runner._open()
+        assert (compiled.get_property("NUM_STREAMS"), compiled.get_property("INFERENCE_NUM_THREADS")) == (2, 2)
+        assert plain.runner._open().get_property("NUM_STREAMS") == 1
+        futures = [model.submit(image) for image in images * 3]
+        expected = [plain(image) for image in images] * 3
+        assert [future.result() for future in futures] == expected
+
+
 def test_a_second_load_takes_what_the_first_compiled(
     folder: Path, images: list[np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

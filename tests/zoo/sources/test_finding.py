@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from zoo.errors import InputError
 from zoo.input_kinds import input_kind
-from zoo.sources import Source, find_sources, read_items
+from zoo.sources import Source, find_sources, list_items, read_items
 from zoo.sources.naming import output_names
 
 IMAGE = input_kind("image")
@@ -77,7 +77,7 @@ def test_a_list_on_standard_input(tree: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [each.label for each in listed(b"b.jpg\r\n\n sub\nnone.jpg\n")] == ["b.jpg", " sub", "none.jpg"]
     (tree / "odd\nname.jpg").touch()
     assert [each.label for each in listed(b"odd\nname.jpg\0sub\0")] == ["odd\nname.jpg", "sub/b.jpg"]
-    (item,) = read_items(listed(b"none.jpg"), IMAGE)
+    (item,) = read_items(list_items(listed(b"none.jpg")), IMAGE)
     assert item.fault == "image none.jpg: no such file"
     long = "x" * 300 + ".jpg"  # the system refuses to look for it
     assert [each.label for each in listed(f"{long}\nb.jpg".encode())] == [long, "b.jpg"]

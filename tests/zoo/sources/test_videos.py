@@ -9,7 +9,7 @@ from tests.zoo.sources.videos import SIZE, write_video
 from zoo.errors import InputError
 from zoo.input_kinds import input_kind
 from zoo.input_kinds.recording import Recording
-from zoo.sources import find_sources, read_items
+from zoo.sources import find_sources, list_items
 
 IMAGE = input_kind("image")
 
@@ -46,7 +46,7 @@ def test_a_video_without_frames(tmp_path: Path) -> None:
 def test_a_video_cut_in_half_gives_what_it_has_and_a_fault(tmp_path: Path, suffix: str, codec: str) -> None:
     path = write_video(tmp_path / f"a{suffix}", frames=60, codec=codec)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    items = list(read_items(find_sources(path, IMAGE), IMAGE))
+    items = list(list_items(find_sources(path, IMAGE)))
     assert items[-1].fault is not None
     assert items[-1].frame is None
     assert all(item.fault is None for item in items[:-1])
@@ -57,12 +57,12 @@ def test_a_video_cut_in_half_gives_what_it_has_and_a_fault(tmp_path: Path, suffi
 
 def test_a_camera_that_is_not_there_is_an_error() -> None:
     with pytest.raises(InputError, match="^camera 987: no camera with this number responds; connect one, or"):
-        list(read_items(find_sources(987, IMAGE), IMAGE))
+        list(list_items(find_sources(987, IMAGE)))
 
 
 def test_a_stream_that_does_not_answer_shows_no_password() -> None:
     with pytest.raises(InputError, match=r"^tcp://127\.0\.0\.1:9/a: the stream does not answer") as raised:
-        list(read_items(find_sources("tcp://me:secret@127.0.0.1:9/a", IMAGE), IMAGE))
+        list(list_items(find_sources("tcp://me:secret@127.0.0.1:9/a", IMAGE)))
     assert "secret" not in str(raised.value)
 
 
