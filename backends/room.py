@@ -6,7 +6,7 @@ from concurrent.futures import Future
 
 
 class Room:
-    """Places for `count` tasks at once. A place is asked for, waited for, and given back by whoever ends the task."""
+    """Places for `count` tasks at once. A place is asked for, waited for, and given back when the task has ended."""
 
     def __init__(self, count: int) -> None:
         self._free = count

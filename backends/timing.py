@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from backends.loading import load
 from backends.calls import Array
+from backends.loading import load
 from backends.model import Model
 from zoo.progress import Progress
 

@@ -166,15 +166,19 @@ def segmentor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_deployment(tmp_path_factory.mktemp("segmentor"), Recipe(task="SemanticSegmentation"))
 
 
-@pytest.fixture(scope="session")
-def slide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def write_slide(folder: Path) -> Path:
     """A segmentor whose images the host cuts into windows of 32x48; a pixel's class is its strongest channel."""
-    recipe = Recipe(task="SemanticSegmentation", level="decoded", dynamic_size=True)
-    folder = write_deployment(tmp_path_factory.mktemp("slide"), recipe)
+    write_deployment(folder, Recipe(task="SemanticSegmentation", level="decoded", dynamic_size=True))
     (labels,) = Manifest.read(folder).build_task().outputs("final")
     outputs = (labels._replace(shape=("N", "H", "W")),)
     windows = Windows((32, 48), (20, 32), batch=3)
     return rewrite_manifest(folder, windows=windows, outputs=outputs, output_level="final")
+
+
+@pytest.fixture(scope="session")
+def slide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """See write_slide. Shared: do not change it."""
+    return write_slide(tmp_path_factory.mktemp("slide"))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 import pytest
 
-from tests.backends.conftest import Recipe, write_deployment
+from tests.backends.conftest import Recipe, write_deployment, write_slide
 from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run
 from zooport.prediction_session import PredictionSession
@@ -27,6 +27,12 @@ def detector(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def segmentor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A pixel's class is its strongest channel."""
     return write_deployment(tmp_path_factory.mktemp("segmentor"), Recipe(task="SemanticSegmentation", batch=1))
+
+
+@pytest.fixture(scope="session")
+def slide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """See write_slide."""
+    return write_slide(tmp_path_factory.mktemp("slide"))
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ class TestFiles:
         run = predict(slide, photos, "--out", tmp_path / "out", "--workers", 2)
         assert (run.code, run.err) == (0, "")
         assert "6/6 images" in run.out
-        assert "windows" not in run.out
+        assert " windows" not in run.out
 
     def test_flags_and_sources_in_any_order(
         self, predict: Predict, detector: Path, photos: Path, tmp_path: Path
