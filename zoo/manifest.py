@@ -67,7 +67,7 @@ class Manifest:
     gates: Mapping[str, Any] = field(default_factory=dict)
     checkpoint: Mapping[str, str] | None = None
     config: Mapping[str, str] | None = None
-    task_options: Mapping[str, bool | Sequence[str]] = field(default_factory=dict)
+    task_options: Mapping[str, bool | str | Sequence[str]] = field(default_factory=dict)
     windows: Windows | None = None
     defaults: Mapping[str, float] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)

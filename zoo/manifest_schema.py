@@ -85,10 +85,10 @@ MANIFEST_SCHEMA: Schema = {
             "name": {**_LINE, "description": "the config's name"},
             "task": {**_LINE, "description": "detection, semantic-segmentation ..."},
             "task_options": {
-                "description": "what the task was asked for beyond its default, for example image_masks; a list names "
-                "outputs",
+                "description": "what the task was asked for beyond its default, for example image_masks, or "
+                "resize=logits; a list names outputs",
                 "type": "object",
-                "additionalProperties": {"type": ["boolean", "array"], "items": _LINE},
+                "additionalProperties": {"type": ["boolean", "string", "array"], "pattern": LINE, "items": _LINE},
             },
             "classes": {
                 "description": "index = the model's own id; background and unused ids have category_id null; empty for "

@@ -104,7 +104,7 @@ def test_the_bytes_are_always_the_same(manifest: Manifest, tmp_path: Path) -> No
         (lambda f: f.update(opset=True), "opset: got true, expected integer"),
         (
             lambda f: f.update(task_options={"image_masks": 1}),
-            "task_options.image_masks: got 1, expected boolean or array",
+            "task_options.image_masks: got 1, expected boolean or string or array",
         ),
         (lambda f: f.update(task_options=True), "task_options: got true, expected object"),
         (lambda f: f.update(backened="x"), 'unknown key "backened"; nearest: "backend"'),

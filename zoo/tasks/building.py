@@ -12,8 +12,9 @@ from zoo.tasks.task import Task
 def build_task(fields: Mapping[str, Any]) -> Task:
     """From a config's `dict(type="Detection", classes=[...])`, or a manifest's, whose type is the task's name.
 
-    Each class is a ClassInfo or a mapping with `name` and `category_id`; the task's own OPTIONS are True or False, or
-    names. Raises InputError for an unknown type or key, naming the nearest, and for an option of another type.
+    Each class is a ClassInfo or a mapping with `name` and `category_id`; the task's own OPTIONS are True or False, one
+    of some names, or a list of names. Raises InputError for an unknown type or key, naming the nearest, and for an
+    option of another type.
     """
     options = dict(fields)
     kind = options.pop("type", None)
@@ -34,7 +35,11 @@ def build_task(fields: Mapping[str, Any]) -> Task:
     return task(classes, **options)
 
 
-def _option(what: str, kind: type, value: object) -> Any:
+def _option(what: str, kind: type | tuple[str, ...], value: object) -> Any:
+    if isinstance(kind, tuple):
+        if value not in kind:
+            raise InputError(f"{what}: got {value!r}, expected {' or '.join(map(repr, kind))}")
+        return value
     if kind is bool:
         if not isinstance(value, bool):
             raise InputError(f"{what}: got {value!r}, expected True or False")

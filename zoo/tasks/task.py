@@ -44,10 +44,11 @@ class Task(ABC):
     """Whether its models take the valid region of each image of a padded batch."""
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {}
     """Gates that this task alone has, beside those of pipeline.parity.gates: {"graph": {...}, "pipeline": {...}}."""
-    OPTIONS: ClassVar[Mapping[str, type]] = {}
+    OPTIONS: ClassVar[Mapping[str, type | tuple[str, ...]]] = {}
     """Keywords of the constructor beside `classes`, and attributes: what a config may ask for.
 
-    `bool`: True or False, off by default; `tuple`: a list of names, empty by default.
+    `bool`: True or False, off by default; `tuple`: a list of names, empty by default; a tuple of names: one of them,
+    the first by default.
     """
 
     def __init__(self, classes: Iterable[ClassInfo | Mapping[str, Any]]) -> None:
@@ -63,10 +64,14 @@ class Task(ABC):
         return input_kind(self.input_kind)
 
     @property
-    def options(self) -> dict[str, bool | list[str]]:
+    def options(self) -> dict[str, bool | str | list[str]]:
         """The options that are on: what a manifest must keep, beside name and classes, to build this task again."""
-        values = {name: getattr(self, name) for name in self.OPTIONS}
-        return {name: True if value is True else list(value) for name, value in values.items() if value}
+        on: dict[str, bool | str | list[str]] = {}
+        for name, kind in self.OPTIONS.items():
+            value = getattr(self, name)
+            if value and not (isinstance(kind, tuple) and value == kind[0]):
+                on[name] = list(value) if isinstance(value, tuple) else value
+        return on
 
     @property
     def roles(self) -> Roles:

@@ -1,21 +1,24 @@
 """A class for every pixel."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import cv2
 import numpy as np
 
-from zoo.preprocess import Geometry
+from zoo.errors import InputError
+from zoo.preprocess import Geometry, Preprocess
+from zoo.tasks.class_info import ClassInfo
 from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
 from zoo.tasks.saving import png
+from zoo.tasks.semantic_segmentation.resized_logits import BYTE_CLASSES, label_map_of
 from zoo.tasks.semantic_segmentation.result import SegmentationResult
 from zoo.tasks.task import Array, Task
 from zoo.tensor_spec import TensorSpec
 
-BYTE_CLASSES = 256
+LABELS, LOGITS = "labels", "logits"
 BACKGROUND = "background"
 OPACITY = 0.6
 NAMED_AREA = 0.002  # of the image; smaller regions are coloured but carry no name
@@ -23,7 +26,12 @@ NAMED_AREA = 0.002  # of the image; smaller regions are coloured but carry no na
 
 @register_task
 class SemanticSegmentation(Task):
-    """Label maps with the model's own class ids."""
+    """Label maps with the model's own class ids.
+
+    `resize`: what is resized to the image where the tensor has another size. "labels": the label map, which the graph
+    gives, by the nearest pixel. "logits": the graph gives the logits of the tensor, and the host resizes them
+    bilinearly (with `align_corners`, where asked for) before it takes the best class, as mmsegmentation does.
+    """
 
     name: ClassVar[str] = "semantic-segmentation"
     metric: ClassVar[str] = "MeanIoU"
@@ -32,6 +40,27 @@ class SemanticSegmentation(Task):
     proof_class: ClassVar[str] = "zoo.tasks.semantic_segmentation.proof:SegmentationProof"
     output_roles: ClassVar[Roles] = {"label_map": OutputRole.LABEL_MAP}
     endings: ClassVar[tuple[str, ...]] = (".png",)
+    OPTIONS: ClassVar[Mapping[str, type | tuple[str, ...]]] = {"resize": (LABELS, LOGITS), "align_corners": bool}
+
+    def __init__(
+        self,
+        classes: Iterable[ClassInfo | Mapping[str, Any]],
+        *,
+        resize: str = LABELS,
+        align_corners: bool = False,
+    ) -> None:
+        super().__init__(classes)
+        self.resize, self.align_corners = resize, align_corners
+        if align_corners and resize != LOGITS:
+            raise InputError(f'task {self.name}: align_corners with resize "{resize}"; give resize="{LOGITS}"')
+
+    def check_preprocess(self, rule: Preprocess) -> None:
+        """Raises InputError where logits were to be resized to an image of which the tensor shows the centre alone."""
+        if self.resize == LOGITS and rule.crops:
+            raise InputError(
+                f'task {self.name}: resize="{LOGITS}" with a preprocess that cuts out the centre, beside which there '
+                f'are no logits; give resize="{LABELS}"'
+            )
 
     def amount(self, result: SegmentationResult) -> int:
         """Classes."""
@@ -66,14 +95,19 @@ class SemanticSegmentation(Task):
         return canvas
 
     def _outputs(self, level: str) -> tuple[TensorSpec, ...]:
-        if level == "final":
+        if level == "final" and self.resize == LABELS:
             dtype = "uint8" if len(self.classes) <= BYTE_CLASSES else "int32"
             return (TensorSpec("label_map", dtype, ("N", "H", "W")),)
-        if level == "decoded":
+        if level in ("final", "decoded"):
             return (TensorSpec("logits", "float32", ("N", len(self.classes), "H", "W")),)
         return ()
 
     def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
+        if self.resize == LOGITS:
+            return [
+                SegmentationResult(label_map_of(logits, geometry, align_corners=self.align_corners))
+                for logits, geometry in zip(outputs["logits"], geometries, strict=False)
+            ]
         return [
             SegmentationResult(geometry.label_map_to_image(label_map))
             for label_map, geometry in zip(outputs["label_map"], geometries, strict=False)

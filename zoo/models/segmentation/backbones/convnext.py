@@ -61,7 +61,7 @@ class ConvNeXt(nn.Module):
         drop_path_rate: float = 0.1,
     ) -> None:
         super().__init__()
-        rates = iter(torch.linspace(0, drop_path_rate, sum(depths)).tolist())
+        rates = iter(torch.linspace(0, drop_path_rate, sum(depths), device="cpu").tolist())
         self.out_channels = list(channels)
         self.downsample_layers = nn.ModuleList([nn.Sequential(nn.Conv2d(3, channels[0], 4, 4), Norm2d(channels[0]))])
         for before, after in pairwise(channels):

@@ -119,7 +119,7 @@ class MixVisionTransformer(nn.Module):
         qkv_bias: bool = True,
     ) -> None:
         super().__init__()
-        rates = iter(torch.linspace(0, drop_path_rate, sum(num_layers)).tolist())
+        rates = iter(torch.linspace(0, drop_path_rate, sum(num_layers), device="cpu").tolist())
         self.out_channels = [embed_dims * heads for heads in num_heads]
         self.layers = nn.ModuleList()
         in_channels = 3

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -19,8 +20,9 @@ from zoo.tasks.semantic_segmentation.proof.contracts import SegmentationDecoded,
 from zoo.tasks.semantic_segmentation.proof.label_maps import compare_label_maps
 from zoo.tasks.semantic_segmentation.proof.model_logits import model_logits
 from zoo.tasks.semantic_segmentation.proof.nearest import nearest_pixels
+from zoo.tasks.semantic_segmentation.resized_logits import BYTE_CLASSES
 from zoo.tasks.semantic_segmentation.result import SegmentationResult
-from zoo.tasks.semantic_segmentation.task import BYTE_CLASSES
+from zoo.tasks.semantic_segmentation.task import LOGITS
 
 LABEL_MAP = "label_map"
 POINTS = 100.0
@@ -40,6 +42,17 @@ class SegmentationProof(TaskProof):
         "raw": SegmentationRaw,
     }
 
+    @property
+    def resizes_logits(self) -> bool:
+        """Whether the logits are resized to the image, not the labels: those of an EagerResult have its size then."""
+        return self.task.options.get("resize") == LOGITS
+
+    def _resized(self, logits: Tensor, placed: ReferenceInput) -> Tensor:
+        """[1, C, H, W] of a tensor -> [1, C, h, w] of its image."""
+        height, width = placed.shown
+        corners = bool(self.task.options.get("align_corners"))
+        return F.interpolate(logits[:, :, :height, :width], placed.image, mode="bilinear", align_corners=corners)
+
     def is_model_output(self, output: object) -> bool:
         """Logits of every class."""
         return isinstance(output, Tensor) and output.ndim == LOGITS_DIMS
@@ -47,9 +60,14 @@ class SegmentationProof(TaskProof):
     def eager_result(
         self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: ReferenceInput
     ) -> tuple[Result, NDArray[np.float32]]:
-        """The best label of the tensor's pixel that is nearest to each pixel of the image."""
-        logits: NDArray[np.float32] = model_logits(model(image[None], **forward))[0].numpy()
+        """The best label of the tensor's pixel that is nearest to each pixel of the image, or of its resized logits."""
+        output = model_logits(model(image[None], **forward))
+        if self.resizes_logits:
+            output = self._resized(output, placed)
+        logits: NDArray[np.float32] = output[0].numpy()
         labels = logits.argmax(axis=0).astype(np.uint8 if len(logits) <= BYTE_CLASSES else np.int32)
+        if self.resizes_logits:
+            return SegmentationResult(labels), logits
         (y, _), (x, _) = nearest_pixels(placed)
         return SegmentationResult(labels[np.ix_(y, x)]), logits
 
@@ -100,7 +118,7 @@ class SegmentationProof(TaskProof):
         assert expected.logits is not None
         if problem := shape_problem(LABEL_MAP, reference.label_map, result.label_map):
             return Findings.broken((problem,))
-        aligned = nearest_label_map(expected, placed, result.label_map)
+        aligned = self._aligned(expected, placed, result.label_map)
         return compare_label_maps(
             aligned[None],
             result.label_map[None],
@@ -108,7 +126,7 @@ class SegmentationProof(TaskProof):
             gate=gates.get("logits"),
             pixels=gates.get("pixels"),
             explained=0.0 if rounding is None else rounding.explained,
-            places=nearest_pixels(placed),
+            places=None if self.resizes_logits else nearest_pixels(placed),
         )
 
     def aligned(self, expected: EagerResult, placed: ReferenceInput, result: Any) -> Result:
@@ -116,7 +134,15 @@ class SegmentationProof(TaskProof):
         reference: Any = expected.result
         if reference.label_map.shape != result.label_map.shape:
             return expected.result
-        return SegmentationResult(nearest_label_map(expected, placed, result.label_map))
+        return SegmentationResult(self._aligned(expected, placed, result.label_map))
+
+    def _aligned(self, expected: EagerResult, placed: ReferenceInput, label_map: Array) -> Array:
+        """PyTorch's label map; of nearest pixels as the backend chose, where several are right."""
+        if self.resizes_logits:
+            reference: Any = expected.result
+            whole: Array = reference.label_map
+            return whole
+        return nearest_label_map(expected, placed, label_map)
 
     def difference(self, image: Array, reference: Any, candidate: Any, gates: Gates) -> Difference:
         """The pixels that have another class."""
@@ -136,7 +162,7 @@ class SegmentationProof(TaskProof):
             theirs = image.candidate.label_map
             if theirs.shape != image.placed.image:
                 continue  # parity has failed, and says why
-            ours = nearest_label_map(image.reference, image.placed, theirs)
+            ours = self._aligned(image.reference, image.placed, theirs)
             counts = [Counter(side.ravel().tolist()) for side in (ours, theirs)]
             points += [
                 Point(image.name, self.task.class_name(label), float(counts[0][label]), float(counts[1][label]))
