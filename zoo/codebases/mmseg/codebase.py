@@ -55,7 +55,7 @@ def _resize(preprocess: Mapping[str, Any], *, align_corners: bool) -> dict[str, 
     return {"resize": "logits", "align_corners": True} if align_corners else {"resize": "logits"}
 
 
-def _sides(test: Mapping[str, Any], preprocess: Mapping[str, Any]) -> dict[str, tuple[int, int, int]]:
+def _sides(test: Mapping[str, Any], preprocess: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """Height and width of a graph of windows, none smaller than one; nothing where the preprocessing says enough."""
     if test["mode"] != SLIDE or "size" in preprocess:
         return {}
