@@ -14,10 +14,8 @@ from rewriters.patching.rewriter import rewrites
 @rewrites(
     modeling_depth_anything.DepthAnythingDepthEstimationHead,
     "forward",
-    reason="int() of the output's size: torchscript keeps the size of the traced image at every other one, without an "
-    "error",
+    reason="int() of the output's size: the exporters keep that of the traced image, torchscript without an error",
     written_for="transformers 5.23",
-    exporter="torchscript",
 )
 def head_of_any_size(
     _original: Callable[..., Tensor], self: Any, hidden_states: list[Tensor], patch_height: Any, patch_width: Any

@@ -225,7 +225,7 @@ DETECTORS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "keypoint_rcnn": (small_keypoint_rcnn, [MULTI]),
     "retina_net": (lambda: small_detector("retina_net"), []),
     "fcos": (lambda: small_detector("fcos"), []),
-    "ssd": (lambda: small_detector("ssd"), []),
+    "ssd": (lambda: small_detector("ssd"), ["torch.tensor"]),
 }
 
 
