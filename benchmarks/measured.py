@@ -4,6 +4,7 @@ import hashlib
 import json
 import resource
 import statistics
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from backends import timing
 from pipeline.base.machine import processor, threads
 from rewriters.export_record import peak_memory
+from zoo.build import library_missing
 
 ROOT = Path(__file__).resolve().parents[1]
 STAMP = "made with"
@@ -19,11 +21,20 @@ DATA = ("digits", "photographs")  # what shipped models were trained on; their c
 
 
 def shipped_configs(words: Sequence[str] = (), data: Sequence[str] = DATA) -> list[str]:
-    """The configs whose weights are in the repository; with `words` those whose name has one of them."""
+    """The configs whose weights are in the repository; with `words` those whose name has one of them.
+
+    Those whose model needs a library that is not installed are left out, with a line that says so.
+    """
     paths = (
         path for kind in data for path in (ROOT / "configs").glob(f"*/*_{kind}.py") if path.parent.name != "_base_"
     )
-    return sorted(str(path) for path in paths if not words or any(word in path.stem for word in words))
+    chosen = []
+    for path in sorted(str(path) for path in paths if not words or any(word in path.stem for word in words)):
+        if (missing := library_missing(path)) is None:
+            chosen.append(path)
+        else:
+            print(f"{Path(path).stem} is left out: {missing}", file=sys.stderr)
+    return chosen
 
 
 def machine(*packages: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.errors import GateError, InputError, nearest
+from zoo.errors import GateError, InputError, LibraryMissingError, nearest
 from zooport.parser import Parser
 from zooport.running import run_tool
 from zooport.terminal import open_console, show_counts
@@ -59,9 +59,16 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         return {"stale": []}
     pages(cards)  # before the long work: are the pages there?
     chosen = named or [card.config for card in cards if card.problem]
+    measured = []
     for number, path in enumerate(chosen, 1):
         console.print(f"{number}/{len(chosen)} {path}", highlight=False, soft_wrap=True)
-        measure(console, path)
+        try:
+            measure(console, path)
+            measured.append(path)
+        except LibraryMissingError as error:
+            if named:
+                raise
+            console.print(f"{path} is left out: {error}", highlight=False, soft_wrap=True)
     cards = [read_card(path) for path in paths]
     written = [str(page) for page, text in pages(cards).items() if changed(page, text)]
     left = problems(cards)
@@ -69,7 +76,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         console.print(line, highlight=False, soft_wrap=True)
     if not (chosen or written or left):
         console.print("nothing is stale")
-    return {"measured": chosen, "pages": written, "stale": left}
+    return {"measured": measured, "pages": written, "stale": left}
 
 
 def member(path: str, known: Sequence[str]) -> str:

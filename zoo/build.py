@@ -14,7 +14,8 @@ from zoo.checkpoint import load_checkpoint
 from zoo.class_count import StateMismatchError, class_count_hint
 from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.downloads import refused_downloads
-from zoo.errors import InputError, nearest
+from zoo.errors import InputError, LibraryMissingError, nearest
+from zoo.optional_library import missing_library
 from zoo.registry import MODELS
 
 
@@ -35,6 +36,15 @@ def build_model(config: ConfigSource, checkpoint: str | Path | None = None, *, w
     return model.eval()
 
 
+def library_missing(config: ConfigSource) -> LibraryMissingError | None:
+    """Why the model of a config cannot be built here: its type needs a library that is not installed. Else None.
+
+    Raises InputError for a faulty config or an unknown model type.
+    """
+    kind = load_config(config).model["type"]
+    return missing_library(_registered(kind), f"a {kind}")
+
+
 def _load(model: nn.Module, source: str | Path, config: ModelConfig) -> None:
     """Weights of another number of classes are refused with the key of the config that says how many there are."""
     try:
@@ -49,9 +59,9 @@ def _load(model: nn.Module, source: str | Path, config: ModelConfig) -> None:
 def _built(config: ModelConfig) -> nn.Module:
     section = ConfigDict(config.model)
     kind = section["type"]
-    if not _is_known(kind):
-        raise InputError(f'unknown model type "{kind}"; {nearest(kind, MODELS.module_dict)}')
-    made_of = MODELS.get(kind)
+    made_of = _registered(kind)
+    if (error := missing_library(made_of, f"a {kind}")) is not None:
+        raise error
     for name in path_arguments(made_of) if inspect.isclass(made_of) else ():
         if isinstance(path := section.get(name), str):
             section[name] = str(config.locate(path, "model", name))
@@ -74,8 +84,12 @@ def build_section(section: Mapping[str, Any], cure: str = "check the arguments o
     return model
 
 
-def _is_known(kind: str) -> bool:
+def _registered(kind: str) -> Any:
+    """The class or function of a model type. Raises InputError for an unknown one."""
     try:
-        return MODELS.get(kind) is not None
+        registered = MODELS.get(kind)
     except RuntimeError:  # a dotted type that cannot be imported
-        return False
+        registered = None
+    if registered is None:
+        raise InputError(f'unknown model type "{kind}"; {nearest(kind, MODELS.module_dict)}')
+    return registered

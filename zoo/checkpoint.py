@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from zoo.errors import InputError, nearest
+from zoo.shared_tensors import with_other_names
 from zoo.shipped import whereabouts
 from zoo.state_fit import COUNTER, check_dtypes, check_fits
 from zoo.torch_file import read_torch_file, unreadable
@@ -65,9 +66,11 @@ def load_fitting(model: nn.Module, source: str | Path, *, folder: Path | None = 
 def load_state(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None:
     """Load a state dict into a model that it fits; `what` names it in messages. Raises InputError as load_checkpoint.
 
-    Batch norm's counters may be missing, or there where the model has none (torchvision's FrozenBatchNorm2d).
+    Batch norm's counters may be missing, or there where the model has none (torchvision's FrozenBatchNorm2d). Of a
+    tensor that the model has under several names, one may be there alone.
     """
     expected = model.state_dict()
+    state = with_other_names(state, expected)
     state = {name: tensor for name, tensor in state.items() if name in expected or not name.endswith(COUNTER)}
     check_fits(expected, state, what)
     check_dtypes(expected, state, what)

@@ -1,6 +1,7 @@
 """The errors that a user can cause or must know of. Each carries the exit code of the command line (torch-free)."""
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 
 class ZooportError(Exception):
@@ -25,6 +26,12 @@ class BackendUnavailableError(ZooportError):
     """A backend, provider or library is not on this machine."""
 
     exit_code = 4
+
+
+class LibraryMissingError(BackendUnavailableError):
+    """A library of an extra is not installed. `data`: what --json writes beside the message."""
+
+    data: ClassVar[dict[str, bool]] = {"library_missing": True}
 
 
 class ExportError(ZooportError):

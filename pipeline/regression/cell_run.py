@@ -122,7 +122,7 @@ class CellRun:
             words = f"{step.name}.py had not ended {self.timeout_seconds:g} s after the cell began, and was killed"
             return self._result(State.TIMED_OUT, words, **outcome)
         reason = reason_of(step.name, step.code, step.data, step.log)
-        return self._result(state_of(step.name, step.code), reason, **outcome)
+        return self._result(state_of(step.name, step.code, step.data), reason, **outcome)
 
     def _result(self, state: State, reason: str, **outcome: Any) -> Result:
         seconds: dict[str, Any] = {f"{step.name}_seconds": round(step.seconds, 1) for step in self.steps}

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from pipeline.regression.cell import Cell
 from pipeline.regression.matrix import Matrix
-from pipeline.regression.state import State
+from pipeline.regression.state import LEFT_OUT, State
 from zoo.files.writing import write_whole
 
 CELLS = "cells"
@@ -110,8 +110,8 @@ class Regression:
 
     @property
     def failed(self) -> list[tuple[Cell, Result]]:
-        """All that did not pass, but for the excluded ones."""
-        return [(cell, result) for cell, result in self.not_green if result.state is not State.EXCLUDED]
+        """All that did not pass, but for those that are left out."""
+        return [(cell, result) for cell, result in self.not_green if result.state not in LEFT_OUT]
 
     @property
     def summary(self) -> str:

@@ -16,6 +16,7 @@ class State(StrEnum):
     METRIC_MISSED = "metric gate missed"
     NOT_JUDGED = "metric not judged"
     UNAVAILABLE = "backend not available"
+    NOT_INSTALLED = "library not installed"
     REFUSED = "export refused"
     INPUT = "wrong input"
     FAULT = "fault of zooport"
@@ -29,7 +30,11 @@ class State(StrEnum):
         """One of "good", "bad" and "open": nothing was found out."""
         if self is State.PASSED:
             return "good"
-        return "open" if self in (State.EXCLUDED, State.NOT_RUN) else "bad"
+        return "open" if self in LEFT_OUT or self is State.NOT_RUN else "bad"
+
+
+LEFT_OUT = (State.EXCLUDED, State.NOT_INSTALLED)
+"""Cells that fail no matrix: it excludes them, or their model needs a library that is not installed here."""
 
 
 BY_EXIT_CODE = {
@@ -39,11 +44,14 @@ BY_EXIT_CODE = {
     5: State.REFUSED,
 }
 GATE_MISSED = 3
+LIBRARY_MISSING = "library_missing"  # a key of what a tool writes, see zoo.errors.LibraryMissingError
 DEPLOY, EVALUATE = "deploy", "evaluate"  # the tools, without their ending
 
 
-def state_of(step: str, code: int) -> State:
-    """What the exit code (not 0; below 0 a signal) of a tool says. ``step``: DEPLOY or EVALUATE."""
+def state_of(step: str, code: int, data: Mapping[str, Any]) -> State:
+    """What the exit code (not 0; below 0 a signal) of a tool says. ``step``: DEPLOY or EVALUATE; ``data``: its JSON."""
+    if data.get(LIBRARY_MISSING):
+        return State.NOT_INSTALLED
     if code == GATE_MISSED:
         return State.PARITY_MISSED if step == DEPLOY else State.METRIC_MISSED
     return BY_EXIT_CODE.get(code, State.CRASHED)
@@ -60,7 +68,7 @@ def reason_of(step: str, code: int, data: Mapping[str, Any], log: Path) -> str:
         words = f"{tool} was killed by {_format_signal(-code)}"
         return f"{words}; the kernel does this when memory runs out" if -code == signal.SIGKILL else words
     words = " ".join(str(data.get("error") or _last_line(log)).split()).removeprefix("error: ") or "it said nothing"
-    if state_of(step, code) is State.CRASHED:
+    if state_of(step, code, data) is State.CRASHED:
         words = f"{tool} ended with exit code {code}: {words}"
     return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
 

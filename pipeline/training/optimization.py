@@ -54,7 +54,7 @@ def optimization(recipe: Recipe, *, amp: bool) -> dict[str, Any]:
         **optim_wrapper(amp=amp),
         "optimizer": {**DEFAULTS, **recipe.optimizer},
         "clip_grad": {"max_norm": recipe.max_grad_norm},
-        "paramwise_cfg": {"norm_decay_mult": 0.0, "bias_decay_mult": 0.0},
+        "paramwise_cfg": {"norm_decay_mult": 0.0, "bias_decay_mult": 0.0, "bypass_duplicate": True},  # shared heads
     }
 
 

@@ -26,7 +26,7 @@ def pretrain(
 ) -> None:
     """Trains a backbone in place, as a classifier of patches of digits (AdamW, warm-up and cosine).
 
-    `backbone`: images [N, 3, H, W] -> a feature map, or several of which the last counts. It is trained on mmengine's
+    `backbone`: as Family.backbone gives it. It is trained on mmengine's
     device; a ResNet at the default strides, without dilation, which costs a quarter: the weights have the same shapes.
     The offsets of deformable convolutions stay as they are. `progress` is called with what is learned, and iterations.
     """
@@ -64,5 +64,6 @@ def pretrain(
 
 def _last_map(backbone: nn.Module, images: Tensor) -> Tensor:
     maps = backbone(images)
+    maps = getattr(maps, "feature_maps", maps)
     last: Tensor = maps if isinstance(maps, Tensor) else maps[-1]
     return last

@@ -9,17 +9,19 @@ from pipeline.training.recipe import Recipe
 from zoo.cards import Figures, TrainingRecord, TrainingRun
 from zoo.cards.training_record import Datasets
 from zoo.errors import InputError
+from zoo.shared_tensors import under_one_name
 
 LICENCE = "Apache-2.0, as the rest of zooport; the training images' own licences are in zoo/data/digits/README.md"
 
 
 def half_precision_file(model: nn.Module) -> bytes:
-    """Safetensors of the state dict, buffers included, floating point as fp16.
+    """Safetensors of the state dict, buffers included, floating point as fp16; what has two names is there once.
 
     Raises InputError, naming the first, where a tensor is not finite or cannot be in half precision: such a training
     has diverged, and what it left must not take the place of good weights.
     """
-    return safetensors.torch.save({name: _half(name, tensor) for name, tensor in model.state_dict().items()})
+    state = under_one_name(model.state_dict())
+    return safetensors.torch.save({name: _half(name, tensor) for name, tensor in state.items()})
 
 
 def _half(name: str, tensor: Tensor) -> Tensor:

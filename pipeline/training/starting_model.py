@@ -58,9 +58,10 @@ def format_anew(source: str, anew: Sequence[str], count: int) -> str:
 
 
 def _fitted(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:
-    """The state of a backbone without deformable convolutions, with the fresh offsets of one that has some."""
+    """The state of a backbone by the names of the model's, with its fresh offsets of deformable convolutions."""
     own_state = backbone_of(model).state_dict()
-    return {name: tensor for name, tensor in own_state.items() if OFFSETS in name} | dict(state)
+    renamed = family_of(model).backbone_state(model, state)
+    return {name: tensor for name, tensor in own_state.items() if OFFSETS in name} | dict(renamed)
 
 
 def backbone_sha256(config: ModelConfig, recipe: Recipe) -> str | None:

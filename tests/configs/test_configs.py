@@ -3,12 +3,10 @@
 The others are those of torchvision's weights: see test_torchvision_configs.py.
 """
 
-from pathlib import Path
-
 import pytest
 import torch
 
-from tests.zoo_configs import CONFIGS, ROOT, SHIPPED
+from tests.zoo_configs import CONFIGS, ROOT, SHIPPED, buildable
 from zoo import build_model
 from zoo.cards import read_card
 from zoo.config import config_target, load_config
@@ -22,7 +20,7 @@ def test_none_is_missed() -> None:
     assert set(CONFIGS) == on_disk
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: Path(path).stem)
+@pytest.mark.parametrize("path", buildable(SHIPPED))
 class TestConfig:
     def test_builds_with_its_weights_and_runs(self, path: str) -> None:
         config = load_config(path)

@@ -11,7 +11,7 @@ import pytest
 from backends import load
 from tests.examples import slow_but
 from tests.tools.tiny import Run
-from tests.zoo_configs import ROOT, SHIPPED
+from tests.zoo_configs import ROOT, SHIPPED, buildable
 
 Deploy = Callable[[Sequence[str]], Run]
 
@@ -42,7 +42,7 @@ def test_the_smallest_shipped_config_on_every_commit(deploy: Deploy, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
-@pytest.mark.parametrize("config", SHIPPED, ids=[Path(config).stem for config in SHIPPED])
+@pytest.mark.parametrize("config", buildable(SHIPPED))
 def test_a_shipped_config(deploy: Deploy, tmp_path: Path, config: str, exporter: str) -> None:
     contents, paths = [], IMAGES[:2] if "restoration" in config else IMAGES  # four times larger takes long
     for work_dir in (tmp_path / "first", tmp_path / "second"):

@@ -18,7 +18,7 @@ from tests.tools.tiny import Tiny
 from tests.zoo.cards.tiny_zoo import CONFIG, TinyZoo
 from zoo.cards import Measured, fingerprint, measured_file, problems, read_card
 from zoo.config import load_config
-from zoo.errors import GateError, InputError
+from zoo.errors import GateError, InputError, LibraryMissingError
 
 TOOLS = Path(__file__).parents[2] / "tools"
 CARD = 'card = dict(what="tiny", paper="none", licence="none")\n'
@@ -50,6 +50,8 @@ def measured(zoo: TinyZoo, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def measure(path: str, count: object, step: object) -> Measured:
         if "broken" in path:
             raise GateError(f"config {path}: no")
+        if "lacks" in path:
+            raise LibraryMissingError("timm is not installed")
         seen.append(path)
         return zoo.measured(path)
 
@@ -105,6 +107,19 @@ def test_a_page_alone_needs_no_measuring(tool: ModuleType, zoo: TinyZoo, measure
     zoo.readme.write_text(text.replace("75.60", "80.00"), encoding="utf-8")
     assert tool.main([]) == 0
     assert (measured, zoo.readme.read_text(encoding="utf-8")) == ([], text)
+
+
+def test_a_model_without_its_library_is_left_out_where_nobody_asked_for_it(
+    tool: ModuleType, zoo: TinyZoo, measured: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lacks = zoo.one.with_name("lacks.py")
+    lacks.write_text(CONFIG, encoding="utf-8")  # nobody has measured it
+    change(zoo)
+    assert tool.main([]) == 0
+    assert measured == ["configs/one.py"]
+    assert "configs/lacks.py is left out: timm is not installed\n" in capsys.readouterr().out
+    assert tool.main([str(lacks)]) == 4
+    assert "error: timm is not installed" in capsys.readouterr().err
 
 
 def test_the_given_ones_are_measured(

@@ -171,8 +171,16 @@ class Family:
         return nullcontext()
 
     def backbone(self, model: nn.Module) -> nn.Module | None:  # noqa: ARG002 - as above
-        """The part of the model that a training may pre-train or load; None: where other models have it."""
+        """The part of the model that a training may pre-train or load; None: where other models have it.
+
+        Of images float32 [N, 3, H, W] it gives a feature map, or several of which the last counts; an object may hold
+        them as `feature_maps`.
+        """
         return None
+
+    def backbone_state(self, model: nn.Module, state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:  # noqa: ARG002
+        """The state dict of another model's ResNet, with the names that this model's backbone has for the tensors."""
+        return state
 
     def losses(self, model: nn.Module, batch: Mapping[str, Any]) -> Mapping[str, Tensor]:
         """The losses of a training step. `batch`: images, and what its data has beside them.

@@ -10,6 +10,7 @@ from pipeline.base.steps import unseen
 from pipeline.job.deploy_target import deploy_target
 from rewriters.onnx_graph.module_paths import module_path
 from tests.pipeline.alignment.planted import perturb
+from tests.zoo_configs import buildable
 from zoo.config import load_config
 from zoo.target import EXPORTERS
 
@@ -23,7 +24,7 @@ def test_all_are_here() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exporter", EXPORTERS)
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("config", buildable(CONFIGS))
 def test_a_shipped_model_has_no_fault_and_a_planted_one_is_named(config: Path, exporter: str) -> None:
     loaded = load_config(config)
     target = deploy_target(loaded, exporter=exporter)

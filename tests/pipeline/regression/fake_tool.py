@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from zoo.errors import LibraryMissingError
+
 NAME = sys.argv.pop(1)
 CONFIG = Path(sys.argv[1])
 FLAGS = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=False))  # no flag without a value, but for --gate-split
@@ -75,6 +77,9 @@ def main() -> int:
             JSON.write_text(json.dumps({"error": rest.partition(" ")[2]}), encoding="utf-8")
             sys.stderr.write("error: " + rest.partition(" ")[2])
             return int(rest.partition(" ")[0])
+        case "lacks":
+            JSON.write_text(json.dumps({"error": rest, **LibraryMissingError.data}), encoding="utf-8")
+            return LibraryMissingError.exit_code
         case "mute":  # no JSON
             sys.stderr.write(rest.partition(" ")[2])
             return int(rest.partition(" ")[0])

@@ -21,6 +21,7 @@ from zoo.errors import InputError
         ("good", "unjudged", State.NOT_JUDGED, "has no evaluator"),
         ("error 4 no tensorrt", "good", State.UNAVAILABLE, "no tensorrt"),
         ("good", "error 4 no pycocotools", State.UNAVAILABLE, "no pycocotools"),
+        ("lacks timm", "good", State.NOT_INSTALLED, "timm"),
         ("error 5 opset", "good", State.REFUSED, "opset"),
         ("error 2 no such file", "good", State.INPUT, "no such file"),
         ("good", "error 2 no images", State.INPUT, "no images"),

@@ -15,7 +15,7 @@ from pipeline.training.own_data import own_dataset
 from pipeline.training.trainable import Trainable
 from pipeline.training.training_data import training_data
 from tests.zoo.datasets.layouts import voc_object, write_image, write_label_map, write_list, write_voc
-from tests.zoo_configs import ROOT
+from tests.zoo_configs import ROOT, buildable, library_marks
 from zoo.build import build_model
 from zoo.config import ModelConfig, load_config
 from zoo.datasets import config_dataset
@@ -50,7 +50,10 @@ def check_losses(config: ModelConfig, batch_size: int = 4) -> None:
     )
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name != QUICK)) for name in DETECTORS])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[*library_marks(name), *[pytest.mark.slow] * (name != QUICK)]) for name in DETECTORS],
+)
 @pytest.mark.parametrize("empty", [False, True])
 def test_detectors(name: str, empty: bool, tmp_path: Path) -> None:
     data = write_shapes(tmp_path / "data", count=5)
@@ -97,7 +100,7 @@ def segmentor(name: str, folder: Path, value: int = 1, own: str = OWN_ROADS) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SEGMENTORS)
+@pytest.mark.parametrize("name", buildable(SEGMENTORS))
 def test_segmentors(name: str, tmp_path: Path) -> None:
     check_losses(segmentor(name, tmp_path))
 

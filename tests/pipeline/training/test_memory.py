@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.training.tiny_recipe import ROOT
-from tests.zoo_configs import CONFIGS
+from tests.zoo_configs import CONFIGS, library_marks
 
 CHECKED = {"MALLOC_CHECK_": "3", "LD_PRELOAD": "libc_malloc_debug.so.0"}  # glibc 2.34 and later need the second
 AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2"}  # torch's kernels of most CPUs before 2023; the fault was seen in these
@@ -56,6 +56,7 @@ def test_every_trainable_model_is_here() -> None:
         pytest.param(
             *(config, threads, environment),
             id=f"{config.stem}-{threads}-{kernels}",
+            marks=library_marks(config),
         )
         for config in RECIPES
         for threads in (1, 2)

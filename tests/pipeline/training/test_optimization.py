@@ -33,6 +33,13 @@ def test_weights_decay_biases_and_norms_do_not() -> None:
     assert wrapper.clip_grad_kwargs == {"max_norm": 3.0}
 
 
+def test_a_layer_with_two_names_is_learned_once() -> None:
+    layer = nn.Linear(1, 1)
+    wrapper = build_optim_wrapper(nn.Sequential(layer, nn.ReLU(), layer), optimization(recipe(), amp=False))
+    parameters = [one for group in wrapper.optimizer.param_groups for one in group["params"]]
+    assert sorted(map(id, parameters)) == sorted(map(id, layer.parameters()))
+
+
 @pytest.mark.parametrize(
     ("warmup", "iterations", "spans"),
     [

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.errors import InputError, nearest
-from zoo.optional_library import optional_library
+from zoo.optional_library import needs_library, optional_library
 from zoo.registry import MODELS
 
 LIBRARY = "segmentation_models_pytorch"
@@ -23,6 +23,7 @@ NOT_TAKEN = {
 }
 
 
+@needs_library(LIBRARY, "smp")
 def build_smp_segmentor(architecture: str, encoder: str, num_classes: int, **options: Any) -> nn.Module:
     """`architecture`: a class of the library, such as "Unet"; `encoder`: as in its `encoder_name`, such as "resnet18".
 

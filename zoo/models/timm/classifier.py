@@ -5,7 +5,7 @@ from typing import Any
 from torch import nn
 
 from zoo.errors import InputError, nearest
-from zoo.optional_library import optional_library
+from zoo.optional_library import needs_library, optional_library
 from zoo.registry import MODELS
 
 LIBRARY = "timm"
@@ -17,6 +17,7 @@ NOT_TAKEN = {
 }
 
 
+@needs_library(LIBRARY, "timm")
 def build_timm_classifier(architecture: str, num_classes: int, size_divisor: int = 1, **options: Any) -> nn.Module:
     """`architecture`: as in ``timm.list_models()``, for example "resnet18" or "vit_tiny_patch16_224.augreg_in21k".
 

@@ -1,5 +1,9 @@
-"""The architecture in a Hugging Face folder: what its config.json describes, with random weights, and no network."""
+"""An architecture of transformers: what a config.json, or a mapping with its keys, describes.
 
+It has random weights, and nothing is downloaded.
+"""
+
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,58 +19,78 @@ from zoo.optional_library import optional_library
 CONFIG = "config.json"
 EXTRA = "transformers"
 CURE = "give the folder that model.save_pretrained(folder) wrote"
+Source = str | Path | Mapping[str, Any]
+"""What describes an architecture: a folder with a config.json, or what such a file holds."""
 
 
-def read_architecture(folder: str | Path) -> Any:
-    """The configuration that `folder`/config.json holds: transformers' PreTrainedConfig, read without a network.
+def place(source: Source) -> str:
+    """What messages call a source."""
+    return "model.architecture" if isinstance(source, Mapping) else str(Path(source) / CONFIG)
+
+
+def read_architecture(source: Source) -> Any:
+    """The configuration that a source holds: transformers' PreTrainedConfig, read without a network.
 
     Raises InputError where the file is missing or is none of transformers', and BackendUnavailableError without the
     library.
     """
-    path = Path(folder) / CONFIG
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; {CURE}")
-    content = json_object(path.read_bytes(), str(path), CURE)
-    auto = optional_library("transformers", EXTRA, f"the model in {folder}").models.auto
+    where, content = place(source), _content(source)
+    auto = optional_library("transformers", EXTRA, f"the model of {where}").models.auto
     kind = content.get("model_type")
     if not isinstance(kind, str):
-        raise InputError(f'{path}: expected the key "model_type", as model.save_pretrained(folder) writes it')
+        raise InputError(f'{where}: expected the key "model_type", as model.save_pretrained(folder) writes it')
     if kind not in auto.CONFIG_MAPPING:
         raise InputError(
-            f'{path}: transformers has no model_type "{kind}"; {nearest(kind, auto.CONFIG_MAPPING.keys())}; a model '
+            f'{where}: transformers has no model_type "{kind}"; {nearest(kind, auto.CONFIG_MAPPING.keys())}; a model '
             "whose code is not part of transformers is not loaded"
         )
-    with library_errors(str(path)), refused_downloads(f"the architecture of {path}"):
-        return auto.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    with library_errors(where), refused_downloads(f"the architecture of {where}"):
+        if isinstance(source, Mapping):
+            return auto.CONFIG_MAPPING[kind].from_dict(content)
+        return auto.AutoConfig.from_pretrained(str(source), local_files_only=True, trust_remote_code=False)
 
 
-def find_architecture(folder: str | Path, heads: Sequence[str], purpose: str) -> tuple[type[nn.Module], Any]:
-    """The class of the model in `folder`, and its settings; nothing is built.
+def _content(source: Source) -> dict[str, Any]:
+    """Plain JSON types."""
+    if isinstance(source, Mapping):
+        content: dict[str, Any] = json.loads(json.dumps(source))
+        return content
+    path = Path(source) / CONFIG
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; {CURE}")
+    return json_object(path.read_bytes(), str(path), CURE)
+
+
+def find_architecture(source: Source, heads: Sequence[str], purpose: str) -> tuple[type[nn.Module], Any]:
+    """The class of the model that a source describes, and its settings; nothing is built.
 
     `heads`: the kinds of model that fit, as transformers names them ("OBJECT_DETECTION": those of its
     MODEL_FOR_OBJECT_DETECTION_MAPPING). `purpose`: what they are for, for the message. The config's own "architectures"
     decides where it names one of them, else its model_type does. Raises InputError for a model of another kind, and
     BackendUnavailableError where a library is missing.
     """
-    settings = read_architecture(folder)
+    settings = read_architecture(source)
     classes = _classes(settings, heads)
     named = [name for name in settings.architectures or () if isinstance(name, str)]
     chosen = [kind for kind in classes if kind.__name__ in named] if named else classes
     if not chosen:
         raise InputError(
-            f"{Path(folder) / CONFIG} describes {', '.join(named) or settings.model_type}, which is not for {purpose}; "
+            f"{place(source)} describes {', '.join(named) or settings.model_type}, which is not for {purpose}; "
             "give a model type for its task (docs/own_model.md)"
         )
     return chosen[0], settings
 
 
-def build_architecture(folder: str | Path, heads: Sequence[str], purpose: str) -> nn.Module:
-    """The model in `folder`, in eval mode, with random weights: nothing is downloaded.
+def build_architecture(source: Source, heads: Sequence[str], purpose: str, num_classes: int | None = None) -> nn.Module:
+    """The model that a source describes, in eval mode, with random weights: nothing is downloaded.
 
-    Raises as find_architecture, and InputError for a model that cannot be built.
+    `num_classes`: how many classes it has, in the place of those that the source names. Raises as find_architecture,
+    and InputError for a model that cannot be built.
     """
-    kind, settings = find_architecture(folder, heads, purpose)
-    with library_errors(str(Path(folder) / CONFIG)):
+    kind, settings = find_architecture(source, heads, purpose)
+    if num_classes is not None:
+        settings.num_labels = num_classes
+    with library_errors(place(source)):
         return kind(settings).eval()
 
 

@@ -1,14 +1,16 @@
 """The detectors of transformers that find objects by queries, called as torchvision's are."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from zoo.contract.coordinates import size_tensor
 from zoo.models.transformers.architecture import find_architecture
 from zoo.models.transformers.query_detectors.detection_rules import Detections, detection_rule
-from zoo.models.transformers.transformers_model import TransformersModel
+from zoo.models.transformers.transformers_model import TransformersModel, one_source
 from zoo.registry import MODELS
 
 
@@ -19,19 +21,34 @@ class TransformersDetector(TransformersModel):
     Boxes x1 y1 x2 y2 in pixels of the images. All K detections that the architecture's own rule gives, whatever their
     score: transformers' `post_process_object_detection` with a threshold of 0. A label is the class in id2label.
     `detections_per_img` is K; `size_divisor` divides the sides of the images. No image of a batch is padded.
+
+    In training also N x {"boxes" [n, 4], in pixels, "labels" int64 [n]} -> {"loss"}, the architecture's own: the sum of
+    its terms, of the decoder's layers and, where it has them, of queries that are noisy boxes. As in torchvision.
     """
 
     heads: ClassVar[tuple[str, ...]] = ("OBJECT_DETECTION",)
     purpose: ClassVar[str] = "object detection"
 
-    def __init__(self, folder: str | Path) -> None:
-        _, settings = find_architecture(folder, self.heads, self.purpose)
+    def __init__(
+        self,
+        folder: str | Path | None = None,
+        architecture: Mapping[str, Any] | None = None,
+        num_classes: int | None = None,
+    ) -> None:
+        _, settings = find_architecture(one_source(folder, architecture), self.heads, self.purpose)
         self.rule = detection_rule(settings.model_type)  # before a large model is built in vain
-        super().__init__(folder)
+        super().__init__(folder, architecture, num_classes)
         self.size_divisor = divisor_of(settings)
-        self.detections_per_img = self.rule.number(number_of_queries(settings), int(settings.num_labels))
+        self.detections_per_img = self.rule.number(number_of_queries(settings), int(self.model.config.num_labels))
 
-    def forward(self, images: Tensor) -> list[dict[str, Tensor]]:
+    def forward(
+        self, images: Tensor, targets: Sequence[Mapping[str, Tensor]] | None = None
+    ) -> list[dict[str, Tensor]] | dict[str, Tensor]:
+        if targets is not None:
+            labels = [
+                {"class_labels": target["labels"], "boxes": unit_boxes(target["boxes"], images)} for target in targets
+            ]
+            return {"loss": self.model(pixel_values=images, labels=labels).loss}
         outputs = self.model(pixel_values=images)
         queries = self.rule.queries(outputs.logits, outputs.pred_boxes)
         detections = self.rule.detections(queries, self.detections_per_img)
@@ -59,6 +76,13 @@ def divisor_of(settings: Any) -> int:
     backbone: Any = getattr(settings, "backbone_config", None)
     windows: Any = getattr(backbone, "num_windows_side", None) or getattr(backbone, "num_windows", 1)
     return int(backbone.patch_size * windows) if windows > 1 else 1
+
+
+def unit_boxes(boxes: Tensor, images: Tensor) -> Tensor:
+    """float32 [n, 4] x1 y1 x2 y2 in pixels -> centre x, y, width, height in units of the images'."""
+    corners = boxes / pixels(images)[0]
+    low, high = corners[:, :2], corners[:, 2:]
+    return torch.cat(((low + high) / 2, high - low), dim=1)
 
 
 def pixels(images: Tensor) -> Tensor:
