@@ -14,6 +14,7 @@ from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.image_folder import ImageFolder
 from zoo.datasets.label_maps.ade20k import ADE20K
 from zoo.datasets.label_maps.cityscapes import Cityscapes
+from zoo.datasets.label_maps.label_maps import LabelMaps
 from zoo.datasets.photographs.super_resolution_folder import PhotographCrops, SuperResolutionFolder
 from zoo.datasets.photographs.training_crops import TrainingPhotographCrops
 from zoo.datasets.voc.detection import VOCDetection
@@ -37,6 +38,7 @@ __all__ = [
     "DigitsTrainingScenes",
     "EvaluationDataset",
     "ImageFolder",
+    "LabelMaps",
     "PhotographCrops",
     "SuperResolutionFolder",
     "TrainingPhotographCrops",

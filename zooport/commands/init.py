@@ -17,10 +17,13 @@ EXAMPLES = """examples:
   zooport init my-segformer
   zooport init --data annotations.json --images images --base faster-rcnn_r18-fpn_digits --out shapes.py
   zooport init --data train.json --val val.json --images images --base configs/detection/yolov5n_digits.py
+  zooport init --data VOC2007 --base yolov5n_digits
+  zooport init --data label_maps --images images --classes background road --base fcn_r18_digits
+  zooport init --data flowers --base resnet18_digits
 
 SOURCE is a model that was trained elsewhere: docs/own_model.md has its forms. Nothing is downloaded.
 With --data the config trains a shipped model: docs/own_data.md. Without --val every fifth image is for validation."""
-OF_MODEL: Mapping[str, Any] = {"weights": None, "classes": [], "task": None, "size": None, "arg": []}
+OF_MODEL: Mapping[str, Any] = {"weights": None, "task": None, "size": None, "arg": []}
 OF_DATA: Mapping[str, Any] = {"data": None, "images": None, "base": None, "val": None}
 
 
@@ -35,9 +38,6 @@ def parser() -> Parser:
         help=f"the model: {', '.join(form.example for form in known_forms())}",
     )
     model.add_argument("--weights", type=Path, metavar="F", help="its state dict, by torch.save or as safetensors")
-    model.add_argument(
-        "--classes", nargs="+", action="extend", default=[], metavar="NAME", help="in the order of the model's outputs"
-    )
     model.add_argument("--task", metavar="T", help="what the model does, where SOURCE does not say it")
     model.add_argument("--size", nargs=2, type=int, metavar=("H", "W"), help="height and width of the input in pixels")
     model.add_argument(
@@ -49,10 +49,25 @@ def parser() -> Parser:
         help="arguments that the training gave to the model",
     )
     data = flags.add_argument_group("data of your own")
-    data.add_argument("--data", type=Path, metavar="F", help="COCO annotations to learn from")
-    data.add_argument("--images", type=Path, metavar="DIR", help="the folder of their images")
+    data.add_argument(
+        "--data",
+        type=Path,
+        metavar="F",
+        help="what to learn from: COCO annotations, a VOC folder, a folder of label maps, or one of class folders",
+    )
+    data.add_argument(
+        "--images", type=Path, metavar="DIR", help="the folder of the images of annotations or label maps"
+    )
     data.add_argument("--base", metavar="CONFIG", help="the config to start from: a shipped one's name, or a file")
-    data.add_argument("--val", type=Path, metavar="F", help="COCO annotations to validate on, in the same folder")
+    data.add_argument("--val", type=Path, metavar="F", help="what to validate on, in the same layout")
+    flags.add_argument(
+        "--classes",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="in the order of the model's outputs, or of the values of label maps",
+    )
     flags.add_argument("--out", type=Path, metavar="F", help="default: named after the weights or the data's folder")
     flags.add_argument("--force", action="store_true", help="replace a config that is there already")
     flags.add_shared()
@@ -116,15 +131,15 @@ def _arguments(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _for_data(options: argparse.Namespace) -> Mapping[str, Any]:
-    if missing := [f"--{name}" for name in ("data", "images", "base") if getattr(options, name) is None]:
+    if missing := [f"--{name}" for name in ("data", "base") if getattr(options, name) is None]:
         what = "SOURCE, a model of your own, or --data" if options.data is None else ", ".join(missing)
         raise InputError(f"nothing to start from: give {what}; see zooport init --help")
-    for file in filter(None, (options.data, options.val)):
-        if not file.is_file():
-            raise InputError(f"{file}: no such file; give COCO annotations")
-    if not options.images.is_dir():
+    for flag, path in (("--data", options.data), ("--val", options.val)):
+        if path is not None and not path.exists():
+            raise InputError(f"{flag} {path}: no such file or folder; give COCO annotations, or a folder of your data")
+    if options.images is not None and not options.images.is_dir():
         raise InputError(f"--images {options.images}: no such folder; give the folder of the images")
-    out = options.out or Path(f"{options.data.resolve().parent.name}.py")
+    out = options.out or Path(f"{_data_name(options.data)}.py")
     if out.suffix != ".py":
         raise InputError(f"--out {out}: expected a name that ends in .py")
     if out.exists() and not options.force:
@@ -132,9 +147,12 @@ def _for_data(options: argparse.Namespace) -> Mapping[str, Any]:
     from zoo.config import load_config
 
     base = load_config(options.base)
-    from pipeline.training.own_config import write_config
+    from pipeline.training.own_config import DataRequest, write_config
 
-    written = write_config(base, options.data, options.images, out, val=options.val, force=options.force)
+    classes = tuple(options.classes)
+    written = write_config(
+        DataRequest(base, options.data, out, options.images, options.val, classes, force=options.force)
+    )
     for note in written.notes:
         write_line(note)
     learned, judged = written.images
@@ -149,3 +167,8 @@ def _for_data(options: argparse.Namespace) -> Mapping[str, Any]:
         "images": list(written.images),
         "notes": list(written.notes),
     }
+
+
+def _data_name(data: Path) -> str:
+    """A folder's own name, or that of the folder that a file is in."""
+    return data.resolve().name if data.is_dir() else data.resolve().parent.name

@@ -7,11 +7,8 @@ from typing import Any
 
 from zoo.config import ModelConfig
 from zoo.config.located import is_address
-from zoo.errors import InputError
 from zoo.tasks import ClassInfo
 
-DATASETS = {"masks": "CocoInstances", "keypoints": "CocoKeypoints", "boxes": "CocoDetection"}
-"""The data set by what a task learns from; the first that fits."""
 CLASS_COUNT, POINT_COUNT = "num_classes", "num_keypoints"
 BATCH_SIZE = 4
 PASSES = 6  # over the images, from weights that have learned already
@@ -22,21 +19,10 @@ SLOWER = 0.5  # of the rate from scratch, for weights that have learned already
 OF_DATA = ("anchor",)  # arguments of a model that were measured on other data, by a part of their names
 
 
-def dataset_type(base: ModelConfig) -> str:
-    """The COCO data set for the base's task. Raises InputError where it learns from something else."""
-    for key, kind in DATASETS.items():
-        if key in base.task.truth:
-            return kind
-    raise InputError(
-        f"config {base.path}: {base.task.name} does not learn from COCO annotations; give a base for boxes, masks or "
-        "keypoints, or write train_dataset yourself (docs/own_data.md)"
-    )
-
-
 def own_content(
     base: ModelConfig,
     classes: Sequence[ClassInfo],
-    sections: tuple[Mapping[str, Any], Mapping[str, Any]],
+    sections: Sequence[Mapping[str, Any]],
     out: Path,
     *,
     count: int,

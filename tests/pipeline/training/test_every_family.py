@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from pipeline.training import Recipe
-from pipeline.training.own_config import write_config
+from pipeline.training.own_config import DataRequest, write_config
 from pipeline.training.own_data import own_dataset
 from pipeline.training.trainable import Trainable
 from pipeline.training.training_data import training_data
@@ -63,7 +63,9 @@ def test_detectors(name: str, empty: bool, tmp_path: Path) -> None:
         record["keypoints"] = [x, y, 2, x + width, y, 2, x + width, y + height, 0, x, y + height, 1]
         record["iscrowd"] = int(empty and record["image_id"] != content["images"][0]["id"])
     data.write_text(json.dumps(content))
-    config = load_config(write_config(load_config(name), data, data.parent / "images", tmp_path / "own.py").path)
+    config = load_config(
+        write_config(DataRequest(load_config(name), data, tmp_path / "own.py", data.parent / "images")).path
+    )
     if empty:  # but for one image, each is of crowds alone
         config = replace(config, train_dataset={**(config.train_dataset or {}), "annotations": str(data)})
     check_losses(config, batch_size=1 if empty else 4)

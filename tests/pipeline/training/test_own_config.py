@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.training import Recipe
-from pipeline.training.own_config import OwnConfig, write_config
-from pipeline.training.own_config.annotations import split
+from pipeline.training.own_config import DataRequest, OwnConfig, write_config
+from pipeline.training.own_config.parts import two_parts
 from pipeline.training.own_data import own_dataset
 from tests.zoo_configs import ROOT
 from zoo.build import build_model
@@ -41,7 +41,7 @@ def changed(data: Path, change: Change) -> Path:
 
 def init(data: Path, base: str = DETECTOR, **options: Any) -> OwnConfig:
     config = load_config(next((ROOT / "configs").rglob(f"{base}.py")))
-    return write_config(config, data, data.parent / "images", data.parents[1] / "mine.py", **options)
+    return write_config(DataRequest(config, data, data.parents[1] / "mine.py", data.parent / "images", **options))
 
 
 class TestTheConfig:
@@ -100,7 +100,10 @@ class TestTheConfig:
 
     def test_a_file_to_be_judged_on(self, data: Path, tmp_path: Path) -> None:
         val = tmp_path / "val.json"
-        val.write_text(json.dumps(split(data)[1]))
+        content = json.loads(data.read_text())
+        images = content["images"][:2]
+        records = [each for each in content["annotations"] if each["image_id"] in [image["id"] for image in images]]
+        val.write_text(json.dumps(content | {"images": images, "annotations": records}))
         written = init(data, val=val)
         assert written.annotations == (data, val)
         assert written.images == (10, 2)
@@ -130,16 +133,21 @@ class TestTheConfig:
 
 class TestBothParts:
     def test_every_class_is_in_both_where_it_can_be(self, tmp_path: Path) -> None:
-        data = write_shapes(tmp_path, count=20)
-        categories = [{record["category_id"] for record in part["annotations"]} for part in split(data)]
-        assert categories == [{3, 7, 12}] * 2
+        written = init(write_shapes(tmp_path / "data", count=20))
+        parts = [json.loads(file.read_text())["annotations"] for file in written.annotations]
+        assert [{record["category_id"] for record in part} for part in parts] == [{3, 7, 12}] * 2
 
-    def test_the_same_on_each_run(self, data: Path) -> None:
-        assert split(data) == split(data)
+    def test_the_same_on_each_run(self) -> None:
+        labels = [{place % 3} for place in range(20)]
+        learned, judged = two_parts(labels, "data")
+        assert (len(learned), len(judged)) == (16, 4)
+        assert sorted(learned + judged) == list(range(20))
+        assert {place % 3 for place in judged} == {0, 1, 2}
+        assert (learned, judged) == two_parts(labels, "data")
 
     def test_one_image_is_too_few(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"1 image\(s\), expected 2 or more: some to train on"):
-            split(write_shapes(tmp_path, count=1))
+            init(write_shapes(tmp_path / "data", count=1))
 
 
 def rename(content: dict[str, Any]) -> None:
@@ -212,7 +220,7 @@ class TestFaults:
         content = own.read_text()
         config = load_config(next((ROOT / "configs").rglob(f"{DETECTOR}.py")))
         with pytest.raises(InputError, match="mine_train.json: this file already exists"):
-            write_config(config, own, data.parent / "images", own.with_name("mine.py"), force=True)
+            write_config(DataRequest(config, own, own.with_name("mine.py"), data.parent / "images", force=True))
         assert own.read_text() == content
 
 
@@ -233,7 +241,7 @@ class TestTheCommand:
         ("flags", "message"),
         [
             ({"--base": "faster-rcnn_r18"}, 'error: config faster-rcnn_r18: no such file; nearest: "faster-rcnn'),
-            ({"--data": "none.json"}, "error: none.json: no such file; give COCO annotations"),
+            ({"--data": "none.json"}, "error: --data none.json: no such file or folder; give COCO annotations, or"),
             ({"--images": "none"}, "error: --images none: no such folder; give the folder of the images"),
             ({"--out": "x.json"}, "error: --out x.json: expected a name that ends in .py"),
         ],

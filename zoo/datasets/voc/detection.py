@@ -22,11 +22,14 @@ class VOCDetection(EvaluationDataset):
 
     An item's truth: "boxes" float32 [n, 4] x1 y1 x2 y2, "labels" int64 [n], "areas" float32 [n] in square pixels and
     "difficult" bool [n]. VOC's 1-based boxes with both ends included become edges: one pixel less at the left and top.
-    Classes are found by their names. "image_id" is the position in the split, whose names are no numbers.
+    Classes are found by their names. "image_id" is the position in the split, whose names are no numbers. `only`: a
+    text file with the images of the split that count, by their names there.
     """
 
-    def __init__(self, root: str | Path, split: str, *, classes: Sequence[ClassInfo]) -> None:
-        self.root, self.split = Path(root), split
+    def __init__(
+        self, root: str | Path, split: str, only: str | Path | None = None, *, classes: Sequence[ClassInfo]
+    ) -> None:
+        self.root, self.split, self.only = Path(root), split, only
         self.annotations: list[VOCAnnotation] = []
         super().__init__(classes=classes)
 
@@ -34,7 +37,7 @@ class VOCDetection(EvaluationDataset):
         labels = labels_by_name(self.classes)
         split = self.root / "ImageSets" / "Main" / f"{self.split}.txt"
         entries: list[ImageEntry] = []
-        for index, (name, line) in enumerate(read_split(split, faults)):
+        for index, (name, line) in enumerate(read_split(split, faults, self.only)):
             path = self.root / "Annotations" / f"{name}.xml"
             image = self.root / "JPEGImages" / f"{name}.jpg"
             header = check_header(image, faults, named_in=split, line=line)

@@ -16,15 +16,18 @@ VOID = 255  # the outlines of objects
 class VOCSegmentation(LabelMapDataset):
     """The images of root/ImageSets/Segmentation/<split>.txt in root/JPEGImages, maps in root/SegmentationClass.
 
-    The maps are palette PNGs: a class's category_id is the index, 0 the background; 255 is ignored.
+    The maps are palette PNGs: a class's category_id is the index, 0 the background; 255 is ignored. `only`: a text file
+    with the images of the split that count, by their names there.
     """
 
-    def __init__(self, root: str | Path, split: str, *, classes: Sequence[ClassInfo]) -> None:
-        self.root, self.split = Path(root), split
+    def __init__(
+        self, root: str | Path, split: str, only: str | Path | None = None, *, classes: Sequence[ClassInfo]
+    ) -> None:
+        self.root, self.split, self.only = Path(root), split, only
         super().__init__(classes=classes, ignored={VOID})
 
     def _pairs(self, faults: Faults) -> Iterator[Pair]:
         split = self.root / "ImageSets" / "Segmentation" / f"{self.split}.txt"
-        for name, line in read_split(split, faults):
+        for name, line in read_split(split, faults, self.only):
             image = self.root / "JPEGImages" / f"{name}.jpg"
             yield Pair(image, self.root / "SegmentationClass" / f"{name}.png", split, line)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from zoo.datasets.files.faults import Faults
+from zoo.datasets.files.image_list import listed
 
 
 class SplitEntry(NamedTuple):
@@ -13,8 +14,11 @@ class SplitEntry(NamedTuple):
     line: int
 
 
-def read_split(path: Path, faults: Faults) -> list[SplitEntry]:
-    """The images that `path`, a file of ImageSets, lists: the first word of each line that is not empty."""
+def read_split(path: Path, faults: Faults, only: str | Path | None = None) -> list[SplitEntry]:
+    """The images that `path`, a file of ImageSets, lists: the first word of each line that is not empty.
+
+    `only`: a text file with those of them that count.
+    """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -31,4 +35,4 @@ def read_split(path: Path, faults: Faults) -> list[SplitEntry]:
             entries.setdefault(name, SplitEntry(name, number))
     if not entries and not len(faults):
         faults.add(path, "no images, expected the name of one in each line")
-    return list(entries.values())
+    return [entries[name] for name in listed(entries, only, faults)]

@@ -1,0 +1,1 @@
+"""Each module registers a layout of data of one's own."""

@@ -1,0 +1,23 @@
+"""What a config for data of one's own is to be made of."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from zoo.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class DataRequest:
+    """`base`: the config whose model is trained. `data`: a file or folder in one of the layouts. `out`: the config.
+
+    `images`: the folder of the images, where `data` has none. `val`: data of the same layout to be judged on.
+    `classes`: names, where `data` has none. `force`: replace files that are there, but never `data` or `val`.
+    """
+
+    base: ModelConfig
+    data: Path
+    out: Path
+    images: Path | None = None
+    val: Path | None = None
+    classes: tuple[str, ...] = ()
+    force: bool = False

@@ -1,0 +1,32 @@
+"""A text file that says which images of a data set count, one in each line."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from zoo.datasets.files.faults import Faults
+from zoo.errors import nearest
+
+
+def listed(names: Iterable[str], only: str | Path | None, faults: Faults) -> list[str]:
+    """Those of the names that the file `only` lists, in their own order; all of them without a file.
+
+    A line that is none of the names is a fault, and so are a list without a line, and one that cannot be read.
+    """
+    known = list(names)
+    if only is None:
+        return known
+    path = Path(only)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        faults.missing(path, "file")
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        faults.add(path, f"cannot be read ({error})")
+        return []
+    wanted = {line.strip(): number for number, line in enumerate(lines, 1) if line.strip()}
+    for name in wanted.keys() - set(known):
+        faults.add(path, f'no image "{name}"; {nearest(name, known)}', wanted[name])
+    if not wanted:
+        faults.add(path, "no images, expected the name of one in each line")
+    return [name for name in known if name in wanted]
