@@ -132,7 +132,7 @@ def _faults(manifest: Manifest, config: ModelConfig, weights: str) -> list[str]:
         ]
         faults.append(f"it feeds {task.kind.noun}s by another rule ({', '.join(wrong)})")
     if manifest.config is not None and manifest.config["sha256"] != config_sha256(config):
-        code = ", or the code beside the config" if config.source_hashes(("model", "task")) else ""
+        code = ", or the files beside the config that they name" if config.source_hashes(("model", "task")) else ""
         faults.append(f"its architecture or thresholds differ (the sections model and export.forward{code})")
     if manifest.checkpoint is not None and manifest.checkpoint["sha256"] != weights:
         faults.append(f"its weights differ (sha256 {manifest.checkpoint['sha256'][:12]}, expected {weights[:12]})")

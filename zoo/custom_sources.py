@@ -1,4 +1,4 @@
-"""The files of the code beside a config: what a hash must hold of it, so that a change shows."""
+"""The files beside a config that its model is made of: what a hash must hold of them, so that a change shows."""
 
 import ast
 import hashlib
@@ -8,6 +8,7 @@ from pathlib import Path
 
 PACKAGES = ("zoo", "rewriters", "backends", "pipeline")
 """zooport's own, which no file beside a config may hide."""
+DESCRIPTION, TEXTS = "config.json", (".json", ".txt")  # of a folder that save_pretrained wrote: with its tokenizer
 
 
 def source_hashes(names: Iterable[str], folder: Path) -> dict[str, str]:
@@ -15,6 +16,20 @@ def source_hashes(names: Iterable[str], folder: Path) -> dict[str, str]:
     return {
         file.relative_to(folder.resolve()).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in sources(names, folder)
+    }
+
+
+def folder_hashes(folders: Mapping[str, Path]) -> dict[str, str]:
+    """The sha256 of the texts in folders that describe a model (they have a config.json), by the folder's name here.
+
+    Weights are not texts: what a checkpoint holds has a hash of its own.
+    """
+    return {
+        f"{name}/{file.name}": hashlib.sha256(file.read_bytes()).hexdigest()
+        for name, folder in folders.items()
+        if (folder / DESCRIPTION).is_file()
+        for file in sorted(folder.iterdir())
+        if file.suffix in TEXTS and file.is_file()
     }
 
 

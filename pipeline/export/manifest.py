@@ -117,8 +117,8 @@ def weights_sha256(model: nn.Module) -> str:
 
 def config_sha256(config: ModelConfig) -> str:
     """Of what else decides the model's numbers: the sections `model` and `export.forward`, and `export.plugin` and
-    `export.graph_rewriters` where the config has them, and the code beside it that it imports for its model and task,
-    as JSON with sorted keys.
+    `export.graph_rewriters` where the config has them, and the files beside it that its model and task are made of, as
+    JSON with sorted keys.
     """
     export = config.content.get("export", {})
     sections = {"model": config.model, "forward": config.export.forward}

@@ -256,6 +256,22 @@ def test_the_hashes_follow_what_the_modules_import_in_turn(tmp_path: Path) -> No
     assert config_sha256(config) != of_a_deployment
 
 
+def test_the_hashes_follow_the_folder_that_describes_the_model(tmp_path: Path) -> None:
+    folder = tmp_path / "my-model"
+    folder.mkdir()
+    for name in ("config.json", "tokenizer.json", "model.safetensors", "README.md"):
+        (folder / name).write_text("{}")
+    text = CONFIG.format(model="some_of_a_user.Net").replace("width=3", "folder='my-model'")
+    config = load_config(write(tmp_path, text, some_of_a_user=UNREGISTERED))
+    of_the_card, of_a_deployment = fingerprint(config), config_sha256(config)
+    assert list(config.source_hashes()) == ["some_of_a_user.py", "my-model/config.json", "my-model/tokenizer.json"]
+    (folder / "README.md").write_text("changed")
+    assert (fingerprint(config), config_sha256(config)) == (of_the_card, of_a_deployment)
+    (folder / "config.json").write_text('{"layer_norm_eps": 1e-6}')
+    assert fingerprint(config) != of_the_card
+    assert config_sha256(config) != of_a_deployment
+
+
 def test_a_config_without_code_of_its_own_has_the_hash_that_it_had(tmp_path: Path) -> None:
     config = load_config(ROOT / "configs/segmentation/fcn_r18_digits.py")
     assert config.source_hashes() == {}

@@ -18,7 +18,7 @@ SECTIONS = ("model", "task", "preprocess", "dataset", "evaluator", "export")
 def fingerprint(config: ModelConfig) -> str:
     """sha256 over the config's SECTIONS, its bases included, and what checkpoint and annotations hold; 64 hex digits.
 
-    The code beside the config that it imports counts as well, where there is any.
+    The files beside the config that it imports, or that describe its model, count as well, where there are any.
 
     Annotations are those of the digits alone, which lie here; other data sets are known by their names.
 

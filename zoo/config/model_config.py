@@ -8,7 +8,7 @@ from typing import Any, Self
 from zoo.config.export_section import ExportSection
 from zoo.config.located import is_address, located
 from zoo.custom_imports import dotted_types
-from zoo.custom_sources import source_hashes
+from zoo.custom_sources import folder_hashes, source_hashes
 from zoo.tasks import Task, build_task
 
 Section = Mapping[str, Any]
@@ -78,8 +78,12 @@ class ModelConfig:
         return (*((names,) if isinstance(names, str) else names), *(kind.rpartition(".")[0] for kind in types))
 
     def source_hashes(self, sections: Iterable[str] = BUILT) -> dict[str, str]:
-        """The sha256 of the files in the config's folder that those modules are, or import in turn, by their place."""
-        return source_hashes(self.custom_modules(sections), self.path.parent)
+        """The sha256 of the files in the config's folder that those modules are, or import in turn, by their place.
+
+        And of those that describe the model, in a folder that the section `model` names.
+        """
+        named = {value: self.locate(value, "model", key) for key, value in self.model.items() if isinstance(value, str)}
+        return source_hashes(self.custom_modules(sections), self.path.parent) | folder_hashes(named)
 
     @classmethod
     def from_dict(cls, path: Path, content: Mapping[str, Any]) -> Self:
