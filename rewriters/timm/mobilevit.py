@@ -8,9 +8,9 @@ import torch.nn.functional as F
 from timm.models.mobilevit import MobileVitBlock, MobileVitV2Block
 from torch import Tensor
 
+from rewriters.feature_patches import cut, fill, grid_over, join
 from rewriters.patching.fixed_size import has_fixed_size
 from rewriters.patching.rewriter import rewrites
-from rewriters.timm.patches import cut, fill, grid_over, join
 
 REASON = (
     "rounds sizes up in Python, and resizes only where they are no multiples of the patch: the traced size and choice "
