@@ -1,6 +1,7 @@
 """Depth Anything and DPT by both exporters: another batch, other sizes, OpenVINO, and an engine."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,7 @@ def test_a_dpt_at_its_size(exporter: str, tmp_path: Path) -> None:
 def test_needed_without_it_the_size_is_frozen_without_an_error(tmp_path: Path) -> None:
     model, path = built("depth_anything", tmp_path, "TransformersDepth"), tmp_path / "m.onnx"
     frozen = TensorSpec("depth", "float32", ("batch", 56, 84))
+    import_module("rewriters.transformers")  # which an export would import, too late
     with without_rewriter(HEAD):
         module = contract_module(model.model, build_task({"type": "Tensors", "keep": ["predicted_depth"]}), "final", {})
         export(module, dynamic_target(), path, [frozen], other_sizes=False)
