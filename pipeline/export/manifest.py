@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from rewriters import ExportRecord
 from rewriters.precision.report import DTYPES, computing_nodes
 from zoo.config import ModelConfig
 from zoo.families import family_of
+from zoo.installed_versions import installed_versions
 from zoo.manifest import ONNX_FILE, Manifest, file_record
 from zoo.processor import processor
 from zoo.target import DEFAULT_BACKEND, Target
@@ -35,21 +34,13 @@ def versions(backend: str = DEFAULT_BACKEND) -> dict[str, str]:
     Those of the default backend are always among them: it checks exports, and quantises.
     """
     default, own = get_backend(DEFAULT_BACKEND).distributions, get_backend(backend).distributions
-    return _installed_versions((*EXPORTERS_PACKAGES, *default, *own))
+    return installed_versions((*EXPORTERS_PACKAGES, *default, *own))
 
 
-def _installed_versions(packages: Iterable[str]) -> dict[str, str]:
-    installed = {package: _installed_version(package) for package in dict.fromkeys(packages)}
-    return {package: number for package, number in installed.items() if number is not None}
-
-
-@cache
-def _installed_version(package: str) -> str | None:
-    """None where it is not installed. Each is read once: a deploy asks several times."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+def model_libraries(model: nn.Module) -> dict[str, str]:
+    """What the families of a model and of its parts say that its libraries are, by name."""
+    used = dict.fromkeys(family_of(part) for part in model.modules())
+    return {name: text for family in used for name, text in family.libraries().items()}
 
 
 def proved_on(target: Target) -> dict[str, Any]:
@@ -57,7 +48,7 @@ def proved_on(target: Target) -> dict[str, Any]:
     backend, default = get_backend(target.backend), get_backend(DEFAULT_BACKEND)
     stands_in = target.level == "plugin" or backend.can_run(backend.device(target.device)) is not None
     packages = (*(default.distributions if stands_in else ()), *backend.distributions, *RUNNING_PACKAGES)
-    return {**processor().to_dict(), "versions": _installed_versions(packages)}
+    return {**processor().to_dict(), "versions": installed_versions(packages)}
 
 
 def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) -> dict[str, str]:
@@ -160,7 +151,7 @@ def manifest(
         provider=backend.device(target.device),
         exporter=export.exporter,
         opset=export.opset,
-        versions=versions(target.backend),
+        versions=versions(target.backend) | model_libraries(model),
         files={name: file_record(folder / name) for name in (ONNX_FILE, *backend.files)},
         rewriters=tuple({"name": f.name, "reason": f.reason, "hits": f.hits} for f in export.rewriters),
         gates=job.gates,

@@ -84,6 +84,13 @@ class Family:
     In the order in which they depend on one another.
     """
 
+    def libraries(self) -> Mapping[str, str]:
+        """The libraries that its models are made of, by name, and their versions: a manifest records them.
+
+        Torch and torchvision, which every model has, are recorded without this.
+        """
+        return {}
+
     def contract_type(self, task: Task, level: str) -> type[Contract] | None:
         """The contract of its models for a task and an output level; None where it has none."""
         return self.contracts.get((task.name, level))

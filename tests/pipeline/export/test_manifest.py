@@ -5,8 +5,9 @@ import torch
 from torch import nn
 
 from backends.registry import get_backend
-from pipeline.export import manifest as manifest_module
-from pipeline.export.manifest import proved_on, weights_sha256
+from pipeline.export.manifest import model_libraries, proved_on, weights_sha256
+from zoo import installed_versions
+from zoo.families import Family, registry
 from zoo.target import AxisRange, Target
 
 SIDES = dict.fromkeys(("height", "width"), AxisRange.fixed(64))
@@ -45,7 +46,17 @@ def test_the_proof_names_what_ran_it(
     monkeypatch: pytest.MonkeyPatch, backend: str, level: str, reason: str | None, packages: set[str]
 ) -> None:
     """Another runtime that is here has no part in it: an older one elsewhere would be a false alarm."""
-    monkeypatch.setattr(manifest_module, "_installed_version", lambda package: "1.0")
+    monkeypatch.setattr(installed_versions, "_installed_version", lambda package: "1.0")
     monkeypatch.setattr(type(get_backend(backend)), "can_run", lambda own, device: reason)
     target = Target(SIDES, backend=backend, level=level)
     assert set(proved_on(target)["versions"]) == packages | {"numpy", "opencv-python"}
+
+
+def test_the_libraries_of_a_model_are_those_of_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Library(Family):
+        def libraries(self) -> dict[str, str]:
+            return {"a library": "1.2.3"}
+
+    monkeypatch.setitem(registry._by_class, nn.BatchNorm2d, Library())
+    assert model_libraries(model()) == {"a library": "1.2.3"}
+    assert model_libraries(nn.Conv2d(3, 4, 1)) == {}

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from zoo.contract.coverage import Usage
 from zoo.families import Contracts, Family, register
+from zoo.installed_versions import installed_versions
 from zoo.models.segmentation.coverage import class_coverage
 from zoo.models.segmentation.encoder_decoder import IGNORE_LABEL
 from zoo.tasks.semantic_segmentation.proof import SegmentationProof
@@ -25,6 +26,10 @@ class SmpSegmentors(Family):
         for level, contract in SegmentationProof.contracts.items()
         if level != "raw"  # the logits have the images' size
     }
+
+    def libraries(self) -> Mapping[str, str]:
+        """Its version."""
+        return installed_versions(("segmentation-models-pytorch",))
 
     def coverage(self, model: nn.Module, usage: Usage) -> AbstractContextManager[None]:
         """The classes that occur."""

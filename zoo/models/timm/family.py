@@ -7,6 +7,7 @@ from torch import nn
 
 from zoo.errors import InputError
 from zoo.families import Generic, register
+from zoo.installed_versions import installed_versions
 from zoo.optional_library import optional_library
 from zoo.target import AxisRange
 
@@ -17,6 +18,10 @@ class TimmFamily(Generic):
 
     name: ClassVar[str] = "a timm model"
     rewriters: ClassVar[str | None] = "rewriters.timm"
+
+    def libraries(self) -> Mapping[str, str]:
+        """Its version."""
+        return installed_versions(("timm",))
 
     def check_sides(self, model: nn.Module, sides: Mapping[str, AxisRange]) -> None:
         """The one size that the model was built for, where timm declares that it takes no other."""
