@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mmengine.config import ConfigDict
+from mmengine.registry import DefaultScope
 from torch import nn
 
 import zoo.models  # noqa: F401  # registers the models
@@ -71,11 +72,12 @@ def _built(config: ModelConfig) -> nn.Module:
 def build_section(section: Mapping[str, Any], cure: str = "check the arguments of model") -> nn.Module:
     """The model of a section of a config, with random weights; paths in it start at the current folder.
 
-    Raises InputError for arguments that its builder refuses, ending with `cure`, and for a model that downloads.
+    Types are zooport's own, whatever scope of registries a Runner of mmengine has set in this process. Raises
+    InputError for arguments that its builder refuses, ending with `cure`, and for a model that downloads.
     """
     kind = section["type"]
     try:
-        with refused_downloads(f"model {kind}"):
+        with refused_downloads(f"model {kind}"), DefaultScope.overwrite_default_scope(MODELS.scope):
             model = MODELS.build(ConfigDict(section))
     except (TypeError, KeyError, ValueError, OSError, AssertionError, RuntimeError) as error:
         raise InputError(f"model {kind} cannot be built from its config: {error}; {cure}") from error

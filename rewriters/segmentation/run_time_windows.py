@@ -12,12 +12,12 @@ from torch import Tensor
 
 from rewriters.patching.constants import untraced
 from rewriters.patching.rewriting import active_target
+from rewriters.segmentation.sliding_model import SlidingModel
 from zoo.errors import ExportError
-from zoo.models.segmentation import EncoderDecoder
 from zoo.windows import BLENDS
 
 
-def slide_at_run_time(model: EncoderDecoder, images: Tensor) -> Tensor:
+def slide_at_run_time(model: SlidingModel, images: Tensor) -> Tensor:
     """images [N, 3, H, W] -> mean logits [N, C, H, W].
 
     Raises ExportError where the target allows images smaller than a window, or has a `window_batch`.

@@ -27,6 +27,7 @@ from rewriters.patching.rewriting import active_target
 from rewriters.segmentation.coarse_windows import CoarseAxis, is_coarse, join_coarse
 from rewriters.segmentation.run_time_windows import slide_at_run_time
 from rewriters.segmentation.segments import Segment, segments
+from rewriters.segmentation.sliding_model import SlidingModel
 from zoo.errors import ExportError
 from zoo.models.segmentation import EncoderDecoder
 from zoo.models.segmentation.resize import resize
@@ -42,7 +43,7 @@ from zoo.windows import BLENDS, WINDOW_BATCH, window_starts
 )
 def slide_inference_in_graph(
     original: Callable[..., Tensor],
-    self: EncoderDecoder,
+    self: SlidingModel,
     images: Tensor,
     *,
     accumulate: str = "segments",
@@ -78,10 +79,12 @@ def slide_inference_in_graph(
     return ACCUMULATE[accumulate](windows, tops, lefts, (height, width), self.windows.blend)
 
 
-def _window_logits(model: EncoderDecoder, images: Tensor, *, coarse: bool) -> Tensor:
+def _window_logits(model: SlidingModel, images: Tensor, *, coarse: bool) -> Tensor:
     """Of windows [N, 3, h, w]; where `coarse` may be and is worth it, of the size that the decode head gives them."""
-    if not coarse or type(model).encode_decode is not EncoderDecoder.encode_decode:
+    own = isinstance(model, EncoderDecoder) and type(model).encode_decode is EncoderDecoder.encode_decode
+    if not (coarse and own):
         return model.encode_decode(images)
+    assert isinstance(model, EncoderDecoder)
     logits, crop = model.head_logits(images), static_size(images)
     if is_coarse(static_size(logits), crop):
         return logits

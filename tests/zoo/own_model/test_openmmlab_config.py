@@ -39,7 +39,7 @@ def test_a_config_is_written_and_builds_the_trained_model(tmp_path: Path) -> Non
     weight = build_model(config).decode_head.conv_seg.weight
     state = torch.load(weights, weights_only=True)["state_dict"]
     assert torch.equal(weight, state["module.decode_head.conv_seg.weight"])
-    assert written.path.read_text().startswith('"""FCNHead on ResNet, whole, from my_fcn.py of mmseg."""')
+    assert written.path.read_text().startswith('"""FCNHead on ResNetV1c, whole, from my_fcn.py of mmseg."""')
 
 
 @pytest.mark.parametrize(

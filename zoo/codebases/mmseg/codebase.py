@@ -6,11 +6,14 @@ from typing import Any, ClassVar
 
 from zoo.codebases.codebase import Codebase, Translation, register_codebase
 from zoo.codebases.config import CodebaseConfig, type_name
+from zoo.codebases.mmseg.adapting import adapted, class_count, last_head
 from zoo.codebases.mmseg.datasets import category_ids, dataset_sections
-from zoo.codebases.mmseg.segmentor import SLIDE, segmentor_of
+from zoo.codebases.mmseg.part import UnknownPartError
+from zoo.codebases.mmseg.segmentor import SLIDE, segmentor_of, windows_of
 from zoo.codebases.preprocessing import preprocess_of
 
 BATCH = (1, 2, 4)
+BY_THE_LIBRARY = "mmsegmentation itself builds this model (extra mmseg): {}."
 AXES = (512, 2048)  # the usual and the largest side of images that keep their size
 
 
@@ -22,19 +25,24 @@ class Mmseg(Codebase):
     preprocessors: ClassVar[frozenset[str]] = frozenset({"SegDataPreProcessor"})
 
     def translate(self, config: CodebaseConfig) -> Translation:
-        """By zooport's own parts."""
-        model = segmentor_of(config)
-        head, preprocess = model["decode_head"], preprocess_of(config)
+        """By zooport's own parts where all of them are known, else by the library, where it is installed."""
+        preprocess = preprocess_of(config)
+        try:
+            model, what, note = segmentor_of(config), "", None
+        except UnknownPartError as unknown:
+            model, what, note = adapted(config, unknown), " by mmsegmentation itself", BY_THE_LIBRARY.format(unknown)
+        head, windows = last_head(config), windows_of(config.model, str(config.path))
         content: dict[str, Any] = {
             "model": model,
-            "task": {"type": "SemanticSegmentation", **_resize(preprocess, align_corners=head["align_corners"])},
+            "task": {"type": "SemanticSegmentation", **_resize(preprocess, head)},
             "preprocess": preprocess,
-            "export": {"inputs": {"batch": BATCH, **_sides(model["test_cfg"], preprocess)}},
+            "export": {"inputs": {"batch": BATCH, **_sides(windows, preprocess)}},
         }
-        sections, note = dataset_sections(config)
-        notes = {} if note is None else {"export": note}
-        count = head["num_classes"]
-        what = f"{head['type']} on {model['backbone']['type']}, {model['test_cfg']['mode']}"
+        count = class_count(head)
+        sections, missing = dataset_sections(config, count)
+        notes = {key: text for key, text in (("model", note), ("export", missing)) if text is not None}
+        names = [type_name(part.get("type")) for part in (head, config.model.get("backbone", {}))]
+        what = f"{' on '.join(names)}, {windows['mode']}{what}"
         return Translation(what, content | sections, count, category_ids(config, count), notes)
 
     def metainfo_names(self, dataset: str) -> tuple[str, ...]:
@@ -48,11 +56,11 @@ class Mmseg(Codebase):
         return tuple(getattr(found, "METAINFO", {}).get("classes", ()))
 
 
-def _resize(preprocess: Mapping[str, Any], *, align_corners: bool) -> dict[str, Any]:
+def _resize(preprocess: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
     """mmseg resizes logits to the image, and not labels; nothing to say where the tensor has the image's size."""
     if preprocess["resize"] == "keep":
         return {}
-    return {"resize": "logits", "align_corners": True} if align_corners else {"resize": "logits"}
+    return {"resize": "logits", "align_corners": True} if head.get("align_corners") else {"resize": "logits"}
 
 
 def _sides(test: Mapping[str, Any], preprocess: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:

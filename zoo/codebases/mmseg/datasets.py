@@ -18,8 +18,11 @@ def category_ids(config: CodebaseConfig, count: int) -> list[int | None]:
     return [first + index for index in range(count)]
 
 
-def dataset_sections(config: CodebaseConfig) -> tuple[dict[str, Any], str | None]:
-    """The section `dataset` of the test's data, and what the reader must know; nothing for a set without a folder."""
+def dataset_sections(config: CodebaseConfig, count: int) -> tuple[dict[str, Any], str | None]:
+    """The sections `dataset` and `evaluator` of the test's data, of `count` classes, and what the reader must know.
+
+    Nothing for a set without a folder.
+    """
     dataset = config.dataset
     kind, root = type_name(dataset.get("type", "")), dataset.get("data_root")
     if not kind or root is None:
@@ -34,7 +37,7 @@ def dataset_sections(config: CodebaseConfig) -> tuple[dict[str, Any], str | None
         section["split"] = Path(str(prefix.get("img_path", ""))).name or "val"
     if kind == "CityscapesDataset":
         section["labels"] = "labelTrainIds"
-    return {"dataset": section, "evaluator": {"type": "MeanIoU"}}, None
+    return {"dataset": section, "evaluator": {"type": "MeanIoU", "num_classes": count}}, None
 
 
 def _reduces_zero(config: CodebaseConfig) -> bool:

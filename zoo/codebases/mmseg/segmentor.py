@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoo.codebases.config import CodebaseConfig, type_name
-from zoo.codebases.known_keys import check_keys
 from zoo.codebases.mmseg.part import UnknownPartError, translated
 from zoo.errors import InputError
 
@@ -12,6 +11,7 @@ SEGMENTOR = "EncoderDecoder"
 TRAINING = ("train_cfg", "pretrained", "init_cfg", "auxiliary_head", "data_preprocessor")
 """Auxiliary heads are trained with the others, and inference never runs them. The data preprocessor comes before."""
 SLIDE, WHOLE = "slide", "whole"
+WINDOW_KEYS = ("mode", "crop_size", "stride")
 NO_NORMALIZATION = {"image_mean": (0.0, 0.0, 0.0), "image_std": (1.0, 1.0, 1.0)}  # that of the config's preprocess
 
 
@@ -23,6 +23,9 @@ def segmentor_of(config: CodebaseConfig) -> dict[str, Any]:
     for key in model:
         if key not in ("type", "_scope_", "backbone", "neck", "decode_head", "test_cfg", *TRAINING):
             raise UnknownPartError(f'model {kind}: key "{key}" is not known to zooport\'s own')
+    for key in model.get("test_cfg") or {}:
+        if key not in WINDOW_KEYS:
+            raise UnknownPartError(f'model {kind}: test_cfg: key "{key}" is not known to zooport\'s own')
     if model.get("neck") is not None:
         translated("neck", model["neck"])
     head = model.get("decode_head")
@@ -38,9 +41,8 @@ def segmentor_of(config: CodebaseConfig) -> dict[str, Any]:
 
 
 def windows_of(model: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Whole or slide inference, by `test_cfg`. Raises InputError for another key or mode."""
+    """Whole or slide inference, by `test_cfg`. Raises InputError for another mode."""
     test = model.get("test_cfg") or {}
-    check_keys(test, ("mode", "crop_size", "stride"), f"{where}: model.test_cfg", "take it out")
     mode = test.get("mode", WHOLE)
     if mode not in (SLIDE, WHOLE):
         raise InputError(f"{where}: model.test_cfg.mode is {mode!r}, expected {SLIDE!r} or {WHOLE!r}")

@@ -1,0 +1,40 @@
+"""Small models of mmsegmentation, as its users configure them: those that zooport's own parts do not cover."""
+
+from typing import Any
+
+from tests.zoo.codebases.small_configs import BACKBONE, HEAD, MODEL, NORM, PREPROCESSOR
+
+BASIC = {"num_branches": 2, "block": "BASIC", "num_blocks": (1, 1), "num_channels": (4, 8)}
+STAGES = {
+    "stage1": {"num_modules": 1, "num_branches": 1, "block": "BOTTLENECK", "num_blocks": (1,), "num_channels": (4,)},
+    "stage2": {"num_modules": 1, **BASIC},
+    "stage3": {"num_modules": 1, **BASIC, "num_branches": 3, "num_blocks": (1,) * 3, "num_channels": (4, 8, 16)},
+    "stage4": {"num_modules": 1, **BASIC, "num_branches": 4, "num_blocks": (1,) * 4, "num_channels": (4, 8, 16, 32)},
+}
+HRNET = {"type": "HRNet", "norm_cfg": NORM, "extra": STAGES}
+JOINED = {**HEAD, "in_channels": [4, 8, 16, 32], "in_index": (0, 1, 2, 3), "input_transform": "resize_concat"}
+OCR = {
+    key: value
+    for key, value in {**JOINED, "type": "OCRHead", "ocr_channels": 8}.items()
+    if key not in ("num_convs", "concat_input")
+}
+OF_ONE = {key: value for key, value in HEAD.items() if key not in ("num_convs", "concat_input")}
+UNET = {"type": "UNet", "base_channels": 4, "norm_cfg": NORM, "num_stages": 3, "strides": (1, 1, 1)}
+UNET |= {"enc_num_convs": (1, 1, 1), "dec_num_convs": (1, 1), "downsamples": (True, True), "enc_dilations": (1, 1, 1)}
+UNET |= {"dec_dilations": (1, 1), "norm_eval": False}
+
+
+def model(backbone: dict[str, Any], head: Any, **changes: Any) -> dict[str, Any]:
+    """A section `model`."""
+    section = {key: value for key, value in MODEL.items() if key not in ("auxiliary_head", "pretrained")}
+    return {**section, "data_preprocessor": PREPROCESSOR, "backbone": backbone, "decode_head": head, **changes}
+
+
+MODELS: dict[str, dict[str, Any]] = {
+    "hrnet-fcn": model(HRNET, {**JOINED, "kernel_size": 1, "concat_input": False}),
+    "hrnet-ocr": model(HRNET, [{**JOINED, "concat_input": False}, OCR], type="CascadeEncoderDecoder", num_stages=2),
+    "unet-fcn": model(UNET, {**HEAD, "in_channels": 4, "in_index": 2, "channels": 4}),
+    "nonlocal": model(BACKBONE, {**OF_ONE, "type": "NLHead", "reduction": 2, "use_scale": True, "mode": "dot_product"}),
+    "danet": model(BACKBONE, {**OF_ONE, "type": "DAHead", "pam_channels": 4}),
+}
+SLIDE = {"mode": "slide", "crop_size": (48, 48), "stride": (32, 32)}
