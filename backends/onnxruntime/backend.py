@@ -45,11 +45,10 @@ class OnnxRuntime(Backend):
         axes: Mapping[str, AxisRange] | None = None,
         target: Target | None = None,
     ) -> Runner:
-        """See Backend. On the CPU, whatever the target's device is."""
+        """See Backend. On the target's device."""
         from backends.onnxruntime.runner import OnnxRuntimeRunner
 
-        del target
-        return OnnxRuntimeRunner(path, inputs, outputs, axes)
+        return OnnxRuntimeRunner(path, inputs, outputs, axes, provider="cpu" if target is None else target.device)
 
     def check_target(self, target: Target) -> None:
         """See Backend; BackendUnavailableError also where the target's device is not here."""

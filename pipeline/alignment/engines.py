@@ -18,10 +18,10 @@ def fuses(target: Target) -> bool:
 
 
 def piece_opener(target: Target) -> Opener:
-    """What runs a piece as the target's backend does. BackendUnavailableError where that cannot run here."""
+    """What runs a piece as the target's backend and device do. BackendUnavailableError where they cannot run here."""
     backend = get_backend(target.backend)
     if not backend.fuses:
-        return default_opener
+        return default_opener if target.device == "cpu" else _own_opener(target)
     reason = backend.can_run(target.device)
     if reason is not None:
         raise BackendUnavailableError(
