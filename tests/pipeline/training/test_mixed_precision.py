@@ -65,10 +65,13 @@ def test_a_device_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_the_wrapper_of_cuda_can_be_built() -> None:
+def test_a_step_on_cuda() -> None:
+    """Of weights that give an output of 0.25, whose scaled gradients float16 can hold: a step that is not left out."""
     from mmengine.optim import build_optim_wrapper
 
     layer = Seeing(4, 1).cuda()
+    for parameter in layer.parameters():
+        nn.init.constant_(parameter, 0.05)
     wrapper = build_optim_wrapper(layer, {**optim_wrapper(amp=True), "optimizer": {"type": "SGD", "lr": 0.1}})
     with wrapper.optim_context(layer):
         loss = layer(torch.ones(2, 4, device="cuda")).float().square().mean()
@@ -76,3 +79,6 @@ def test_the_wrapper_of_cuda_can_be_built() -> None:
     assert layer.seen == torch.float16
     assert wrapper.loss_scaler.is_enabled()
     assert wrapper.loss_scaler.get_scale() > 1
+    assert layer.weight.dtype == torch.float32
+    # the gradient of the mean square is 2 * 0.25, not scaled any more, and the rate 0.1
+    torch.testing.assert_close(layer.weight, torch.zeros(1, 4, device="cuda"), atol=1e-3, rtol=0)
