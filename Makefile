@@ -21,13 +21,15 @@ DESKTOP = $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname)))
 export OMP_NUM_THREADS_TEST ?= 1
 PYTEST = OMP_NUM_THREADS=$(OMP_NUM_THREADS_TEST) $(BIN)/python -m pytest
 
-.PHONY: help setup demo test test-all test-lower lint docs format clean
+.PHONY: help setup demo test test-all test-lower gpu gpu-wheels lint docs format clean
 
 help:
 	@echo "make demo        deploy, prove and evaluate the shipped models; says where the reports are"
 	@echo "make test        the tests of every commit"
 	@echo "make test-all    all tests, the slow ones and those that need extra parts included"
 	@echo "make test-lower  the tests at the lower ends of the dependency ranges"
+	@echo "make gpu-wheels  packages for a machine with a GPU and no network, in pieces"
+	@echo "make gpu         the measurements on a machine with a CUDA device: docs/gpu.md"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make docs        the documentation site, in site/"
 	@echo "make format      let ruff fix what it can"
@@ -69,12 +71,20 @@ $(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py
 test-lower: $(LOWER_INSTALLED)
 	OMP_NUM_THREADS=1 $(LOWER)/bin/python -m pytest -n 2 --dist worksteal -m "not slow and not tensorrt and not gpu and not libraries and not openmmlab"
 
+gpu-wheels: $(INSTALLED_ALL)
+	$(BIN)/python benchmarks/gpu/wheels.py make
+
+# With the machine's own Python, which has torch for its GPU: nothing can be installed there from a network.
+gpu:
+	$(PYTHON) benchmarks/gpu/run.py
+
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy tools/*.py
 	MYPYPATH=.:benchmarks $(BIN)/mypy benchmarks/*.py benchmarks/own_model_cases/*.py
+	MYPYPATH=.:benchmarks $(BIN)/mypy benchmarks/gpu/*.py benchmarks/gpu/stages/*.py
 	MYPYPATH=. $(BIN)/mypy docs/*.py docs/site/*.py
 	$(BIN)/mypy --explicit-package-bases tests
 	$(BIN)/lint-imports --no-cache

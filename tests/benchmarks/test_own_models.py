@@ -1,8 +1,5 @@
 """benchmarks/own_models.py: the table of other people's models, on models of one layer."""
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +8,6 @@ from torch import Tensor, nn
 
 from zoo.tasks import build_task
 
-ROOT = Path(__file__).resolve().parents[2]
-BENCHMARKS = ROOT / "benchmarks"
 TASK = {"type": "ImageClassification", "classes": [{"name": name, "category_id": 1} for name in "abc"]}
 
 
@@ -28,17 +23,6 @@ class Pooled(nn.Module):
             return 9 * images.mean(dim=(2, 3))
         height, width = (int(side) for side in images.shape[2:])
         return 9 * images.sum(dim=(2, 3)) / torch.tensor(float(height * width))
-
-
-@pytest.fixture
-def benchmarks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Its modules can be imported, and are forgotten afterwards."""
-    before = set(sys.modules)
-    monkeypatch.setattr(sys, "path", [str(ROOT), *sys.path, str(BENCHMARKS)])  # its pipeline.py is not the package
-    yield
-    for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(BENCHMARKS)):
-            del sys.modules[name]
 
 
 def _cell(*, frozen: bool) -> dict[str, Any]:

@@ -1,0 +1,100 @@
+"""docs/measured/gpu.md, made of the findings of benchmarks/gpu/run.py: every figure, every fault.
+
+    python benchmarks/gpu/page.py FINDINGS_FOLDER ... --page docs/measured/gpu.md
+
+Of a stage that is in several folders the last one counts. Without findings the page says that there are none.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:1] = [str(ROOT), str(ROOT / "benchmarks")]
+
+from measured import write_page
+
+from gpu.kept import read_findings
+from gpu.paths import FINDINGS
+from gpu.stage import Figure, Stage, stages
+
+TITLE = "On a GPU"
+COMMAND = "benchmarks/gpu/page.py"
+NONE = (
+    "No machine with a GPU was available to us, so **nothing on this page was measured**. The measurements are ready: "
+    "[the GPU kit](../gpu.md) runs them, and the tests rehearse each of its stages on a CPU."
+)
+SOME = "What zooport does on a machine with a GPU, by the stages of [the GPU kit](../gpu.md)."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path, default=[FINDINGS], help="default: where run.py writes")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs/measured/gpu.md")
+    options = parser.parse_args(arguments)
+    records: dict[str, Any] = {}
+    for folder in options.folders:
+        records |= {name: record for name, record in read_findings(folder).items() if not record["rehearsal"]}
+    write_page(options.page, TITLE, SOME if records else NONE, COMMAND, page(records, stages()))
+    return 0
+
+
+def page(records: Mapping[str, Any], known: Sequence[Stage]) -> str:
+    """A section for each stage, run or not."""
+    return "\n\n".join(_section(stage, records.get(stage.name)) for stage in known)
+
+
+def _section(stage: Stage, record: Mapping[str, Any] | None) -> str:
+    parts = [f"## Stage: {stage.name}", stage.question]
+    if record is None:
+        return "\n\n".join([*parts, "Not run."])
+    known = ", ".join(f"{name} {value}" for name, value in record["facts"].items() if value is not None)
+    parts.append(f"{record['began']}, {record['seconds']:.0f} s. {known}.")
+    if record["lack"]:
+        parts.append(f"Could not run: {record['lack']}.")
+    cells = list(record["cells"].values())
+    for kind in dict.fromkeys(cell["kind"] for cell in cells):
+        alike = [cell for cell in cells if cell["kind"] == kind]
+        parts += [f"### {kind}", *_table(alike)]
+    if faults := list(_faults(cells)):
+        parts += ["Faults:", "\n".join(faults)]
+    if record["left_out"]:
+        parts.append(f"Left out, because the {record['bound']:.0f} s were over: {', '.join(record['left_out'])}.")
+    return "\n\n".join(parts)
+
+
+def _table(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The cells that have figures, by subject."""
+    rows = [cell for cell in cells if cell["figures"]]
+    if not rows:
+        return
+    heads = list(dict.fromkeys(name for cell in rows for name in cell["figures"]))
+    lines = [["", *heads], ["---"] * (len(heads) + 1)]
+    lines += [[cell["subject"], *(_words(cell["figures"].get(head)) for head in heads)] for cell in rows]
+    yield "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _faults(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for cell in cells:
+        where = f"- {cell['kind']}, {cell['subject']}"
+        if cell["lack"]:
+            yield f"{where}: could not run: {cell['lack']}"
+        yield from (f"{where}, {step}: {fault}" for step, fault in cell["faults"].items())
+        if cell["ended"]:
+            yield f"{where}: {cell['ended']}"
+
+
+def _words(figure: Figure) -> str:
+    """A figure in a cell of a table, whose columns a text must not break."""
+    if figure is None:
+        return ""
+    if isinstance(figure, bool):
+        return "yes" if figure else "**no**"
+    return str(figure).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The stages, one in each file: `STAGE`. They are found by their place; see gpu.stage."""
