@@ -2,8 +2,9 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeGuard, overload
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,14 @@ from zoo.target import AxisRange
 from zoo.tasks import Result, Task
 
 Array = NDArray[Any]
+
+
+class Stages(NamedTuple):
+    """Seconds of the stages of a call. Windows that the host cuts and joins belong to computing."""
+
+    preprocessing: float
+    computing: float
+    postprocessing: float
 
 
 class Calls:
@@ -69,6 +78,17 @@ class Calls:
             results += self._run_batch(chunk, settings)
         return results
 
+    def time_stages(self, images: Iterable[Array], clock: Callable[[], float] = time.perf_counter) -> Stages:
+        """Make a call with a list of images, and measure its stages, whose sum is the time of the call.
+
+        Raises as a call does.
+        """
+        self._refuse_level()
+        marks = [clock()]
+        for chunk in self._chunks(images):
+            self._run_batch(chunk, {}, lambda: marks.append(clock()))
+        return Stages(*np.diff(marks).reshape(-1, len(Stages._fields)).sum(axis=0).tolist())
+
     def preprocess(self, images: Sequence[Array]) -> tuple[NDArray[np.float32], list[Any]]:
         """The tensor float32 [n, 3, H, W] of n images, a new array, and the place of each image in it.
 
@@ -117,8 +137,13 @@ class Calls:
         """Numbers for inputs with defaults, as the graph takes them."""
         return graph_settings(self.name, self.runner.defaults, inputs)
 
-    def _run_batch(self, images: Sequence[Array], settings: Mapping[str, NDArray[Any]]) -> list[Result]:
-        """The results of images that are alike, see _chunks; `settings`: see graph_settings."""
+    def _run_batch(
+        self, images: Sequence[Array], settings: Mapping[str, Array], mark: Callable[[], object] = lambda: None
+    ) -> list[Result]:
+        """The results of images that are alike, see _chunks. `settings`: see graph_settings.
+
+        `mark`: called at the end of each of `Stages`.
+        """
         count = max(len(images), self._batch.min)
         shape = (count, *self._kind.slot_shape(self.rule, images))
         self.runner.check_shape(self._spec.name, shape)  # before it is made
@@ -127,7 +152,12 @@ class Calls:
         slots = [*geometries, *geometries[-1:] * (count - len(images))]
         companions = self._kind.companions(slots)
         arrays |= {name: array for name, array in companions.items() if name in self._names}
-        return self.task.results(self.runner.run_float32(arrays), geometries)
+        mark()
+        outputs = self.runner.run_float32(arrays)
+        mark()
+        results = self.task.results(outputs, geometries)
+        mark()
+        return results
 
     def _tensor(self, images: Sequence[Array], count: int) -> tuple[NDArray[np.float32], list[Any]]:
         """The batch of `count` slots, those past the last image filled with the last image."""

@@ -1,6 +1,6 @@
 """A loaded deployment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from backends.model import Model
@@ -49,14 +49,20 @@ class Deployment(Model):
     def _chunk_size(self) -> int:
         return 1 if isinstance(self.runner, SlideRunner) else super()._chunk_size
 
-    def _run_batch(self, images: Sequence[Array], settings: Mapping[str, Array]) -> list[Result]:
+    def _run_batch(
+        self, images: Sequence[Array], settings: Mapping[str, Array], mark: Callable[[], object] = lambda: None
+    ) -> list[Result]:
         """Images that the backend cuts into windows are never a whole tensor, so that they may be of any size."""
         if not isinstance(self.runner, SlideRunner):
-            return super()._run_batch(images, settings)
+            return super()._run_batch(images, settings, mark)
         results: list[Result] = []
         for image in images:
             placed = self.rule.placed(image)
-            results += self.task.results(self.runner.run_source(placed, placed.geometry.tensor_size), [placed.geometry])
+            mark()
+            outputs = self.runner.run_source(placed, placed.geometry.tensor_size)
+            mark()
+            results += self.task.results(outputs, [placed.geometry])
+            mark()
         return results
 
     def __repr__(self) -> str:

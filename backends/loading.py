@@ -137,6 +137,21 @@ def load_graph(path: Folder, note: str, onnx_path: Path | None = None, threads: 
     return read_whole(path, loaded)
 
 
+def load_with(path: Folder, backend: str, options: LoadOptions, note: str) -> Deployment:
+    """The ONNX file of a deployment as another backend runs it, which opens the file as it is.
+
+    `note`: the deployment's, which says so. Raises as `load` does.
+    """
+
+    def loaded(folder: OpenedFolder) -> Deployment:
+        manifest = Manifest.read(folder)
+        runner = _verified(folder, manifest, lambda: _opened(get_backend(backend), folder, manifest, options))
+        self_test = _self_test(folder, manifest)
+        return Deployment(manifest, with_windows(runner, manifest), note, self_test, options.workers)
+
+    return read_whole(path, loaded)
+
+
 def _self_test(folder: OpenedFolder, manifest: Manifest) -> bytes | None:
     """The content of the self-test, whose hash is right; None where the deployment has none."""
     return folder.file(SELF_TEST_FILE).read() if SELF_TEST_FILE in manifest.files else None

@@ -1,13 +1,12 @@
 """What is known of an export besides the file: who acted, what was warned of, what it took."""
 
-import resource
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rewriters.precision.report import PrecisionReport
+from zoo.peak_memory import peak_resident_memory
 from zoo.tensor_spec import TensorSpec
 
 
@@ -52,28 +51,13 @@ class Memory:
 def peak_memory() -> Iterator[Memory]:
     """Peak resident memory of the process while the context lasts; where Linux's counter cannot be reset, until now."""
     memory = Memory()
-    reset = _reset_peak()
+    _reset_peak()
     try:
         yield memory
     finally:
-        memory.bytes = _peak_from_proc() if reset else _peak_of_process()
+        memory.bytes = peak_resident_memory()
 
 
-def _reset_peak() -> bool:
-    try:
+def _reset_peak() -> None:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # 5: reset VmHWM, see proc(5)
-    except OSError:
-        return False
-    return True
-
-
-def _peak_from_proc() -> int:
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return _peak_of_process()
-
-
-def _peak_of_process() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024  # Linux counts KiB

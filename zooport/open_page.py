@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from zooport.terminal import PlainConsole
 
-def open_page(console: "Console", path: Path) -> bool:
+
+def open_page(console: "Console | PlainConsole", path: Path) -> bool:
     """Whether a browser took it. That none did is printed, and is no error: the page is written."""
     opened = webbrowser.open(path.resolve().as_uri())
     if not opened:

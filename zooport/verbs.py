@@ -28,7 +28,7 @@ VERBS = {
     "evaluate": Verb("evaluate", "measure whether the metric drops when the deployment runs the test set"),
     "predict": Verb("predict", "run a deployment on images, folders, videos and cameras"),
     "check": Verb("check_deployment", "run the self-test of a deployment on this machine"),
-    "benchmark": Verb("benchmark", "measure how long deployments take, side by side"),
+    "benchmark": Verb("benchmark", "measure how long deployments take, beside PyTorch or one another"),
     "align": Verb("align", "name the first module in which a model and its graph differ"),
     "report": Verb("report", "write a page about two deployments, or about all under a folder"),
     "list": Verb("list_models", "list the models of the zoo, with their measured metrics"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 class PyTorchRunner(Runner):
     """Runs `module` eagerly in inference mode: inputs in order as positional tensors, a tensor or a tuple of them back.
 
+    `threads`: of a run on the CPU; it stays torch's number in the thread that runs. None: torch's own.
     Inputs and outputs are copied, so a module that works in place, or gives a view of its input or of a buffer, does no
     harm. The module stays where it is, as `device` says, and inputs go there. cuDNN's TF32 is off during a run.
     Raises InputError where a part of the module is in train mode (also if it is put there later) or gives another
@@ -31,9 +32,11 @@ class PyTorchRunner(Runner):
         *,
         defaults: Mapping[str, float] | None = None,
         device: str = "cpu",
+        threads: int | None = None,
     ) -> None:
         require("pytorch")
         super().__init__(inputs, outputs, axes, defaults)
+        self.threads = threads
         self.device = device
         self._module: nn.Module | None = module
         _check_eval(module)
@@ -45,6 +48,8 @@ class PyTorchRunner(Runner):
         if module is None:
             raise InputError("the runner is closed; make a new one")
         _check_eval(module)
+        if self.threads is not None:
+            torch.set_num_threads(self.threads)
         with torch.inference_mode(), torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
             tensors = module(*(torch.tensor(array, device=self.device) for array in arrays.values()))
             if isinstance(tensors, torch.Tensor):

@@ -12,9 +12,20 @@ from zoo.tasks import Task
 
 
 def reference_model(
-    config: ModelConfig, task: Task, model: nn.Module, input_policy: InputPolicy, *, batch_size: int, device: str
+    config: ModelConfig,
+    task: Task,
+    model: nn.Module,
+    input_policy: InputPolicy,
+    *,
+    batch_size: int,
+    device: str,
+    threads: int | None = None,
+    workers: int | None = None,
 ) -> Model:
-    """The model in eager PyTorch, no rewriter near it, at most ``batch_size`` images at once."""
+    """The model in eager PyTorch, no rewriter near it, at most ``batch_size`` images at once.
+
+    ``threads``: of a run, see PyTorchRunner. ``workers``: see Model.
+    """
     contract = contract_module(model.to(device), task, "final", config.export.forward, rule=input_policy.rule)
     runner = PyTorchRunner(
         contract,
@@ -23,5 +34,6 @@ def reference_model(
         {"batch": AxisRange(1, 1, batch_size)},
         defaults=contract.defaults,
         device=device,
+        threads=1 if threads is None and workers is not None else threads,
     )
-    return Model(REFERENCE_BACKEND, task, input_policy.rule, runner)
+    return Model(REFERENCE_BACKEND, task, input_policy.rule, runner, workers=workers)

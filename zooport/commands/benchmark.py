@@ -1,82 +1,101 @@
-"""Measure how long deployments take for whole calls, image in and result out, side by side on this machine."""
+"""Measure how long deployments take for whole calls, and how many images they do in a second, on this machine."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zooport.parser import Parser, check_counts
-from zooport.terminal import open_light_console, show_counts, write_line
+from zooport.open_page import open_page
+from zooport.parser import Parser
+from zooport.print_table import print_table
+from zooport.terminal import open_light_console, show_counts
 
 if TYPE_CHECKING:
-    from backends.timing import Timing
+    from rich.console import Console
+
+    from backends.benchmark.run import Benchmark
+    from zooport.terminal import PlainConsole
 
 EXAMPLES = """examples:
   zooport benchmark work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image street.jpg
-  zooport benchmark fp32 int8 --image street.jpg park.jpg --batch 4 --threads 1 2 --json benchmark.json
+  zooport benchmark DEPLOYMENT --image street.jpg --against pytorch plain-export
+  zooport benchmark fp32 int8 --image street.jpg park.jpg --threads 1 --workers 1 2 4 --page benchmark.html
+  zooport benchmark DEPLOYMENT --image street.jpg --batch 1 8 --threads 1 2 --json benchmark.json
 
-Several deployments are interleaved. "of the first" is the median of the rounds' ratios to the time of the first
-deployment, with the quartiles in brackets; "no clear difference": 1 is between them. Run it on an idle machine.
-It needs numpy, opencv and onnxruntime only."""
-HEADS = ("deployment", "threads", "first ms", "p50 ms", "p90 ms", "p99 ms", "images/s", "of the first")
+All rows are measured in turns, an image in and a result out. A ratio is the median over the rounds, with its 95 %
+interval. The first row is measured twice in each round: how far it is from itself shows which differences mean
+something. Deployments need numpy, opencv and onnxruntime only; --against and --page need zooport[export]."""
 
 
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport benchmark", description=__doc__, epilog=EXAMPLES)
+    several: dict[str, Any] = {"nargs": "+", "action": "extend"}
     flags.add_argument("deployment", nargs="+", metavar="DEPLOYMENT", help="folders that zooport deploy wrote")
-    flags.add_argument("--image", nargs="+", action="extend", required=True, metavar="F", help="images to run on")
-    flags.add_argument("--batch", type=int, default=1, metavar="N", help="images of a call (default: 1)")
+    flags.add_argument("--image", metavar="F", help="images to run on", required=True, **several)
     flags.add_argument(
-        "--threads",
-        nargs="+",
-        type=int,
-        metavar="N",
-        help="threads of a call; several are compared; default: as deployed",
+        "--against",
+        metavar="B",
+        help="compare with pytorch, the unpatched model; with plain-export, what torch.onnx.export makes of it; or "
+        "with a backend that runs the graph of the first deployment",
+        **several,
     )
-    flags.add_argument("--rounds", type=int, default=30, metavar="N", help="timed calls of each (default: 30)")
+    flags.add_argument("--config", metavar="F", help="of the first deployment's model; default: the one of its name")
+    flags.add_argument("--checkpoint", metavar="F", help="weights of that model, if they are not the config's")
+    counts: dict[str, Any] = {"nargs": "+", "type": int, "metavar": "N"}
+    flags.add_argument("--threads", help="threads of a call; default: as deployed, one with --workers", **counts)
+    flags.add_argument("--workers", help="calls at once; default: one after another", **counts)
+    flags.add_argument("--batch", default=[1], help="images of a call (default: 1)", **counts)
+    flags.add_argument("--rounds", type=int, default=30, metavar="N", help="rounds (default: 30)")
+    flags.add_argument(
+        "--cold", type=int, default=3, metavar="N", help="processes that are started for each row (default: 3; 0: none)"
+    )
     flags.add_argument("--device", metavar="D", help="cpu, cuda:N ...; default: as deployed")
+    flags.add_argument("--page", type=Path, metavar="FILE", help="also write a page with plots")
+    flags.add_argument("--open", action="store_true", help="open the page in a browser")
     flags.add_shared()
     return flags
 
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
-    """Measure and print a table; the same as data."""
-    check_counts(options, "batch", "rounds")
-    from backends.timing import time_deployments
+    """Measure, print the tables, and write the page; the same as data."""
+    from backends.benchmark.run import run_benchmark
     from zoo.manifest import Manifest
-    from zoo.processor import processor
+    from zooport.benchmark_options import check_options, settings_of, subjects_of
 
+    check_options(options)
     console = open_light_console()
-    folders = list(dict.fromkeys(options.deployment))
-    read = Manifest.read(folders[0]).build_task().kind.read
-    images = [read(options.image[number % len(options.image)]) for number in range(options.batch)]
-    timings: list[Timing] = []
-    with show_counts(console, "rounds") as (_, count):
-        for threads in options.threads or [None]:
-            timings += time_deployments(
-                folders, images, threads=threads, provider=options.device, rounds=options.rounds, progress=count
-            )
-    for line in _table(timings):
-        write_line(line)
-    return {
-        "processor": processor().to_dict(),
-        "rounds": options.rounds,
-        "timings": [timing.to_dict() for timing in timings],
-    }
+    read = Manifest.read(options.deployment[0]).build_task().kind.read
+    images = [read(path) for path in dict.fromkeys(options.image)]
+    with show_counts(console, "done") as (_, count), subjects_of(options, images) as subjects:
+        measured = run_benchmark(
+            subjects, settings_of(options), images, rounds=options.rounds, cold_rounds=options.cold, progress=count
+        )
+    _print(console, measured)
+    if options.page is not None:
+        from pipeline.report.benchmark_page import write_benchmark
+
+        write_benchmark(measured, options.page)
+        console.print(f"page: {options.page}", soft_wrap=True, highlight=False)
+        if options.open:
+            open_page(console, options.page)
+    return measured.to_dict()
 
 
-def _table(timings: Sequence["Timing"]) -> list[str]:
-    rows = [HEADS, *(_row(timing, timing.deployment == timings[0].deployment) for timing in timings)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _row(timing: "Timing", is_first: bool) -> tuple[str, ...]:
-    ratio = f"{timing.ratio:.2f} ({timing.low:.2f} to {timing.high:.2f})"
-    figures = (f"{value:.1f}" for value in (timing.first, timing.p50, timing.p90, timing.p99, timing.images_per_second))
-    return (
-        timing.deployment,
-        "default" if timing.threads is None else str(timing.threads),
-        *figures,
-        "" if is_first else ratio if timing.is_clear else f"{ratio}, no clear difference",
+def _print(console: "Console | PlainConsole", measured: "Benchmark") -> None:
+    from backends.benchmark.words import (
+        CALL_HEADS,
+        COLD_HEADS,
+        STAGE_HEADS,
+        TEXT_HEADS,
+        call_rows,
+        cold_rows,
+        stability_words,
+        stage_rows,
     )
+
+    rows = measured.rows
+    for heads, table in ((CALL_HEADS, call_rows(rows)), (STAGE_HEADS, stage_rows(rows)), (COLD_HEADS, cold_rows(rows))):
+        if table:
+            print_table(console, heads, table, TEXT_HEADS)
+    console.print(stability_words(measured.stability), soft_wrap=True, highlight=False)

@@ -1,4 +1,4 @@
-"""The three kinds of pages, made by hand in a moment."""
+"""The kinds of pages, made by hand in a moment."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,14 +7,20 @@ from typing import Any
 import cv2
 import numpy as np
 
+from backends.benchmark.cold_start import ColdStart
+from backends.benchmark.interval import Interval
+from backends.benchmark.rows import FASTER, UNCLEAR, Row, Stability
+from backends.benchmark.run import Benchmark
 from pipeline.proof.preview import Panel
+from pipeline.report.benchmark_page import write_benchmark
 from pipeline.report.compared import Compared, Group
-from pipeline.report.compared_rows import Row
+from pipeline.report.compared_rows import Row as ComparedRow
 from pipeline.report.deployment_page import write_report
 from pipeline.report.embedded import data_uri, embedded_images
 from pipeline.report.formatting import format_milliseconds
 from pipeline.report.page import render
 from tests.pipeline.report.made import made_data
+from zoo.processor import Processor
 
 NAMES = ("beta", "alpha", "gamma")
 GREY = np.full((60, 90, 3), 90, np.uint8)
@@ -50,9 +56,11 @@ def zoo_page(folder: Path) -> Path:
 def comparison_page(folder: Path) -> Path:
     """Two deployments with a group that differs in one of two rows, one that does not, and one that varies."""
     groups = (
-        Group("What they are", (Row("backend", "onnxruntime", "onnxruntime"), Row("opset", "18", "20"))),
-        Group("Versions", (Row("torch", "2.15.0", "2.15.0"),)),
-        Group("Measured again in each run", (Row("export", "1.2 s", "1.4 s", "+16.7%"),), varies=True),
+        Group(
+            "What they are", (ComparedRow("backend", "onnxruntime", "onnxruntime"), ComparedRow("opset", "18", "20"))
+        ),
+        Group("Versions", (ComparedRow("torch", "2.15.0", "2.15.0"),)),
+        Group("Measured again in each run", (ComparedRow("export", "1.2 s", "1.4 s", "+16.7%"),), varies=True),
     )
     image = cv2.circle(GREY.copy(), (20, 20), 9, (0, 0, 255))
     panels = [
@@ -82,4 +90,33 @@ def _written(path: Path, page: str) -> Path:
     return path
 
 
-PAGES = {"report": report_page, "zoo": zoo_page, "comparison": comparison_page}
+def benchmark_page(folder: Path) -> Path:
+    """Three rows, the second twice as quick as the first, the third no different."""
+    rows = [
+        Row(
+            number=number,
+            subject=LONG,
+            threads=None,
+            batch=number,
+            workers=None if number == 1 else 2,
+            p50=12.5 * number,
+            p90=15.0 * number,
+            p99=1234.5,
+            images_per_second=80.0,
+            shares={"preprocessing": 0.1, "computing": 0.85, "postprocessing": 0.05},
+            cold=ColdStart(1.5, 0.5, 100 * 2**20),
+            compared_with=None if number == 1 else 1,
+            ratio=None if ratio is None else Interval(ratio - 0.01, ratio, ratio + 0.01),
+            verdict=verdict,
+        )
+        for number, ratio, verdict in ((1, None, ""), (2, 0.5, FASTER), (3, 1.0, UNCLEAR))
+    ]
+    machine = Processor("a processor", "x86_64", ("AVX2",))
+    path = folder / "benchmark.html"
+    write_benchmark(Benchmark(rows, Stability(Interval(0.99, 1.0, 1.01)), 30, 3, [(480, 640)], machine), path)
+    return path
+
+
+PAGES = {"report": report_page, "zoo": zoo_page, "comparison": comparison_page, "benchmark": benchmark_page}
+PLOTTED = ("report", "benchmark")
+"""Those with plots."""

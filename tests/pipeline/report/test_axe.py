@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.pipeline.report.browser import Shown, chromium
-from tests.pipeline.report.made_pages import PAGES
+from tests.pipeline.report.made_pages import PAGES, PLOTTED
 
 pytest.importorskip("bokeh", reason="plots are Bokeh's")
 VARIABLE = "ZOOPORT_AXE"
@@ -40,7 +40,7 @@ def faults(page: Any) -> list[str]:
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("kind", PAGES)
 def test_no_serious_fault(browser: Any, tmp_path: Path, kind: str, width: int, theme: str) -> None:
-    shown = Shown(browser, PAGES[kind](tmp_path), width=width, theme=theme, plots=kind == "report")
+    shown = Shown(browser, PAGES[kind](tmp_path), width=width, theme=theme, plots=kind in PLOTTED)
     for part in shown.page.locator("summary").all():
         part.click()
     for box in shown.page.locator("[data-hides-same]").all():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.pipeline.report.browser import Shown, chromium
-from tests.pipeline.report.made_pages import PAGES, comparison_page, zoo_page
+from tests.pipeline.report.made_pages import PAGES, PLOTTED, comparison_page, zoo_page
 
 pytest.importorskip("bokeh", reason="plots are Bokeh's")
 PHONE = 360
@@ -26,7 +26,7 @@ def browser() -> Iterator[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PAGES)
 def test_nothing_is_cut_on_a_phone(browser: Any, tmp_path: Path, kind: str) -> None:
-    shown = Shown(browser, PAGES[kind](tmp_path), width=390, plots=kind == "report")
+    shown = Shown(browser, PAGES[kind](tmp_path), width=390, plots=kind in PLOTTED)
     for part in shown.page.locator("summary").all():
         part.click()
     assert shown.page.evaluate(CUT) == []

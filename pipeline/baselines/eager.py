@@ -1,0 +1,48 @@
+"""The unpatched model in eager PyTorch."""
+
+from dataclasses import dataclass
+
+from backends.benchmark.case import Setting, Subject
+from backends.model import Model
+from pipeline.baselines.baseline import Baseline, Request, register
+from zoo.target import REFERENCE_BACKEND
+
+
+class Eager(Baseline):
+    """With the preprocessing and post-processing of the deployment."""
+
+    name = REFERENCE_BACKEND
+    summary = "the unpatched model in eager PyTorch"
+
+    def subject(self, request: Request) -> Subject:
+        """See Baseline."""
+        config = request.config or request.manifest.name
+        return _EagerSubject(self.name, str(request.folder), config, request.checkpoint, request.device or "cpu")
+
+
+@dataclass(frozen=True)
+class _EagerSubject(Subject):
+    name: str
+    folder: str
+    config: str
+    checkpoint: str | None
+    device: str
+
+    def open(self, setting: Setting) -> Model:
+        from pipeline.baselines.deployed_model import deployed_model
+        from pipeline.evaluation.reference import reference_model
+
+        built = deployed_model(self.folder, self.config, self.checkpoint)
+        return reference_model(
+            built.config,
+            built.config.task,
+            built.model,
+            built.input_policy,
+            batch_size=setting.batch,
+            device=self.device,
+            threads=setting.threads,
+            workers=setting.workers,
+        )
+
+
+register(Eager())
