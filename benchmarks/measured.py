@@ -5,12 +5,13 @@ import json
 import resource
 import statistics
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from backends import timing
+from backends.benchmark.bursts import LONG, PAUSE
 from pipeline.base.machine import processor, threads
 from rewriters.export_record import peak_memory
 from zoo.build import library_missing
@@ -44,11 +45,20 @@ def machine(*packages: str) -> str:
 
 
 def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 3) -> dict[str, list[float]]:
-    """As backends.timing has it, after runs that are not timed."""
+    """Seconds of each run, one after another in each round, as `zooport benchmark` does it for models."""
     for _ in range(warm_up):
         for run in runs.values():
             run()
-    return timing.interleaved(runs, rounds)
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(rounds):
+        for name in list(runs) if number % 2 == 0 else reversed(list(runs)):
+            time.sleep(PAUSE)
+            if not seconds[name] or seconds[name][-1] < LONG:
+                runs[name]()  # untimed: brings its own threads and caches back
+            begin = time.perf_counter()
+            runs[name]()
+            seconds[name].append(time.perf_counter() - begin)
+    return seconds
 
 
 def ratio(seconds: Mapping[str, list[float]], name: str, base: str) -> float:

@@ -32,7 +32,7 @@ from handwritten.onnxruntime_pipeline import Pipeline
 from measured import machine, write_page
 
 from backends import Deployment, load
-from backends.timing import PAUSE
+from backends.benchmark.bursts import PAUSE
 from zoo.errors import GateError, InputError, ZooportError
 from zoo.tasks import Result
 from zoo.tasks.detection import DetectionResult
