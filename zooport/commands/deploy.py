@@ -124,12 +124,12 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
 def deploy(options: argparse.Namespace, config: "ModelConfig", target: Target, begin: BeginStep) -> "Deployed":
     """The work. torch takes seconds to load, so its import waits until the arguments are known to be good."""
-    begin(LOAD)
-    from pipeline.deploying import make_deployment
-    from pipeline.job.job import plan_job
-
-    begin(CHECK)
     try:
+        begin(LOAD)
+        from pipeline.deploying import make_deployment
+        from pipeline.job.job import plan_job
+
+        begin(CHECK)
         job = plan_job(config, target, options.image, options.work_dir, options.calibration_image)
     except KeyboardInterrupt as stop:
         stop.add_note("nothing was published")
