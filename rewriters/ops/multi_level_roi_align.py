@@ -14,7 +14,7 @@ has s samples, each between two cells with weights (0 outside the map):
     cells = rows [T, C] of all levels and images       T = sum over levels of N * h * w
     pooled[r, p, q] = sum over y, x of  wy[r, p, y] * wx[r, q, x] * cells[first[r] + cell_y[r, p, y] + cell_x[r, q, x]]
 
-with y and x over the 2 * s cells of a bin. Source: torchvision's roi_align kernel, aligned=False. Memory: the gathered
+with y and x over the 2 * s cells of a bin. Source: torchvision's roi_align kernel. Memory: the gathered
 cells, 4 * s**2 * height * width * C elements for a box, 2**24 or one box at a time; their products are half of that
 and less.
 """
@@ -43,17 +43,19 @@ def multi_level_roi_align(
     scales: Sequence[float],
     output_size: Sequence[int],
     sampling_ratio: int,
+    aligned: bool = False,
 ) -> Tensor:
     """features: L x float32 [N, C, h, w]; rois float32 [R, 5] (image index, x1 y1 x2 y2 in pixels); levels int64 [R],
     0..L-1; scales: pixels of a feature map for a pixel of the image -> pooled float32 [R, C, *output_size].
 
-    Source: torchvision.ops.roi_align (aligned=False), as MultiScaleRoIAlign uses it.
+    `aligned`: the pixel 0 of the image lies half a cell into the feature map, and boxes may be smaller than a cell.
+    Source: torchvision.ops.roi_align, as MultiScaleRoIAlign uses it (aligned=False).
     """
     height, width = output_size
     pooled = rois.new_zeros((len(rois), features[0].shape[1], height, width))
     for level, (feature, scale) in enumerate(zip(features, scales, strict=True)):
         index = (levels == level).nonzero()[:, 0]
-        pooled[index] = roi_align(feature, rois[index], (height, width), scale, sampling_ratio)
+        pooled[index] = roi_align(feature, rois[index], (height, width), scale, sampling_ratio, aligned)
     return pooled
 
 
@@ -65,12 +67,18 @@ def _(
     scales: Sequence[float],
     output_size: Sequence[int],
     sampling_ratio: int,
+    aligned: bool = False,
 ) -> Tensor:
     return rois.new_empty((rois.shape[0], features[0].shape[1], output_size[0], output_size[1]))
 
 
 def runtime_form(
-    b: GraphBuilder, *tensors: str, scales: Sequence[float], output_size: Sequence[int], sampling_ratio: int
+    b: GraphBuilder,
+    *tensors: str,
+    scales: Sequence[float],
+    output_size: Sequence[int],
+    sampling_ratio: int,
+    aligned: bool,
 ) -> str:
     """tensors: the features, rois, levels -> pooled float32 [R, C, *output_size]."""
     *features, rois, levels = tensors
@@ -86,7 +94,7 @@ def runtime_form(
                 feature,
                 b.Gather(boxes, index),
                 b.Gather(image_index, index),
-                coordinate_transformation_mode="output_half_pixel",  # torchvision's aligned=False
+                coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel",
                 mode="avg",
                 output_height=height,
                 output_width=width,
@@ -104,7 +112,12 @@ def runtime_form(
 
 
 def standard_form(
-    b: GraphBuilder, *tensors: str, scales: Sequence[float], output_size: Sequence[int], sampling_ratio: int
+    b: GraphBuilder,
+    *tensors: str,
+    scales: Sequence[float],
+    output_size: Sequence[int],
+    sampling_ratio: int,
+    aligned: bool,
 ) -> str:
     """tensors: the features, rois, levels -> pooled float32 [R, C, *output_size].
 
@@ -125,8 +138,8 @@ def standard_form(
     rows, columns = (b.Gather(side, levels) for side in sides)  # of the map of each box
     first = b.Mul(b.Cast(image_index, to=INT64), b.Mul(rows, columns))
     first = b.Add(b.Gather(starts, levels), first)
-    cell_y, weight_y = _axis(b, b.Mul(y1, scale), b.Mul(y2, scale), rows, height, sampling_ratio)
-    cell_x, weight_x = _axis(b, b.Mul(x1, scale), b.Mul(x2, scale), columns, width, sampling_ratio)
+    cell_y, weight_y = _axis(b, b.Mul(y1, scale), b.Mul(y2, scale), rows, height, sampling_ratio, aligned=aligned)
+    cell_x, weight_x = _axis(b, b.Mul(x1, scale), b.Mul(x2, scale), columns, width, sampling_ratio, aligned=aligned)
     cell_y = b.Add(b.Mul(cell_y, _upright(b, columns, 1)), _upright(b, first, 1))
     taps = 2 * sampling_ratio
 
@@ -158,12 +171,18 @@ def _cells(b: GraphBuilder, features: Sequence[str]) -> tuple[str, tuple[str, st
     return b.Concat(*cells, axis=0), (heights, widths), b.Concat(*starts, axis=0)
 
 
-def _axis(b: GraphBuilder, low: str, high: str, side: str, bins: int, samples: int) -> tuple[str, str]:
+def _axis(
+    b: GraphBuilder, low: str, high: str, side: str, bins: int, samples: int, *, aligned: bool
+) -> tuple[str, str]:
     """low, high float32 [R], in cells; side int64 [R] of the map -> cells int64 [R, bins * samples * 2], and their
     weights float32 [R, bins, samples * 2], of which each bin's have the sum 1 inside the map.
     """
     nothing, unit = b.constant(0.0, np.float32), b.constant(1.0, np.float32)
-    step = b.Div(b.Max(b.Sub(high, low), unit), b.constant(bins, np.float32))
+    if aligned:
+        half = b.constant(0.5, np.float32)
+        low, high = b.Sub(low, half), b.Sub(high, half)
+    length = b.Sub(high, low) if aligned else b.Max(b.Sub(high, low), unit)
+    step = b.Div(length, b.constant(bins, np.float32))
     bin_number = b.constant(np.arange(bins)[:, None], np.float32)
     sample = b.constant(np.arange(samples) + 0.5, np.float32)
     start, step = _upright(b, low, 2), _upright(b, step, 2)

@@ -42,7 +42,13 @@ class Session:
 
     def acts(self) -> bool:
         """Whether the calling thread gets the replacements now."""
-        return threading.get_ident() == self._thread and (self._eager or torch.onnx.is_in_onnx_export())
+        return threading.get_ident() == self._thread and (self._eager or _is_in_export())
+
+
+def _is_in_export() -> bool:
+    """As torch itself says, also where a rewriter replaces its function: that one asks this."""
+    function = torch.onnx.is_in_onnx_export
+    return bool(getattr(function, _ORIGINAL, function)())
 
 
 @contextmanager
@@ -128,7 +134,7 @@ def _dispatcher(rewriter: Rewriter, original: Callable[..., Any], session: Sessi
         dispatch = FunctionType(dispatch.__code__, original.__globals__, closure=dispatch.__closure__)
     functools.update_wrapper(dispatch, original)
     setattr(dispatch, _ORIGINAL, original)
-    if session.target.exporter == "torchscript":
+    if session.target.exporter == "torchscript" and isinstance(original, FunctionType):
         _share_overloads(original, dispatch)
     dispatch.__prepare_scriptable__ = lambda: original  # type: ignore[attr-defined]
     return dispatch

@@ -29,6 +29,18 @@ def level_candidates(
     For each level ranks [N, A, C] (scores, or what rises with them), codes [N, A, 4], anchors [A, 4] ->
     boxes [N, M, 4], ranks [N, M], labels int64 [N, M] of all levels. `fixed`: whether A is; see `top_rows`.
     """
+    best, rows, labels = level_pairs(ranks, limit, fixed=fixed)
+    boxes = decode(
+        gather_rows(torch.cat(list(codes), dim=1), rows).reshape(-1, 4),
+        torch.cat(list(anchors)).index_select(0, rows.flatten()),
+    )
+    return boxes.reshape(-1, *as_ints(rows.shape[1:]), 4), best, labels
+
+
+def level_pairs(ranks: Sequence[Tensor], limit: int, *, fixed: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """The best `limit` pairs of anchor and class of each level: for each level ranks [N, A, C] ->
+    ranks [N, M], anchor int64 [N, M], counted over all levels, class int64 [N, M]. `fixed`: as for level_candidates.
+    """
     best, index = [], []
     first = 0  # pair of the level, counted over all levels
     for level in ranks:
@@ -39,11 +51,7 @@ def level_candidates(
         first += count * classes
     pairs = torch.cat(index, dim=1)
     rows = pairs // classes
-    boxes = decode(
-        gather_rows(torch.cat(list(codes), dim=1), rows).reshape(-1, 4),
-        torch.cat(list(anchors)).index_select(0, rows.flatten()),
-    )
-    return boxes.reshape(-1, *as_ints(pairs.shape[1:]), 4), torch.cat(best, dim=1), pairs - rows * classes
+    return torch.cat(best, dim=1), rows, pairs - rows * classes
 
 
 def _best_pairs(ranks: Tensor, limit: int) -> tuple[Tensor, Tensor]:

@@ -45,7 +45,7 @@ def forward_padded(
     (anchors,) = self.anchor_generator(images, maps)
     image_size: ImageSize = images.image_sizes[0]
     logits, codes = zip(*map(_of_anchors, objectness, deltas, [image_size] * len(maps)), strict=True)
-    ranks, index = _best_of_levels(logits, self.pre_nms_top_n(), fixed=not isinstance(image_size, Tensor))
+    ranks, index = best_of_levels(logits, self.pre_nms_top_n(), fixed=not isinstance(image_size, Tensor))
     levels, slots = as_ints(ranks.shape[1:])
     decoded = self.box_coder.decode_single(
         gather_rows(torch.cat(codes, dim=1), index).reshape(-1, 4), anchors[index.reshape(-1)]
@@ -70,7 +70,7 @@ def _of_anchors(objectness: Tensor, deltas: Tensor, image_size: ImageSize) -> tu
     return logits, codes.reshape(-1, height * width * per_location, 4)
 
 
-def _best_of_levels(logits: Sequence[Tensor], limit: int, *, fixed: bool) -> tuple[Tensor, Tensor]:
+def best_of_levels(logits: Sequence[Tensor], limit: int, *, fixed: bool) -> tuple[Tensor, Tensor]:
     """The best `limit` anchors of each level: L x [N, A] -> ranks [N, L, k], index int64 [N, L * k] among all anchors.
 
     A slot that a level does not fill has the rank minus infinity. `fixed`: whether the numbers of anchors are.

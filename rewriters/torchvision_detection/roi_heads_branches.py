@@ -59,11 +59,11 @@ def _masks(
     used = (labels >= 0).reshape(-1)
     rois = used_rows(with_image_index(boxes), used)
     logits = heads.mask_predictor(heads.mask_head(heads.mask_roi_pool(features, WholeBatch([rois]), image_shapes)))
-    masks: Tensor = to_slots(_of_class(logits, used_rows(labels.reshape(-1), used)).sigmoid(), used)
+    masks: Tensor = to_slots(of_class(logits, used_rows(labels.reshape(-1), used)).sigmoid(), used)
     return masks.reshape(-1, labels.shape[1], *masks.shape[1:])
 
 
-def _of_class(logits: Tensor, labels: Tensor) -> Tensor:
+def of_class(logits: Tensor, labels: Tensor) -> Tensor:
     """logits [R, C, h, w], labels int64 [R] -> [R, 1, h, w], each row's own class; never asks for R (see used_rows)."""
     of_class = labels[:, None] == torch.arange(logits.shape[1], device=labels.device)
     lowest = torch.finfo(logits.dtype).min

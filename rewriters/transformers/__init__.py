@@ -1,9 +1,8 @@
-"""Rewriters of transformers' models, and the operator that they share. Imported when one of them is exported."""
+"""Rewriters of transformers' models. Imported when one of them is exported."""
 
 from rewriters.transformers import (
     attention_rewriters,
     compilable_check,
-    deformable_attention,
     depth_anything,
     dynamic_sizes,
     inverse_sigmoid,
@@ -16,7 +15,6 @@ from rewriters.transformers import (
 __all__ = [
     "attention_rewriters",
     "compilable_check",
-    "deformable_attention",
     "depth_anything",
     "dynamic_sizes",
     "inverse_sigmoid",

@@ -15,8 +15,8 @@ from transformers.models.rf_detr import modeling_rf_detr
 from transformers.models.rt_detr import modeling_rt_detr
 from transformers.models.rt_detr_v2 import modeling_rt_detr_v2
 
+from rewriters.attention.deformable_attention import deformable_attention
 from rewriters.patching.rewriter import rewrites
-from rewriters.transformers.deformable_attention import deformable_attention
 from zoo.contract.coordinates import size_tensor
 
 REASON = (

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
-from torchvision.ops import MultiScaleRoIAlign
+from torchvision.ops import MultiScaleRoIAlign, roi_align
 
 from rewriters.ops.multi_level_roi_align import multi_level_roi_align
 from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, session_of
@@ -38,13 +38,17 @@ def rois_and_levels(count: int, seed: int, images: int = 2) -> tuple[Tensor, Ten
 
 
 class Pool(nn.Module):
+    def __init__(self, *, aligned: bool = False) -> None:
+        super().__init__()
+        self.aligned = aligned
+
     def forward(self, a: Tensor, b: Tensor, c: Tensor, rois: Tensor, levels: Tensor) -> Tensor:
-        return multi_level_roi_align([a, b, c], rois, levels, SCALES, SIZE, SAMPLING)
+        return multi_level_roi_align([a, b, c], rois, levels, SCALES, SIZE, SAMPLING, self.aligned)
 
 
-def pool_model(form: tuple[str, str]) -> onnx.ModelProto:
+def pool_model(form: tuple[str, str], *, aligned: bool = False) -> onnx.ModelProto:
     axes: dict[str, dict[int, str]] = {"a": {}, "b": {}, "c": {}, "rois": {0: "r"}, "levels": {0: "r"}}
-    return exported(Pool(), (*features(0), *rois_and_levels(6, 0)), axes, ["pooled"], form)
+    return exported(Pool(aligned=aligned), (*features(0), *rois_and_levels(6, 0)), axes, ["pooled"], form)
 
 
 model_of = functools.cache(pool_model)
@@ -102,6 +106,22 @@ def test_boxes_beyond_the_edges_and_without_an_area(session: ort.InferenceSessio
     rois[8:, 1:] = rois[8:, [3, 4, 1, 2]]
     expected = multi_level_roi_align(maps, rois, levels, SCALES, SIZE, SAMPLING)
     np.testing.assert_allclose(pooled(session, maps, rois, levels), expected.numpy(), atol=2e-6)
+
+
+@pytest.mark.parametrize("form", FORMS, ids="-".join)
+def test_aligned(form: tuple[str, str]) -> None:
+    """Half a cell aside, and boxes smaller than a cell keep their size: as torchvision's aligned=True."""
+    session = session_of(pool_model(form, aligned=True))
+    for seed in range(5):
+        maps = features(seed)
+        rois, levels = rois_and_levels(20, seed)
+        rois[:6, 3:] = rois[:6, 1:3] + torch.tensor([[0.0], [0.1], [0.5], [1.0], [2.0], [3.0]])
+        expected = torch.zeros(20, 4, *SIZE)
+        for level, scale in enumerate(SCALES):
+            index = levels == level
+            expected[index] = roi_align(maps[level], rois[index], SIZE, scale, SAMPLING, aligned=True)
+        assert torch.equal(multi_level_roi_align(maps, rois, levels, SCALES, SIZE, SAMPLING, True), expected)
+        np.testing.assert_allclose(pooled(session, maps, rois, levels), expected.numpy(), atol=2e-6)
 
 
 def test_a_box_that_is_not_a_number_is_zeros_in_tensorrts_form() -> None:

@@ -179,6 +179,17 @@ class TestGate:
         with rewriting(TARGET):
             assert Base().value() == 101
 
+    def test_a_rewriter_may_replace_what_says_that_an_export_runs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The gate asks torch's own function all the same."""
+        monkeypatch.setattr(torch.onnx, "is_in_onnx_export", lambda: True)
+        rewrites(torch.onnx, "is_in_onnx_export", **DECLARED)(lambda original: False)
+        rewrites(Base, "value", **DECLARED)(plus_hundred)
+        with rewriting(TARGET) as session:
+            assert not torch.onnx.is_in_onnx_export()
+            assert Base().value() == 101
+        assert torch.onnx.is_in_onnx_export()
+        assert session.hits["torch.onnx.is_in_onnx_export"] == 1
+
     def test_another_thread_gets_the_original(self, monkeypatch: pytest.MonkeyPatch) -> None:
         rewrites(Base, "value", **DECLARED)(plus_hundred)
         monkeypatch.setattr(torch.onnx, "is_in_onnx_export", lambda: True)

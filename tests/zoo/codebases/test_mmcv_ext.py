@@ -10,8 +10,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from zoo.codebases.mmcv_ext import is_stand_in, provide, stand_in
-from zoo.codebases.mmcv_ext.stand_in import StandIn
+from zoo.codebases.mmcv_ext import stand_in
+from zoo.codebases.mmcv_ext.stand_in import StandIn, is_stand_in, provide
 from zoo.errors import InputError
 
 EXT = StandIn()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from zoo.errors import InputError
 from zoo.tasks.detection.result import DetectionResult
 from zoo.tasks.instance_segmentation.mask_pasting import paste_masks
+from zoo.tasks.instance_segmentation.sampled_pasting import sampled_masks
 from zoo.tasks.run_lengths import run_lengths
 
 MASK_SIDE = 28
@@ -64,11 +65,11 @@ class InstanceSegmentationResult(DetectionResult):
     def _run_lengths(self) -> list[dict[str, Any] | None]:
         """Of each mask, None where its box is not finite."""
         size = self._image_size()
-        masks: list[dict[str, Any] | None] = []
-        for mask, box in zip(self.masks, self.boxes, strict=True):
-            finite = bool(np.isfinite(box).all())
-            masks.append(run_lengths(paste_masks(mask[None], box[None], size)[0]) if finite else None)
-        return masks
+        finite = np.asarray(np.isfinite(self.boxes).all(axis=1))
+        return [
+            run_lengths(self[place : place + 1].image_masks(*size)[0]) if finite[place] else None
+            for place in range(len(self))
+        ]
 
     def _image_size(self) -> tuple[int, int]:
         """(height, width)."""
@@ -76,3 +77,12 @@ class InstanceSegmentationResult(DetectionResult):
             raise InputError("masks built by hand do not have the size of their image; use image_masks(height, width)")
         size: tuple[int, int] = self.geometry.image_size
         return size
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledMasksResult(InstanceSegmentationResult):
+    """As InstanceSegmentationResult, with mmdetection's rule of pasting: boxes are not cut off to whole pixels."""
+
+    def image_masks(self, height: int, width: int) -> NDArray[np.bool_]:
+        """As there, by sampling the mask at the centre of each pixel."""
+        return sampled_masks(self.masks, self.boxes, (height, width))

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from zoo.errors import InputError
 from zoo.preprocess import Geometry
 from zoo.tasks.class_info import ClassInfo
 from zoo.tasks.detection import Detection, DetectionResult
-from zoo.tasks.instance_segmentation.result import MASK_SIDE, InstanceSegmentationResult
+from zoo.tasks.instance_segmentation.result import MASK_SIDE, InstanceSegmentationResult, SampledMasksResult
 from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
@@ -25,6 +26,7 @@ class InstanceSegmentation(Detection):
 
     `image_masks`: the graph pastes the masks to its own input as well, for those who run the file by themselves.
     Results do not use them: pasted at the size of the image itself, a mask has finer edges.
+    `sampled_masks`: results paste masks by mmdetection's rule instead of torchvision's (see SampledMasksResult).
     """
 
     name: ClassVar[str] = "instance-segmentation"
@@ -38,11 +40,27 @@ class InstanceSegmentation(Detection):
         "image_masks": OutputRole.IMAGE_MASKS,
     }
     endings: ClassVar[tuple[str, ...]] = (".json", ".npz")
-    OPTIONS: ClassVar[Mapping[str, type]] = {"image_masks": bool}
+    OPTIONS: ClassVar[Mapping[str, type]] = {"image_masks": bool, "sampled_masks": bool}
 
-    def __init__(self, classes: Iterable[ClassInfo | Mapping[str, Any]], *, image_masks: bool = False) -> None:
+    def __init__(
+        self,
+        classes: Iterable[ClassInfo | Mapping[str, Any]],
+        *,
+        image_masks: bool = False,
+        sampled_masks: bool = False,
+    ) -> None:
         super().__init__(classes)
-        self.image_masks = image_masks
+        if image_masks and sampled_masks:
+            raise InputError(
+                "task: got image_masks and sampled_masks; the graph pastes by torchvision's rule alone, leave one of "
+                "them out"
+            )
+        self.image_masks, self.sampled_masks = image_masks, sampled_masks
+
+    @property
+    def pasted_type(self) -> type[InstanceSegmentationResult]:
+        """Of its results: the one with the rule by which masks are pasted."""
+        return SampledMasksResult if self.sampled_masks else InstanceSegmentationResult
 
     def files(self, image: Array, result: DetectionResult) -> Iterator[tuple[str, bytes]]:
         """Those of the detections, and their masks: `masks` bool [n, h, w] of the image's size."""
@@ -73,7 +91,7 @@ class InstanceSegmentation(Detection):
 
     def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
         return [
-            InstanceSegmentationResult(
+            self.pasted_type(
                 geometry.boxes_to_image(boxes[:count], clip=False),  # the frame of the mask
                 scores[:count].copy(),
                 labels[:count].copy(),

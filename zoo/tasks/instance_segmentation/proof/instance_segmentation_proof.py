@@ -1,7 +1,7 @@
 """How a deployment of a model with masks is proved: as detections, and the masks of each pair."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from torch import Tensor, nn
@@ -19,7 +19,7 @@ from zoo.tasks.instance_segmentation.proof.contracts import AnyInstanceSegmentat
 from zoo.tasks.instance_segmentation.proof.head_masks import head_masks
 from zoo.tasks.instance_segmentation.proof.image_masks import ImageMasks, compare_image_masks
 from zoo.tasks.instance_segmentation.proof.masks import compare_masks
-from zoo.tasks.instance_segmentation.result import InstanceSegmentationResult
+from zoo.tasks.instance_segmentation.task import InstanceSegmentation
 from zoo.tasks.proof import Array, Arrays, Gates
 from zoo.tasks.result import Result
 
@@ -37,11 +37,10 @@ class InstanceSegmentationProof(DetectionProof):
     ) -> tuple[Result, None]:
         """With the masks [n, 28, 28] before they were pasted; their boxes are not clipped, as they are their frames."""
         with head_masks(model) as masks:
-            output = model([image], **forward)[0]
+            output = model(image[None], **forward)[0]
         boxes = boxes_in_image(output["boxes"], placed).numpy()
-        return InstanceSegmentationResult(
-            boxes, output["scores"].numpy(), output["labels"].numpy(), masks[0].numpy()
-        ), None
+        kind = cast("InstanceSegmentation", self.task).pasted_type
+        return kind(boxes, output["scores"].numpy(), output["labels"].numpy(), masks[0].numpy()), None
 
     def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> None:
         """Nothing: there are no masks for boxes that no image has."""

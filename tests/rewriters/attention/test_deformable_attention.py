@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 pytest.importorskip("transformers", reason="the rewriters of its models are not imported without it")
-from rewriters.transformers.deformable_attention import deformable_attention
+from rewriters.attention.deformable_attention import deformable_attention
 from tests.rewriters.ops.exported import FORMS, exported, operators, session_of
 
 pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore:# The axis name:UserWarning")]

@@ -1,0 +1,1 @@
+"""Operators of attention that several families' rewriters use."""

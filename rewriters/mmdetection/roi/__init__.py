@@ -1,0 +1,5 @@
+"""Rewriters of the two-stage detectors' second stage."""
+
+from rewriters.mmdetection.roi import cascade, extractor, masks, standard
+
+__all__ = ["cascade", "extractor", "masks", "standard"]

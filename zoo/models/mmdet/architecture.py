@@ -1,0 +1,66 @@
+"""The model that an mmdetection config describes, with random weights, and no network."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config, ConfigDict
+from mmengine.model.utils import revert_sync_batchnorm
+from mmengine.registry import DefaultScope
+from torch import nn
+
+from zoo.codebases.mmcv_ext import stand_in
+from zoo.codebases.without_weights import without_weights
+from zoo.errors import InputError
+from zoo.optional_library import optional_library
+
+EXTRA, USE = "mmdet", "an MmdetDetector"
+SCOPE = "mmdet"
+PREPROCESSOR = "data_preprocessor"
+LACK_LOSS = ("SSDHead",)
+"""Heads whose predict fails in mmdet 3.3.0 for want of the attribute loss_cls, of which None is enough."""
+
+
+def model_section(config: str | Path | Mapping[str, Any]) -> dict[str, Any]:
+    """The section `model` of an mmdetection config: given itself, or the path of the file that has it.
+
+    Such a file is Python, and runs when it is read. Keys that name weights are left out. Raises InputError for a file
+    that cannot be read, or has no model.
+    """
+    section = config if isinstance(config, Mapping) else _read(Path(config))
+    without: dict[str, Any] = without_weights(section)
+    return without
+
+
+def build_detector(section: Mapping[str, Any]) -> nn.Module:
+    """mmdetection's own model of a section `model`, in eval mode, with random weights.
+
+    Batch norms that several GPUs share become plain ones. Raises BackendUnavailableError without mmdet or mmcv.
+    """
+    for name in ("mmcv", "mmdet"):
+        optional_library(name, EXTRA, USE)
+    stand_in.provide()
+    registry: Any = import_module("mmdet.registry")
+    with DefaultScope.overwrite_default_scope(SCOPE):
+        model: nn.Module = registry.MODELS.build(ConfigDict(section))
+    head: Any
+    for head in model.modules():
+        if type(head).__name__ in LACK_LOSS and not hasattr(head, "loss_cls"):
+            head.loss_cls = None
+    return revert_sync_batchnorm(model).eval()  # type: ignore[no-any-return]
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; give the path of an mmdetection config")
+    try:
+        content = Config.fromfile(str(path))
+    except Exception as error:  # a config is code, and raises whatever it likes
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"{path}: not a readable mmdetection config: {reason}") from error
+    section = content.get("model")
+    if not isinstance(section, Mapping):
+        raise InputError(f'{path}: no section "model"; give an mmdetection config')
+    beside = {PREPROCESSOR: content[PREPROCESSOR]} if PREPROCESSOR in content else {}  # as mmengine's Runner takes it
+    return {**beside, **section}

@@ -1,0 +1,62 @@
+"""The family of mmdetection's detectors."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from zoo.codebases.mmcv_ext import stand_in
+from zoo.comparison.decision_rule import DecisionRule
+from zoo.families import Contracts, Family, register
+from zoo.installed_versions import installed_versions
+from zoo.models.mmdet.final import MmdetFinal, MmdetInstances
+from zoo.models.mmdet.mmdet_detector import BYTES, MmdetDetector
+
+LIBRARIES = ("mmdet", "onedl-mmdetection", "mmcv", "mmcv-lite", "onedl-mmcv", "mmengine", "onedl-mmengine")
+"""Each comes under several names."""
+
+
+@register(MmdetDetector)
+class MmdetFamily(Family):
+    """They decide by the test_cfg of their last head."""
+
+    name: ClassVar[str] = "MmdetDetector"
+    contracts: ClassVar[Contracts] = {
+        ("detection", "final"): MmdetFinal,
+        ("instance-segmentation", "final"): MmdetInstances,
+    }
+    rewriters: ClassVar[str | None] = "rewriters.mmdetection"
+
+    def libraries(self) -> Mapping[str, str]:
+        """mmdetection and what it stands on; the stand-in for mmcv's compiled operators, where it is in use."""
+        operators = {stand_in.NAME: stand_in.MISSING} if stand_in.is_stand_in() else {}
+        return {**installed_versions(LIBRARIES), **operators}
+
+    def decision_rule(self, model: Any) -> DecisionRule:
+        """By mmdetection's own names: score_thr, nms.iou_threshold, max_per_img."""
+        decisions = model.decisions
+        nms = decisions.get("nms") or {}
+        score, iou = decisions.get("score_thr"), nms.get("iou_threshold")
+        return DecisionRule(
+            score=None if score is None else float(score),
+            nms_iou=None if iou is None else float(iou),
+            slots=model.detections_per_img,
+            class_agnostic=bool(nms.get("class_agnostic", False)),
+        )
+
+    @contextmanager
+    def at_thresholds(self, model: Any, score: float, iou: float) -> Iterator[None]:
+        """As its authors would set them: in test_cfg."""
+        decisions = model.decisions
+        before = decisions.score_thr, decisions.nms.iou_threshold
+        decisions.score_thr, decisions.nms.iou_threshold = score, iou
+        try:
+            yield
+        finally:
+            decisions.score_thr, decisions.nms.iou_threshold = before
+
+    def own_normalization(self, model: Any) -> tuple[Tensor, Tensor] | None:
+        """That of its data_preprocessor."""
+        mean, std = model.mean.flatten().cpu() / BYTES, model.std.flatten().cpu() / BYTES
+        return (mean, std) if mean.any() or (std * BYTES != 1).any() else None
