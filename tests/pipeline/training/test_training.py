@@ -14,7 +14,7 @@ from tests.pipeline.training.tiny_recipe import ROOT, command, train, write_tiny
 from zoo.build import build_model
 from zoo.cards import TrainingRecord
 
-AMP_OFF = 0.05  # of the statistics of batch norms, by half precision
+AMP_OFF = 0.02  # of the statistics of batch norms, by half precision: bfloat16 was 0.0013 off, another seed 1.6
 DETECTOR = """
 _base_ = ["{root}/configs/detection/faster-rcnn_r18-fpn_digits.py"]
 train = dict(
@@ -135,7 +135,7 @@ def statistics_off(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor
 @pytest.mark.gpu
 @pytest.mark.slow
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize(("flags", "off"), [([], 1e-2), (["--amp"], AMP_OFF)])
+@pytest.mark.parametrize(("flags", "off"), [([], 5e-3), (["--amp"], AMP_OFF)])
 def test_on_a_gpu(flags: list[str], off: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     states = {}
     for device in ("gpu", "cpu"):
