@@ -91,10 +91,10 @@ def built(name: str, folder: Path, kind: str = "TransformersSegmentor") -> Any:
 
 
 def write_tokenizer(folder: Path) -> None:
-    """CLIP's, of the letters that OneFormer's task is written in."""
+    """CLIP's, of the letters that OneFormer's tasks are written in."""
     from transformers import CLIPTokenizer
 
-    letters = sorted({*"the task is semantic"} - {" "})
+    letters = sorted({*"the task is semantic instance"} - {" "})
     names = [*letters, *(f"{letter}</w>" for letter in letters), "<|startoftext|>", "<|endoftext|>"]
     tokenizer = CLIPTokenizer(vocab={name: number + 1 for number, name in enumerate(names)}, merges=[])
     tokenizer.save_pretrained(folder)

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends.self_test.deviation import BROKEN, Deviation
-from backends.self_test.matching import box_iou, pairs_within
+from backends.self_test.matching import box_iou, mask_iou, pairs_within
 from zoo.tasks.output_role import OutputRole, Roles
 
 Array = NDArray[Any]
 Detections = Mapping[str, Array]
-"""boxes [n, 4], scores [n], labels [n], and what else there is of each, of one image; by their roles."""
+"""Of one image, by their roles: scores [n], labels [n], boxes [n, 4] or else masks of the image [n, h, w], and more."""
 Numbers = Mapping[str, Any]
 
 SAME_OBJECT_IOU = 0.5
@@ -43,12 +43,27 @@ def compare(
 
 
 def _errors(ours: Detections, theirs: Detections, gates: Numbers) -> NDArray[np.float64]:
-    """How many times its gate each pair of detections is apart, [n, m]; infinite between labels."""
-    box = np.abs(ours["boxes"][:, None].astype(np.float64) - theirs["boxes"][None]).max(axis=2, initial=0.0)
+    """How many times its gate each pair of detections is apart, [n, m]; infinite between labels.
+
+    Without boxes, detections whose masks overlap are a pair, and the masks of pairs have a gate of their own.
+    """
+    if "boxes" in ours:
+        box = np.abs(ours["boxes"][:, None].astype(np.float64) - theirs["boxes"][None]).max(axis=2, initial=0.0)
+        place = box / gates["boxes"]
+    else:
+        overlap = overlaps(ours, theirs)
+        place = np.where(overlap >= SAME_OBJECT_IOU, 1.0 - overlap, BROKEN)
     score = np.abs(ours["scores"][:, None].astype(np.float64) - theirs["scores"][None])
-    error = np.maximum(box / gates["boxes"], score / gates["scores"])
+    error = np.maximum(place, score / gates["scores"])
     same = ours["labels"][:, None] == theirs["labels"][None]
     return np.where(same & np.isfinite(error), error, BROKEN)
+
+
+def overlaps(ours: Detections, theirs: Detections) -> NDArray[np.float64]:
+    """How much each pair of detections overlaps, [n, m]: the IoU of their boxes, or of their masks without boxes."""
+    if "boxes" in ours:
+        return box_iou(ours["boxes"], theirs["boxes"])
+    return mask_iou(ours[OutputRole.IMAGE_MASKS], theirs[OutputRole.IMAGE_MASKS])
 
 
 def _unexplained(
@@ -96,6 +111,8 @@ def _sets(pairs: Sequence[Pair], lost: Sequence[Lost], gates: Numbers) -> Iterat
             apart.append((ours, theirs, row, column))
         added += len(free)
     for name, unit in (("boxes", "px"), ("scores", "")):
+        if apart and name not in apart[0][0]:
+            continue  # these detections have no boxes
         errors = np.array([_error(name, *pair) for pair in apart], np.float64)
         yield Deviation.of(name, errors, gates[name], "detections", unit)
     detail = f"{missed} that were proved are missing, {added} are new"
@@ -104,11 +121,8 @@ def _sets(pairs: Sequence[Pair], lost: Sequence[Lost], gates: Numbers) -> Iterat
 
 def _nearest(ours: Detections, theirs: Detections, row: int, columns: Sequence[int]) -> int | None:
     """The one of these columns that overlaps most, where it has the label and is the same object."""
-    best = [
-        (float(box_iou(ours["boxes"][row : row + 1], theirs["boxes"][column : column + 1])[0, 0]), -column)
-        for column in columns
-        if ours["labels"][row] == theirs["labels"][column]
-    ]
+    shared = overlaps(ours, theirs)[row]
+    best = [(float(shared[column]), -column) for column in columns if ours["labels"][row] == theirs["labels"][column]]
     overlap, column = max(best, default=(0.0, 0))
     return -column if overlap >= SAME_OBJECT_IOU else None
 

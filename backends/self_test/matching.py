@@ -39,3 +39,12 @@ def box_iou(first: Array, second: Array) -> NDArray[np.float64]:
     union = (a[..., 2:] - a[..., :2]).prod(axis=2) + (b[..., 2:] - b[..., :2]).prod(axis=2) - common
     iou: NDArray[np.float64] = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
     return iou
+
+
+def mask_iou(first: Array, second: Array) -> NDArray[np.float64]:
+    """Masks [n, h, w] and [m, h, w], set where they are not 0 -> [n, m]; 0 where both are empty."""
+    a, b = ((masks != 0).reshape(len(masks), -1).astype(np.float32) for masks in (first, second))
+    common = (a @ b.T).astype(np.float64)
+    union = a.sum(axis=1)[:, None] + b.sum(axis=1)[None] - common
+    iou: NDArray[np.float64] = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
+    return iou

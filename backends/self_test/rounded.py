@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from backends.self_test.detections import Detections, of_images
+from backends.self_test.detections import Detections, of_images, overlaps
 from backends.self_test.deviation import BROKEN, Deviation
 from backends.self_test.kept_part import Array, Arrays, are_detections, kept_values, row_names
 from backends.self_test.label_maps import labels
-from backends.self_test.matching import box_iou, pairs_within
+from backends.self_test.matching import pairs_within
 from backends.self_test.rows import partners
 from backends.self_test.stored import SelfTest
 from zoo.tasks.output_role import OutputRole
@@ -48,7 +48,7 @@ def deviations(test: SelfTest, outputs: Arrays, gates: Mapping[str, Any]) -> lis
 
 def _scores(ours: Detections, theirs: Detections) -> tuple[Array, Array]:
     """Scores at the proof and here of the same objects; 0 on the side that has none."""
-    iou = box_iou(ours["boxes"], theirs["boxes"])
+    iou = overlaps(ours, theirs)
     same = (ours["labels"][:, None] == theirs["labels"][None]) & (iou >= LEAST_IOU)
     pairs = pairs_within(np.where(same, 1.0 - iou, BROKEN))
     extra = [column for column in range(len(theirs["scores"])) if column not in pairs.values()]

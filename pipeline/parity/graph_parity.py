@@ -38,7 +38,7 @@ class GraphReference:
 
     given: GraphInput
     outputs: Mapping[str, Array]
-    logits: Array | None = None
+    logits: Any = None
     rule: DecisionRule | None = None
     others: tuple[OtherChoice, ...] = ()
 

@@ -24,7 +24,7 @@ def compare_outputs(
     candidate: Arrays,
     gates: Mapping[str, float],
     rule: DecisionRule,
-    logits: Array | None = None,
+    logits: Any = None,
 ) -> Findings:
     """Outputs of one batch by name, of PyTorch and of a backend, both of the contract of task and level.
 

@@ -45,15 +45,15 @@ def save_processor(folder: Path) -> None:
     kind(size=sides(folder.name), crop_size=sides(folder.name)).save_pretrained(folder)
 
 
-def deploy(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def deploy(name: str, capsys: pytest.CaptureFixture[str], *flags: str) -> None:
     """Proved. An image processor whose code is not known is refused first, with the flag that leaves it to the user."""
     capsys.readouterr()  # what the library printed while it saved the model
-    if run_verb(["init", name]) != 0:
+    if run_verb(["init", name, *flags]) != 0:
         err = capsys.readouterr().err
         assert err.count("\n") == 1
         assert "whose code is not known here" in err
         assert "--size HEIGHT WIDTH writes a config for you to complete" in err
-        assert run_verb(["init", name, "--size", *map(str, sides(name).values())]) == 0
+        assert run_verb(["init", name, *flags, "--size", *map(str, sides(name).values())]) == 0
     code = run_verb(["deploy", f"{name}.py", "--image", "one.png", "two.png"])
     err = capsys.readouterr().err
     if name in ALIKE and code:
@@ -76,3 +76,10 @@ def test_a_segmentor(name: str, folder: Path, capsys: pytest.CaptureFixture[str]
     small_transformers_segmentors.saved(name, folder / name)
     save_processor(folder / name)
     deploy(name, capsys)
+
+
+@pytest.mark.parametrize("name", ["maskformer", "mask2former", "oneformer"])
+def test_instances(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small_transformers_segmentors.saved(name, folder / name)
+    save_processor(folder / name)
+    deploy(name, capsys, "--task", "InstanceMasks")

@@ -21,7 +21,8 @@ FORMS = "zoo.own_model.forms"
 class Description:
     """`what`: the first line of the config. `content`: its keys, without the checkpoint. `checkpoint`: its file.
 
-    `notes`: what the reader of the config must know, by the key to which it belongs.
+    Without a key export the batch may vary. `notes`: what the reader of the config must know, by the key to which it
+    belongs.
     """
 
     what: str

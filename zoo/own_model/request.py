@@ -31,3 +31,10 @@ class ModelRequest:
         if self.weights is None:
             raise InputError(f"{self.source}: no weights; give --weights FILE, the state dict of the trained model")
         return self.weights
+
+    @property
+    def tensor_size(self) -> tuple[int, int]:
+        """The size. Raises InputError where none is given, and nothing else says it."""
+        if self.size is None:
+            raise InputError(f"{self.source}: no size; give --size HEIGHT WIDTH, of the images that it was trained on")
+        return self.size

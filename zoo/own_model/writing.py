@@ -11,6 +11,8 @@ from zoo.own_model.form import Description, Form, find_form
 from zoo.own_model.request import ModelRequest
 
 FLAGS = {"weights": "--weights", "classes": "--classes", "task": "--task", "size": "--size", "arguments": "--arg"}
+BATCH = (1, 2, 4)
+"""The least, the usual and the largest, where a form has no other."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ def _check_out(out: Path, *, force: bool) -> None:
 
 def _ordered(description: Description, out: Path) -> dict[str, Any]:
     """The content with the path of the checkpoint, in the order in which a person reads it."""
-    content = {**description.content, "checkpoint": os.path.relpath(description.checkpoint, out.parent)}
+    checkpoint = os.path.relpath(description.checkpoint, out.parent)
+    content = {"export": {"inputs": {"batch": BATCH}}, **description.content, "checkpoint": checkpoint}
     order = ("custom_imports", "model", "task", "preprocess", "checkpoint", "export")
     return {key: content[key] for key in (*order, *content) if key in content}
 

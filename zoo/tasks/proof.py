@@ -27,12 +27,12 @@ class EagerResult:
 
     ``result``: in the image's coordinates.
 
-    ``logits`` float32 of the tensor, where a result is judged by what the model decided from.
+    ``logits``: of the tensor, where a result is judged by what the model decided from; in the proof's own form.
     """
 
     tensor: NDArray[np.float32]
     result: Result
-    logits: NDArray[np.float32] | None = None
+    logits: Any = None
 
 
 class Rounding(NamedTuple):
@@ -95,14 +95,14 @@ class TaskProof(ABC):
     @abstractmethod
     def eager_result(
         self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: Any
-    ) -> tuple[Result, NDArray[np.float32] | None]:
+    ) -> tuple[Result, Any]:
         """What the unpatched model finds in ``image`` float32 [3, h, w], in the image's coordinates, and its logits.
 
         ``image``: the valid part of a tensor of one input, see Placed; of another input kind than images the tensor of
         that. Shares no code with ``Task.results``.
         """
 
-    def logits(self, output: Any, outputs: Arrays) -> NDArray[np.float32] | None:
+    def logits(self, output: Any, outputs: Arrays) -> Any:
         """What `compare_outputs` needs of the model's own ``output`` beside the contract's ``outputs``."""
         return None
 
@@ -128,7 +128,7 @@ class TaskProof(ABC):
         candidate: Arrays,
         gates: Gates,
         rule: DecisionRule,
-        logits: Array | None = None,
+        logits: Any = None,
     ) -> Findings:
         """Outputs of one batch, of PyTorch and of a backend, both of the contract of ``level`` and of the same names.
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.small_query_detectors import save
+from tests.small_transformers_segmentors import saved
 from zoo.build import build_model
 from zoo.config import load_config
 from zoo.errors import InputError
@@ -62,6 +63,22 @@ def test_a_classifier(tmp_path: Path) -> None:
     transformers.ViTImageProcessor(size={"height": 64, "width": 64}).save_pretrained(tmp_path / "vit")
     written = init(tmp_path / "vit")
     assert (written.task, written.classes) == ("image-classification", ("cat", "dog", "fox"))
+
+
+def test_a_model_of_two_tasks(tmp_path: Path) -> None:
+    folder = saved("maskformer", tmp_path / "masks")
+    transformers.MaskFormerImageProcessor(size={"height": 64, "width": 96}).save_pretrained(folder)
+    written = init(folder, size=(64, 96))
+    assert load_config(written.path).model["type"] == "TransformersSegmentor"
+    assert "For its other results give --task InstanceMasks." in written.notes
+    written = init(folder, size=(64, 96), task="InstanceMasks", force=True)
+    assert load_config(written.path).model["type"] == "TransformersInstanceSegmentor"
+    assert written.task == "instance-masks"
+    assert not [note for note in written.notes if "--task" in note]
+    with pytest.raises(
+        InputError, match="--task Detection with .*: the model is for SemanticSegmentation or InstanceMa"
+    ):
+        init(folder, size=(64, 96), task="Detection", force=True)
 
 
 def test_ids_that_are_no_places_are_refused(folder: Path) -> None:

@@ -32,6 +32,7 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
     names = [
         "detection",
         "image-classification",
+        "instance-masks",
         "instance-segmentation",
         "keypoint-detection",
         "semantic-segmentation",
@@ -39,7 +40,7 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
         "tensors",
     ]
     assert list(known_tasks()) == names
-    metrics = ["CocoBoxAP", "Accuracy", "CocoMaskAP", "CocoKeypointAP", "MeanIoU", "ImageQuality", None]
+    metrics = ["CocoBoxAP", "Accuracy", "CocoMaskAP", "CocoMaskAP", "CocoKeypointAP", "MeanIoU", "ImageQuality", None]
     assert [task.metric for task in known_tasks().values()] == metrics
 
 

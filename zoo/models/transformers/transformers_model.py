@@ -19,16 +19,15 @@ class TransformersModel(nn.Module):
 
     `architecture`: what a config.json holds, in the place of a folder; transformers' defaults stand for what it leaves
     out. `num_classes`: in the place of the number that either says, for a training on other classes. A subclass says
-    which kinds of model fit (`heads`, `purpose`: see build_architecture), and its forward makes of the model's own
-    output what the task expects. Mean and standard deviation are the config's (`preprocess`), not the model's. Raises
-    InputError for a folder or an architecture that does not describe such a model, BackendUnavailableError without the
-    library.
+    which kinds of model fit (`heads`, `purpose`: see build_architecture) and for which `task`, by the name of its class
+    in zoo.tasks. Its forward makes of the model's own output what the task expects. Mean and standard deviation are the
+    config's (`preprocess`), not the model's. Raises InputError for a folder or an architecture that does not describe
+    such a model, BackendUnavailableError without the library.
     """
 
     heads: ClassVar[tuple[str, ...]]
     purpose: ClassVar[str]
-    task: ClassVar[str] = "Tensors"
-    """The task of the models of a family without contracts of its own."""
+    task: ClassVar[str]
 
     def __init__(
         self,

@@ -9,7 +9,6 @@ from zoo.errors import InputError, nearest
 from zoo.own_model.form import ANY_MODULE, Description, Form, register_form
 from zoo.own_model.request import ModelRequest
 
-BATCH = (1, 2, 4)
 SUFFIX = ".py"
 
 
@@ -42,21 +41,15 @@ class PythonFileForm(Form):
             raise InputError(
                 f"{request.source} needs {', '.join(missing)}; give {' '.join(f'--arg {key}=VALUE' for key in missing)}"
             )
-        if request.size is None:
-            raise InputError(
-                f"{request.source}: no size; give --size HEIGHT WIDTH, of the images that it was trained on"
-            )
-        content = {
-            "model": {"type": f"{file.stem}.{name}", **request.arguments},
-            "task": _task(request),
-            "preprocess": {"size": request.size, "resize": "stretch", "interpolation": "bilinear"},
-            "export": {"inputs": {"batch": BATCH}},
-        }
+        preprocess = {"size": request.tensor_size, "resize": "stretch", "interpolation": "bilinear"}
         notes = {
             "preprocess": "The model takes float32 [N, 3, height, width], RGB, 0..1. Change what your training does"
             " differently."
         }
-        return Description(f"{name} of {file.name} with the weights of {weights.name}.", content, weights, notes)
+        what = f"{name} of {file.name} with the weights of {weights.name}."
+        model = {"type": f"{file.stem}.{name}", **request.arguments}
+        content = {"model": model, "task": _task(request), "preprocess": preprocess}
+        return Description(what, content, weights, notes)
 
 
 def _split(source: str) -> tuple[Path, str]:

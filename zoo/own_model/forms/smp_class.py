@@ -18,7 +18,6 @@ NORMALIZED = (
     "Mean and std are ImageNet's, with which most encoders were pretrained: write those of your training, or leave out "
     "both if it had none. Sizes are multiples of 32 for most architectures."
 )
-BATCH = (1, 2, 4)
 
 
 @register_form
@@ -44,32 +43,20 @@ class SmpForm(LibraryForm):
             raise InputError(
                 f"{request.source}: no encoder; give --arg encoder=NAME, the encoder_name of your training"
             )
-        if request.size is None:
-            raise InputError(
-                f"{request.source}: no size; give --size HEIGHT WIDTH, of the images that it was trained on"
-            )
+        size = request.tensor_size
         if "num_classes" not in section:
             from zoo.checkpoint import read_state
             from zoo.own_model.fitting import fitting_value
 
             section["num_classes"] = fitting_value(section, "num_classes", read_state(weights), weights)
-        content = {
-            "model": section,
-            "task": {
-                "type": "SemanticSegmentation",
-                "classes": _classes(request.classes, section["num_classes"], weights),
-            },
-            "preprocess": {
-                "size": request.size,
-                "resize": "stretch",
-                "interpolation": "bilinear",
-                "mean": MEAN,
-                "std": STD,
-            },
-            "export": {"inputs": {"batch": BATCH}},
+        task = {
+            "type": "SemanticSegmentation",
+            "classes": _classes(request.classes, section["num_classes"], weights),
         }
+        preprocess = {"size": size, "resize": "stretch", "interpolation": "bilinear", "mean": MEAN, "std": STD}
         notes = {} if request.classes else {"task": UNNAMED}
         what = f"{section['architecture']} of segmentation_models_pytorch with the weights of {weights.name}."
+        content = {"model": section, "task": task, "preprocess": preprocess}
         return Description(what, content, weights, notes | {"preprocess": NORMALIZED})
 
 

@@ -16,7 +16,6 @@ OF_PRETRAINED = (
     "The size, mean and std are those of timm's pretrained weights of this name. Replace them with those of your "
     "training."
 )
-BATCH = (1, 2, 4)
 CHANNELS = 3
 
 
@@ -46,16 +45,12 @@ class TimmForm(LibraryForm):
         notes = {} if classes else {"task": UNNAMED}
         if not saved or note:
             notes["preprocess"] = note or OF_PRETRAINED
-        content = {
-            "model": section,
-            "task": {
-                "type": "ImageClassification",
-                "classes": class_entries(classes, section["num_classes"], str(weights)),
-            },
-            "preprocess": preprocess,
-            "export": {"inputs": {"batch": BATCH}},
+        task = {
+            "type": "ImageClassification",
+            "classes": class_entries(classes, section["num_classes"], str(weights)),
         }
-        return Description(f"timm's {name} with the weights of {weights.name}.", content, weights, notes)
+        what = f"timm's {name} with the weights of {weights.name}."
+        return Description(what, {"model": section, "task": task, "preprocess": preprocess}, weights, notes)
 
 
 def _arguments(saved: Mapping[str, Any], request: ModelRequest) -> dict[str, Any]:

@@ -24,7 +24,6 @@ OF_WEIGHTS = (
 FROZEN_EPS = 1e-5
 COUNTER = "num_batches_tracked"
 SEGMENTOR_SIZE = (520, 704)
-BATCH = (1, 2, 4)
 INSIDE = "The mean and std of ImageNet are inside the model."
 
 
@@ -78,13 +77,8 @@ def _detector(name: str, request: ModelRequest, weights: Path, state: Mapping[st
         notes["task"] = UNNAMED
     preprocess, notes["preprocess"] = _detector_input(unfilled(section).get_submodule("transform"))
     task = next((task for prefix, task in TASKS.items() if name.startswith(prefix)), "Detection")
-    content = {
-        "model": section,
-        "task": {"type": task, "classes": classes},
-        "preprocess": preprocess,
-        "export": {"inputs": {"batch": BATCH}},
-    }
-    return Description(f"torchvision's {name} with the weights of {weights.name}.", content, weights, notes)
+    content = {"model": section, "task": {"type": task, "classes": classes}, "preprocess": preprocess}
+    return Description(_what(name, weights), content, weights, notes)
 
 
 def _has_counters(section: Mapping[str, Any]) -> bool:
@@ -136,13 +130,10 @@ def _segmentor(name: str, request: ModelRequest, weights: Path, state: Mapping[s
         )
     if not request.classes:
         notes["task"] = UNNAMED
-    content = {
-        "model": section,
-        "task": {"type": "SemanticSegmentation", "classes": classes},
-        "preprocess": {"size": size, "resize": "letterbox", "interpolation": "antialias", "pad_value": 114},
-        "export": {"inputs": {"batch": BATCH}},
-    }
-    return Description(f"torchvision's {name} with the weights of {weights.name}.", content, weights, notes)
+    task = {"type": "SemanticSegmentation", "classes": classes}
+    preprocess = {"size": size, "resize": "letterbox", "interpolation": "antialias", "pad_value": 114}
+    content = {"model": section, "task": task, "preprocess": preprocess}
+    return Description(_what(name, weights), content, weights, notes)
 
 
 def _classifier(name: str, request: ModelRequest, weights: Path, state: Mapping[str, Any]) -> Description:
@@ -158,15 +149,14 @@ def _classifier(name: str, request: ModelRequest, weights: Path, state: Mapping[
     preset = list(get_model_weights(name))[-1].transforms()
     fields = {field: getattr(preset, field) for field in TORCHVISION_FIELDS if hasattr(preset, field)}
     preprocess, note = resized(from_torchvision(fields), request.size)
-    content = {
-        "model": section,
-        "task": {
-            "type": "ImageClassification",
-            "classes": class_entries(request.classes, section["num_classes"], str(weights)),
-        },
-        "preprocess": preprocess,
-        "export": {"inputs": {"batch": BATCH}},
-    }
+    classes = class_entries(request.classes, section["num_classes"], str(weights))
     notes = {} if request.classes else {"task": UNNAMED}
     notes["preprocess"] = note or OF_WEIGHTS
-    return Description(f"torchvision's {name} with the weights of {weights.name}.", content, weights, notes)
+    task = {"type": "ImageClassification", "classes": classes}
+    content = {"model": section, "task": task, "preprocess": preprocess}
+    return Description(_what(name, weights), content, weights, notes)
+
+
+def _what(name: str, weights: Path) -> str:
+    """The first line of the config."""
+    return f"torchvision's {name} with the weights of {weights.name}."

@@ -19,8 +19,8 @@ IN_PROCESSOR = "image_processor"  # the key of the latter that has what the form
 UNNAMED = "LABEL_0"  # how the library calls a class without a name
 IDS = "The names are those of id2label. For an evaluation, category_id must be the ids of your annotations."
 MISSING = f"no {PREPROCESSOR}, which image_processor.save_pretrained(folder) writes"
+OTHERS = "For its other results give {flags}."
 BY_HAND = "Replace this with what your training did."
-BATCH = (1, 2, 4)
 
 
 @register_form
@@ -46,23 +46,19 @@ class TransformersForm(Form):
         from zoo.models.transformers import read_architecture
 
         settings = read_architecture(folder)
-        kind = _model_type(folder, settings)
+        tasks = _tasks(folder, settings)
+        kind, task = _chosen(tasks, request)
         _check_ids(settings, folder)
         names = request.classes or tuple(name for _, name in sorted(settings.id2label.items()))
-        task = _task(kind, request)
         notes = {} if note is None else {"preprocess": note}
+        if others := [name for name in tasks if name != task.__name__ and request.task is None]:
+            notes["model"] = OTHERS.format(flags=" or ".join(f"--task {name}" for name in others))
         if task.has_classes:
             notes["task"] = IDS
-        content = {
-            "model": {"type": kind, "folder": os.path.relpath(folder, out.parent)},
-            "task": {
-                "type": task.__name__,
-                **({"classes": _classes(names, settings, folder)} if task.has_classes else {}),
-            },
-            "preprocess": preprocess,
-            "export": {"inputs": {"batch": BATCH}},
-        }
+        model = {"type": kind, "folder": os.path.relpath(folder, out.parent)}
+        classes = {"classes": _classes(names, settings, folder)} if task.has_classes else {}
         what = f"{settings.architectures[0]} of transformers, from the folder {folder.resolve().name}."
+        content = {"model": model, "task": {"type": task.__name__, **classes}, "preprocess": preprocess}
         return Description(what, content, weights, notes)
 
 
@@ -114,8 +110,11 @@ def _image_processor(folder: Path) -> Mapping[str, Any] | None:
     return None
 
 
-def _model_type(folder: Path, settings: Any) -> str:
-    """The registered type that takes the architecture. Raises InputError where none does, with what there is."""
+def _tasks(folder: Path, settings: Any) -> dict[str, str]:
+    """The registered types that take the architecture, by their task. Raises InputError for none, with what there is.
+
+    Of two types of one task the first.
+    """
     from zoo.models.transformers import TransformersModel, takes
     from zoo.registry import MODELS
 
@@ -126,9 +125,12 @@ def _model_type(folder: Path, settings: Any) -> str:
     }
     if not settings.architectures:
         raise InputError(f'{folder / CONFIG}: no "architectures"; save the model itself: model.save_pretrained(folder)')
+    tasks: dict[str, str] = {}
     for name, kind in kinds.items():
         if takes(settings, kind.heads):
-            return name
+            tasks.setdefault(kind.task, name)
+    if tasks:
+        return tasks
     purposes = ", ".join(sorted({kind.purpose for kind in kinds.values()}))
     raise InputError(
         f"{folder / CONFIG} describes {settings.architectures[0]}, for which zooport has no type: it takes {purposes}; "
@@ -144,21 +146,16 @@ def _check_ids(settings: Any, folder: Path) -> None:
         )
 
 
-def _task(kind: str, request: ModelRequest) -> Any:
-    """The task of the type's family, of several the requested one or the first; that of the type if it has none."""
-    from zoo.build import build_section
-    from zoo.families import family_of
+def _chosen(tasks: Mapping[str, str], request: ModelRequest) -> tuple[str, Any]:
+    """The type and the task that are requested, else the first. Raises InputError for another task."""
     from zoo.tasks import find_task
 
-    model: Any = build_section({"type": kind, "folder": request.source})
-    known = dict.fromkeys(name for name, _ in family_of(model).contracts) or (model.task,)
-    tasks = [task for name in known if (task := find_task(name))]
-    names = [task.__name__ for task in tasks]
-    if request.task is None or request.task in names:
-        return tasks[names.index(request.task) if request.task else 0]
-    raise InputError(
-        f"--task {request.task} with {request.source}: the model is for {' or '.join(names)}; leave the flag out"
-    )
+    name = request.task or next(iter(tasks))
+    if name not in tasks:
+        raise InputError(
+            f"--task {name} with {request.source}: the model is for {' or '.join(tasks)}; leave the flag out"
+        )
+    return tasks[name], find_task(name)
 
 
 def _classes(names: tuple[str, ...], settings: Any, folder: Path) -> list[dict[str, Any]]:

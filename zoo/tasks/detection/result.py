@@ -41,6 +41,8 @@ class DetectionResult(Result):
         "score": "float32",
         **dict.fromkeys(SIDES, "float32"),
     }
+    dtypes: ClassVar[Mapping[str, type]] = {"labels": np.int64}
+    """Of the arrays that are not float32."""
 
     boxes: NDArray[np.float32]
     scores: NDArray[np.float32]
@@ -48,7 +50,7 @@ class DetectionResult(Result):
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            dtype = np.int64 if field.name == "labels" else np.float32
+            dtype = self.dtypes.get(field.name, np.float32)
             object.__setattr__(self, field.name, frozen_array(getattr(self, field.name), dtype))
         count = len(self.scores)
         if self.boxes.shape != (count, BOX_SIDES) or self.scores.shape != (count,) or self.labels.shape != (count,):

@@ -17,29 +17,14 @@ MASK_SIDE = 28
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InstanceSegmentationResult(DetectionResult):
-    """A DetectionResult with `masks` float32 [n, 28, 28]: the probability of the object in each cell of its box.
-
-    A box is the frame of its mask, so it is not cut off at the image: where the model's tensor was padded it may reach
-    past the right and bottom edges. `image_masks` gives masks in pixels of the image.
-    """
+class MasksResult(DetectionResult):
+    """A DetectionResult whose objects have masks: a subclass has them as an array, and makes those of the image."""
 
     columns: ClassVar[Mapping[str, str]] = {**DetectionResult.columns, "mask": "string"}
 
-    masks: NDArray[np.float32]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        expected = (len(self), MASK_SIDE, MASK_SIDE)
-        if self.masks.shape != expected:
-            raise InputError(f"detections: got masks {list(self.masks.shape)}, expected {list(expected)}")
-
     def image_masks(self, height: int, width: int) -> NDArray[np.bool_]:
-        """The masks pasted to the image: bool [n, height, width], true where the probability is 0.5 or more.
-
-        `height` and `width` are those of the image. To its threshold the same as torchvision's own masks.
-        """
-        return paste_masks(self.masks, self.boxes, (height, width))
+        """The masks in pixels of the image, bool [n, height, width]. `height` and `width` are those of the image."""
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """As of detections, each with "mask": COCO's run lengths of the image's size."""
@@ -77,6 +62,30 @@ class InstanceSegmentationResult(DetectionResult):
             raise InputError("masks built by hand do not have the size of their image; use image_masks(height, width)")
         size: tuple[int, int] = self.geometry.image_size
         return size
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InstanceSegmentationResult(MasksResult):
+    """A DetectionResult with `masks` float32 [n, 28, 28]: the probability of the object in each cell of its box.
+
+    A box is the frame of its mask, so it is not cut off at the image: where the model's tensor was padded it may reach
+    past the right and bottom edges. `image_masks` gives masks in pixels of the image.
+    """
+
+    masks: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expected = (len(self), MASK_SIDE, MASK_SIDE)
+        if self.masks.shape != expected:
+            raise InputError(f"detections: got masks {list(self.masks.shape)}, expected {list(expected)}")
+
+    def image_masks(self, height: int, width: int) -> NDArray[np.bool_]:
+        """The masks pasted to the image: bool [n, height, width], true where the probability is 0.5 or more.
+
+        `height` and `width` are those of the image. To its threshold the same as torchvision's own masks.
+        """
+        return paste_masks(self.masks, self.boxes, (height, width))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

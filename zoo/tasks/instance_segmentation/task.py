@@ -10,7 +10,12 @@ from zoo.errors import InputError
 from zoo.preprocess import Geometry
 from zoo.tasks.class_info import ClassInfo
 from zoo.tasks.detection import Detection, DetectionResult
-from zoo.tasks.instance_segmentation.result import MASK_SIDE, InstanceSegmentationResult, SampledMasksResult
+from zoo.tasks.instance_segmentation.result import (
+    MASK_SIDE,
+    InstanceSegmentationResult,
+    MasksResult,
+    SampledMasksResult,
+)
 from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
@@ -64,7 +69,7 @@ class InstanceSegmentation(Detection):
 
     def files(self, image: Array, result: DetectionResult) -> Iterator[tuple[str, bytes]]:
         """Those of the detections, and their masks: `masks` bool [n, h, w] of the image's size."""
-        assert isinstance(result, InstanceSegmentationResult)
+        assert isinstance(result, MasksResult)
         yield from super().files(image, result)
         packed = BytesIO()
         np.savez_compressed(packed, masks=result.image_masks(*image.shape[:2]))
@@ -72,7 +77,7 @@ class InstanceSegmentation(Detection):
 
     def _draw(self, image: Array, result: DetectionResult) -> Array:
         """Masks and boxes in the colour of their class, with name and score; the best lie on top."""
-        assert isinstance(result, InstanceSegmentationResult)
+        assert isinstance(result, MasksResult)
         from zoo.tasks.drawing import color  # most processes never draw
 
         canvas = image.copy()

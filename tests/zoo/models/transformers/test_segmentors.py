@@ -90,6 +90,10 @@ def test_masks_that_are_put_together_in_another_way_are_refused(tmp_path: Path) 
         InputError, match="of type eomt does not give logits.*takes maskformer, mask2former, oneformer$"
     ):
         model(sample_images(1, 64, 64))
+    with pytest.raises(
+        InputError, match="it takes maskformer, mask2former, oneformer; transformers makes instances of"
+    ):
+        MODELS.build({"type": "TransformersInstanceSegmentor", "folder": str(tmp_path)})
 
 
 def test_a_model_for_something_else_is_refused(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ class TransformersDepth(TransformersModel):
 
     heads: ClassVar[tuple[str, ...]] = ("DEPTH_ESTIMATION",)
     purpose: ClassVar[str] = "depth estimation"
+    task: ClassVar[str] = "Tensors"
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__(folder)

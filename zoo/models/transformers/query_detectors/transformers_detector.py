@@ -28,6 +28,7 @@ class TransformersDetector(TransformersModel):
 
     heads: ClassVar[tuple[str, ...]] = ("OBJECT_DETECTION",)
     purpose: ClassVar[str] = "object detection"
+    task: ClassVar[str] = "Detection"
 
     def __init__(
         self,

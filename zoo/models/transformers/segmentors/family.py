@@ -1,7 +1,7 @@
-"""The family of the segmentors of transformers."""
+"""The families of the segmentors of transformers, as label maps and as instances."""
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 import torch.nn.functional as F
@@ -13,9 +13,12 @@ from zoo.errors import InputError
 from zoo.families import Contracts, Family, register
 from zoo.models.segmentation.coverage import class_coverage
 from zoo.models.segmentation.encoder_decoder import IGNORE_LABEL
+from zoo.models.transformers.segmentors.transformers_instance_segmentor import TransformersInstanceSegmentor
 from zoo.models.transformers.segmentors.transformers_segmentor import TransformersSegmentor
 from zoo.models.transformers.size_rules import check_square, patch_side
 from zoo.target import AxisRange
+from zoo.tasks.instance_masks.proof import InstanceMasksProof
+from zoo.tasks.proof import TaskProof
 from zoo.tasks.semantic_segmentation.proof import SegmentationProof
 
 
@@ -30,15 +33,17 @@ class TransformersRaw(Contract):
         return self.model.raw(images)  # type: ignore[operator, no-any-return]
 
 
+def _contracts(task: str, proof: type[TaskProof]) -> Contracts:
+    """Those of the task, and the head's own tensors."""
+    return {(task, level): contract for level, contract in {**proof.contracts, "raw": TransformersRaw}.items()}
+
+
 @register(TransformersSegmentor)
 class TransformersSegmentors(Family):
     """Label maps; at level raw the model's own logits."""
 
     name: ClassVar[str] = "TransformersSegmentor"
-    contracts: ClassVar[Contracts] = {
-        ("semantic-segmentation", level): contract
-        for level, contract in {**SegmentationProof.contracts, "raw": TransformersRaw}.items()
-    }
+    contracts: ClassVar[Contracts] = _contracts("semantic-segmentation", SegmentationProof)
     rewriters: ClassVar[str | None] = "rewriters.transformers"
 
     def size_divisor(self, model: Any) -> int:
@@ -58,3 +63,15 @@ class TransformersSegmentors(Family):
         if getattr(model, "has_masks", False):
             raise InputError(f"{self.name}: zooport does not train models whose queries have masks; use transformers")
         return {"loss": F.cross_entropy(model(batch["images"]), batch["label_maps"], ignore_index=IGNORE_LABEL)}
+
+
+@register(TransformersInstanceSegmentor)
+class TransformersInstanceSegmentors(TransformersSegmentors):
+    """Instances; at level raw the model's own logits."""
+
+    name: ClassVar[str] = "TransformersInstanceSegmentor"
+    contracts: ClassVar[Contracts] = _contracts("instance-masks", InstanceMasksProof)
+
+    def coverage(self, model: nn.Module, usage: Usage) -> AbstractContextManager[None]:  # noqa: ARG002
+        """What the results show is enough."""
+        return nullcontext()

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from zoo.errors import InputError
-from zoo.models.transformers.segmentors.semantic_task import semantic_task
+from zoo.models.transformers.segmentors.task_words import task_tokens
 from zoo.models.transformers.transformers_model import TransformersModel
 from zoo.registry import MODELS
 
@@ -32,6 +32,9 @@ class TransformersSegmentor(TransformersModel):
 
     heads: ClassVar[tuple[str, ...]] = ("SEMANTIC_SEGMENTATION", "UNIVERSAL_SEGMENTATION")
     purpose: ClassVar[str] = "semantic segmentation"
+    task: ClassVar[str] = "SemanticSegmentation"
+    words: ClassVar[str] = "semantic"
+    """The task, for a model that is given it in words."""
 
     task_inputs: Tensor | None
 
@@ -40,7 +43,7 @@ class TransformersSegmentor(TransformersModel):
         settings = self.model.config
         self.has_masks = settings.model_type in MASK_SIZES
         self.raw_names = ("class_queries_logits", "masks_queries_logits") if self.has_masks else ("logits",)
-        self.register_buffer("task_inputs", semantic_task(folder, settings), persistent=False)
+        self.register_buffer("task_inputs", task_tokens(folder, settings, self.words), persistent=False)
 
     def forward(self, images: Tensor) -> Tensor:
         outputs = self.raw(images)
@@ -65,10 +68,12 @@ class TransformersSegmentor(TransformersModel):
 
     def _sum_over_queries(self, classes: Tensor, masks: Tensor) -> Tensor:
         """Logits of classes [N, Q, C + 1] and masks [N, Q, h, w] -> [N, C, h, w]."""
+        return torch.einsum("nqc, nqhw -> nchw", classes.softmax(dim=-1)[..., :-1], self.sized(masks).sigmoid())
+
+    def sized(self, masks: Tensor) -> Tensor:
+        """Logits of masks [N, Q, h, w] at the size at which the model's image processor puts them together."""
         size = MASK_SIZES[self.model.config.model_type]
-        if size is not None:
-            masks = _resized(masks, size)
-        return torch.einsum("nqc, nqhw -> nchw", classes.softmax(dim=-1)[..., :-1], masks.sigmoid())
+        return masks if size is None else _resized(masks, size)
 
 
 def _resized(maps: Tensor, size: Sequence[int]) -> Tensor:

@@ -44,7 +44,7 @@ class DetectionProof(TaskProof):
 
     def eager_result(
         self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: ReferenceInput
-    ) -> tuple[Result, None]:
+    ) -> tuple[Result, Any]:
         """By the model's own post-processing."""
         return detections_in_image(model(image[None], **forward)[0], placed), None
 
@@ -59,7 +59,7 @@ class DetectionProof(TaskProof):
         candidate: Arrays,
         gates: Gates,
         rule: DecisionRule,
-        logits: Array | None = None,
+        logits: Any = None,
     ) -> Findings:
         """Level final as sets, level decoded row by row in any order; the head's own tensors one by one."""
         if level in ("final", "plugin"):
@@ -87,14 +87,20 @@ class DetectionProof(TaskProof):
         gate "moved").
         """
         own_result: Any = expected.result
-        excuse = None
-        if rounding is not None:
-            moved = [self.compare(expected, placed, other, gates, rule).differences for other in rounding.results]
-            most = max(1, min(ALWAYS, len(own_result) // 2)) + int(gates["moved"] * max(moved))
-            excuse = Excuse(EXPLAINED, most)
+        excuse = self.excuse(expected, placed, gates, rule, rounding)
         return self.compare_sets(
             self.in_tensor(own_result, placed), self.in_tensor(result, placed), gates, rule, excuse
         )
+
+    def excuse(
+        self, expected: EagerResult, placed: ReferenceInput, gates: Gates, rule: DecisionRule, rounding: Rounding | None
+    ) -> Excuse | None:
+        """What the rounding of the input explains: so many differences, by the gate "moved"."""
+        if rounding is None:
+            return None
+        own_result: Any = expected.result
+        moved = [self.compare(expected, placed, other, gates, rule).differences for other in rounding.results]
+        return Excuse(EXPLAINED, max(1, min(ALWAYS, len(own_result) // 2)) + int(gates["moved"] * max(moved)))
 
     def compare_sets(
         self, reference: Any, candidate: Any, gates: Gates, rule: DecisionRule, excuse: Excuse | None = None

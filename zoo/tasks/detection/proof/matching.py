@@ -89,13 +89,14 @@ def compare_detections(
         ),
         matched=len(good),
         borderline=borderline,
-        failures=_listed(failures),
+        failures=listed(failures),
         differences=len(failures),
         blank=len(reference) == 0 and len(candidate) == 0,
     )
 
 
-def _listed(failures: Sequence[str]) -> tuple[str, ...]:
+def listed(failures: Sequence[str]) -> tuple[str, ...]:
+    """The first of them, and how many more there are."""
     more = len(failures) - MAX_LISTED
     return (*failures[:MAX_LISTED], *([f"and {more} more"] if more > 0 else []))
 

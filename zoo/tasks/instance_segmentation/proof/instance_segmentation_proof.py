@@ -34,7 +34,7 @@ class InstanceSegmentationProof(DetectionProof):
 
     def eager_result(
         self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: ReferenceInput
-    ) -> tuple[Result, None]:
+    ) -> tuple[Result, Any]:
         """With the masks [n, 28, 28] before they were pasted; their boxes are not clipped, as they are their frames."""
         with head_masks(model) as masks:
             output = model(image[None], **forward)[0]
@@ -42,9 +42,9 @@ class InstanceSegmentationProof(DetectionProof):
         kind = cast("InstanceSegmentation", self.task).pasted_type
         return kind(boxes, output["scores"].numpy(), output["labels"].numpy(), masks[0].numpy()), None
 
-    def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> None:
+    def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> Findings | None:
         """Nothing: there are no masks for boxes that no image has."""
-        return
+        return None
 
     def details(self, reference: Any, candidate: Any, pairs: Pairs, gates: Gates) -> Details:
         """The masks."""
