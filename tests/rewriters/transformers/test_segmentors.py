@@ -6,8 +6,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
+from tests.rewriters.ops.exported import NOT_FOR_TENSORRT, operators
 from tests.rewriters.segmentor_graphs import HEIGHT, WIDTH, assert_logits, export_logits, target_of
 from tests.rewriters.small_models import without_rewriter
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
@@ -73,15 +75,25 @@ def test_a_dpt_at_its_size(exporter: str, tmp_path: Path) -> None:
     assert_in_both(model, path, [(1, (HEIGHT, HEIGHT)), (3, (HEIGHT, HEIGHT))])
 
 
+@pytest.mark.slow
+def test_oneformer_has_no_operator_whose_size_depends_on_the_data(tmp_path: Path) -> None:
+    model, path = built("oneformer", tmp_path), tmp_path / "m.onnx"
+    export_logits(model, target_of("fixed"), path, other_sizes=False)
+    assert not set(operators(onnx.load(path).graph)) & NOT_FOR_TENSORRT
+    with without_rewriter("transformers.OneFormerTransformerDecoderLayer.forward"):
+        export_logits(model, target_of("fixed"), path, other_sizes=False)
+    assert "NonZero" in operators(onnx.load(path).graph)
+
+
 @pytest.mark.tensorrt
 @needs_rtx
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["segformer", "upernet", "mobilevit", "maskformer"])
+@pytest.mark.parametrize("name", NAMES)
 def test_tensorrt_rtx_takes_the_file(name: str, tmp_path: Path) -> None:
     model, path = built(name, tmp_path), tmp_path / "m.onnx"
     export_logits(model, target_of("fixed", backend="tensorrt-rtx"), path, other_sizes=False)
     assert_logits(model, path, CASES[:2])
-    assert rtx_engine(path, 1, 2, 3).layers
+    assert rtx_engine(path, 1, 2, 3, seconds=1200).layers
 
 
 STOPS = (ExportError, "ONNX Runtime stopped")
