@@ -7,6 +7,7 @@ import pytest
 
 from tests import small_query_detectors, small_transformers_segmentors
 from tests.zoo_configs import ROOT
+from zoo.datasets.shapes import CATEGORIES, write_shapes
 from zooport.verbs import run_verb
 
 pytestmark = [pytest.mark.libraries, pytest.mark.slow]
@@ -83,3 +84,22 @@ def test_instances(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) 
     small_transformers_segmentors.saved(name, folder / name)
     save_processor(folder / name)
     deploy(name, capsys, "--task", "InstanceMasks")
+    if name == "maskformer":
+        judge(folder / f"{name}.py")
+        assert run_verb(["evaluate", f"{name}.py", "--backend", "pytorch", "onnxruntime"]) == 0
+        assert "mask_AP" in capsys.readouterr().out
+
+
+def judge(config: Path) -> None:
+    """Give a config a COCO file of three images, whose ids are those of the config's classes."""
+    file = write_shapes(config.parent / "shapes", count=3)
+    text = file.read_text()
+    for label, category_id in enumerate(CATEGORIES):
+        text = text.replace(f'"category_id": {category_id},', f'"category_id": {label},')
+        text = text.replace(f'"id": {category_id},\n   "name"', f'"id": {label},\n   "name"')
+    file.write_text(text)
+    with config.open("a") as lines:
+        lines.write(
+            'dataset = dict(type="CocoInstances", images="shapes/images", annotations="shapes/annotations.json")\n'
+        )
+        lines.write('evaluator = dict(type="CocoMaskAP")\n')

@@ -100,6 +100,14 @@ def test_dynamo_is_right_at_every_batch(name: str, tmp_path: Path) -> None:
     check(contract, path, "final", SHAPES[:2])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["detr", "conditional_detr", "rt_detr", "d_fine"])
+def test_dynamo_is_right_at_every_size(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    contract, _ = exported(name, path, Target({**BATCH, **DYNAMIC}, exporter="dynamo"))
+    check(contract, path, "final", [*SHAPES, (1, 96, 64), (1, 160, 160)])
+
+
 @pytest.mark.parametrize("name", ["rt_detr_v2", "d_fine", "deformable_detr_two_stage"])
 def test_tensorrts_graph_gathers_once_for_each_attention(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"

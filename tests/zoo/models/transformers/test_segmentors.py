@@ -4,10 +4,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from pipeline.job.image_sizes import checked_divisor
+from pipeline.parity.graph_inputs import GraphInput
+from pipeline.parity.graph_parity import graph_references
 from tests.rewriters.segmentor_graphs import TASK, target_of
 from tests.rewriters.small_models import fixed_target
 from tests.rewriters.small_segmentors import sample_images
@@ -60,6 +63,14 @@ def test_label_maps_are_those_of_transformers(name: str, tmp_path: Path) -> None
     assert (labels == torch.stack([one.segmentation for one in theirs]))[clear].all()
     for name_of_raw, tensor in zip(model.raw_names, raw, strict=True):
         torch.testing.assert_close(tensor, output[name_of_raw], atol=1e-5, rtol=1e-5)
+
+
+def test_level_raw_has_a_reference(tmp_path: Path) -> None:
+    model, images = built("segformer", tmp_path), sample_images(1, 64, 96)
+    (reference,) = graph_references(model, TASK, "raw", {}, [GraphInput(("one",), {"images": images.numpy()})])
+    with torch.no_grad():
+        expected = model.raw(images)[0].numpy()
+    np.testing.assert_array_equal(reference.outputs["logits"], expected)
 
 
 def test_the_weights_are_those_of_the_folder(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.contract import Contract
 from zoo.contract.coverage import Usage
+from zoo.contract.module_outputs import module_outputs
 from zoo.errors import InputError
 from zoo.families import Contracts, Family, register
 from zoo.models.segmentation.coverage import class_coverage
@@ -30,7 +31,11 @@ class TransformersRaw(Contract):
         self.raw_names = model.raw_names
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        return self.model.raw(images)  # type: ignore[operator, no-any-return]
+        """The whole model runs: what follows the head leaves no trace in a graph without it."""
+        model = cast("TransformersSegmentor", self.model)
+        with module_outputs({"outputs": model.model}) as seen:
+            model(images, **self.forward_options)
+        return model.head_outputs(seen["outputs"])
 
 
 def _contracts(task: str, proof: type[TaskProof]) -> Contracts:

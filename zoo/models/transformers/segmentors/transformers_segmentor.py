@@ -57,7 +57,10 @@ class TransformersSegmentor(TransformersModel):
         given: dict[str, Any] = {"pixel_values": images}
         if self.task_inputs is not None:
             given["task_inputs"] = self.task_inputs.expand(images.shape[0], -1)
-        outputs = self.model(**given)
+        return self.head_outputs(self.model(**given))
+
+    def head_outputs(self, outputs: Any) -> tuple[Tensor, ...]:
+        """Of the library's own output object: see `raw`."""
         tensors = tuple(getattr(outputs, name) for name in self.raw_names if isinstance(outputs.get(name), Tensor))
         if len(tensors) < len(self.raw_names) or tensors[-1].dim() != LOGITS_DIMS:
             raise InputError(

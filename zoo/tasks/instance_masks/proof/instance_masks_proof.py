@@ -94,10 +94,14 @@ class InstanceMasksProof(InstanceSegmentationProof):
         rule: DecisionRule,
         rounding: Rounding | None = None,
     ) -> Findings:
-        """Masks in cells of the tensor; what ``rounding`` does to the logits of masks decides nothing."""
+        """Masks in cells of the tensor; what ``rounding`` does to the logits of masks decides nothing.
+
+        Of one and the same tensor, by the gates of the graph comparison, every pixel counts.
+        """
         near = max(_near(expected.logits, gates), 0.0 if rounding is None else rounding.explained)
         excuse = self.excuse(expected, placed, gates, rule, rounding)
-        return compare_instances(expected.logits, result, gates, near=near, pixels=gates["pixels"], excuse=excuse)
+        pixels = gates.get("pixels", 0.0)
+        return compare_instances(expected.logits, result, gates, near=near, pixels=pixels, excuse=excuse)
 
     def unpadded(self, outputs: Arrays, image: int) -> InstanceMasksResult:
         """The instances of one image of a batch, without boxes: they are made of the masks."""
