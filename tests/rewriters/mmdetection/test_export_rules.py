@@ -77,6 +77,7 @@ def test_the_dead_branches_are_not_taken() -> None:
 
 def test_a_head_without_a_rewriter_is_named() -> None:
     """Where it has post-processing of its own, and where it calls mmcv's NMS."""
+    model = small("retinanet")  # first: mmcv may need the stand-in for its operators
     import mmcv.ops
     from mmdet.models.dense_heads import RetinaHead
 
@@ -88,7 +89,6 @@ def test_a_head_without_a_rewriter_is_named() -> None:
         def forward(self, boxes: torch.Tensor) -> Any:
             return mmcv.ops.batched_nms(boxes, boxes[:, 0], boxes[:, 0].long(), {"type": "nms", "iou_threshold": 0.5})
 
-    model = small("retinanet")
     model.model.bbox_head.__class__ = OwnHead
     with pytest.raises(ExportError, match="OwnHead overrides BaseDenseHead._predict_by_feat_single"):
         exported(model, TARGET, {"images": byte_images(2) / 255})
