@@ -158,7 +158,7 @@ class TestTheCommand:
         ("arguments", "message"),
         [
             ([], "error: nothing to start from: give SOURCE, a model of your own, or --data"),
-            (["--data", "x.json"], "error: nothing to start from: give --images, --base"),
+            (["--data", "x.json"], "error: nothing to start from: give --base"),
             (["--weights", "x.pth"], "error: --weights: give SOURCE, the model to write a config for"),
             (["torchvison:ssd", "--weights", "trained.pth"], 'unknown library "torchvison"; nearest: "torchvision"'),
             (["nothing"], "error: source nothing: no such file or folder; give one of CONFIG.py, FILE.py:NAME, "),
