@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from torch import nn
-
-from pipeline.candidate import candidates
 from pipeline.evaluation.input_policy import InputPolicy
-from pipeline.export.manifest import weights_sha256
-from zoo.build import build_model
 from zoo.config import ModelConfig, load_config
 from zoo.manifest import Manifest
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 @dataclass(frozen=True)
@@ -18,12 +17,16 @@ class DeployedModel:
     """``config``: with the deployment's task, which knows what only a run of the model tells."""
 
     config: ModelConfig
-    model: nn.Module
+    model: "nn.Module"
     input_policy: InputPolicy
 
 
 def deployed_model(folder: str | Path, config: str, checkpoint: str | None) -> DeployedModel:
     """Build the model. Raises InputError where it is not that of the deployment, by the hash of its weights."""
+    from pipeline.candidate import candidates
+    from pipeline.export.manifest import weights_sha256
+    from zoo.build import build_model
+
     manifest = Manifest.read(folder)
     loaded = load_config(config)
     model = build_model(loaded, checkpoint)

@@ -73,7 +73,7 @@ def test_figures_are_those_of_the_calls(detector: Path, segmentor: Path) -> None
         ([3] * 8, [1.2] * 8, TOO_NOISY),  # the second of two equal rows must not be slower, either
     ],
 )
-def test_what_can_be_told(
+def test_the_verdict_follows_the_noise(
     detector: Path, segmentor: Path, other: list[float], control: list[float], verdict: str
 ) -> None:
     found = measured(detector, segmentor, [1] * 8, other, control)

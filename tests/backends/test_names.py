@@ -12,7 +12,7 @@ from backends.registry import backends
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {path.parent.name for path in ROOT.glob("backends/*/backend.py")}
 NAMES = sorted(FOLDERS | set(backends()))
-SMP = r"segmentation_models_"  # a library's name that ends as a backend's
+SMP = r"segmentation[-_]models[-_]"  # a library's name that ends as a backend's
 NAME = re.compile(rf"(?<![a-z0-9])(?<!{SMP})({'|'.join(map(re.escape, NAMES))})(?![a-z0-9])")
 SOURCES = [
     path
@@ -27,6 +27,7 @@ EXTENSIONS = "the library onnxruntime-extensions, which runs custom nodes for ch
 LAUNCHER = "the launcher of torchrun is called pytorch, as mmengine calls it"
 REFERENCE = "the unpatched model in PyTorch is what all backends are compared with"
 ALLOWED = {
+    "zoo/codebases/mmseg/parts/resnet.py": "mmsegmentation calls a style of its ResNets pytorch",
     "zoo/own_model/folder.py": "transformers calls its file of pickled weights pytorch_model.bin",
     "zoo/target.py": "the default and the reference are named here, and here alone",
     "rewriters/onnx_graph/graph_outputs.py": CHECKER,
@@ -34,6 +35,7 @@ ALLOWED = {
     "rewriters/precision/value_ranges.py": QUANTISER,
     "rewriters/symbolic/extensions.py": EXTENSIONS,
     "rewriters/symbolic/extensions_process.py": EXTENSIONS,
+    "pipeline/baselines/plain_export.py": "a file that torch exports by itself runs in ONNX Runtime",
     "pipeline/doctor/attempt.py": f"a stage of the export's check in its record; {CHECKER}",
     "pipeline/doctor/report.py": f"a stage of the export's check in its record; {CHECKER}",
     "pipeline/evaluation/arguments.py": LAUNCHER,
@@ -41,6 +43,7 @@ ALLOWED = {
     "pipeline/evaluation/reference.py": REFERENCE,
     "pipeline/parity/graph_parity.py": REFERENCE,
     "zooport/running.py": "what installs a Python module that is missing; onnxruntime is a core dependency",
+    "zooport/commands/benchmark.py": REFERENCE,
     "zooport/commands/evaluate.py": LAUNCHER,
 }
 

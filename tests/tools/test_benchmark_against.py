@@ -14,7 +14,7 @@ from pipeline.baselines.baseline import Request
 from pipeline.baselines.registry import get_baseline
 from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run, Tiny, TinySegmentor
-from zoo.input_kinds.image import IMAGE
+from zoo.input_kinds import input_kind
 from zoo.manifest import Manifest
 
 pytestmark = pytest.mark.usefixtures("no_plots")
@@ -43,7 +43,7 @@ def test_they_give_what_the_deployment_gives(tiny: Tiny, deploy: Tool, tmp_path:
     from backends import load
 
     assert deploy(tiny.with_images()).code == 0
-    images = [IMAGE.read(str(path)) for path in tiny.images]
+    images = [input_kind("image").read(str(path)) for path in tiny.images]
     request = Request(tiny.place, Manifest.read(tiny.place), None, str(tiny.config), None, images, [1, 2], tmp_path)
     threads = torch.get_num_threads()
     with load(tiny.place) as deployment:

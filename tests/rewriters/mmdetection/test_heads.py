@@ -2,19 +2,17 @@
 
 import functools
 from pathlib import Path
-from typing import Any
 
 import onnxruntime as ort
 import pytest
-from torch import Tensor
 
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx
-from tests.small_mmdet_detectors import CLASSES, SECTIONS, SIDES, byte_images, own_results, small
+from tests.rewriters.mmdetection.expected import AXES, TASK, expected_outputs
+from tests.small_mmdet_detectors import SECTIONS, byte_images, small
 from zoo.families import contract_module, family_of
-from zoo.target import AxisRange, Target
-from zoo.tasks import build_task
+from zoo.target import Target
 
 pytestmark = [
     pytest.mark.openmmlab,
@@ -22,13 +20,6 @@ pytestmark = [
 ]
 pytest.importorskip("mmdet", reason="the models of these tests are mmdetection's (extra mmdet)", exc_type=ImportError)
 
-CLASS_LIST = [{"name": str(index), "category_id": index} for index in range(CLASSES)]
-TASK = build_task({"type": "Detection", "classes": CLASS_LIST})
-AXES = {
-    "batch": AxisRange(1, 2, 4),
-    "height": AxisRange.fixed(SIDES[0]),
-    "width": AxisRange.fixed(SIDES[1]),
-}
 BY_DYNAMO = ("retinanet", "faster_rcnn")
 CASES = (
     *((name, "torchscript") for name in SECTIONS),
@@ -36,17 +27,6 @@ CASES = (
 )
 
 detector = functools.cache(small)
-
-
-def expected_outputs(contract: Any, images: Tensor) -> dict[str, Any]:
-    """mmdetection's own results as the tensors of level final."""
-    instances = own_results(contract.model, images)
-    most = contract.num_slots
-    dictionaries = [
-        {"boxes": one.bboxes[:most], "scores": one.scores[:most], "labels": one.labels[:most]} for one in instances
-    ]
-    names = [spec.name for spec in contract.outputs(TASK, "final")]
-    return dict(zip(names, [tensor.numpy() for tensor in contract.tensors(dictionaries)], strict=True))
 
 
 @pytest.mark.parametrize(("name", "exporter"), CASES)

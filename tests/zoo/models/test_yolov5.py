@@ -162,5 +162,5 @@ def test_image_sizes_are_refused() -> None:
 
 def test_it_detects_and_nothing_else() -> None:
     task = build_task({"type": "InstanceSegmentation", "classes": [{"name": "a", "category_id": 0}]})
-    with pytest.raises(InputError, match="model YOLOv5: expected a torchvision R-CNN for task instance-segmentation"):
+    with pytest.raises(InputError, match="model YOLOv5: expected a torchvision R-CNN, .* for task instance-seg"):
         contract_module(small_yolov5(), task, "final", {})

@@ -21,7 +21,7 @@ LIBRARIES = ("mmdet", "onedl-mmdetection", "mmcv", "mmcv-lite", "onedl-mmcv", "m
 class MmdetFamily(Family):
     """They decide by the test_cfg of their last head."""
 
-    name: ClassVar[str] = "MmdetDetector"
+    name: ClassVar[str] = "a detector of mmdetection"
     contracts: ClassVar[Contracts] = {
         ("detection", "final"): MmdetFinal,
         ("instance-segmentation", "final"): MmdetInstances,
