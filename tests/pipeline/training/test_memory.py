@@ -40,6 +40,7 @@ def checked(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.slow
 def test_a_write_behind_a_block_is_seen() -> None:
     """Else the other tests of this file could not fail."""
     assert checked("-c", OVERFLOW).returncode == -signal.SIGABRT
