@@ -17,8 +17,8 @@ from zoo.tasks import Result
 AHEAD = 4
 """Inputs that are read while others are computed."""
 
-Run = Callable[[list[Any]], list[Result]]
-"""The results of several inputs, in order."""
+Run = Callable[[list[Item]], list[Result]]
+"""The results of several items that have been read, in order."""
 
 Read = Callable[[Item], Item]
 """See zoo.sources.read_item."""
@@ -127,7 +127,7 @@ def _computed(run: Run, chunk: list[Item]) -> Iterator[Prediction]:
     """Those that have no fault are computed at once; one by one where the model refuses one of them."""
     good = [item for item in chunk if item.fault is None]
     try:
-        results = iter(run([item.value for item in good]))
+        results = iter(run(good))
     except InputError as error:
         if len(chunk) == 1:
             yield Prediction(chunk[0], f"{chunk[0].label}: {error}")

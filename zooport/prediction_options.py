@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from backends.serving.address import is_address, parse_address
 from zoo.errors import InputError, nearest
 from zoo.sources import Source
 from zoo.tables import TABLES, Table
@@ -32,6 +33,7 @@ def check_options(options: argparse.Namespace) -> None:
             raise InputError(f"--{flag} without --out: give --out and a folder for what is written")
     if options.annotations is not None and CocoTable.name not in options.format:
         raise InputError(f"--annotations is for --format {CocoTable.name}; add it, or leave --annotations out")
+    _check_address(options)
     for path in options.image:
         if not Path(path).is_file():
             what = "not a file; name a folder as SOURCE" if Path(path).exists() else "no such file"
@@ -39,6 +41,14 @@ def check_options(options: argparse.Namespace) -> None:
     if not options.image and not options.source:
         sources = "an image, a folder, a glob, a video, a camera's number, a URL, or - for a list"
         raise InputError(f"no SOURCE: give {sources}")
+
+
+def _check_address(options: argparse.Namespace) -> None:
+    """Of a model behind a server."""
+    if is_address(options.deployment):
+        parse_address(options.deployment)
+        if options.device is not None:
+            raise InputError(f"--device with {options.deployment}: the server chooses the device; leave it out")
 
 
 def graph_inputs(flags: Sequence[str]) -> dict[str, float]:

@@ -8,7 +8,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from backends import load
+from backends.serving.address import is_address
+from backends.serving.remote_model import RemoteModel
 from backends.streaming import Prediction
+from backends.streams import Streams
 from zoo.errors import InputError, SomeInputsFailedError
 from zoo.manifest import Manifest
 from zoo.progress import Progress
@@ -39,7 +42,22 @@ class PredictionSession:
         check_options(options)
         self.options = options
         self.inputs = graph_inputs(options.input)
-        manifest = Manifest.read(options.deployment)
+        self.count: Progress = lambda *_: None
+        self.failures: list[str] = []
+        self.done = 0
+        self.finished = False
+        self._current = ""
+        self.output: Output | None = None
+        with ExitStack() as opened:
+            self._open(opened)
+            self._opened = opened.pop_all()
+
+    def _open(self, opened: ExitStack) -> None:
+        options = self.options
+        remote = None
+        if is_address(options.deployment):
+            remote = opened.enter_context(RemoteModel(options.deployment, options.workers))
+        manifest = Manifest.read(options.deployment) if remote is None else remote.manifest
         if manifest.output_level != "final":
             raise InputError(
                 f'{options.deployment}: output level "{manifest.output_level}" has no results; deploy level final'
@@ -50,36 +68,28 @@ class PredictionSession:
         tables = tables_of(options, task, self.sources)
         if options.out is not None:
             check_sources(options, task, self.sources, tables)
-        self.counts_windows = manifest.windows is not None and options.workers is None
-        self.count: Progress = lambda *_: None
-        self.failures: list[str] = []
-        self.done = 0
-        self.finished = False
-        self._current = ""
-        self.output: Output | None = None
-        with ExitStack() as opened:
-            if options.out is not None:
-                identity = {name: record["sha256"] for name, record in manifest.files.items()}
-                self.output = opened.enter_context(
-                    Output(
-                        options.out,
-                        task,
-                        tables,
-                        settings_of(options, identity),
-                        files=FILES in formats_of(options),
-                        draw=options.draw,
-                        resume=options.resume,
-                    )
-                )
-            self.model = opened.enter_context(
-                load(
-                    options.deployment,
-                    provider=options.device,
-                    progress=self._count_windows if self.counts_windows else None,
-                    workers=options.workers,
+        self.counts_windows = manifest.windows is not None and options.workers is None and remote is None
+        if options.out is not None:
+            identity = {name: record["sha256"] for name, record in manifest.files.items()}
+            self.output = opened.enter_context(
+                Output(
+                    options.out,
+                    task,
+                    tables,
+                    settings_of(options, identity),
+                    files=FILES in formats_of(options),
+                    draw=options.draw,
+                    resume=options.resume,
                 )
             )
-            self._opened = opened.pop_all()
+        self.model: Streams = remote or opened.enter_context(
+            load(
+                options.deployment,
+                provider=options.device,
+                progress=self._count_windows if self.counts_windows else None,
+                workers=options.workers,
+            )
+        )
 
     def predictions(self) -> Iterator[Prediction]:
         """All of them, counted, and written where there is an output. Raises as the model and the disk do."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DeployedModel:
-    """``config``: with the deployment's task, which knows what only a run of the model tells."""
+    """``config``: with the deployment's task, which knows what only a run of the model shows."""
 
     config: ModelConfig
     model: "nn.Module"

@@ -92,6 +92,10 @@ class InputKind(ABC):
     def read(self, path: str | Path) -> Any:
         """One input from a file, checked. Raises InputError."""
 
+    def file_content(self, value: Any) -> bytes:
+        """The content of a file that `read` gives this value for. Raises InputError where there is none."""
+        raise InputError(f"a {self.noun} of a recording cannot be written as a file; name a file")
+
     def recording(self, path: Path) -> Recording | None:
         """A file that holds several inputs, such as a video; None for a file of one."""
         return None

@@ -18,6 +18,7 @@ EXAMPLES = """examples:
   zooport predict DEPLOYMENT street.mp4 --out found --draw --score 0.5 --classes car bus
   zooport predict DEPLOYMENT val/images --out found --format coco csv --annotations val/annotations.json
   zooport predict DEPLOYMENT photos --out found --workers 8
+  zooport predict http://localhost:8000/cars photos --out found --workers 8
   find . -name '*.jpg' | zooport predict DEPLOYMENT - --out found --format jsonl --resume
   zooport predict work_dirs/super-resolution/srcnn_any-scale_photographs/onnxruntime-fp32 a.jpg --out b --input scale=4
 
@@ -33,7 +34,11 @@ QUIET_OPENCV = {"OPENCV_LOG_LEVEL": "OFF", "OPENCV_FFMPEG_LOGLEVEL": "-8"}
 def parser() -> Parser:
     """The flags."""
     flags = Parser(prog="zooport predict", description=__doc__, epilog=EXAMPLES, intermixed=True)
-    flags.add_argument("deployment", metavar="DEPLOYMENT", help="a folder that zooport deploy wrote")
+    flags.add_argument(
+        "deployment",
+        metavar="DEPLOYMENT",
+        help="a folder that zooport deploy wrote, or the address of a model behind a server",
+    )
     flags.add_argument(
         "source",
         nargs="*",
@@ -57,7 +62,7 @@ def parser() -> Parser:
     inputs = "set inputs that have defaults: scale=2, score_threshold=0.5"
     flags.add_argument("--input", metavar="NAME=NUMBER", help=inputs, **several)
     flags.add_argument(
-        "--workers", type=int, metavar="N", help="images at a time, each on one thread; default: one, on all threads"
+        "--workers", type=int, metavar="N", help="images, or requests, at a time, each on one thread (default: 1)"
     )
     flags.add_argument("--device", metavar="D", help="cpu, cuda:N ...; default: as deployed")
     flags.add_shared()

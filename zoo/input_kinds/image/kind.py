@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from zoo.errors import InputError
 from zoo.input_kinds.image import video
 from zoo.input_kinds.image.reading import SUFFIXES, read_image
-from zoo.input_kinds.image.small_image import tensor_of
+from zoo.input_kinds.image.small_image import tensor_of, to_png
 from zoo.input_kinds.input_kind import Array, InputKind
 from zoo.input_kinds.recording import Recording
 from zoo.input_kinds.registry import register_input_kind
@@ -160,6 +160,10 @@ class ImageKind(InputKind):
     def read(self, path: str | Path) -> NDArray[np.uint8]:
         """Turned upright by the file's orientation tag."""
         return read_image(path)
+
+    def file_content(self, value: NDArray[np.uint8]) -> bytes:
+        """A PNG file."""
+        return to_png(value, effort=1).tobytes()
 
     def recording(self, path: Path) -> Recording | None:
         """A video, by its suffix."""

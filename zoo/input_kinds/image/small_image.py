@@ -8,9 +8,12 @@ from zoo.errors import InputError
 from zoo.preprocess import MAX_BYTE
 
 
-def to_png(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The bytes [n] of a PNG file of an image uint8 [h, w, 3] BGR: lossless, whatever decodes it."""
-    good, content = cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 9])
+def to_png(image: NDArray[np.uint8], effort: int = 9) -> NDArray[np.uint8]:
+    """The bytes [n] of a PNG file of an image uint8 [h, w, 3] BGR: lossless, whatever decodes it.
+
+    `effort`: 0 to 9, for a smaller file.
+    """
+    good, content = cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, effort])
     if not good:
         raise InputError(f"an image of {image.shape[1]}x{image.shape[0]} pixels cannot be written as PNG")
     return content.reshape(-1).astype(np.uint8)

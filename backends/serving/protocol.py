@@ -1,0 +1,52 @@
+"""The tensors that a server and its clients send each other, in the Open Inference Protocol, version 2.
+
+A request has one input. Its content is that of a file, as `zooport predict` reads it: a JPEG, for example. The answer
+has the arrays of the result by their names (boxes, scores ...), each with a batch axis of 1 in front.
+"""
+
+import json
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from zoo.errors import InputError
+from zoo.input_kinds import InputKind
+from zoo.manifest import Manifest
+
+FILE = "file"
+"""The input: the content of a file, uint8 [1, bytes]."""
+DEPLOYMENT = "deployment"
+"""An output that each model has: the manifest as JSON, uint8 [1, bytes]. The input is not read if it is the only one
+that a request asks for."""
+MAX_BYTES = 2**27  # of a file: more than any camera writes
+
+DTYPES = {"bool": "BOOL", "float16": "FP16", "float32": "FP32", "float64": "FP64"} | {
+    name: name.upper() for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+}
+"""numpy's name of a dtype -> the protocol's."""
+
+
+def read_content(kind: InputKind, content: bytes) -> Any:
+    """The input in the content of a file. Raises InputError, without a file's name, as `kind.read` does."""
+    if not content or len(content) > MAX_BYTES:
+        raise InputError(f"{kind.noun}: {len(content)} bytes, expected the content of a file, 1 to {MAX_BYTES} bytes")
+    with NamedTemporaryFile(prefix="zooport-") as file:  # inputs of any kind are read from files
+        file.write(content)
+        file.flush()
+        try:
+            return kind.read(file.name)
+        except InputError as error:
+            raise InputError(str(error).replace(file.name, "of the request")) from error
+
+
+def manifest_content(manifest: Manifest) -> bytes:
+    """The output DEPLOYMENT."""
+    return json.dumps(manifest.to_dict()).encode()
+
+
+def read_manifest(content: bytes, source: str) -> Manifest:
+    """The inverse. Raises InputError where a server sends something else."""
+    try:
+        fields = json.loads(content)
+    except ValueError as error:
+        raise InputError(f"{source}: its output {DEPLOYMENT} is no manifest; serve it with zooport triton") from error
+    return Manifest.from_dict(fields, source)

@@ -1,0 +1,60 @@
+"""A repository of small models, and its models in the stand-in for Triton's stub."""
+
+import json
+import runpy
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from tests.backends.conftest import Recipe, write_deployment, write_slide
+from tests.backends.serving.stub import module
+from zooport.verbs import run_verb
+
+OUTPUTS = {"detector": ["boxes", "scores", "labels"], "segmentor": ["label_map"], "slide": ["label_map"]}
+
+
+@pytest.fixture(scope="session")
+def deployments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("deployments")
+    return {
+        "detector": write_deployment(root / "detector", Recipe()),
+        "segmentor": write_deployment(root / "segmentor", Recipe(task="SemanticSegmentation")),
+        "slide": write_slide(root / "slide"),
+    }
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Images of several sizes and brightnesses."""
+    folder, random = tmp_path_factory.mktemp("files"), np.random.default_rng(0)
+    paths = [folder / f"{number}.png" for number in range(6)]
+    for number, path in enumerate(paths):
+        shape = (64 + number, 96 - number, 3)
+        cv2.imwrite(str(path), random.integers(40 * number, 40 * number + 40, shape).astype(np.uint8))
+    return paths
+
+
+@pytest.fixture(scope="session")
+def repository(deployments: dict[str, Path], files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    models = tmp_path_factory.mktemp("repository") / "models"
+    for name, folder in deployments.items():
+        flags = ["--image", str(files[-1]), "--out", str(models), "--name", name, "--instances", "2", "--queue", "8"]
+        assert run_verb(["triton", str(folder), *flags]) == 0
+    return models
+
+
+@pytest.fixture(params=OUTPUTS)
+def served(request: pytest.FixtureRequest, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The model of the generated model.py, initialised as Triton does it, and its name."""
+    monkeypatch.setitem(sys.modules, "triton_python_backend_utils", module())
+    place = repository / request.param
+    model = runpy.run_path(str(place / "1" / "model.py"))["TritonPythonModel"]()
+    config = {"parameters": {"threads": {"string_value": "1"}}}
+    model.initialize({"model_config": json.dumps(config), "model_repository": str(place), "model_version": "1"})
+    yield request.param, model
+    model.finalize()

@@ -1,0 +1,91 @@
+"""zooport triton: the files that it writes, and what the Python model answers, in a stand-in for Triton's stub."""
+
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from backends import load
+from backends.serving.protocol import DEPLOYMENT, FILE, read_manifest
+from tests.backends.serving.conftest import OUTPUTS
+from tests.backends.serving.stub import InferenceResponse, Request, TritonError
+from zooport.verbs import run_verb
+
+
+def asked(content: bytes, outputs: list[str], **inputs: np.ndarray) -> Request:
+    return Request({FILE: np.frombuffer(content, np.uint8)[np.newaxis].copy(), **inputs}, outputs)
+
+
+def test_results_are_those_of_load(served: Any, deployments: dict[str, Path], files: list[Path]) -> None:
+    name, model = served
+    requests = [asked(path.read_bytes(), OUTPUTS[name]) for path in files]
+    together, alone = model.execute(requests), [model.execute([request])[0] for request in requests]
+    with load(deployments[name], threads=1) as local:
+        for path, one, other in zip(files, together, alone, strict=True):
+            expected = local(local.task.kind.read(path)).arrays
+            for response in (one, other):
+                arrays = response.arrays()
+                assert list(arrays) == OUTPUTS[name]
+                for key, array in arrays.items():
+                    assert array.dtype == expected[key].dtype
+                    np.testing.assert_array_equal(array[0], expected[key])
+
+
+def test_bad_requests_are_400_and_the_others_are_answered(served: Any, files: list[Path]) -> None:
+    name, model = served
+    good = files[-1].read_bytes()
+    small = cv2.imencode(".png", np.zeros((8, 8, 3), np.uint8))[1].tobytes()
+    contents = [good, b"no image", b"", small, good[: len(good) // 2], good]
+    responses: list[InferenceResponse] = model.execute([asked(content, OUTPUTS[name]) for content in contents])
+    for response in responses[1:-1]:
+        assert response.error is not None
+        assert response.error.code == TritonError.INVALID_ARG
+        assert str(response.error).startswith("image")
+        assert "\n" not in str(response.error)
+        assert "/tmp" not in str(response.error)
+    first, last = responses[0].arrays(), responses[-1].arrays()
+    assert all(np.array_equal(first[key], last[key]) for key in first)
+
+
+def test_the_manifest_is_an_output(served: Any) -> None:
+    _, model = served
+    (response,) = model.execute([asked(b"", [DEPLOYMENT])])
+    (content,) = response.arrays()[DEPLOYMENT]
+    assert read_manifest(content.tobytes(), "here") == model._model.manifest
+
+
+def test_nothing_is_written_over_and_nothing_half_written_is_left(
+    repository: Path,
+    deployments: dict[str, Path],
+    files: list[Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = str(deployments["detector"])
+    assert run_verb(["triton", folder, "--image", str(files[0]), "--out", str(repository), "--name", "detector"]) == 2
+    assert "there is such a model already" in capsys.readouterr().err
+    (tmp_path / "bad.png").write_bytes(b"no image")
+    out = tmp_path / "out"
+    assert run_verb(["triton", folder, "--image", str(tmp_path / "bad.png"), "--out", str(out)]) == 2
+    assert run_verb(["triton", folder, "--image", str(files[0]), "--out", str(out), "--name", "../x"]) == 2
+    assert list(out.iterdir()) == []
+    assert sorted(path.name for path in repository.iterdir()) == sorted(OUTPUTS)
+
+
+def test_every_config_parses_and_has_no_unknown_field(repository: Path, files: list[Path]) -> None:
+    """A misspelt field is an error of the protobuf that Triton itself reads."""
+    proto = pytest.importorskip("tritonclient.grpc.model_config_pb2", reason="needs tritonclient[grpc]")
+    text_format = pytest.importorskip("google.protobuf.text_format")
+    for name, outputs in OUTPUTS.items():
+        text = (repository / name / "config.pbtxt").read_text(encoding="utf-8")
+        config = text_format.Parse(text, proto.ModelConfig())
+        assert (config.name, config.backend) == (name, "python")
+        assert [each.name for each in config.output] == [*outputs, DEPLOYMENT]
+        assert config.instance_group[0].count == 2
+        assert config.dynamic_batching.default_queue_policy.max_queue_size == 8
+        warmup = config.model_warmup[0].inputs[FILE]
+        assert list(warmup.dims) == [(repository / name / "warmup" / warmup.input_data_file).stat().st_size]
+        with pytest.raises(text_format.ParseError):
+            text_format.Parse(text.replace("max_queue_size", "max_queue_sise"), proto.ModelConfig())

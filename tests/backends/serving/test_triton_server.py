@@ -1,0 +1,208 @@
+"""What zooport triton writes, in NVIDIA's own server: right, corrupt and too many requests, a dead stub, the end.
+
+The server is in the wheel nvidia-pytriton, which asks for numpy 1 and is therefore not installed. To run this: pip
+download --no-deps nvidia-pytriton==0.7.0, unzip it into a folder, and set ZOOPORT_TRITON to that folder. It needs no
+GPU and no container, and the extra serve.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from backends import load
+from backends.serving.protocol import FILE
+from backends.serving.remote_model import RemoteModel
+from tests.backends.serving.conftest import OUTPUTS
+from zoo.errors import BackendUnavailableError
+
+VARIABLE = "ZOOPORT_TRITON"
+ROOT = Path(__file__).parents[3]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        VARIABLE not in os.environ, reason=f"needs {VARIABLE}, the folder of an unzipped nvidia-pytriton"
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Triton:
+    process: "subprocess.Popen[bytes]"
+    http: int
+    grpc: int
+    metrics: int
+    log: Path
+
+    def address(self, name: str) -> str:
+        return f"http://127.0.0.1:{self.http}/{name}"
+
+    def get(self, path: str, port: int | None = None) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port or self.http}{path}") as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except urllib.error.URLError:
+            return 0, ""
+
+
+def installed_server(place: Path) -> Path:
+    """The server with the stub for this Python where the Python backend looks for it."""
+    wheel = Path(os.environ[VARIABLE]) / "pytriton" / "tritonserver"
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    stub = wheel / "python_backend_stubs" / version / "triton_python_backend_stub"
+    backend = place / "backends" / "python"
+    shutil.copytree(wheel / "backends" / "python", backend)
+    for file in (stub, wheel / "bin" / "tritonserver"):
+        file.chmod(0o755)
+    shutil.copy(stub, backend)
+    return wheel / "bin" / "tritonserver"
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+@pytest.fixture
+def triton(repository: Path, tmp_path: Path) -> Iterator[Triton]:
+    binary = installed_server(tmp_path)
+    http, grpc, metrics = free_ports(3)
+    libraries = [str(Path(os.environ[VARIABLE]) / "nvidia_pytriton.libs"), sysconfig.get_config_var("LIBDIR")]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *(path for path in sys.path if "site-packages" in path)]),
+        "LD_LIBRARY_PATH": os.pathsep.join(libraries),
+    }
+    command = [str(binary), "--model-repository", str(repository), "--backend-directory", str(tmp_path / "backends")]
+    for name, port in (("http", http), ("grpc", grpc), ("metrics", metrics)):
+        command += [f"--{name}-address", "127.0.0.1", f"--{name}-port", str(port)]
+    log = tmp_path / "log"
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process:
+        server = Triton(process, http, grpc, metrics, log)
+        while server.get("/v2/health/ready")[0] != 200:
+            assert process.poll() is None, log.read_text(errors="replace")
+            time.sleep(0.2)
+        try:
+            yield server
+        finally:
+            process.kill()
+
+
+def stubs(server: Triton) -> list[int]:
+    """The processes in which the models run."""
+    children = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = status.read_text().partition(") ")
+        except OSError:
+            continue
+        if int(rest.split()[1]) == server.process.pid and "triton_python" in name:
+            children.append(int(status.parent.name))
+    return children
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_the_whole_life_of_a_server(triton: Triton, deployments: dict[str, Path], files: list[Path], name: str) -> None:
+    """One server for each model, because a start takes long: results, bad requests, metrics, SIGTERM."""
+    with load(deployments[name], threads=1) as local, RemoteModel(triton.address(name), workers=8) as remote:
+        expected = [local(local.task.kind.read(path)) for path in files]
+        for prediction, result in zip(remote.stream(files), expected, strict=True):  # at once, so in batches as well
+            assert prediction.result == result
+        with ThreadPoolExecutor(8) as pool:
+            for place, prediction in enumerate(pool.map(lambda path: next(remote.stream(path)), files * 8)):
+                assert prediction.result == expected[place % len(files)]
+        check_grpc(triton, name, files[-1], expected[-1].arrays)
+        check_bad(triton, name, remote)
+    status, text = triton.get("/metrics", triton.metrics)
+    counts = [line for line in text.splitlines() if line.startswith("nv_inference_count") and f'"{name}"' in line]
+    assert status == 200
+    assert float(counts[0].split()[-1]) >= 9 * len(files)
+    triton.process.send_signal(signal.SIGTERM)
+    assert triton.process.wait() == 0
+    assert b"Traceback" not in triton.log.read_bytes()
+
+
+def check_grpc(triton: Triton, name: str, path: Path, expected: dict[str, np.ndarray]) -> None:
+    import tritonclient.grpc as client
+
+    content = np.frombuffer(path.read_bytes(), np.uint8)[np.newaxis]
+    tensor = client.InferInput(FILE, content.shape, "UINT8")
+    tensor.set_data_from_numpy(content)
+    outputs = [client.InferRequestedOutput(key) for key in expected]
+    with client.InferenceServerClient(f"127.0.0.1:{triton.grpc}") as opened:
+        answer = opened.infer(name, [tensor], outputs=outputs)
+        for key, array in expected.items():
+            np.testing.assert_array_equal(answer.as_numpy(key)[0], array)
+
+
+def check_bad(triton: Triton, name: str, remote: RemoteModel) -> None:
+    from zoo.errors import InputError
+
+    for content in (b"no image", b"\x89PNG\r\n"):
+        with pytest.raises(InputError, match="image"):
+            remote._infer(content, OUTPUTS[name], {})
+    assert triton.get("/v2/health/ready")[0] == 200
+
+
+def test_too_many_requests_are_refused_and_none_is_wrong(
+    triton: Triton, deployments: dict[str, Path], files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The queue has room for 8. What is not answered is 503, and nothing else."""
+    monkeypatch.setattr("backends.serving.remote_model.WAITS", ())
+    refused = answered = 0
+    with load(deployments["slide"], threads=1) as local, RemoteModel(triton.address("slide")) as remote:
+        expected = local(local.task.kind.read(files[0]))
+
+        def ask(_: int) -> object:
+            try:
+                return next(remote.stream(files[0])).result
+            except BackendUnavailableError as error:
+                return str(error)
+
+        with ThreadPoolExecutor(96) as pool:
+            for answer in pool.map(ask, range(384)):
+                if isinstance(answer, str):
+                    assert "queue" in answer
+                    refused += 1
+                else:
+                    assert answer == expected
+                    answered += 1
+    assert answered
+    assert answered + refused == 384
+
+
+def test_a_dead_stub_is_found_by_a_probe_that_infers_and_not_by_readiness(triton: Triton, files: list[Path]) -> None:
+    before = stubs(triton)
+    assert len(before) == 2 * len(OUTPUTS)
+    for stub in before:
+        os.kill(stub, signal.SIGKILL)
+
+    def probe() -> None:
+        """As that of docs/serving.md; again until the server has seen it."""
+        while True:
+            with RemoteModel(triton.address("detector")) as remote:
+                next(remote.stream(files[0]))
+
+    with pytest.raises(BackendUnavailableError, match="does not answer"):
+        probe()
+    assert triton.get("/v2/health/ready")[0] == 200

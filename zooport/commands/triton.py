@@ -1,0 +1,68 @@
+"""Write a model repository for NVIDIA's Triton Inference Server."""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from zooport.parser import Parser, check_counts
+from zooport.terminal import write_line
+from zooport.writable import check_writable
+
+EXAMPLES = """examples:
+  zooport triton work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image street.jpg --out models
+  zooport triton DEPLOYMENT --image street.jpg --out models --name cars --instances 4 --queue 128
+  tritonserver --model-repository models --http-address 127.0.0.1
+
+Triton then answers requests of the Open Inference Protocol, version 2: the content of an image file in, the arrays of
+the result out. The Python of Triton's Python backend needs zooport's core package. A single service in one process
+needs no server: see load(folder, workers=N)."""
+
+
+def parser() -> Parser:
+    """The flags."""
+    flags = Parser(prog="zooport triton", description=__doc__, epilog=EXAMPLES)
+    flags.add_argument("deployment", metavar="DEPLOYMENT", help="a folder that zooport deploy wrote")
+    flags.add_argument("--image", type=Path, required=True, metavar="F", help="an image for the first call")
+    flags.add_argument("--out", type=Path, required=True, metavar="D", help="the repository; created if missing")
+    flags.add_argument("--name", metavar="N", help="name of the model; default: that of the deployment's config")
+    counts: dict[str, Any] = {"type": int, "metavar": "N"}
+    flags.add_argument("--instances", help="processes; default: the CPUs of this machine", **counts)
+    flags.add_argument("--threads", default=1, help="threads of each process (default: 1)", **counts)
+    flags.add_argument("--queue", default=64, help="requests that may wait; 503 for others (default: 64)", **counts)
+    flags.add_argument(
+        "--timeout", default=10_000, help="ms that a request may wait; then 503 (default: 10000)", **counts
+    )
+    flags.add_argument("--delay", default=0, help="us to wait for a batch to fill (default: 0)", **counts)
+    flags.add_shared()
+    return flags
+
+
+def run(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Write it, and print where it is."""
+    check_counts(options, "instances", "threads", "queue", "timeout")
+    from backends.serving.triton_config import Serving
+    from backends.serving.triton_repository import write_model
+    from backends.threads import default_threads
+    from zoo.errors import InputError
+    from zoo.manifest import Manifest
+
+    if options.delay < 0:
+        raise InputError(f"--delay {options.delay}: expected 0 or more")
+    manifest = Manifest.read(options.deployment)
+    if manifest.output_level != "final":
+        raise InputError(
+            f'{options.deployment}: output level "{manifest.output_level}" has no results; deploy level final'
+        )
+    check_writable(options.out, f"--out {options.out}", "give another folder", make=True)
+    serving = Serving(
+        name=options.name or manifest.name,
+        instances=options.instances or default_threads(),
+        threads=options.threads,
+        queue=options.queue,
+        timeout=options.timeout,
+        delay=options.delay,
+    )
+    place = write_model(Path(options.deployment), options.image, options.out, serving)
+    write_line(str(place))
+    return {"model": str(place), "name": serving.name, "instances": serving.instances}
