@@ -1,5 +1,6 @@
 """A model over sources: inputs are read ahead of being computed, and a fault in one of them stops nothing."""
 
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, wait
@@ -116,7 +117,8 @@ def pooled_predictions(
             del future  # with its images, before the next ones come
     finally:
         ready.close()
-        wait([future for future in pending if not future.cancel()])
+        if not sys.is_finalizing():  # then the workers have ended
+            wait([future for future in pending if not future.cancel()])
 
 
 def _read_and_computed(run: Run, read: Read, chunk: list[Item]) -> list[Prediction]:
