@@ -16,7 +16,7 @@ def lower_bounds(pyproject: str) -> list[str]:
     """One "name==version.*" for each requirement "name>=version"."""
     project = tomllib.loads(pyproject)["project"]
     requirements = [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
-    found = [re.match(r"([A-Za-z0-9_.-]+)(?:\[\w+\])?(?:>=([0-9.]+))?", requirement) for requirement in requirements]
+    found = [re.match(r"([A-Za-z0-9_.-]+)(?:\[[\w,]+\])?(?:>=([0-9.]+))?", requirement) for requirement in requirements]
     return sorted({f"{m[1]}=={m[2]}.*" for m in found if m is not None and m[2] and m[1] not in UNPINNED})
 
 

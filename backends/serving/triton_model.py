@@ -79,12 +79,12 @@ class TritonPythonModel:
 
     def _settings(self, request: Any) -> Settings:
         """Those inputs with defaults that a request has."""
-        given = {
+        arrays = {
             name: self._array(request, name)
             for name in self._model.runner.defaults
             if self._triton.get_input_tensor_by_name(request, name) is not None
         }
-        return tuple((name, array.item()) for name, array in given.items())
+        return tuple((name, array.item()) for name, array in arrays.items())
 
     def _array(self, request: Any, name: str) -> NDArray[Any]:
         return np.from_dlpack(self._triton.get_input_tensor_by_name(request, name))

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -27,7 +28,8 @@ from backends import load
 from backends.serving.protocol import FILE
 from backends.serving.remote_model import RemoteModel
 from tests.backends.serving.conftest import OUTPUTS
-from zoo.errors import BackendUnavailableError
+from zoo.errors import BackendUnavailableError, InputError
+from zoo.tasks import Result
 
 VARIABLE = "ZOOPORT_TRITON"
 ROOT = Path(__file__).parents[3]
@@ -137,13 +139,13 @@ def test_the_whole_life_of_a_server(triton: Triton, deployments: dict[str, Path]
     counts = [line for line in text.splitlines() if line.startswith("nv_inference_count") and f'"{name}"' in line]
     assert status == 200
     assert float(counts[0].split()[-1]) >= 9 * len(files)
-    triton.process.send_signal(signal.SIGTERM)
-    assert triton.process.wait() == 0
+    check_end(triton, name, files[0], expected[0])
     assert b"Traceback" not in triton.log.read_bytes()
 
 
 def check_grpc(triton: Triton, name: str, path: Path, expected: dict[str, np.ndarray]) -> None:
     import tritonclient.grpc as client
+    from tritonclient.utils import InferenceServerException
 
     content = np.frombuffer(path.read_bytes(), np.uint8)[np.newaxis]
     tensor = client.InferInput(FILE, content.shape, "UINT8")
@@ -153,15 +155,41 @@ def check_grpc(triton: Triton, name: str, path: Path, expected: dict[str, np.nda
         answer = opened.infer(name, [tensor], outputs=outputs)
         for key, array in expected.items():
             np.testing.assert_array_equal(answer.as_numpy(key)[0], array)
+        tensor.set_data_from_numpy(np.zeros_like(content))
+        with pytest.raises(InferenceServerException, match="not an image") as refusal:
+            opened.infer(name, [tensor], outputs=outputs)
+        assert refusal.value.status() == "StatusCode.INVALID_ARGUMENT"
 
 
 def check_bad(triton: Triton, name: str, remote: RemoteModel) -> None:
-    from zoo.errors import InputError
-
-    for content in (b"no image", b"\x89PNG\r\n"):
+    for content in (b"", b"no image", b"\x89PNG\r\n"):
         with pytest.raises(InputError, match="image"):
             remote._infer(content, OUTPUTS[name], {})
     assert triton.get("/v2/health/ready")[0] == 200
+
+
+def check_end(triton: Triton, name: str, path: Path, expected: Result) -> None:
+    """SIGTERM while requests come: no answer is wrong, and the server ends with code 0."""
+    begun = threading.Barrier(5)
+
+    def ask_right(remote: RemoteModel, once: bool = True) -> None:
+        assert next(remote.stream(path)).result == expected
+        while not once:
+            assert next(remote.stream(path)).result == expected
+
+    def ask(remote: RemoteModel) -> None:
+        ask_right(remote)
+        begun.wait()
+        with pytest.raises(BackendUnavailableError, match="does not answer"):
+            ask_right(remote, once=False)
+
+    with RemoteModel(triton.address(name)) as remote, ThreadPoolExecutor(4) as pool:
+        clients = [pool.submit(ask, remote) for _ in range(4)]
+        begun.wait()
+        triton.process.send_signal(signal.SIGTERM)
+        for each in clients:
+            each.result()
+    assert triton.process.wait() == 0
 
 
 def test_too_many_requests_are_refused_and_none_is_wrong(
