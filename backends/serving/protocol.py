@@ -8,6 +8,9 @@ import json
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from zoo.errors import InputError
 from zoo.input_kinds import InputKind
 from zoo.manifest import Manifest
@@ -25,12 +28,13 @@ DTYPES = {"bool": "BOOL", "float16": "FP16", "float32": "FP32", "float64": "FP64
 """numpy's name of a dtype -> the protocol's."""
 
 
-def read_content(kind: InputKind, content: bytes) -> Any:
-    """The input in the content of a file. Raises InputError, without a file's name, as `kind.read` does."""
-    if not content or len(content) > MAX_BYTES:
-        raise InputError(f"{kind.noun}: {len(content)} bytes, expected the content of a file, 1 to {MAX_BYTES} bytes")
+def read_content(kind: InputKind, content: NDArray[np.uint8] | None) -> Any:
+    """The input in the content of a file, of whatever shape. Raises InputError, without a name, as `kind.read` does."""
+    count = 0 if content is None else content.size
+    if content is None or not 1 <= count <= MAX_BYTES:
+        raise InputError(f"{kind.noun}: {count} bytes, expected the content of a file, 1 to {MAX_BYTES} bytes")
     with NamedTemporaryFile(prefix="zooport-") as file:  # inputs of any kind are read from files
-        file.write(content)
+        file.write(content.tobytes())
         file.flush()
         try:
             return kind.read(file.name)

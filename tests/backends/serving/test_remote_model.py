@@ -97,7 +97,7 @@ def test_what_the_server_refuses_is_the_images_fault(
     server: Server, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with RemoteModel(server.address) as remote:
-        monkeypatch.setattr(server.model, "execute", lambda _: [server.model._refusal(InputError("too wide"))])
+        monkeypatch.setattr(server.model, "execute", lambda _: [server.model._tensors.refusal(InputError("too wide"))])
         (prediction,) = remote.stream(files[0])
     assert prediction.fault == f"{files[0]}: too wide"
 
