@@ -19,8 +19,13 @@ _TASKS: dict[str, type[Task]] = {}
 def register_task(task: type[Task]) -> type[Task]:
     """A decorator: makes a task known under its `name` and under the name of its class.
 
-    Raises InputError where another task has one of the two.
+    Raises InputError where another task has one of the two, and for OPTIONS that are no mapping.
     """
+    if not isinstance(task.OPTIONS, Mapping):
+        raise InputError(
+            f'task "{task.name}" ({task.__module__}.{task.__qualname__}): OPTIONS is {task.OPTIONS!r}, expected a '
+            'mapping, each name with its kind, for example {"exact": bool}'
+        )
     for known in _TASKS.values():
         same_class = (known.__module__, known.__qualname__) == (task.__module__, task.__qualname__)
         if not same_class and (known.name == task.name or known.__name__ == task.__name__):

@@ -1,5 +1,6 @@
 """Configs of timm's own models build them, with their weights, classes and preprocessing."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,32 @@ def test_a_folder(tmp_path: Path) -> None:
     assert config.preprocess.size == (64, 96)
     state = build_model(config).state_dict()
     assert all(torch.equal(state[name], tensor) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.parametrize("size", [None, (64, 96)])
+def test_a_folder_that_does_not_say_its_preprocessing(size: tuple[int, int] | None, tmp_path: Path) -> None:
+    """timm's defaults stand for it, and the config says so."""
+    folder = tmp_path / "pets"
+    timm.models.save_for_hf(timm.create_model(NAME, num_classes=3), folder)
+    settings = json.loads((folder / "config.json").read_text())
+    del settings["pretrained_cfg"]
+    (folder / "config.json").write_text(json.dumps(settings))
+    written = init(str(folder), tmp_path, size=size)
+    fields = "interpolation, mean, std" if size else "input_size, interpolation, crop_pct, mean, std"
+    assert f"{folder} does not say {fields}; timm's defaults stand for them." in " ".join(written.notes)
+    assert load_config(written.path).preprocess.mean == timm.data.IMAGENET_DEFAULT_MEAN
+
+
+def test_a_folder_of_an_earlier_version_has_the_fields_at_its_top(tmp_path: Path) -> None:
+    folder = tmp_path / "pets"
+    timm.models.save_for_hf(timm.create_model(NAME, num_classes=3), folder)
+    settings = json.loads((folder / "config.json").read_text())
+    settings |= settings.pop("pretrained_cfg") | {"mean": [0.5, 0.25, 0.5], "labels": ["cat", "dog", "fox"]}
+    (folder / "config.json").write_text(json.dumps(settings))
+    written = init(str(folder), tmp_path)
+    assert load_config(written.path).preprocess.mean == (0.5, 0.25, 0.5)
+    assert written.classes == ("cat", "dog", "fox")
+    assert not any("defaults" in note for note in written.notes)
 
 
 def test_an_unknown_name(tmp_path: Path) -> None:

@@ -46,6 +46,12 @@ def test_two_tasks_of_one_name_are_an_error(kind: str, name: str) -> None:
         register_task(type(kind, (Detection,), {"name": name}))
 
 
+def test_options_without_kinds_are_an_error() -> None:
+    message = r"""task "own" \(.*Own\): OPTIONS is \('exact',\), expected a mapping, each name with its kind"""
+    with pytest.raises(InputError, match=message):
+        register_task(type("Own", (Detection,), {"name": "own", "OPTIONS": ("exact",)}))
+
+
 INSTALLED = """
 from zoo.tasks import register_task
 from zoo.tasks.detection import Detection

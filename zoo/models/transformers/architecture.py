@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from zoo.downloads import refused_downloads
@@ -98,7 +99,8 @@ def translated(model: Any, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """A state dict as save_pretrained writes it, by the names of the model; what is missing in it is left out.
 
     Files have other names than modules in many architectures, and of tensors that two modules share they hold one:
-    transformers' own loader knows both. Tensors that the model does not have keep their names.
+    transformers' own loader knows both. Tensors that the model does not have are there by the names that its loader
+    looked for, without their values where it renamed them.
     """
     kind = type(model)
     what = f"the weights of {kind.__name__}"
@@ -115,7 +117,7 @@ def translated(model: Any, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     tensors = {name: tensor for name, tensor in loaded.state_dict().items() if name not in left_out}
     for name, shape, _ in report["mismatched_keys"]:
         tensors[name] = tensors[name].new_zeros(shape)
-    return {**tensors, **{name: state[name] for name in report["unexpected_keys"] if name in state}}
+    return {**tensors, **{name: state.get(name, torch.empty(0)) for name in report["unexpected_keys"]}}
 
 
 @contextmanager

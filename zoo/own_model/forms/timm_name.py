@@ -1,6 +1,6 @@
 """`timm:NAME`, or the folder that timm's save_for_hf wrote: a classifier."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from zoo.errors import InputError, nearest
@@ -16,6 +16,12 @@ OF_PRETRAINED = (
     "The size, mean and std are those of timm's pretrained weights of this name. Replace them with those of your "
     "training."
 )
+OF_DEFAULTS = (
+    "{source} does not say {fields}; timm's defaults stand for them. Replace them with those of your training."
+)
+DECIDE = ("input_size", "interpolation", "crop_pct", "mean", "std")
+"""The fields of pretrained_cfg that decide the preprocessing."""
+SIZES = ("input_size", "crop_pct")  # those that --size replaces
 CHANNELS = 3
 
 
@@ -40,11 +46,13 @@ class TimmForm(LibraryForm):
             from zoo.own_model.fitting import fitting_value
 
             section["num_classes"] = fitting_value(section, "num_classes", read_state(weights), weights)
-        classes = request.classes or tuple(saved.get("label_names") or pretrained.get("label_names") or ())
+        classes = request.classes or tuple(
+            saved.get("label_names") or pretrained.get("label_names") or pretrained.get("labels") or ()
+        )
         preprocess, note = resized(_preprocess(pretrained), request.size)
         notes = {} if classes else {"task": UNNAMED}
-        if not saved or note:
-            notes["preprocess"] = note or OF_PRETRAINED
+        if text := " ".join([*([note] if note else []), *_origin(request, saved, pretrained)]):
+            notes["preprocess"] = text
         task = {
             "type": "ImageClassification",
             "classes": class_entries(classes, section["num_classes"], str(weights)),
@@ -70,7 +78,7 @@ def _arguments(saved: Mapping[str, Any], request: ModelRequest) -> dict[str, Any
 def _pretrained(name: str, saved: Mapping[str, Any]) -> Mapping[str, Any]:
     """What timm knows of the weights: of the folder, or of its own of this name. Nothing is downloaded."""
     if saved:
-        return saved.get("pretrained_cfg") or {}
+        return saved.get("pretrained_cfg") or saved  # folders of earlier versions have its fields beside the others
     timm = optional_library("timm", "timm", f"timm:{name}")
     if ":" in name or not timm.is_model(name):
         raise InputError(f"timm:{name}: timm has no model of this name; {nearest(name, timm.list_models())}")
@@ -82,5 +90,15 @@ def _preprocess(pretrained: Mapping[str, Any]) -> dict[str, Any]:
     from zoo.preprocess_mapping import from_timm
 
     data = optional_library("timm.data", "timm", "this preprocessing")
-    fields: dict[str, Any] = data.resolve_data_config(pretrained_cfg=dict(pretrained))
+    known = {"input_size": None, **pretrained}  # nothing at all is an error there
+    fields: dict[str, Any] = data.resolve_data_config(pretrained_cfg=known)
     return from_timm(fields)
+
+
+def _origin(request: ModelRequest, saved: Mapping[str, Any], pretrained: Mapping[str, Any]) -> Iterator[str]:
+    """What the reader must know of where the preprocessing comes from, if not from a folder that has it all."""
+    replaced = () if request.size is None else SIZES
+    if missing := [name for name in DECIDE if not pretrained.get(name) and name not in replaced]:
+        yield OF_DEFAULTS.format(source=request.source, fields=", ".join(missing))
+    elif not saved and request.size is None:
+        yield OF_PRETRAINED

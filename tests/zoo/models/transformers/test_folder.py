@@ -1,5 +1,6 @@
 """A folder of save_pretrained: built from its config.json, its weights by our loader, as transformers' own loader."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,20 @@ def test_a_missing_tensor_is_named(config: Path, tmp_path: Path) -> None:
     save_file(state, tmp_path / "less.safetensors")
     with pytest.raises(InputError, match=r"1 missing \(model\.model\.enc_output\.0\.weight\)"):
         build_model(config, tmp_path / "less.safetensors")
+
+
+@pytest.mark.parametrize("name", ["model.decoder.layers.7.fc1.weight", "model.tail.weight"])
+def test_a_tensor_of_another_model_is_refused_by_a_name_of_the_library_or_its_files(
+    name: str, config: Path, tmp_path: Path
+) -> None:
+    """The library's loader calls fc1 in a file mlp.fc1."""
+    from safetensors.torch import load_file, save_file
+
+    state = load_file(tmp_path / "rt" / "model.safetensors")
+    save_file({**state, name: torch.ones(2)}, tmp_path / "more.safetensors")
+    renamed = name.replace("fc1", "mlp.fc1")
+    with pytest.raises(InputError, match=rf"1 unknown \(model\.{re.escape(renamed)}\)"):
+        build_model(config, tmp_path / "more.safetensors")
 
 
 def test_another_task_is_refused(config: Path, tmp_path: Path) -> None:
