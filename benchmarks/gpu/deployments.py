@@ -108,5 +108,5 @@ def _counts(layers: Mapping[str, int] | None) -> str | None:
 def published(config: str, main: str) -> float | None:
     """The figure on the card of the shipped weights: of eager PyTorch on a CPU."""
     loaded = load_config(config)
-    card = TrainingRecord.read((loaded.path.parent / str(loaded.checkpoint)).with_suffix(".json"))
+    card = TrainingRecord.read(Path(str(loaded.weights)).with_suffix(".json"))
     return next((row.get(main) for name, row in card.figures.items() if Path(name).stem == loaded.name), None)

@@ -11,7 +11,7 @@ from threading import Event
 from typing import Any
 
 from gpu.stage import Cell, Place, Stage, one_line
-from pipeline.regression.child import run_child
+from pipeline.regression.child import GRACE, run_child
 
 Command = Callable[[Cell, Path, float], Sequence[str]]
 """A cell, the file for its findings, the seconds that it has -> what runs it."""
@@ -23,8 +23,9 @@ def run_stage(
 ) -> dict[str, Any]:
     """The record of a stage; `kept` is called with it after each cell.
 
-    At most `place.seconds` pass: what is running then is ended, and what has not begun is named. Cells that need not be
-    alone run first, `workers` at a time. A cell that fails, crashes or hangs costs the others nothing but time.
+    At most `place.seconds` pass: what is running GRACE seconds before is ended, by force where it hangs, and what has
+    not begun is named. Cells that need not be alone run first, `workers` at a time. A cell that fails, crashes or hangs
+    costs the others nothing but time.
     """
     begin = time.monotonic()
     record: dict[str, Any] = {
@@ -37,7 +38,7 @@ def run_stage(
         "left_out": [],
     }
     if record["lack"] is None:
-        _run_cells(stage, place, command, begin + place.seconds, record, kept, workers)
+        _run_cells(stage, place, command, begin + place.seconds - GRACE, record, kept, workers)
     record["seconds"] = round(time.monotonic() - begin, 1)
     kept(record)
     return record

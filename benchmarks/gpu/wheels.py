@@ -11,17 +11,17 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:1] = [str(ROOT), str(ROOT / "benchmarks")]
 
+from gpu.needs import PYTHON, THERE, lacking
 from gpu.paths import PIECES, SITE, WHEELS
 from gpu.pieces import Index, join, missing, split
 from zoo.errors import BackendUnavailableError, InputError, ZooportError
 
-PYTHON = "3.12"
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_5_x86_64")
 LATEST = ("onnxruntime-gpu>=1.30",)  # beside its own runtime, which is the build for CPUs
 AS_HERE = (
@@ -32,7 +32,7 @@ AS_HERE = (
     *("tensorrt-rtx-cu13-libs", "tensorrt-rtx-cu13-bindings"),  # engines
 )
 """In the versions that are installed here, which are those that were tested."""
-FROM_SOURCE = ("tensorrt-rtx",)  # a few lines of Python that have no wheel
+FROM_SOURCE = ("tensorrt-rtx", "tensorrt-rtx-cu13")  # a name, and the module's few lines of Python, without wheels
 MEBIBYTE = 2**20
 PIECE = 28  # MiB: with this repository, of 32 MiB, a batch of 60
 LARGEST_PIECE = 55
@@ -66,7 +66,13 @@ def _make(options: argparse.Namespace) -> int:
     named = [*LATEST, *map(_as_here, AS_HERE), *options.also]
     _pip("download", "--no-deps", *there, "--dest", str(options.wheels), *named)
     _pip("wheel", "--no-deps", "--wheel-dir", str(options.wheels), *map(_as_here, FROM_SOURCE))
-    index = split(sorted(options.wheels.glob("*.whl")), options.pieces, options.piece_mib * MEBIBYTE)
+    wheels = sorted(options.wheels.glob("*.whl"))
+    if absent := lacking(wheels, dict.fromkeys(THERE)):
+        raise InputError(
+            f"{options.wheels}: nothing brings {', '.join(absent)}; add it by --also, or to THERE in "
+            "benchmarks/gpu/needs.py if the machine has it"
+        )
+    index = split(wheels, options.pieces, options.piece_mib * MEBIBYTE)
     size = sum(piece.bytes for piece in index.pieces) / MEBIBYTE
     print(f"{len(index.files)} wheels, {size:.0f} MiB, in {len(index.pieces)} pieces: {options.pieces}")
     return 0
@@ -82,6 +88,8 @@ def _install(options: argparse.Namespace) -> int:
     quick = ("--no-compile", "--no-cache-dir", "--quiet", "--upgrade")
     _pip("install", "--no-index", "--no-deps", *quick, "--target", str(options.site), *map(str, wheels))
     print(f"{len(wheels)} wheels installed: {options.site}")
+    if absent := lacking(wheels, {found.name: found.version for found in distributions()}):
+        print(f"not there: {', '.join(absent)}; what needs it fails. Carry it: make the pieces with --also NAME")
     return 0
 
 

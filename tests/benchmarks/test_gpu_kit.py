@@ -2,12 +2,14 @@
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipeline.regression.child import GRACE
 from zoo.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("benchmarks")
@@ -72,9 +74,26 @@ def test_a_cell_that_hangs_is_ended_and_what_it_had_found_is_kept(run: Callable[
 
 @pytest.mark.slow
 def test_a_stage_ends_in_time_and_names_what_was_left_out(run: Callable[..., dict[str, Any]]) -> None:
-    record = run(["hangs", "good", "good"], seconds=15)
+    record = run(["hangs", "good", "good"], seconds=25)
     assert list(record["cells"]) == ["hangs | 0"]
     assert record["left_out"] == ["good | 1", "good | 2"]
+
+
+def test_a_cell_that_must_be_killed_ends_within_the_stage(
+    run: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deadline leaves time for the kill of a process that does not answer a signal, as one that hangs in C."""
+    deadlines: list[float] = []
+
+    def run_child(command: list[str], log: Path, *, deadline: float, stop: Any) -> None:
+        deadlines.append(deadline)
+
+    monkeypatch.setattr("gpu.scheduling.run_child", run_child)
+    begin = time.monotonic()
+    run(["good", "good"], seconds=60)
+    spent = time.monotonic() - begin
+    assert len(deadlines) == 2
+    assert all(deadline + GRACE <= begin + 60 + spent for deadline in deadlines)
 
 
 def test_a_stage_that_cannot_run_says_why(tmp_path: Path) -> None:

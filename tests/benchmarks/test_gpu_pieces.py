@@ -92,14 +92,28 @@ def test_an_index_that_is_none(content: str | None, tmp_path: Path) -> None:
         Index.read(tmp_path)
 
 
-def tiny_wheel(folder: Path) -> Path:
+def tiny_wheel(folder: Path, *needed: str) -> Path:
     path = folder / "carried-1.0-py3-none-any.whl"
+    fields = ["Metadata-Version: 2.1", "Name: carried", "Version: 1.0", *(f"Requires-Dist: {line}" for line in needed)]
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr("carried.py", "THERE = True\n")
-        wheel.writestr("carried-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: carried\nVersion: 1.0\n")
+        wheel.writestr("carried-1.0.dist-info/METADATA", "\n".join(fields) + "\n")
         wheel.writestr("carried-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr("carried-1.0.dist-info/RECORD", "")
     return path
+
+
+def test_what_nothing_brings_is_named(tmp_path: Path) -> None:
+    """As the module of tensorrt_rtx, which is not in the package of that name but in one that it needs."""
+    from gpu.needs import THERE, lacking
+    from gpu.wheels import AS_HERE
+
+    there = {**dict.fromkeys((*THERE, *AS_HERE)), "onnxruntime-gpu": "1.31.1"}
+    needed = ["numpy>=2", "Opencv_Python>=3", "onnxruntime>=1.30", 'old; python_version < "3.12"', 'x; extra == "more"']
+    assert lacking([tiny_wheel(tmp_path, *needed)], there) == []
+    needed = ["absent==1.2", "carried>=2", "onnxruntime>=1.32"]
+    assert lacking([tiny_wheel(tmp_path, *needed)], there) == [f"{line} (by carried)" for line in needed]
+    assert "bokeh>=3.9 (by zooport)" in lacking([], dict.fromkeys(THERE))
 
 
 def test_install_names_what_is_missing_and_then_installs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +122,7 @@ def test_install_names_what_is_missing_and_then_installs(tmp_path: Path, capfd: 
 
     made, there = tmp_path / "made", tmp_path / "there"
     there.mkdir()
-    index = split([tiny_wheel(tmp_path)], made, 300)
+    index = split([tiny_wheel(tmp_path, "numpy", "not-installed-anywhere>=2")], made, 300)
     assert len(index.pieces) > 2
     flags = ["install", "--pieces", str(there), "--wheels", str(tmp_path / "joined"), "--site", str(tmp_path / "site")]
     assert main(flags) == 2, "there is no index yet"
@@ -118,6 +132,7 @@ def test_install_names_what_is_missing_and_then_installs(tmp_path: Path, capfd: 
         assert piece.name in capfd.readouterr().out
         (made / piece.name).rename(there / piece.name)
     assert main(flags) == 0
+    assert "not-installed-anywhere>=2 (by carried)" in capfd.readouterr().out
     assert (tmp_path / "site/carried.py").read_text() == "THERE = True\n"
     assert main(flags) == 0, "a second time as well"
 
