@@ -31,6 +31,13 @@ def keep_stage(folder: Path, name: str, record: Mapping[str, Any]) -> None:
     write_whole(folder / FILE, json.dumps(records, indent=1, allow_nan=False) + "\n", make_folders=True)
 
 
+def check_room(file: Path) -> None:
+    """Raises InputError where this file would be one too many in its folder, beside the findings."""
+    others = {path.name for path in file.parent.glob("*")} | {FILE, file.name}
+    if len(others) > MOST_FILES:
+        raise InputError(f"{file}: its folder has {MOST_FILES} files, and no more are kept; give another --out")
+
+
 def check_bounds(folder: Path) -> None:
     """Raises InputError where a folder has more files than can be carried back, or a larger one."""
     files = [path for path in folder.rglob("*") if path.is_file()]

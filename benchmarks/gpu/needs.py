@@ -19,7 +19,7 @@ THERE = (
     *("torch", "torchvision", "numpy", "scipy", "safetensors", "sympy", "cuda-bindings"),
     *("onnx", "onnxscript", "ml-dtypes", "protobuf", "flatbuffers", "packaging"),
     *("opencv-python-headless", "pillow", "scikit-image", "scikit-learn"),
-    *("matplotlib", "contourpy", "narwhals", "jinja2", "pyyaml", "rich", "colorama"),
+    *("matplotlib", "contourpy", "narwhals", "jinja2", "pyyaml", "rich"),
     *("pytest", "pytest-timeout", "hypothesis"),
 )
 """What a machine with PyTorch for its GPU is taken to have; `install` says what of it that machine lacks."""

@@ -56,7 +56,7 @@ def _run_cells(
     cells, stop = list(stage.cells(place)), Event()
 
     def outcome(cell: Cell) -> dict[str, Any] | None:
-        left = until - time.monotonic()
+        left = until - time.monotonic() - (0 if cell.alone else stage.for_alone * place.seconds)
         seconds = left if place.rehearsal else min(stage.cell_seconds, left)
         return None if seconds < LEAST_SECONDS else _run_cell(cell, place, command, seconds, stop)
 

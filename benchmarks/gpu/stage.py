@@ -108,7 +108,8 @@ class Cell:
 class Stage:
     """`order`: its place among all. `question`: what it answers. `cells`: of a place, the most important first.
 
-    `lack`: why the stage cannot run there, see gpu.lacks. `cell_seconds`: that one cell has at most.
+    `lack`: why the stage cannot run there, see gpu.lacks. `cell_seconds`: that one cell has at most. `for_alone`: the
+    part of the stage's time that is kept for cells that are alone, which run last.
     """
 
     order: int
@@ -117,6 +118,7 @@ class Stage:
     cells: Callable[[Place], Iterable[Cell]]
     lack: Callable[[Place], str | None]
     cell_seconds: float = 180
+    for_alone: float = 0.0
 
 
 def stages() -> list[Stage]:

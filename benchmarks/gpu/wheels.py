@@ -26,7 +26,7 @@ PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x8
 LATEST = ("onnxruntime-gpu>=1.30",)  # beside its own runtime, which is the build for CPUs
 AS_HERE = (
     *("mmengine", "addict", "termcolor", "yapf", "platformdirs"),  # configs, training
-    *("onnx-graphsurgeon", "onnxslim"),  # graphs
+    *("onnx-graphsurgeon", "onnxslim", "colorama"),  # graphs
     *("pycocotools",),  # metrics
     *("bokeh", "tornado", "xyzservices", "argcomplete"),  # reports, the command line
     *("tensorrt-rtx-cu13-libs", "tensorrt-rtx-cu13-bindings"),  # engines

@@ -33,9 +33,11 @@ def run(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     from gpu.scheduling import run_stage
     from gpu.stage import Cell, Place, Stage
 
-    def make(names: list[str], *, seconds: float = 60, cell_seconds: float = 60, alone: bool = True) -> dict[str, Any]:
+    def make(
+        names: list[str], *, seconds: float = 60, cell_seconds: float = 60, alone: bool = True, for_alone: float = 0
+    ) -> dict[str, Any]:
         cells = [Cell(name, str(number), measure, alone=alone) for number, name in enumerate(names)]
-        stage = Stage(1, "small", "?", lambda place: cells, lambda place: None, cell_seconds)
+        stage = Stage(1, "small", "?", lambda place: cells, lambda place: None, cell_seconds, for_alone)
         records: list[str] = []
         record = run_stage(
             stage,
@@ -82,7 +84,10 @@ def test_a_stage_ends_in_time_and_names_what_was_left_out(run: Callable[..., dic
 def test_a_cell_that_must_be_killed_ends_within_the_stage(
     run: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The deadline leaves time for the kill of a process that does not answer a signal, as one that hangs in C."""
+    """The deadline leaves time for the kill of a process that does not answer a signal, as one that hangs in C.
+
+    That of cells beside each other leaves the part of those that are alone as well.
+    """
     deadlines: list[float] = []
 
     def run_child(command: list[str], log: Path, *, deadline: float, stop: Any) -> None:
@@ -90,10 +95,12 @@ def test_a_cell_that_must_be_killed_ends_within_the_stage(
 
     monkeypatch.setattr("gpu.scheduling.run_child", run_child)
     begin = time.monotonic()
-    run(["good", "good"], seconds=60)
+    run(["good", "good"], seconds=600, cell_seconds=600)
+    run(["good", "good"], seconds=600, cell_seconds=600, alone=False, for_alone=0.4)
     spent = time.monotonic() - begin
-    assert len(deadlines) == 2
-    assert all(deadline + GRACE <= begin + 60 + spent for deadline in deadlines)
+    assert len(deadlines) == 4
+    for deadline, kept in zip(deadlines, (0, 0, 240, 240), strict=True):
+        assert deadline + GRACE + kept <= begin + 600 + spent
 
 
 def test_a_stage_that_cannot_run_says_why(tmp_path: Path) -> None:
@@ -133,7 +140,7 @@ def test_findings_are_kept_after_each_step_and_failures_are_findings(tmp_path: P
 
 
 def test_one_folder_holds_all_stages_and_is_no_larger_than_can_be_carried(tmp_path: Path) -> None:
-    from gpu.kept import check_bounds, keep_stage, read_findings
+    from gpu.kept import check_bounds, check_room, keep_stage, read_findings
 
     assert read_findings(tmp_path) == {}
     keep_stage(tmp_path / "out", "a", {"seconds": 1})
@@ -142,7 +149,13 @@ def test_one_folder_holds_all_stages_and_is_no_larger_than_can_be_carried(tmp_pa
     assert read_findings(tmp_path / "out") == {"a": {"seconds": 3}, "b": {"seconds": 2}}
     check_bounds(tmp_path / "out")
     for number in range(8):
-        (tmp_path / "out" / f"{number}.pth").touch()
+        weights = tmp_path / "out" / f"{number}.pth"
+        if number < 7:
+            check_room(weights)
+        else:
+            with pytest.raises(InputError, match=r"7.pth: its folder has 8 files, and no more are kept"):
+                check_room(weights)
+        weights.touch()
     with pytest.raises(InputError, match="9 files, too large: none; expected at most 8 of 16 MiB"):
         check_bounds(tmp_path / "out")
     (tmp_path / "out/findings.json").write_text("{")

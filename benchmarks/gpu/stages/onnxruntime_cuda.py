@@ -20,15 +20,15 @@ ROUNDS, CALLS = 15, 200
 
 
 def cells(place: Place) -> Iterator[Cell]:
-    """First what proves the provider, for every model; then what is timed, alone."""
+    """First what proves the provider, for every model; then all that is timed of one model after another, alone."""
     configs = place.configs()
     for opset in reversed(OPSETS):
         for config in configs:
             yield Cell(
                 "deployed", f"{Path(config).stem}, opset {opset}", partial(_deployed, config, opset), alone=False
             )
-    for kind, measure in (("latency", _latency), ("bound", _bound), ("memory", _memory)):
-        for config in configs:
+    for config in configs:
+        for kind, measure in (("bound", _bound), ("latency", _latency), ("memory", _memory)):
             yield Cell(kind, Path(config).stem, partial(measure, config))
 
 
@@ -187,4 +187,5 @@ STAGE = Stage(
     "Does ONNX Runtime's CUDA provider give PyTorch's results, what does it leave to the CPU, how fast is it?",
     cells,
     no_provider,
+    for_alone=0.4,
 )

@@ -23,31 +23,34 @@ def engine_backends() -> list[str]:
 
 
 def cells(place: Place) -> Iterator[Cell]:
-    """What can run here, fp32 first; of the others, why not; then engines for another device than ours are for."""
-    names = engine_backends()
+    """What can run here, fp32 first, and of the others why not; engines that zooport refuses; then what is timed."""
+    names = [name for name in engine_backends() if backends()[name].lack() is None]
+    # a rehearsal builds engines, and has a stand-in where they run
+    reasons = {name: None if place.rehearsal else backends()[name].can_run(place.device) for name in names}
+    able = [name for name in names if reasons[name] is None]
+    for name in engine_backends():
+        if name not in able:
+            reason = backends()[name].lack() or reasons[name]
+            yield Cell(name, "every model", partial(_cannot_run, str(reason)))
+    for name in able:
+        yield from _deployments(name, place)
     for name in names:
-        backend = backends()[name]
-        # a rehearsal builds engines, and has a stand-in where they run
-        reason = backend.lack() or (None if place.rehearsal else backend.can_run(place.device))
-        if reason is None:
-            yield from _cells_of(name, place)
-        else:
-            yield Cell(name, "every model", partial(_cannot_run, reason))
-        if backend.lack() is None:
-            for kind, options in KINDS.items():
-                yield Cell("engine on this device", f"{name}, {kind}", partial(run_elsewhere, name, options))
-
-
-def _cells_of(name: str, place: Place) -> Iterator[Cell]:
+        for kind, options in KINDS.items():
+            yield Cell("engine on this device", f"{name}, {kind}", partial(run_elsewhere, name, options))
     configs = place.configs()
+    for name in able:
+        yield Cell("refused", name, partial(refusals, configs[0], _label(name)))
+    for config in configs:
+        for name in able:
+            yield Cell(f"latency of {name}", Path(config).stem, partial(time_engine, name, config, _label(name)))
+
+
+def _deployments(name: str, place: Place) -> Iterator[Cell]:
     for precision in place.one_or_all(PRECISIONS):
         for form in place.one_or_all(list(FORMS)):
-            for config in configs:
+            for config in place.configs():
                 measure = partial(_deployed, name, precision, form, config)
                 yield Cell(f"{name}, {precision}", f"{Path(config).stem}, {form}", measure, alone=False)
-    for config in configs:
-        yield Cell(f"latency of {name}", Path(config).stem, partial(time_engine, name, config, _label(name)))
-    yield Cell("refused", name, partial(refusals, configs[0], _label(name)))
 
 
 def _label(name: str, precision: str = "fp32", form: str = "static") -> str:
@@ -73,4 +76,5 @@ STAGE = Stage(
     "Do TensorRT's engines give PyTorch's results and metric in three precisions, how fast are they, what is refused?",
     cells,
     no_torch_device,
+    for_alone=0.4,
 )

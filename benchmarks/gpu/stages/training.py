@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from measured import shipped_configs
 
+from gpu.kept import check_room
 from gpu.lacks import no_torch_device
 from gpu.stage import Cell, Findings, Place, Stage
 
@@ -102,6 +103,7 @@ def _longer(config: str, place: Place, findings: Findings) -> None:
     findings.add({"minutes": run.minutes})
     if _is_better(config, main, figure, findings) or place.rehearsal:
         file = place.out / f"{loaded.name}.pth"
+        check_room(file)
         _write_checkpoint(model, run, file)
         findings.add({"kept": file.name})
 

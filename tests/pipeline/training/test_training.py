@@ -153,3 +153,4 @@ def test_on_a_gpu(flags: list[str], off: float, tmp_path: Path, monkeypatch: pyt
     assert statistics_off(states["gpu"], states["cpu"]) < off
     again = train(tmp_path / "gpu/tiny.py", "--resume", *flags)
     assert again.returncode == 0, again.stderr
+    assert "continues from iter_2.pth, after 2 of 2 iterations" in again.stdout
