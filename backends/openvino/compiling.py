@@ -12,6 +12,10 @@ from backends.openvino.quantised import guard_quantised
 from backends.threads import default_threads
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 
+# The only one of the process. The CPU plugin of a core gives its thread a stack for signals, and gives the former one
+# back when the core goes. Where two go in the order in which they came, the thread is left with freed memory: the next
+# signal with a handler (Ctrl-C, a child that ends) ends the process without a word. Seen with OpenVINO 2026.4.1.
+CORE = openvino.Core()
 NOT_A_MODEL = ("Unable to read the model", "Model file is empty", "can't parse", "can not be parsed")
 
 
@@ -44,7 +48,7 @@ class Settings(NamedTuple):
 def device_here(device: str) -> str:
     """OpenVINO's name of the device. Raises InputError for no device's name, BackendUnavailableError without it."""
     name = openvino_name(device)
-    here = openvino.Core().available_devices
+    here = CORE.available_devices
     if name != "AUTO" and not any(name in (one, one.partition(".")[0], f"{one}.0") for one in here):
         raise BackendUnavailableError(
             f"device {device}: OpenVINO {openvino.get_version()} finds {', '.join(here) or 'none'} here; give --device "
@@ -62,18 +66,17 @@ def compiled(
     BackendUnavailableError where the device is not here.
     """
     name, properties = device_here(settings.device), settings.properties()
-    core = openvino.Core()
-    if cache is not None and (kept := cache.read(core, name, properties)) is not None:
+    if cache is not None and (kept := cache.read(CORE, name, properties)) is not None:
         return kept
     try:
-        model = core.read_model(with_free_inputs(content) if source is None else source)
+        model = CORE.read_model(with_free_inputs(content) if source is None else source)
         if settings.precision == "int8":
             guard_quantised(model)
-        made = core.compile_model(model, name, properties)
+        made = CORE.compile_model(model, name, properties)
     except (RuntimeError, ValueError, IndexError) as error:
         raise _refusal(path, content, error) from error
     if cache is not None:
-        cache.keep(made, core, name, properties)
+        cache.keep(made, CORE, name, properties)
     return made
 
 
