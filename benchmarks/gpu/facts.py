@@ -12,6 +12,7 @@ from gpu.stage import Figure
 from pipeline.base.machine import machine
 
 QUERY = ("driver_version", "memory.total", "power.limit", "clocks.max.sm", "persistence_mode")
+SECONDS = 20  # for nvidia-smi, which hangs where the driver does
 PACKAGES = ("torch", "torchvision", "onnx", "onnxruntime-gpu", "numpy", "triton", "mmengine", "transformers")
 
 
@@ -35,7 +36,10 @@ def _driver() -> dict[str, Figure]:
     if program is None:
         return {"driver_version": None}
     command = [program, f"--query-gpu={','.join(QUERY)}", "--format=csv,noheader", "--id=0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return {"driver_version": f"nvidia-smi: {error}"}
     if done.returncode:
         return {"driver_version": f"nvidia-smi: {done.stderr.strip() or done.stdout.strip()}"}
     return dict(zip(QUERY, (value.strip() for value in done.stdout.split(",")), strict=False))

@@ -25,26 +25,36 @@ def run_stage(
 
     At most `place.seconds` pass: what is running GRACE seconds before is ended, by force where it hangs, and what has
     not begun is named. Cells that need not be alone run first, `workers` at a time. A cell that fails, crashes or hangs
-    costs the others nothing but time.
+    costs the others nothing but time. A stage that cannot name its cells could not run, and says why.
     """
     begin = time.monotonic()
+    lack, cells = _cells(stage, place)
     record: dict[str, Any] = {
         "question": stage.question,
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "bound": place.seconds,
         "rehearsal": place.rehearsal,
-        "lack": stage.lack(place),
+        "lack": lack,
         "cells": {},
         "left_out": [],
     }
-    if record["lack"] is None:
-        _run_cells(stage, place, command, begin + place.seconds - GRACE, record, kept, workers)
+    _run_cells(cells, stage, place, command, begin + place.seconds - GRACE, record, kept, workers)
     record["seconds"] = round(time.monotonic() - begin, 1)
     kept(record)
     return record
 
 
+def _cells(stage: Stage, place: Place) -> tuple[str | None, list[Cell]]:
+    """Why the stage cannot run, or None; its cells."""
+    try:
+        lack = stage.lack(place)
+        return lack, list(stage.cells(place)) if lack is None else []
+    except Exception as error:  # noqa: BLE001 - of a driver, say; the other stages are to follow
+        return one_line(f"{type(error).__name__}: {error}"), []
+
+
 def _run_cells(
+    cells: Sequence[Cell],
     stage: Stage,
     place: Place,
     command: Command,
@@ -53,7 +63,7 @@ def _run_cells(
     kept: Callable[[dict[str, Any]], None],
     workers: int,
 ) -> None:
-    cells, stop = list(stage.cells(place)), Event()
+    stop = Event()
 
     def outcome(cell: Cell) -> dict[str, Any] | None:
         left = until - time.monotonic() - (0 if cell.alone else stage.for_alone * place.seconds)

@@ -1,6 +1,7 @@
 """The GPU kit without its stages: cells that fail, crash, hang or run out of time, what is kept, and the page."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -110,10 +111,36 @@ def test_a_stage_that_cannot_run_says_why(tmp_path: Path) -> None:
     def no_cells(place: Any) -> Any:
         raise AssertionError("it was asked for its cells")
 
-    stage, kept = Stage(1, "small", "?", no_cells, lambda place: "no device"), list[dict[str, Any]]()
-    place = Place("cuda:0", tmp_path, tmp_path, 60)
-    run_stage(stage, place, lambda *_: [], kept.append, workers=1)
-    assert [(record["lack"], record["cells"]) for record in kept] == [("no device", {})]
+    place, kept = Place("cuda:0", tmp_path, tmp_path, 60), list[dict[str, Any]]()
+    for lack in ("no device", None):
+        stage = Stage(1, "small", "?", no_cells, lambda place, lack=lack: lack)
+        run_stage(stage, place, lambda *_: [], kept.append, workers=1)
+    assert [(record["lack"], record["cells"]) for record in kept] == [
+        ("no device", {}),
+        ("AssertionError: it was asked for its cells", {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("echo '580.1, 81559 MiB, 700 W, 1980 MHz, Enabled'", "580.1"),
+        ("echo 'no devices were found' >&2; exit 6", "nvidia-smi: no devices were found"),
+        ("exec sleep 60", "nvidia-smi: Command"),
+    ],
+)
+def test_what_the_driver_says(script: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpu import facts
+
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    if "sleep" in script:
+        monkeypatch.setattr(facts, "SECONDS", 1)
+    known = facts.facts()
+    assert str(known["driver_version"]).startswith(expected)
+    assert (known.get("power.limit") == "700 W") == (expected == "580.1")
 
 
 def test_findings_are_kept_after_each_step_and_failures_are_findings(tmp_path: Path) -> None:
