@@ -20,6 +20,7 @@ from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from tests.small_query_detectors import CLASSES, SETTINGS, save
 from zoo.checkpoint import load_checkpoint
 from zoo.contract import Contract
+from zoo.errors import ExportError
 from zoo.families import contract_module, family_of
 from zoo.target import AxisRange, Target
 from zoo.tasks import build_task
@@ -101,11 +102,20 @@ def test_dynamo_is_right_at_every_batch(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["detr", "conditional_detr", "rt_detr", "d_fine"])
+@pytest.mark.parametrize("name", ["detr", "conditional_detr", "rt_detr", "rt_detr_v2", "d_fine"])
 def test_dynamo_is_right_at_every_size(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     contract, _ = exported(name, path, Target({**BATCH, **DYNAMIC}, exporter="dynamo"))
     check(contract, path, "final", [*SHAPES, (1, 96, 64), (1, 160, 160)])
+
+
+def test_dynamo_refuses_deformable_detr_at_a_dynamic_size(tmp_path: Path) -> None:
+    words = (
+        "Deformable DETR by dynamo .torchscript takes any size. needs a fixed height and width, .*; leave out --dynamic"
+    )
+    with pytest.raises(ExportError, match=words) as refusal:
+        exported("deformable_detr", tmp_path / "model.onnx", Target({**BATCH, **DYNAMIC}, exporter="dynamo"))
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", ["rt_detr_v2", "d_fine", "deformable_detr_two_stage"])
