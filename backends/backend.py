@@ -92,7 +92,7 @@ class Backend(ABC):
     ``concurrent``: whether threads may use one of its runners at the same time, and are quicker then. If not, a runner
     takes one call at a time, and `load(workers=N)` opens N of them.
     ``devices``: those that it runs on, in words; ``device_pattern``: the regular expression that a device's whole name
-    matches.
+    matches. ``triton_backend``: that of NVIDIA's Triton that runs its file; empty if there is none.
 
     Importing the module of a backend loads no library: what needs one is imported when it is used.
     """
@@ -110,6 +110,7 @@ class Backend(ABC):
     concurrent: bool = True
     devices: str = "cpu"
     device_pattern: str = "cpu"
+    triton_backend: str = ""
 
     @abstractmethod
     def open(self, folder: "OpenedFolder", manifest: "Manifest", options: LoadOptions) -> Runner:
@@ -191,6 +192,11 @@ class Backend(ABC):
         """How many layers compute in which dtype, counted in a run on ``feeds``; None if that is not counted."""
         del path, feeds, target
         return None if built is None else built.layers
+
+    def triton_parameters(self, threads: int) -> Mapping[str, str]:
+        """Of `triton_backend`, on the CPU. ``threads``: of a call."""
+        del threads
+        return {}
 
     def preflight_rows(self) -> "Sequence[Row]":
         """What is known about graphs before they are built, special rows before general ones. Only for pipeline."""

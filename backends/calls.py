@@ -144,6 +144,25 @@ class Calls:
 
         `mark`: called at the end of each of `Stages`.
         """
+        arrays, geometries = self._feeds(images, settings)
+        mark()
+        outputs = self.runner.run_float32(arrays)
+        mark()
+        results = self.task.results(outputs, geometries)
+        mark()
+        return results
+
+    def feeds(self, image: Array, **inputs: float) -> tuple[dict[str, Array], Any]:
+        """What the graph is given for one image, and the place of the image in the tensor, for `task.results`.
+
+        Inputs with defaults that are left out have them. Raises InputError as a call does.
+        """
+        self._kind.check(image, self._kind.noun)
+        arrays, (geometry,) = self._feeds([image], self._settings(inputs))
+        return {**self.runner.defaults, **arrays}, geometry
+
+    def _feeds(self, images: Sequence[Array], settings: Mapping[str, Array]) -> tuple[dict[str, Array], list[Any]]:
+        """The inputs of the graph for images that are alike, and the place of each image in its slot."""
         count = max(len(images), self._batch.min)
         shape = (count, *self._kind.slot_shape(self.rule, images))
         self.runner.check_shape(self._spec.name, shape)  # before it is made
@@ -152,12 +171,7 @@ class Calls:
         slots = [*geometries, *geometries[-1:] * (count - len(images))]
         companions = self._kind.companions(slots)
         arrays |= {name: array for name, array in companions.items() if name in self._names}
-        mark()
-        outputs = self.runner.run_float32(arrays)
-        mark()
-        results = self.task.results(outputs, geometries)
-        mark()
-        return results
+        return arrays, geometries
 
     def _tensor(self, images: Sequence[Array], count: int) -> tuple[NDArray[np.float32], list[Any]]:
         """The batch of `count` slots, those past the last image filled with the last image."""

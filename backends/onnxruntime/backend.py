@@ -30,6 +30,7 @@ class OnnxRuntime(Backend):
     load_options = frozenset({"engine", "cache"})
     devices = gpu.DEVICES
     device_pattern = gpu.DEVICE_PATTERN
+    triton_backend = "onnxruntime"
 
     def open(self, folder: "OpenedFolder", manifest: "Manifest", options: LoadOptions) -> Runner:
         """See Backend."""
@@ -84,6 +85,10 @@ class OnnxRuntime(Backend):
                 "deploy it with --precision fp32, or in int8 for TensorRT",
             )
         return counts
+
+    def triton_parameters(self, threads: int) -> Mapping[str, str]:
+        """See Backend."""
+        return {"intra_op_thread_count": str(threads)}
 
     def preflight_rows(self) -> "Sequence[Row]":
         """What its CPU provider has no kernel for."""

@@ -1,5 +1,6 @@
 """A model behind a server of the Open Inference Protocol, version 2, such as Triton or KServe."""
 
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ WAITS = (0.1, 0.3, 1.0, 3.0, 10.0)  # seconds before a request is sent again to 
 SECONDS = 300.0  # that a request may take
 INSTALL = 'pip install "zooport[serve]"'
 BAD, ABSENT, FULL = "400", "404", "503"
+ENSEMBLE = re.compile(r"^in ensemble '[^']*', ")  # Triton's, in front of what a step says
 
 
 class RemoteModel(Streams):
@@ -83,7 +85,7 @@ class RemoteModel(Streams):
         raise AssertionError
 
     def _error(self, status: str | None, message: str) -> InputError | BackendUnavailableError:
-        reason = " ".join(message.split())
+        reason = ENSEMBLE.sub("", " ".join(message.split()))
         if status == BAD and "unknown model" not in reason:
             return InputError(reason)
         if status in (BAD, ABSENT):

@@ -1,13 +1,15 @@
-"""The text of a config.pbtxt, made from a manifest and a result."""
+"""The text of a config.pbtxt, of a model of NVIDIA's Triton."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from backends.serving.protocol import DEPLOYMENT, DTYPES, FILE
-from backends.serving.triton_model import THREADS
-from zoo.manifest import Manifest
-from zoo.tasks import Result
+from backends.serving.protocol import DTYPES
+from zoo.tensor_spec import TensorSpec
+
+ANY = -1  # a side of any size
+OPTIONAL = " optional: true"  # see Tensor.form
 
 
 @dataclass(frozen=True)
@@ -26,62 +28,95 @@ class Serving:
     delay: int = 0
 
 
-def config_text(manifest: Manifest, result: Result, warmup_bytes: int, serving: Serving) -> str:
-    """The file's content. ``result``: any of the deployment's; its arrays are the outputs."""
-    inputs = [f'  {{ name: "{FILE}" data_type: TYPE_UINT8 dims: [ -1 ] allow_ragged_batch: true }}']
-    dtypes = {spec.name: DTYPES[spec.dtype] for spec in manifest.inputs}
-    inputs += [
-        f"  {{ name: {json.dumps(name)} data_type: TYPE_{dtypes[name]} dims: [ 1 ] optional: true }}"
-        for name in manifest.defaults
+class Tensor(NamedTuple):
+    """An input or output. ``dtype``: numpy's name. ``sides``: without the batch axis where the model has batches.
+
+    ``form``: further fields of it.
+    """
+
+    name: str
+    dtype: str
+    sides: tuple[int, ...]
+    form: str = ""
+
+    @property
+    def text(self) -> str:
+        """A message in the text form of protobuf."""
+        fields = f"name: {json.dumps(self.name)} data_type: TYPE_{DTYPES[self.dtype]} dims: [ {_joined(self.sides)} ]"
+        return f"  {{ {fields}{self.form} }}"
+
+
+def graph_tensor(spec: TensorSpec, *, batched: bool) -> Tensor:
+    """Of a graph. ``batched``: the model has batches, so that the first axis is left out."""
+    sides = tuple(side if isinstance(side, int) else ANY for side in spec.shape)
+    if not batched:
+        return Tensor(spec.name, spec.dtype, sides)
+    if len(sides) == 1:  # a tensor of Triton has one axis at least
+        return Tensor(spec.name, spec.dtype, (1,), " reshape { shape: [ ] }")
+    return Tensor(spec.name, spec.dtype, sides[1:])
+
+
+def step_tensor(spec: TensorSpec, name: str, *, batched: bool) -> Tensor:
+    """The same tensor, called `name`, as a model without batches gives or takes it."""
+    tensor = graph_tensor(spec, batched=batched)
+    return Tensor(name, spec.dtype, (ANY, *tensor.sides) if batched else tensor.sides)
+
+
+def config_text(
+    name: str, runs: str, batch: int, inputs: Sequence[Tensor], outputs: Sequence[Tensor], *parts: str
+) -> str:
+    """The file's content. ``runs``: the field that says what runs the model. ``batch``: the largest; 0 without one."""
+    lines = [
+        "# Written by zooport triton. Fields: https://docs.nvidia.com/deeplearning/triton-inference-server",
+        f"name: {json.dumps(name)}",
+        runs,
+        f"max_batch_size: {batch}",
+        f"input [\n{_messages(inputs)}\n]",
+        f"output [\n{_messages(outputs)}\n]",
+        *parts,
     ]
-    arrays = {name: (DTYPES[array.dtype.name], array.ndim) for name, array in result.arrays.items()}
-    outputs = [_output(name, *form) for name, form in {**arrays, DEPLOYMENT: ("UINT8", 1)}.items()]
-    return f"""# Written by zooport triton. Fields: https://docs.nvidia.com/deeplearning/triton-inference-server
-name: {json.dumps(serving.name)}
-backend: "python"
-max_batch_size: {_largest_batch(manifest)}
-input [
-{_joined(inputs)}
-]
-output [
-{_joined(outputs)}
-]
-instance_group [ {{ kind: KIND_CPU count: {serving.instances} }} ]
-dynamic_batching {{
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+def instances(count: int, kind: str = "KIND_CPU") -> str:
+    """How many of the model run at the same time."""
+    return f"instance_group [ {{ kind: {kind} count: {count} }} ]"
+
+
+def queue(serving: Serving) -> str:
+    """The bounds of what waits, and the batches that are made of it."""
+    return f"""dynamic_batching {{
   max_queue_delay_microseconds: {serving.delay}
   default_queue_policy {{
     max_queue_size: {serving.queue}
     timeout_action: REJECT
     default_timeout_microseconds: {1000 * serving.timeout}
   }}
-}}
-model_warmup [
-  {{
-    name: "first call"
-    batch_size: 1
-    inputs {{ key: "{FILE}" value {{ data_type: TYPE_UINT8 dims: [ {warmup_bytes} ] input_data_file: "{FILE}" }} }}
-  }}
-]
-{_parameters({THREADS: str(serving.threads)})}
-"""
+}}"""
 
 
-def _largest_batch(manifest: Manifest) -> int:
-    """The largest batch of the graph."""
-    count = manifest.inputs[0].shape[0]
-    return manifest.axes[count].max if isinstance(count, str) else count
+def warmup(batch: int, *inputs: Tensor) -> str:
+    """A first call. The elements of each input are in a file of its name in the folder warmup."""
+    texts = [
+        f'    inputs {{ key: "{each.name}" value {{ data_type: TYPE_{DTYPES[each.dtype]} '
+        f'dims: [ {_joined(each.sides)} ] input_data_file: "{each.name}" }} }}'
+        for each in inputs
+    ]
+    return "\n".join(
+        ["model_warmup [", "  {", '    name: "first call"', f"    batch_size: {batch}", *texts, "  }", "]"]
+    )
 
 
-def _output(name: str, dtype: str, dimensions: int) -> str:
-    sides = ", ".join(["-1"] * dimensions)
-    return f"  {{ name: {json.dumps(name)} data_type: TYPE_{dtype} dims: [ {sides} ] }}"
-
-
-def _joined(tensors: list[str]) -> str:
-    return ",\n".join(tensors)
-
-
-def _parameters(values: Mapping[str, str]) -> str:
+def parameters(values: Mapping[str, str]) -> str:
+    """Of what runs the model."""
     return "\n".join(
         f'parameters {{ key: "{name}" value {{ string_value: "{value}" }} }}' for name, value in values.items()
     )
+
+
+def _messages(tensors: Sequence[Tensor]) -> str:
+    return ",\n".join(each.text for each in tensors)
+
+
+def _joined(sides: Sequence[int]) -> str:
+    return ", ".join(map(str, sides))

@@ -1,68 +1,80 @@
-"""A model of a repository for NVIDIA's Triton: config.pbtxt, model.py, the deployment, and a file to warm up with."""
+"""Models of a repository for NVIDIA's Triton, written whole."""
 
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from backends.loading import load
-from backends.serving.protocol import FILE
-from backends.serving.triton_config import Serving, config_text
-from backends.serving.triton_model import FOLDER
+from backends.serving.triton_config import Serving
+from backends.serving.triton_ensemble import check_ensemble, ensemble_models
+from backends.serving.triton_files import TritonModel
+from backends.serving.triton_python import python_model
 from zoo.errors import InputError
 from zoo.manifest import Manifest
 from zoo.opened_folder import MANIFEST_FILE
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-MODEL = '''"""A deployment as a Python model of Triton. Written by zooport triton."""
-
-import os
-import sys
-
-sys.path[:0] = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]  # the stub ignores it
-
-from backends.serving.triton_model import TritonPythonModel
-
-__all__ = ["TritonPythonModel"]
-'''
 
 
-def write_model(folder: Path, image: Path, out: Path, serving: Serving) -> Path:
+def write_model(folder: Path, image: Path, out: Path, serving: Serving, *, ensemble: bool = False) -> Path:
     """Write the model into the repository `out`, which is made if missing; the model's folder.
 
-    `image`: a file that the deployment in `folder` takes: the first call, and what the outputs are learned from. Raises
-    InputError where there is a model of that name already, and what a load and a call raise.
+    `image`: a file that the deployment in `folder` takes: the first call, and what the outputs are learned from.
+    `ensemble`: the graph in a backend of Triton's own, see triton_ensemble; else one Python model, see triton_python.
+    Raises InputError where there is a model of that name already, and what a load and a call raise.
     """
     if not NAME.fullmatch(serving.name):
         raise InputError(f'name "{serving.name}": expected letters, digits and . _ -; give another one')
-    place = out / serving.name
-    if place.exists():
-        raise InputError(f"{place}: there is such a model already; remove it, or give another name")
+    if ensemble:
+        check_ensemble(Manifest.read(folder))
     with load(folder) as model:
         result = model(model.task.kind.read(image))
+        content = image.read_bytes()
+        if ensemble:
+            models = ensemble_models(model, content, result, serving)
+        else:
+            models = [python_model(model, content, result, serving)]
+        manifest = model.manifest
+    _publish(models, out, folder, manifest)
+    return out / serving.name
+
+
+def _publish(models: Sequence[TritonModel], out: Path, folder: Path, manifest: Manifest) -> None:
+    """All of them or none, in order: a server that looks for new models finds the parts of an ensemble first."""
+    for model in models:
+        if (out / model.name).exists():
+            raise InputError(f"{out / model.name}: there is such a model already; remove it, or give another name")
     out.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=".zooport-", dir=out))
+    published: list[Path] = []
     try:
-        content = image.read_bytes()
-        _write(staged, folder, model.manifest, content)
-        text = config_text(model.manifest, result, len(content), serving)
-        (staged / "config.pbtxt").write_text(text, encoding="utf-8")
-        staged.chmod(0o755)
-        staged.rename(place)
+        for model in models:
+            _write(model, staged / model.name, folder, manifest)
+        for model in models:
+            (staged / model.name).rename(out / model.name)
+            published.append(out / model.name)
     except BaseException:
-        shutil.rmtree(staged, ignore_errors=True)
+        for place in published:
+            shutil.rmtree(place, ignore_errors=True)
         raise
-    return place
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
 
 
-def _write(staged: Path, folder: Path, manifest: Manifest, content: bytes) -> None:
-    """All but config.pbtxt."""
-    deployment = staged / "1" / FOLDER
+def _write(model: TritonModel, place: Path, folder: Path, manifest: Manifest) -> None:
+    for name, content in {**model.files, "config.pbtxt": model.config.encode()}.items():
+        _made(place / name).write_bytes(content)
+    if model.deployment is None:
+        return
+    deployment = place / model.deployment
     for name in (*manifest.files, MANIFEST_FILE):
-        file = deployment / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(folder / name, file)
+        shutil.copyfile(folder / name, _made(deployment / name))
     Manifest.read_verified(deployment)  # a deploy may have taken its place meanwhile
-    (staged / "1" / "model.py").write_text(MODEL, encoding="utf-8")
-    (staged / "warmup").mkdir()
-    (staged / "warmup" / FILE).write_bytes(content)
+
+
+def _made(file: Path) -> Path:
+    """The file, whose folder exists."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file

@@ -39,6 +39,7 @@ class TensorRT(Backend):
     load_options = frozenset({"cuda_graph"})
     devices = gpu.DEVICES
     device_pattern = gpu.DEVICE_PATTERN
+    triton_backend = "tensorrt"
 
     def device(self, requested: str) -> str:
         """An engine runs on a GPU: the one asked for, or the first."""
@@ -137,6 +138,7 @@ class TensorRTRTX(TensorRT):
     install = 'pip install "zooport[tensorrt-rtx]"'
     distributions = ("tensorrt_rtx", "cuda-bindings")
     dialect = Dialect(STANDARD, lacks=frozenset({"GridSample", "DeformConv"}), weight_bits=8)
+    triton_backend = ""
 
 
 def _batch_of_the_file(target: Target) -> AxisRange:

@@ -128,6 +128,14 @@ class InputKind(ABC):
     def fill(self, rule: Any, value: Any, slot: NDArray[np.float32]) -> Any:
         """Write one input into its slot, every element of it, and give its geometry."""
 
+    def geometry_numbers(self, geometry: Any) -> NDArray[np.int64]:
+        """A geometry as integers [n], for another process. Raises InputError if the kind does not have this."""
+        raise InputError(f"the place of a {self.noun} in its tensor cannot be sent to another process")
+
+    def geometry_of(self, numbers: NDArray[np.int64]) -> Any:
+        """The inverse of `geometry_numbers`."""
+        raise NotImplementedError
+
     def companions(self, geometries: Sequence[Any]) -> Mapping[str, Array]:
         """The other `inputs` by name, one row for each geometry. Those that the graph lacks are left out."""
         return {}

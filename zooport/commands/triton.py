@@ -12,6 +12,7 @@ from zooport.writable import check_writable
 EXAMPLES = """examples:
   zooport triton work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image street.jpg --out models
   zooport triton DEPLOYMENT --image street.jpg --out models --name cars --instances 4 --queue 128
+  zooport triton DEPLOYMENT --image street.jpg --out models --ensemble
   tritonserver --model-repository models --http-address 127.0.0.1
 
 Triton then answers requests of the Open Inference Protocol, version 2: the content of an image file in, the arrays of
@@ -25,6 +26,9 @@ def parser() -> Parser:
     flags.add_argument("deployment", metavar="DEPLOYMENT", help="a folder that zooport deploy wrote")
     flags.add_argument("--image", type=Path, required=True, metavar="F", help="an image for the first call")
     flags.add_argument("--out", type=Path, required=True, metavar="D", help="the repository; created if missing")
+    flags.add_argument(
+        "--ensemble", action="store_true", help="run the graph in Triton's own backend, between two Python models"
+    )
     flags.add_argument("--name", metavar="N", help="name of the model; default: that of the deployment's config")
     counts: dict[str, Any] = {"type": int, "metavar": "N"}
     flags.add_argument("--instances", help="processes; default: the CPUs of this machine", **counts)
@@ -63,6 +67,6 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         timeout=options.timeout,
         delay=options.delay,
     )
-    place = write_model(Path(options.deployment), options.image, options.out, serving)
+    place = write_model(Path(options.deployment), options.image, options.out, serving, ensemble=options.ensemble)
     write_line(str(place))
     return {"model": str(place), "name": serving.name, "instances": serving.instances}

@@ -9,13 +9,18 @@ from typing import Any
 
 import cv2
 import numpy as np
+import onnx
 import pytest
 
-from tests.backends.conftest import Recipe, write_deployment, write_slide
+from tests.backends.conftest import Recipe, rewrite_manifest, write_deployment, write_slide
 from tests.backends.serving.stub import module
+from zoo.manifest import Manifest, file_record
+from zoo.tensor_spec import TensorSpec
 from zooport.verbs import run_verb
 
+ADJUSTABLE = "adjustable"
 OUTPUTS = {"detector": ["boxes", "scores", "labels"], "segmentor": ["label_map"], "slide": ["label_map"]}
+ENSEMBLES = ("detector", "segmentor", ADJUSTABLE)
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +30,25 @@ def deployments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "detector": write_deployment(root / "detector", Recipe()),
         "segmentor": write_deployment(root / "segmentor", Recipe(task="SemanticSegmentation")),
         "slide": write_slide(root / "slide"),
+        ADJUSTABLE: write_adjustable(root / ADJUSTABLE),
     }
+
+
+def write_adjustable(folder: Path) -> Path:
+    """A detector with an input that may be left out: what the brightness is multiplied by."""
+    write_deployment(folder, Recipe())
+    model = onnx.load(folder / "model.onnx")
+    mean = next(node for node in model.graph.node if node.output == ["brightness"])
+    mean.output[:] = ["mean"]
+    place = list(model.graph.node).index(mean) + 1
+    model.graph.node.insert(place, onnx.helper.make_node("Mul", ["mean", "score_threshold"], ["brightness"]))
+    model.graph.input.append(onnx.helper.make_tensor_value_info("score_threshold", onnx.TensorProto.FLOAT, [1]))
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, folder / "model.onnx")
+    images = Manifest.read(folder).inputs
+    inputs = (*images, TensorSpec("score_threshold", "float32", (1,)))
+    files = {"model.onnx": file_record(folder / "model.onnx")}
+    return rewrite_manifest(folder, inputs=inputs, defaults={"score_threshold": 1.0}, files=files)
 
 
 @pytest.fixture(scope="session")
@@ -42,9 +65,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="session")
 def repository(deployments: dict[str, Path], files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     models = tmp_path_factory.mktemp("repository") / "models"
-    for name, folder in deployments.items():
+    for name in OUTPUTS:
         flags = ["--image", str(files[-1]), "--out", str(models), "--name", name, "--instances", "2", "--queue", "8"]
-        assert run_verb(["triton", str(folder), *flags]) == 0
+        assert run_verb(["triton", str(deployments[name]), *flags]) == 0
+    return models
+
+
+@pytest.fixture(scope="session")
+def ensembles(deployments: dict[str, Path], files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    models = tmp_path_factory.mktemp("ensembles") / "models"
+    for name in ENSEMBLES:
+        flags = ["--image", str(files[-1]), "--out", str(models), "--name", name, "--instances", "1", "--ensemble"]
+        assert run_verb(["triton", str(deployments[name]), *flags]) == 0
     return models
 
 

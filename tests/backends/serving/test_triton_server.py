@@ -1,25 +1,11 @@
-"""What zooport triton writes, in NVIDIA's own server: right, corrupt and too many requests, a dead stub, the end.
-
-The server is in the wheel nvidia-pytriton, which asks for numpy 1 and is therefore not installed. To run this: pip
-download --no-deps nvidia-pytriton==0.7.0, unzip it into a folder, and set ZOOPORT_TRITON to that folder. It needs no
-GPU and no container, and the extra serve.
-"""
+"""What zooport triton writes, in NVIDIA's own server: right, corrupt and too many requests, a dead stub, the end."""
 
 import os
-import shutil
 import signal
-import socket
-import subprocess
-import sys
-import sysconfig
 import threading
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,87 +14,17 @@ import pytest
 from backends import load
 from backends.serving.protocol import FILE
 from backends.serving.remote_model import RemoteModel
-from tests.backends.serving.conftest import OUTPUTS
+from tests.backends.serving.conftest import ADJUSTABLE, ENSEMBLES, OUTPUTS
+from tests.backends.serving.real_server import NEEDS_SERVER, Triton, running_server
 from zoo.errors import BackendUnavailableError, InputError
 
-VARIABLE = "ZOOPORT_TRITON"
-ROOT = Path(__file__).parents[3]
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        VARIABLE not in os.environ, reason=f"needs {VARIABLE}, the folder of an unzipped nvidia-pytriton"
-    ),
-]
-
-
-@dataclass(frozen=True)
-class Triton:
-    process: "subprocess.Popen[bytes]"
-    http: int
-    grpc: int
-    metrics: int
-    log: Path
-
-    def address(self, name: str) -> str:
-        return f"http://127.0.0.1:{self.http}/{name}"
-
-    def get(self, path: str, port: int | None = None) -> tuple[int, str]:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port or self.http}{path}") as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-        except urllib.error.URLError:
-            return 0, ""
-
-
-def installed_server(place: Path) -> Path:
-    """The server with the stub for this Python where the Python backend looks for it."""
-    wheel = Path(os.environ[VARIABLE]) / "pytriton" / "tritonserver"
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    stub = wheel / "python_backend_stubs" / version / "triton_python_backend_stub"
-    backend = place / "backends" / "python"
-    shutil.copytree(wheel / "backends" / "python", backend)
-    for file in (stub, wheel / "bin" / "tritonserver"):
-        file.chmod(0o755)
-    shutil.copy(stub, backend)
-    return wheel / "bin" / "tritonserver"
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+pytestmark = NEEDS_SERVER
 
 
 @pytest.fixture
 def triton(repository: Path, tmp_path: Path) -> Iterator[Triton]:
-    binary = installed_server(tmp_path)
-    http, grpc, metrics = free_ports(3)
-    libraries = [str(Path(os.environ[VARIABLE]) / "nvidia_pytriton.libs"), sysconfig.get_config_var("LIBDIR")]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *(path for path in sys.path if "site-packages" in path)]),
-        "LD_LIBRARY_PATH": os.pathsep.join(libraries),
-    }
-    command = [str(binary), "--model-repository", str(repository), "--backend-directory", str(tmp_path / "backends")]
-    command += ["--exit-timeout-secs", "8"]
-    for name, port in (("http", http), ("grpc", grpc), ("metrics", metrics)):
-        command += [f"--{name}-address", "127.0.0.1", f"--{name}-port", str(port)]
-    log = tmp_path / "log"
-    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process:
-        server = Triton(process, http, grpc, metrics, log)
-        while server.get("/v2/health/ready")[0] != 200:
-            assert process.poll() is None, log.read_text(errors="replace")
-            time.sleep(0.2)
-        try:
-            yield server
-        finally:
-            process.kill()
+    with running_server(repository, tmp_path) as server:
+        yield server
 
 
 def stubs(server: Triton) -> list[int]:
@@ -236,3 +152,22 @@ def test_a_dead_stub_is_found_by_a_probe_that_infers_and_not_by_readiness(triton
     with pytest.raises(BackendUnavailableError, match="does not answer"):
         probe()
     assert triton.get("/v2/health/ready")[0] == 200
+
+
+def test_an_ensemble(ensembles: Path, deployments: dict[str, Path], files: list[Path], tmp_path: Path) -> None:
+    """Results, settings, bad requests and metrics, with the graph in a stand-in for Triton's ONNX Runtime backend."""
+    with running_server(ensembles, tmp_path) as triton:
+        for name in ENSEMBLES:
+            settings = {"score_threshold": 0.5} if name == ADJUSTABLE else {}
+            with load(deployments[name], threads=1) as local, RemoteModel(triton.address(name), workers=8) as remote:
+                expected = [local(local.task.kind.read(path), **settings) for path in files]
+                for prediction, result in zip(remote.stream(files, **settings), expected, strict=True):
+                    assert prediction.result == result
+                for path, prediction in zip(files, remote.stream(files), strict=True):  # with the default
+                    assert prediction.result == local(local.task.kind.read(path))
+                for content in (b"", b"no image"):
+                    with pytest.raises(InputError, match="^image"):
+                        remote._infer(content, ["deployment", *expected[0].arrays], {})
+        status, text = triton.get("/metrics", triton.metrics)
+        assert status == 200
+        assert 'nv_inference_request_success{model="detector-graph",version="1"}' in text

@@ -205,6 +205,14 @@ class ImageKind(InputKind):
         """RGB, 0..1."""
         return rule.run(value, slot)
 
+    def geometry_numbers(self, geometry: Geometry) -> NDArray[np.int64]:
+        """Four pairs."""
+        return np.array(geometry, np.int64).reshape(-1)
+
+    def geometry_of(self, numbers: NDArray[np.int64]) -> Geometry:
+        """The inverse."""
+        return Geometry(*((int(first), int(second)) for first, second in numbers.reshape(-1, 2)))
+
     def companions(self, geometries: Sequence[Geometry]) -> Mapping[str, Array]:
         """Where each image ends in its tensor."""
         return {IMAGE_SIZES.name: np.array([place.shown_size for place in geometries], np.int64)}

@@ -1,0 +1,108 @@
+"""The steps before and behind the graph, as Python models of NVIDIA's Triton: an ensemble's first and last.
+
+Tensors of the graph have the graph's names behind GRAPH, since a result's arrays may have the same names.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from backends.calls import Calls
+from backends.runner import Array, Runner
+from backends.serving.protocol import DEPLOYMENT, FILE, manifest_content, read_content
+from backends.serving.triton_model import deployment_folder
+from backends.serving.triton_tensors import TritonTensors
+from zoo.errors import InputError
+from zoo.manifest import Manifest
+
+GRAPH = "graph_"
+GEOMETRY = "geometry"
+"""Where the input is in the graph's tensor: int64 [1, n], see InputKind.geometry_numbers."""
+
+
+class Step:
+    """Triton's interface, one request at a time. Reads the manifest alone: the graph is another model's."""
+
+    def initialize(self, arguments: Mapping[str, str]) -> None:
+        """Read the manifest beside model.py."""
+        self.tensors = TritonTensors()
+        self.manifest = Manifest.read(deployment_folder(arguments))
+        self.task = self.manifest.build_task()
+
+    def execute(self, requests: Sequence[Any]) -> list[Any]:
+        """A response for each request, in order. A bad one is 400 and one line; the others are not affected."""
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Any) -> Any:
+        try:
+            return self.tensors.response(self.outputs(request))
+        except InputError as error:
+            return self.tensors.refusal(error)
+
+    def outputs(self, request: Any) -> Mapping[str, Array]:
+        """The arrays of the answer. Raises InputError."""
+        raise NotImplementedError
+
+
+class Preprocessing(Step):
+    """The content of a file -> what the graph is given for it, and where the input is in it."""
+
+    def initialize(self, arguments: Mapping[str, str]) -> None:
+        """Also the rules of the graph's inputs."""
+        super().initialize(arguments)
+        self.calls = graph_calls(self.manifest)
+
+    def outputs(self, request: Any) -> Mapping[str, Array]:
+        """The requested ones. The file is not read if the manifest is the only one."""
+        names = set(request.requested_output_names())
+        described = {DEPLOYMENT: np.frombuffer(manifest_content(self.manifest), np.uint8)[np.newaxis]}
+        if names == {DEPLOYMENT}:
+            return described
+        content = self.tensors.array(request, FILE)
+        settings = self.tensors.settings(request, tuple(self.manifest.defaults))
+        arrays = {**described, **preprocessed(self.calls, read_content(self.task.kind, content), settings)}
+        return {name: array for name, array in arrays.items() if name in names}
+
+
+class Postprocessing(Step):
+    """What the graph gives, and where the input is in its tensor -> the result."""
+
+    def outputs(self, request: Any) -> Mapping[str, Array]:
+        """The arrays of the result, each with a batch axis of 1."""
+        outputs: dict[str, Array] = {}
+        for spec in self.manifest.outputs:
+            array = self.tensors.array(request, GRAPH + spec.name)
+            assert array is not None, "an ensemble gives each step all its inputs"
+            array = array.reshape(array.shape[: len(spec.shape)])  # Triton adds an axis to one of the batch alone
+            outputs[spec.name] = array.astype(np.float32) if array.dtype == np.float16 else array
+        numbers = self.tensors.array(request, GEOMETRY)
+        assert numbers is not None
+        (result,) = self.task.results(outputs, [self.task.kind.geometry_of(numbers[0])])
+        names = set(request.requested_output_names())
+        return {name: array[np.newaxis] for name, array in result.arrays.items() if name in names}
+
+
+def graph_calls(manifest: Manifest) -> Calls:
+    """The calls of a graph that runs elsewhere."""
+    return Calls(manifest.name, manifest.build_task(), manifest.preprocess, _GraphElsewhere(manifest))
+
+
+def preprocessed(calls: Calls, value: Any, settings: Mapping[str, float]) -> dict[str, Array]:
+    """What the preprocessing of an input gives. Raises InputError as a call does."""
+    arrays, geometry = calls.feeds(value, **settings)
+    graph = {GRAPH + spec.name: arrays[spec.name].astype(spec.dtype, copy=False) for spec in calls.runner.inputs}
+    return {**graph, GEOMETRY: calls.task.kind.geometry_numbers(geometry)[np.newaxis]}
+
+
+class _GraphElsewhere(Runner):
+    """Knows what a graph takes, and does not run it."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        super().__init__(manifest.inputs, manifest.outputs, manifest.axes, manifest.defaults)
+
+    def _run(self, arrays: Mapping[str, Array]) -> NoReturn:
+        raise AssertionError(f"another model runs this graph: {', '.join(arrays)}")
+
+    def _release(self) -> None:
+        """It holds nothing."""

@@ -1,0 +1,107 @@
+"""NVIDIA's own server, from the wheel nvidia-pytriton, for tests.
+
+The wheel asks for numpy 1 and is therefore not installed. To run these tests: pip download --no-deps
+nvidia-pytriton==0.7.0, unzip it into a folder, and set ZOOPORT_TRITON to that folder. It needs no GPU and no container,
+and the extra serve.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.backends.serving import graph_backend
+
+VARIABLE = "ZOOPORT_TRITON"
+ROOT = Path(__file__).parents[3]
+NEEDS_SERVER = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        VARIABLE not in os.environ, reason=f"needs {VARIABLE}, the folder of an unzipped nvidia-pytriton"
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Triton:
+    process: "subprocess.Popen[bytes]"
+    http: int
+    grpc: int
+    metrics: int
+    log: Path
+
+    def address(self, name: str) -> str:
+        return f"http://127.0.0.1:{self.http}/{name}"
+
+    def get(self, path: str, port: int | None = None) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port or self.http}{path}") as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except urllib.error.URLError:
+            return 0, ""
+
+
+def installed_server(place: Path) -> Path:
+    """The server with the stub for this Python where the Python backend looks for it, and graph_backend."""
+    wheel = Path(os.environ[VARIABLE]) / "pytriton" / "tritonserver"
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    stub = wheel / "python_backend_stubs" / version / "triton_python_backend_stub"
+    backend = place / "backends" / "python"
+    shutil.copytree(wheel / "backends" / "python", backend)
+    for file in (stub, wheel / "bin" / "tritonserver"):
+        file.chmod(0o755)
+    shutil.copy(stub, backend)
+    graphs = place / "backends" / "onnxruntime"
+    graphs.mkdir()
+    (graphs / "model.py").write_text(graph_backend.MODEL_PY, encoding="utf-8")
+    return wheel / "bin" / "tritonserver"
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+@contextmanager
+def running_server(repository: Path, place: Path) -> Iterator[Triton]:
+    """A server of its own, which is ready. `place`: a folder for its backends and its log."""
+    binary = installed_server(place)
+    http, grpc, metrics = free_ports(3)
+    libraries = [str(Path(os.environ[VARIABLE]) / "nvidia_pytriton.libs"), sysconfig.get_config_var("LIBDIR")]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *(path for path in sys.path if "site-packages" in path)]),
+        "LD_LIBRARY_PATH": os.pathsep.join(libraries),
+    }
+    command = [str(binary), "--model-repository", str(repository), "--backend-directory", str(place / "backends")]
+    command += ["--exit-timeout-secs", "8"]
+    for name, port in (("http", http), ("grpc", grpc), ("metrics", metrics)):
+        command += [f"--{name}-address", "127.0.0.1", f"--{name}-port", str(port)]
+    log = place / "log"
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process:
+        server = Triton(process, http, grpc, metrics, log)
+        while server.get("/v2/health/ready")[0] != 200:
+            assert process.poll() is None, log.read_text(errors="replace")
+            time.sleep(0.2)
+        try:
+            yield server
+        finally:
+            process.kill()

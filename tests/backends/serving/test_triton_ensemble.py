@@ -1,0 +1,152 @@
+"""zooport triton --ensemble: its files, and what its steps compute, in a stand-in for Triton's stub."""
+
+import runpy
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from backends import load
+from backends.serving.protocol import DEPLOYMENT, FILE, read_manifest
+from backends.serving.triton_config import Serving
+from backends.serving.triton_ensemble import ensemble_models
+from backends.serving.triton_steps import GEOMETRY, GRAPH
+from tests.backends.serving.conftest import ADJUSTABLE, ENSEMBLES
+from tests.backends.serving.stub import InferenceResponse, Request, TritonError, module
+from zooport.verbs import run_verb
+
+
+class Ensemble:
+    """The three models of an ensemble, the graph's in ONNX Runtime."""
+
+    def __init__(self, models: Path, name: str) -> None:
+        self.before, self.after = (step(models / f"{name}-{kind}") for kind in ("preprocessing", "postprocessing"))
+        self.manifest = self.before.manifest
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        self.graph = onnxruntime.InferenceSession(models / f"{name}-graph" / "1" / "model.onnx", options)
+
+    def run(self, content: bytes, **settings: float) -> dict[str, np.ndarray]:
+        prepared = self.preprocessed(content, **settings).arrays()
+        feeds = {spec.name: prepared[GRAPH + spec.name] for spec in self.manifest.inputs}
+        names = [spec.name for spec in self.manifest.outputs]
+        computed = {GRAPH + name: array for name, array in zip(names, self.graph.run(names, feeds), strict=True)}
+        arrays = list(self.after.task.result_type.__dataclass_fields__)
+        (response,) = self.after.execute([Request({**computed, GEOMETRY: prepared[GEOMETRY]}, arrays)])
+        return {name: array[0] for name, array in response.arrays().items()}
+
+    def preprocessed(self, content: bytes, **settings: float) -> InferenceResponse:
+        inputs = {name: np.array([[value]], np.float32) for name, value in settings.items()}
+        outputs = [GRAPH + spec.name for spec in self.manifest.inputs]
+        request = Request({FILE: np.frombuffer(content, np.uint8)[np.newaxis].copy(), **inputs}, [*outputs, GEOMETRY])
+        (response,) = self.before.execute([request])
+        return response
+
+
+def step(place: Path) -> Any:
+    model = runpy.run_path(str(place / "1" / "model.py"))["TritonPythonModel"]()
+    model.initialize({"model_repository": str(place), "model_version": "1"})
+    return model
+
+
+@pytest.fixture(params=ENSEMBLES)
+def ensemble(request: pytest.FixtureRequest, ensembles: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Ensemble]:
+    monkeypatch.setitem(sys.modules, "triton_python_backend_utils", module())
+    return request.param, Ensemble(ensembles, request.param)
+
+
+def test_results_are_those_of_load(
+    ensemble: tuple[str, Ensemble], deployments: dict[str, Path], files: list[Path]
+) -> None:
+    name, steps = ensemble
+    settings = [{}, {"score_threshold": 0.5}] if name == ADJUSTABLE else [{}]
+    with load(deployments[name], threads=1) as local:
+        for path in files:
+            for setting in settings:
+                expected = local(local.task.kind.read(path), **setting).arrays
+                arrays = steps.run(path.read_bytes(), **setting)
+                assert arrays.keys() == expected.keys()
+                for key, array in arrays.items():
+                    assert array.dtype == expected[key].dtype
+                    np.testing.assert_array_equal(array, expected[key])
+
+
+def test_a_bad_request_is_400_and_one_line(ensemble: tuple[str, Ensemble], files: list[Path]) -> None:
+    name, steps = ensemble
+    for content, settings in [(b"", {}), (b"no image", {}), (files[0].read_bytes(), {"score_threshold": np.nan})]:
+        if settings and name != ADJUSTABLE:
+            continue
+        error = steps.preprocessed(content, **settings).error
+        assert error is not None
+        assert error.code == TritonError.INVALID_ARG
+        assert "\n" not in str(error)
+
+
+def test_the_manifest_is_an_output(ensemble: tuple[str, Ensemble]) -> None:
+    _, steps = ensemble
+    (response,) = steps.before.execute([Request({FILE: np.zeros((1, 0), np.uint8)}, [DEPLOYMENT])])
+    (content,) = response.arrays()[DEPLOYMENT]
+    assert read_manifest(content.tobytes(), "here") == steps.manifest
+
+
+def test_every_config_parses_and_every_tensor_has_its_place(ensembles: Path) -> None:
+    """By the protobuf that Triton itself reads: a step's map names all its inputs, and tensors that there are."""
+    proto = pytest.importorskip("tritonclient.grpc.model_config_pb2", reason="needs tritonclient[grpc]")
+    text_format = pytest.importorskip("google.protobuf.text_format")
+    configs = {
+        path.parent.name: text_format.Parse(path.read_text(encoding="utf-8"), proto.ModelConfig())
+        for path in ensembles.glob("*/config.pbtxt")
+    }
+    assert len(configs) == 4 * len(ENSEMBLES)
+    for name in ENSEMBLES:
+        config = configs[name]
+        tensors = {each.name for each in config.input}
+        for part in config.ensemble_scheduling.step:
+            model = configs[part.model_name]
+            assert set(part.input_map) == {each.name for each in model.input}
+            assert set(part.input_map.values()) <= tensors
+            assert set(part.output_map) <= {each.name for each in model.output}
+            tensors |= set(part.output_map.values())
+        assert {each.name for each in config.output} <= tensors
+        graph = configs[f"{name}-graph"]
+        assert (graph.backend, graph.default_model_filename) == ("onnxruntime", "model.onnx")
+        assert graph.max_batch_size == (0 if name == ADJUSTABLE else 4)
+        for warmup in graph.model_warmup:
+            for key, value in warmup.inputs.items():
+                size = (ensembles / f"{name}-graph" / "warmup" / value.input_data_file).stat().st_size
+                assert size == 4 * np.prod(value.dims), key
+
+
+def test_an_engine_is_run_by_tritons_tensorrt_on_a_gpu(deployments: dict[str, Path], files: list[Path]) -> None:
+    with load(deployments["detector"], threads=1) as model:
+        result = model(model.task.kind.read(files[0]))
+        model.manifest = replace(model.manifest, backend="tensorrt")
+        models = ensemble_models(model, files[0].read_bytes(), result, Serving("cars", instances=3))
+    graph = next(each.config for each in models if each.name == "cars-graph")
+    assert 'backend: "tensorrt"\ndefault_model_filename: "model.engine"' in graph
+    assert "KIND_GPU count: 1" in graph
+    assert "intra_op_thread_count" not in graph
+
+
+def test_what_triton_cannot_run_by_itself_is_one_line(
+    deployments: dict[str, Path],
+    ensembles: Path,
+    files: list[Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    flags = ["--image", str(files[0]), "--ensemble", "--out"]
+    assert run_verb(["triton", str(deployments["slide"]), *flags, str(out)]) == 2
+    assert "the host cuts its images into windows" in capsys.readouterr().err
+    assert not out.exists() or list(out.iterdir()) == []
+    folder = str(deployments["detector"])
+    assert run_verb(["triton", folder, *flags, str(ensembles), "--name", "detector"]) == 2
+    error = capsys.readouterr().err
+    assert "there is such a model already" in error
+    assert error.count("\n") == 1
+    assert not list(ensembles.glob(".*"))
