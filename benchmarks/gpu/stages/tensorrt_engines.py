@@ -13,8 +13,16 @@ from zoo.engine_options import EngineOptions
 from zoo.target import BATCH, PRECISIONS, AxisRange
 
 FORMS = {"static": AxisRange.fixed(1), "dynamic": AxisRange(1, 2, 8)}
-KINDS = {"as it is": EngineOptions(), "hardware_compatible": EngineOptions(hardware_compatible=True)}
-"""Of engines that may run on this device, though zooport says that they cannot: the options of their builds."""
+KINDS = {
+    "as it is": EngineOptions(),
+    "hardware_compatible": EngineOptions(hardware_compatible=True),
+    "for 8.0": EngineOptions(compute_capabilities=("8.0",)),
+}
+"""Of engines that may run on this device, though zooport says that they cannot: the options of their builds.
+
+The second is for TensorRT, whose engines are for one device without it. Those of tensorrt_rtx are for all capabilities
+from 8.0 on without an option, and with the third for a single older one.
+"""
 
 
 def engine_backends() -> list[str]:
