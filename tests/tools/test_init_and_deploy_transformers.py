@@ -1,12 +1,11 @@
 """`zooport init FOLDER && zooport deploy` for each architecture of transformers that zooport takes."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests import small_query_detectors, small_transformers_segmentors
-from tests.zoo_configs import ROOT
+from tests.init_and_deploy import copy_images, deploy, init
 from zoo.datasets.shapes import CATEGORIES, write_shapes
 from zooport.verbs import run_verb
 
@@ -24,9 +23,7 @@ WITHOUT = "RTDetrImageProcessor"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """With one.png and two.png."""
-    images = sorted((ROOT / "zoo/data/digits/val/images").iterdir())
-    for image, name in zip(images, ("one.png", "two.png"), strict=False):
-        shutil.copy(image, tmp_path / name)
+    copy_images(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -46,44 +43,31 @@ def save_processor(folder: Path) -> None:
     kind(size=sides(folder.name), crop_size=sides(folder.name)).save_pretrained(folder)
 
 
-def deploy(name: str, capsys: pytest.CaptureFixture[str], *flags: str) -> None:
-    """Proved. An image processor whose code is not known is refused first, with the flag that leaves it to the user."""
-    capsys.readouterr()  # what the library printed while it saved the model
-    if run_verb(["init", name, *flags]) != 0:
-        err = capsys.readouterr().err
-        assert err.count("\n") == 1
-        assert "whose code is not known here" in err
-        assert "--size HEIGHT WIDTH writes a config for you to complete" in err
-        assert run_verb(["init", name, *flags, "--size", *map(str, sides(name).values())]) == 0
-    code = run_verb(["deploy", f"{name}.py", "--image", "one.png", "two.png"])
-    err = capsys.readouterr().err
-    if name in ALIKE and code:
-        assert code == 3
-        assert "both found nothing" in err
-        assert "give --image with objects that the model knows, or trained weights" in err
-    else:
-        assert code == 0, err
+def prove(name: str, capsys: pytest.CaptureFixture[str], *flags: str) -> None:
+    """Init of the folder, and deploy."""
+    init(name, (SIDE_OF.get(name, SIDE),) * 2, capsys, *flags)
+    deploy(f"{name}.py", capsys, may_be_blank=name in ALIKE)
 
 
 @pytest.mark.parametrize("name", small_query_detectors.SETTINGS)
 def test_a_detector(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small_query_detectors.save(name, folder / name)
     save_processor(folder / name)
-    deploy(name, capsys)
+    prove(name, capsys)
 
 
 @pytest.mark.parametrize("name", small_transformers_segmentors.SETTINGS)
 def test_a_segmentor(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small_transformers_segmentors.saved(name, folder / name)
     save_processor(folder / name)
-    deploy(name, capsys)
+    prove(name, capsys)
 
 
 @pytest.mark.parametrize("name", ["maskformer", "mask2former", "oneformer"])
 def test_instances(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small_transformers_segmentors.saved(name, folder / name)
     save_processor(folder / name)
-    deploy(name, capsys, "--task", "InstanceMasks")
+    prove(name, capsys, "--task", "InstanceMasks")
     if name == "maskformer":
         judge(folder / f"{name}.py")
         assert run_verb(["evaluate", f"{name}.py", "--backend", "pytorch", "onnxruntime"]) == 0
