@@ -1,0 +1,60 @@
+"""What a process and those that it started use, from /proc: for the scripts that watch a server or a long run."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+PARENT, USER, SYSTEM = 1, 11, 12
+"""Fields of /proc/PID/stat, counted from behind the name."""
+
+
+def family(root: int) -> Iterator[int]:
+    """The process and its descendants that run now."""
+    parents = {pid: int(fields[PARENT]) for pid, fields in _processes()}
+    for pid in parents:
+        ancestor = pid
+        while ancestor not in (root, 0) and ancestor in parents:
+            ancestor = parents[ancestor]
+        if ancestor == root:
+            yield pid
+
+
+def cpu_seconds(root: int) -> float:
+    """CPU time of the processes that run now, user and system."""
+    pids = set(family(root))
+    return sum((int(fields[USER]) + int(fields[SYSTEM])) / TICKS for pid, fields in _processes() if pid in pids)
+
+
+def resident_bytes(root: int) -> int:
+    """Memory in RAM; pages that several of the processes share are counted for each."""
+    return sum(_resident(pid) for pid in family(root))
+
+
+def handles(root: int) -> int:
+    """Open files, sockets and the like."""
+    return sum(len(list(_listed(Path(f"/proc/{pid}/fd")))) for pid in family(root))
+
+
+def _processes() -> Iterator[tuple[int, list[str]]]:
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (folder / "stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:  # it has ended
+            continue
+        yield int(folder.name), text.rpartition(")")[2].split()
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * PAGE
+    except OSError:
+        return 0
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []

@@ -1,0 +1,55 @@
+"""benchmarks/serving_load.py: a rehearsal with a server of the tests, and the gates."""
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backends import load
+from backends.serving.protocol import DEPLOYMENT
+from tests.backends.serving.conftest import OUTPUTS, deployments, files, repository, served
+from tests.backends.serving.small_server import serving
+
+__all__ = ["deployments", "files", "repository", "served"]  # fixtures
+pytestmark = pytest.mark.usefixtures("benchmarks")
+
+
+@pytest.mark.parametrize("served", ["detector"], indirect=True)
+def test_every_answer_is_counted_and_compared(served: Any, deployments: dict[str, Path], files: list[Path]) -> None:
+    pytest.importorskip("tritonclient", reason="needs the extra serve (tritonclient), which writes requests")
+    import serving_clients
+
+    name, model = served
+    with load(deployments[name], threads=1) as local:
+        expected = local(local.task.kind.read(files[-1]))
+        other = local(local.task.kind.read(files[0]))
+    with serving(name, model, [*OUTPUTS[name], DEPLOYMENT]) as server:
+        wrong = serving_clients.Served(server.address, str(files[-1]), os.getpid(), other)
+        with pytest.raises(AssertionError), wrong:
+            pass
+        with serving_clients.Served(server.address, str(files[-1]), os.getpid(), expected) as target:
+            closed = serving_clients.closed_loop(target, clients=2, seconds=0.1)
+            assert closed.good == closed.requests >= 2
+            server.full = 2
+            opened = serving_clients.open_loop(target, rate=40, seconds=0.25)
+            assert (opened.requests, opened.refused, opened.lost, opened.faults) == (10, 2, 0, Counter())
+            target.right += b"x"
+            assert serving_clients.closed_loop(target, clients=1, seconds=0).faults == {"another answer": 1}
+
+
+def test_each_gate_can_be_missed() -> None:
+    from serving_clients import Sum
+    from serving_load import clients_table, missed_by_clients, missed_by_overload, overload_table
+
+    good = Sum(latencies=[10.0, 20.0], requests=3, refused=1, seconds=1, cpu=0.01, memory=[100] * 8)
+    assert missed_by_clients({4: good}, plain=0.01) == []
+    assert missed_by_overload(good, bound=20) == []
+    assert "| 4 | 2.0 |" in clients_table({4: good}, 0.01)
+    assert "| refused with 503 | 1 |" in overload_table(good, 2, 20)
+    assert "1.25 of the plain call's CPU" in missed_by_clients({4: good}, plain=0.008)[0]
+    assert "p99" in missed_by_overload(good, bound=15)[0]
+    lost = Sum(latencies=[1.0], requests=3, seconds=1, memory=[100] * 6 + [110] * 2, faults=Counter({"500": 1}))
+    assert len(missed_by_overload(lost, bound=20)) == 3
+    assert len(missed_by_clients({1: lost}, plain=1)) == 1
