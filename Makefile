@@ -53,10 +53,10 @@ demo: $(INSTALLED)
 	@ls work_dirs/detection/*/onnxruntime-fp32/previews/*.png | head -n 1
 
 test: $(INSTALLED)
-	$(PYTEST) -n 2 --dist worksteal -m "not slow and not tensorrt and not gpu and not libraries and not openmmlab"
+	$(PYTEST) -n 2 --dist worksteal -m "not slow and not tensorrt and not gpu and not libraries and not openmmlab and not scale"
 
 $(INSTALLED_ALL): $(INSTALLED)
-	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,tensorrt-rtx,transformers,timm,smp,mmseg,mmdet]'
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,tensorrt-rtx,transformers,timm,smp,mmseg,mmdet,scale]'
 	@touch $@
 
 test-all: $(INSTALLED_ALL)
@@ -69,7 +69,7 @@ $(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py
 	@touch $@
 
 test-lower: $(LOWER_INSTALLED)
-	OMP_NUM_THREADS=1 $(LOWER)/bin/python -m pytest -n 2 --dist worksteal -m "not slow and not tensorrt and not gpu and not libraries and not openmmlab"
+	OMP_NUM_THREADS=1 $(LOWER)/bin/python -m pytest -n 2 --dist worksteal -m "not slow and not tensorrt and not gpu and not libraries and not openmmlab and not scale"
 
 gpu-wheels: $(INSTALLED_ALL)
 	$(BIN)/python benchmarks/gpu/wheels.py make

@@ -50,6 +50,11 @@ def read_pixels(path: Path, *, upright: bool = True) -> NDArray[np.uint8]:
     """
     with opened_image(path) as stream:
         content = stream.read()
+    return decode_pixels(content, upright=upright)
+
+
+def decode_pixels(content: bytes, *, upright: bool = True) -> NDArray[np.uint8]:
+    """As `read_pixels`, from the content of a file. Raises ImageFileError."""
     size = _checked_size(content)
     stored = 0 if upright else cv2.IMREAD_IGNORE_ORIENTATION
     try:

@@ -5,7 +5,6 @@ has the arrays of the result by their names (boxes, scores ...), each with a bat
 """
 
 import json
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -33,13 +32,7 @@ def read_content(kind: InputKind, content: NDArray[np.uint8] | None) -> Any:
     count = 0 if content is None else content.size
     if content is None or not 1 <= count <= MAX_BYTES:
         raise InputError(f"{kind.noun}: {count} bytes, expected the content of a file, 1 to {MAX_BYTES} bytes")
-    with NamedTemporaryFile(prefix="zooport-") as file:  # inputs of any kind are read from files
-        file.write(content.tobytes())
-        file.flush()
-        try:
-            return kind.read(file.name)
-        except InputError as error:
-            raise InputError(str(error).replace(file.name, "of the request")) from error
+    return kind.decode(content.tobytes(), "of the request")
 
 
 def manifest_content(manifest: Manifest) -> bytes:

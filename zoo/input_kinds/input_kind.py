@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, ClassVar
 
 import numpy as np
@@ -95,6 +96,16 @@ class InputKind(ABC):
     def file_content(self, value: Any) -> bytes:
         """The content of a file that `read` gives this value for. Raises InputError where there is none."""
         raise InputError(f"a {self.noun} of a recording cannot be written as a file; name a file")
+
+    def decode(self, content: bytes, label: str) -> Any:
+        """One input from the content of a file that messages call `label`, as `read` gives it. Raises InputError."""
+        with NamedTemporaryFile(prefix="zooport-") as file:
+            file.write(content)
+            file.flush()
+            try:
+                return self.read(file.name)
+            except InputError as error:
+                raise InputError(str(error).replace(file.name, label)) from error
 
     def recording(self, path: Path) -> Recording | None:
         """A file that holds several inputs, such as a video; None for a file of one."""

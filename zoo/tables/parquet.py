@@ -24,7 +24,7 @@ class Parquet(Table):
         super().__init__(task)
         columns = {**COMMON, **require_columns(task, self.name)}
         self._arrow = optional_library("pyarrow", "parquet", "--format parquet")
-        self._schema = self._arrow.schema([(name, self._type(kind)) for name, kind in columns.items()])
+        self._schema = self._arrow.schema([(name, arrow_type(self._arrow, kind)) for name, kind in columns.items()])
 
     def entry(self, result: Result) -> Any:
         """Its rows."""
@@ -37,21 +37,21 @@ class Parquet(Table):
             with parquet.ParquetWriter(place, self._schema) as writer:
                 things = chain.from_iterable(flat(self.name, row) for row in rows())
                 for piece in _pieces(things):
-                    plain = [{name: _text(value) for name, value in each.items()} for each in piece]
+                    plain = [{name: text_of(value) for name, value in each.items()} for each in piece]
                     writer.write_table(self._arrow.Table.from_pylist(plain, self._schema))
             sync(place)
 
-    def _type(self, kind: str) -> Any:
-        if kind == LISTS:
-            return self._arrow.list_(self._arrow.list_(self._arrow.float32()))
-        return getattr(self._arrow, kind)()
+
+def arrow_type(arrow: Any, kind: str) -> Any:
+    """pyarrow's type of a column, by its name in a table's `columns`."""
+    return arrow.list_(arrow.list_(arrow.float32())) if kind == LISTS else getattr(arrow, kind)()
+
+
+def text_of(value: Any) -> Any:
+    """Bytes of a name that are no UTF-8 are escaped, because Parquet has none such."""
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def _pieces(things: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     while piece := list(islice(things, ROWS_AT_ONCE)):
         yield piece
-
-
-def _text(value: Any) -> Any:
-    """Bytes of a name that are no UTF-8 are escaped: Parquet has none such."""
-    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.errors import InputError, SomeInputsFailedError
+from zooport.engines import LOCAL, RAY, check_engine, folder_or_uri
 from zooport.parser import Parser
 from zooport.terminal import open_light_console, show_counts, write_fault
 
@@ -19,6 +21,7 @@ EXAMPLES = """examples:
   zooport predict DEPLOYMENT val/images --out found --format coco csv --annotations val/annotations.json
   zooport predict DEPLOYMENT photos --out found --workers 8
   zooport predict http://localhost:8000/cars photos --out found --workers 8
+  zooport predict DEPLOYMENT s3://bucket/photos --engine ray --address auto --out s3://bucket/results.parquet
   find . -name '*.jpg' | zooport predict DEPLOYMENT - --out found --format jsonl --resume
   zooport predict work_dirs/super-resolution/srcnn_any-scale_photographs/onnxruntime-fp32 a.jpg --out b --input scale=4
 
@@ -27,6 +30,8 @@ detections (box x1 y1 x2 y2 in pixels of the image), NAME.npz for their masks (m
 NAME_drawn.png, or NAME_drawn.mp4 for a video. The tables are predictions.jsonl, .csv, .parquet and .coco.json.
 Without --out, one line for each image says what was found. An image that cannot be read is reported in one line, and
 has a row with its fault."""
+CONNECT = "connect to Ray"
+RAY_FLAGS = ("address", "gpus", "block_size")
 QUIET_OPENCV = {"OPENCV_LOG_LEVEL": "OFF", "OPENCV_FFMPEG_LOGLEVEL": "-8"}
 """What OpenCV and FFmpeg print of a broken file is one line of ours. Read when OpenCV is imported."""
 
@@ -48,7 +53,7 @@ def parser() -> Parser:
     several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
     flags.add_argument("--image", metavar="F", help="more sources", **several)
     flags.add_argument("--recursive", action="store_true", help="also search subfolders")
-    flags.add_argument("--out", type=Path, metavar="D", help="folder for the results; created if missing")
+    flags.add_argument("--out", type=folder_or_uri, metavar="D", help="folder for the results; created if missing")
     formats = "files (default; some for each image), and the tables jsonl, coco, csv, parquet"
     flags.add_argument("--format", metavar="F", help=f"formats of the results: {formats}", **several)
     flags.add_argument("--draw", action="store_true", help="also draw each result on its image, or on its video")
@@ -62,7 +67,18 @@ def parser() -> Parser:
     inputs = "set inputs that have defaults: scale=2, score_threshold=0.5"
     flags.add_argument("--input", metavar="NAME=NUMBER", help=inputs, **several)
     flags.add_argument(
-        "--workers", type=int, metavar="N", help="images, or requests, at a time, each on one thread (default: 1)"
+        "--workers",
+        type=int,
+        metavar="N",
+        help="images, or requests, at a time, each on one thread (default: 1; with Ray as many as have room)",
+    )
+    flags.add_argument("--engine", default=LOCAL, metavar="E", help="local (default), or ray: a cluster of machines")
+    flags.add_argument(
+        "--address", metavar="A", help="ray://HOST:10001, HOST:6379 or auto; default: a cluster on this machine only"
+    )
+    flags.add_argument("--gpus", type=float, metavar="G", help="of each of Ray's actors, 1 or 0.5; default: none")
+    flags.add_argument(
+        "--block-size", type=int, metavar="N", help="images in each file that Ray's actors write; default: 32 to 10000"
     )
     flags.add_argument("--device", metavar="D", help="cpu, cuda:N ...; default: as deployed")
     flags.add_shared()
@@ -73,6 +89,13 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Predict, write, and give what was written. An error names what was written before it."""
     if not options.verbose:
         os.environ.update({name: os.environ.get(name, value) for name, value in QUIET_OPENCV.items()})
+    check_engine(options, RAY_FLAGS)
+    if options.engine != RAY and isinstance(options.out, str):
+        raise InputError(f"--out {options.out}: a URI is for --engine {RAY}; give a folder of this machine")
+    return _run_by_ray(options) if options.engine == RAY else _run_here(options)
+
+
+def _run_here(options: argparse.Namespace) -> Mapping[str, Any]:
     from zooport.prediction_session import PredictionSession
 
     console = open_light_console()
@@ -96,6 +119,26 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             _describe(error, session)
             raise
         return session.data
+
+
+def _run_by_ray(options: argparse.Namespace) -> Mapping[str, Any]:
+    from zooport.ray_prediction import RayPrediction
+
+    console = open_light_console()
+    prediction = RayPrediction(options)
+    try:
+        with show_counts(console) as (step, count):
+            step(CONNECT)
+            prediction.run(count)
+    except BaseException as error:
+        error.data = prediction.data  # type: ignore[attr-defined]  # run_tool writes it
+        if prediction.folder.begun and not isinstance(error, SomeInputsFailedError):
+            error.add_note("continue with --resume")
+        raise
+    finally:
+        if prediction.actors:
+            console.print(prediction.summary, soft_wrap=True, highlight=False)
+    return prediction.data
 
 
 def _describe(error: BaseException, session: "PredictionSession") -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zoo.errors import InputError
 from zoo.input_kinds.image import video
-from zoo.input_kinds.image.reading import SUFFIXES, read_image
+from zoo.input_kinds.image.reading import SUFFIXES, decode_image, read_image
 from zoo.input_kinds.image.small_image import tensor_of, to_png
 from zoo.input_kinds.input_kind import Array, InputKind
 from zoo.input_kinds.recording import Recording
@@ -164,6 +164,10 @@ class ImageKind(InputKind):
     def file_content(self, value: NDArray[np.uint8]) -> bytes:
         """A PNG file."""
         return to_png(value, effort=1).tobytes()
+
+    def decode(self, content: bytes, label: str) -> NDArray[np.uint8]:
+        """In memory."""
+        return decode_image(content, label)
 
     def recording(self, path: Path) -> Recording | None:
         """A video, by its suffix."""

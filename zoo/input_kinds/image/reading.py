@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
-from zoo.image_pixels import ImageFileError, read_pixels
+from zoo.image_pixels import ImageFileError, decode_pixels, read_pixels
 from zoo.preprocess import check_image
 
 SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
@@ -26,4 +26,14 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
     except ImageFileError as error:
         raise InputError(f"image {path}: {error}") from error
     check_image(pixels, f"image {path}")
+    return pixels
+
+
+def decode_image(content: bytes, label: str) -> NDArray[np.uint8]:
+    """As `read_image`, from the content of a file that messages call `label`."""
+    try:
+        pixels = decode_pixels(content)
+    except ImageFileError as error:
+        raise InputError(f"image {label}: {error}") from error
+    check_image(pixels, f"image {label}")
     return pixels

@@ -1,0 +1,60 @@
+"""The plan of a large run: blocks of inputs, each computed by one actor and kept in one file."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from backends.scale.inputs import Inputs
+
+LEAST, MOST = 32, 10_000  # images of a block
+FILES = 400  # of a run, as far as these bounds allow
+
+
+@dataclass(frozen=True)
+class Block:
+    """`number`: from 0, in the order of the inputs."""
+
+    number: int
+    inputs: tuple[Inputs, ...]
+
+    @property
+    def images(self) -> int:
+        """How many it has."""
+        return sum(each.images for each in self.inputs)
+
+
+def usual_size(images: int) -> int:
+    """Of the blocks of a run: large enough for few files, small enough that a killed run repeats little."""
+    return max(LEAST, min(MOST, -(-images // FILES)))
+
+
+def in_blocks(inputs: Iterable[Inputs], size: int) -> Iterator[Block]:
+    """Blocks of at most `size` images."""
+    number, count = 0, 0
+    held: list[Inputs] = []
+    for each in inputs:
+        for piece in _cut(each, size):
+            if held and count + piece.images > size:
+                yield Block(number, tuple(held))
+                number, held, count = number + 1, [], 0
+            held.append(piece)
+            count += piece.images
+    if held:
+        yield Block(number, tuple(held))
+
+
+def limited(inputs: Iterable[Inputs], most: int | None) -> Iterator[Inputs]:
+    """The first `most` images (None: all)."""
+    left = most
+    for each in inputs:
+        if left is None:
+            yield each
+        elif left > 0:
+            yield each._replace(images=min(each.images, left))
+            left -= each.images
+
+
+def _cut(inputs: Inputs, size: int) -> Iterator[Inputs]:
+    """Rows of a Parquet file, `size` at a time."""
+    for done in range(0, inputs.images, size):
+        count = min(size, inputs.images - done)
+        yield inputs._replace(first=inputs.first + done, row=inputs.row + done, images=count)

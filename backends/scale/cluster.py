@@ -1,0 +1,138 @@
+"""A Ray cluster: reached, or started on this machine; and whether the actors have room in it."""
+
+import os
+import re
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from backends.scale.storage import EXTRA, USE
+from backends.threads import default_threads
+from zoo.errors import BackendUnavailableError, InputError
+from zoo.optional_library import optional_library
+
+AUTO = "auto"
+LOCAL = "127.0.0.1"
+ADDRESS = re.compile(r"(?:ray://)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+):(\d{1,5})")
+SECONDS = 5.0  # for the first answer of a cluster's machine
+MAX_PORT = 65535
+PACKAGES = Path(__file__).resolve().parents[2]
+"""Where the processes of a cluster of its own find zooport's packages, also those of a checkout."""
+QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
+"""What Ray prints of its own work is one bar of ours; nothing is reported to anybody. Read when Ray is imported."""
+
+
+class Actors(NamedTuple):
+    """How many there are, and what each of them takes."""
+
+    size: int
+    cpus: float = 1
+    gpus: float = 0
+
+
+def check_address(address: str) -> None:
+    """Raises InputError for what is no address."""
+    if address == AUTO:
+        return
+    match = ADDRESS.fullmatch(address)
+    if match is None or int(match[2]) > MAX_PORT:
+        raise InputError(
+            f"--address {address}: expected ray://HOST:10001, HOST:6379, or {AUTO} on a machine of the cluster"
+        )
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[Any]:
+    """The library ray, connected to the cluster at `address`; None: to one of its own on this machine, on 127.0.0.1.
+
+    Raises BackendUnavailableError if nobody answers, LibraryMissingError without Ray.
+    """
+    paths = [str(PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with _environment({**QUIET, "PYTHONPATH": os.pathsep.join(paths)}):
+        ray = optional_library("ray", EXTRA, USE)
+        optional_library("ray.data", EXTRA, USE)
+        started = not ray.is_initialized()
+        if started:
+            _connect(ray, address)
+    try:
+        yield ray
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def _connect(ray: Any, address: str | None) -> None:
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is None:
+        own = {"address": "local", "include_dashboard": False, "_node_ip_address": LOCAL}
+        try:
+            ray.init(num_cpus=default_threads(), **own, **quiet)
+        except Exception as error:  # Ray raises no narrower one where its processes do not start
+            reason = " ".join(str(error).split())
+            raise BackendUnavailableError(f"{USE}: Ray does not start on this machine ({reason}); try again") from error
+        return
+    _reach(address)
+    try:
+        ray.init(address=address, **quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise BackendUnavailableError(f"--address {address}: no Ray cluster to work with ({reason})") from error
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Variables of this process, which those that it starts inherit; what the user has set himself stays."""
+    before = dict(os.environ)
+    os.environ.update({name: value for name, value in variables.items() if name not in QUIET or name not in before})
+    try:
+        yield
+    finally:
+        for name in variables:
+            os.environ.pop(name)
+            if name in before:
+                os.environ[name] = before[name]
+
+
+def _reach(address: str) -> None:
+    """Ray itself would wait for minutes. Raises BackendUnavailableError."""
+    match = ADDRESS.fullmatch(address)
+    if match is None:
+        return
+    try:
+        socket.create_connection((match[1].strip("[]"), int(match[2])), SECONDS).close()
+    except OSError as error:
+        raise BackendUnavailableError(
+            f"--address {address}: nobody answers there ({error.strerror or error}); start the cluster with ray start "
+            "--head, or correct the address"
+        ) from error
+
+
+def fitting_actors(nodes: list[Mapping[str, Any]], workers: int | None, gpus: float) -> Actors:
+    """As many actors as were asked for, or as the cluster has room for. `nodes`: as `ray.nodes()` gives them.
+
+    Raises InputError for more actors than have room: those would never start.
+    """
+    alive = [node["Resources"] for node in nodes if node["Alive"]]
+    actor = Actors(1, gpus=gpus)
+    room = sum(_room(node, actor) for node in alive)
+    cpus = sum(node.get("CPU", 0) for node in alive)
+    has = f"the cluster has {cpus:g} CPUs" + (
+        f" and {sum(node.get('GPU', 0) for node in alive):g} GPUs" if gpus else ""
+    )
+    each = "1 CPU" + (f" and {gpus:g} GPU" if gpus else "")
+    if room < 1:
+        raise InputError(f"{USE}: an actor takes {each}, and {has}; add a machine to it")
+    if workers is not None and workers > room:
+        raise InputError(
+            f"--workers {workers}: each actor takes {each}, and {has}, so {workers - room} of them would never "
+            f"start; give --workers {room}, or add machines"
+        )
+    return actor._replace(size=workers or room)
+
+
+def _room(node: Mapping[str, float], actor: Actors) -> int:
+    """How many actors a machine can hold."""
+    by_cpu = int(node.get("CPU", 0) // actor.cpus)
+    return by_cpu if not actor.gpus else min(by_cpu, int(node.get("GPU", 0) / actor.gpus + 1e-9))

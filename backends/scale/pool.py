@@ -1,0 +1,83 @@
+"""Blocks of work through a pool of Ray Data's actors."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from queue import Empty, Queue
+from typing import Any
+
+from backends.scale.cluster import Actors, fitting_actors
+from backends.scale.storage import EXTRA, USE
+from zoo.errors import BackendUnavailableError, InputError
+from zoo.optional_library import optional_library
+
+AT_ONCE = 2000
+"""Blocks that Ray Data is given at a time: what it knows of each of them stays in the driver's memory."""
+LOOK = 2.0  # seconds between two looks at the machines
+PATIENCE = 60.0  # seconds that actors of a machine that was lost may wait for another one
+IN_FLIGHT = 2  # blocks of an actor: one that it computes, one that waits for it
+
+Row = Mapping[str, Any]
+
+
+def computed(
+    ray: Any, worker: type, arguments: Sequence[Any], rows: Iterator[Row], actors: Actors
+) -> Iterator[dict[str, Any]]:
+    """A row for each row, in no order, as `worker(*arguments)` gives it; few of them are in memory at a time.
+
+    An actor that dies is started again, and its rows are computed again. Raises BackendUnavailableError if a machine
+    is lost, and some actors have no room any more.
+    """
+    while wave := list(islice(rows, AT_ONCE)):
+        yield from _wave(ray, worker, arguments, wave, actors)
+
+
+def _wave(
+    ray: Any, worker: type, arguments: Sequence[Any], rows: Sequence[Row], actors: Actors
+) -> Iterator[dict[str, Any]]:
+    data = optional_library("ray.data", EXTRA, USE)
+    results = data.from_items(list(rows), override_num_blocks=len(rows)).map_batches(
+        worker,
+        fn_constructor_args=list(arguments),
+        batch_size=1,
+        compute=data.ActorPoolStrategy(size=min(actors.size, len(rows)), max_tasks_in_flight_per_actor=IN_FLIGHT),
+        num_cpus=actors.cpus,
+        num_gpus=actors.gpus or None,
+    )
+    queue: Queue[tuple[dict[str, Any] | None, BaseException | None]] = Queue()
+
+    def run() -> None:
+        try:
+            for row in results.iter_rows():
+                queue.put((row, None))
+            queue.put((None, None))
+        except BaseException as error:  # noqa: BLE001 - raised in the driver's own thread
+            queue.put((None, error))
+
+    threading.Thread(target=run, name="zooport-ray", daemon=True).start()
+    lost = 0.0
+    while True:
+        try:
+            row, error = queue.get(timeout=LOOK)
+        except Empty:
+            lost = lost + LOOK if _is_short(ray, actors) else 0.0
+            if lost >= PATIENCE:
+                raise BackendUnavailableError(
+                    f"a machine of the cluster was lost, and its actors have had no room for {PATIENCE:g} s; add one, "
+                    "or give fewer --workers"
+                ) from None
+            continue
+        if error is not None:
+            raise error
+        if row is None:
+            return
+        yield row
+
+
+def _is_short(ray: Any, actors: Actors) -> bool:
+    """Whether the machines that are left cannot hold all actors."""
+    try:
+        fitting_actors(ray.nodes(), actors.size, actors.gpus)
+    except InputError:
+        return True
+    return False

@@ -1,0 +1,134 @@
+"""Files on this machine, on shared storage, in S3, Google's Cloud Storage or HDFS: by the file systems of pyarrow."""
+
+import posixpath
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import InputError
+from zoo.optional_library import optional_library
+
+URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+EXTRA = "scale"
+USE = "--engine ray"
+
+
+def is_uri(text: str) -> bool:
+    """Whether a location is a URI, and not a path."""
+    return URI.match(text) is not None
+
+
+class Storage:
+    """A folder, or a file, and what is beside it. `location`: a path, or a URI as pyarrow takes it.
+
+    Raises InputError for a URI that pyarrow does not take; LibraryMissingError without pyarrow.
+    """
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        library = optional_library("pyarrow.fs", EXTRA, USE)
+        if not is_uri(location):
+            self.path = str(Path(location).absolute())
+            self.files = library.LocalFileSystem()
+            self._prefix = ""
+            return
+        try:
+            self.files, self.path = library.FileSystem.from_uri(location)
+        except (ValueError, OSError) as error:  # ArrowInvalid is a ValueError
+            raise InputError(
+                f"{location}: {_line(error)}; expected a path, or a URI such as s3://bucket/folder"
+            ) from error
+        self._prefix = location.partition("?")[0].rstrip("/").removesuffix(self.path.rstrip("/"))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it was named by a path."""
+        return not is_uri(self.location)
+
+    def label(self, path: str) -> str:
+        """A path of these files as the user names it."""
+        return self._prefix + path
+
+    def child(self, name: str) -> str:
+        """The path of a file in the folder."""
+        return posixpath.join(self.path, name)
+
+    def kind(self) -> str:
+        """What there is: "file", "folder" or "nothing". Raises InputError where nobody can say."""
+        kinds = {"File": "file", "Directory": "folder"}
+        with self._readable():
+            return kinds.get(self.files.get_file_info(self.path).type.name, "nothing")
+
+    def listed(self, folder: str | None = None, *, recursive: bool = False) -> list[str]:
+        """The paths of all files in the folder (`folder`: another than its own), by name; hidden ones are left out."""
+        selector = optional_library("pyarrow.fs", EXTRA, USE).FileSelector(
+            self.path if folder is None else folder, allow_not_found=True, recursive=recursive
+        )
+        base = len(selector.base_dir)
+        with self._readable():
+            entries = self.files.get_file_info(selector)
+        paths = [entry.path for entry in entries if entry.type.name == "File"]
+        return sorted(path for path in paths if not re.search(r"(^|/)\.", path[base:]))
+
+    def read(self, name: str) -> bytes:
+        """A whole file of the folder. Raises OSError."""
+        with self.files.open_input_stream(self.child(name)) as stream:
+            content: bytes = stream.read()
+        return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """A whole file of the folder, or none. Raises OSError."""
+        with self.staged(name) as place, self.files.open_output_stream(place) as stream:
+            stream.write(content)
+
+    @contextmanager
+    def staged(self, name: str) -> Iterator[str]:
+        """A hidden place in the folder: what is written there moves to `name` in one step.
+
+        An exception removes it; a process that is killed leaves it, and readers of the folder pass it over.
+        """
+        place = self.child(f".{secrets.token_hex(4)}.{name}")
+        try:
+            yield place
+            self.files.move(place, self.child(name))
+        except BaseException:
+            self._remove(place)
+            raise
+
+    def make_folder(self) -> None:
+        """With the folders above it. Raises InputError where it cannot be made."""
+        try:
+            self.files.create_dir(self.path, recursive=True)
+        except OSError as error:
+            raise InputError(
+                f"--out {self.location}: cannot be written ({_line(error)}); give another folder"
+            ) from error
+
+    def remove_staged(self) -> None:
+        """What killed writers have left."""
+        selector = optional_library("pyarrow.fs", EXTRA, USE).FileSelector(self.path, allow_not_found=True)
+        for entry in self.files.get_file_info(selector):
+            if re.fullmatch(r"\.[0-9a-f]{8}\..*", posixpath.basename(entry.path)):
+                self._remove(entry.path)
+
+    def _remove(self, path: str) -> None:
+        try:
+            self.files.delete_file(path)
+        except OSError:
+            return
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"{self.location}: cannot be read ({_line(error)}); check its name and its rights"
+            ) from error
+
+
+def _line(error: Exception) -> Any:
+    return getattr(error, "strerror", None) or " ".join(str(error).split())

@@ -1,0 +1,55 @@
+"""Addresses, and whether actors have room: what is known without Ray."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from backends.scale.cluster import Actors, check_address, cluster, fitting_actors
+from zoo.errors import BackendUnavailableError, InputError
+
+
+def node(alive: bool = True, **resources: float) -> dict[str, Any]:
+    return {"Alive": alive, "Resources": resources}
+
+
+@pytest.mark.parametrize("address", ["auto", "ray://head:10001", "10.0.0.1:6379", "[::1]:6379"])
+def test_addresses(address: str) -> None:
+    check_address(address)
+
+
+@pytest.mark.parametrize("address", ["head", "http://head:80", "ray://head", "head:99999", "", "ray://a b:1"])
+def test_what_is_no_address(address: str) -> None:
+    with pytest.raises(InputError, match=r"expected ray://HOST:10001, HOST:6379, or auto"):
+        check_address(address)
+
+
+def test_as_many_actors_as_have_room() -> None:
+    nodes = [node(CPU=2), node(CPU=1.5), node(alive=False, CPU=64)]
+    assert fitting_actors(nodes, None, 0) == Actors(3)
+    assert fitting_actors(nodes, 2, 0) == Actors(2)
+    assert fitting_actors([node(CPU=8, GPU=2)], None, 0.5) == Actors(4, gpus=0.5)
+    assert fitting_actors([node(CPU=1, GPU=2), node(CPU=8)], None, 1) == Actors(1, gpus=1)
+
+
+def test_actors_that_would_never_start_are_refused() -> None:
+    with pytest.raises(InputError) as raised:
+        fitting_actors([node(CPU=2)], 3, 0)
+    assert str(raised.value) == (
+        "--workers 3: each actor takes 1 CPU, and the cluster has 2 CPUs, so 1 of them would never start; give "
+        "--workers 2, or add machines"
+    )
+    with pytest.raises(InputError, match="an actor takes 1 CPU and 1 GPU, and the cluster has 8 CPUs and 0 GPUs"):
+        fitting_actors([node(CPU=8)], None, 1)
+
+
+def test_an_address_where_nobody_answers() -> None:
+    pytest.importorskip("ray", reason="the extra scale brings it")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"ray://127.0.0.1:{taken.getsockname()[1]}"
+        with (
+            pytest.raises(BackendUnavailableError, match="nobody answers there .*; start the cluster with ray start"),
+            cluster(address),
+        ):
+            pass

@@ -1,0 +1,202 @@
+"""`zooport predict --engine ray` on real clusters of this machine: nothing is lost, and nothing is done twice."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from backends import load
+from tests.predicting.conftest import Predict
+
+pytestmark = [pytest.mark.scale, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+ray = pytest.importorskip("ray", reason="the extra scale brings it")
+ROOT = Path(__file__).parents[2]
+IMAGES, BLOCK = 120, 4
+SLOW = """
+import time
+from backends.scale import part
+row = part.Part.row
+def slowly(*arguments):
+    time.sleep(0.1)
+    return row(*arguments)
+part.Part.row = slowly
+"""
+"""sitecustomize of every process: an image takes at least 0.1 s, so that there is time to kill something."""
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Images of all brightness; 050.png is none."""
+    folder = tmp_path / "many"
+    folder.mkdir()
+    random = np.random.default_rng(0)
+    for number in range(IMAGES):
+        image = random.integers(0, 40, (64, 96, 3)) + number % 6 * 40
+        cv2.imwrite(str(folder / f"{number:03}.png"), image.astype(np.uint8))
+    (folder / "050.png").write_bytes(b"no image")
+    return folder
+
+
+@pytest.fixture
+def slowly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """See SLOW."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text(SLOW)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "site"), str(ROOT)]))
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Two nodes: the first has room for both actors, the second for one."""
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", str(ROOT)))
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    nodes.second = nodes.add_node(num_cpus=2)
+    nodes.wait_for_nodes()
+    yield nodes
+    ray.shutdown()
+    nodes.shutdown()
+
+
+def command(deployment: Path, *arguments: object) -> list[str]:
+    return [sys.executable, "-m", "zooport", "predict", str(deployment), *map(str, arguments), "--engine", "ray"]
+
+
+def rows(out: Path) -> dict[str, dict[str, Any]]:
+    """Of each image, by its name; each image has one."""
+    parts = [row for path in sorted(out.glob("part-*.parquet")) for row in pq.read_table(path).to_pylist()]
+    by_name = {Path(row["source"]).name: row for row in parts}
+    assert len(by_name) == len(parts)
+    return by_name
+
+
+def check_equal_to_load(out: Path, deployment: Path, folder: Path) -> None:
+    parts = rows(out)
+    assert sorted(parts) == [f"{number:03}.png" for number in range(IMAGES)]
+    assert [name for name, row in parts.items() if row["fault"]] == ["050.png"]
+    with load(deployment) as model:
+        for name, row in parts.items():
+            if name != "050.png":
+                result = model(cv2.imread(str(folder / name)))
+                scores = np.array([thing["score"] for thing in row["results"]], np.float32)
+                boxes = [[thing[side] for side in ("x1", "y1", "x2", "y2")] for thing in row["results"]]
+                assert np.array_equal(scores, result.scores)
+                assert np.array_equal(np.array(boxes, np.float32).reshape(-1, 4), result.boxes)
+                assert [thing["label"] for thing in row["results"]] == result.labels.tolist()
+
+
+def wait_for_parts(out: Path, count: int, process: subprocess.Popen[str]) -> None:
+    while len(list(out.glob("part-*.parquet"))) < count:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.2)
+
+
+def start(cluster: Any, detector: Path, many: Path, out: Path) -> subprocess.Popen[str]:
+    arguments = (many, "--out", out, "--workers", 2, "--block-size", BLOCK, "--address", cluster.address)
+    environment = {**os.environ, "RAY_AUTH_MODE": os.environ.get("RAY_AUTH_MODE", "disabled")}
+    return subprocess.Popen(
+        command(detector, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+
+
+def test_a_killed_actor_and_a_killed_machine_cost_no_row(
+    cluster: Any, detector: Path, many: Path, tmp_path: Path, slowly: None
+) -> None:
+    out = tmp_path / "out"
+    process = start(cluster, detector, many, out)
+    wait_for_parts(out, 2, process)
+    done = len(list(out.glob("part-*.parquet")))
+    os.kill(pool_processes()[0], signal.SIGKILL)
+    wait_for_parts(out, done + 4, process)
+    cluster.remove_node(cluster.second, allow_graceful=False)
+    output, errors = process.communicate()
+    assert process.returncode == 6, errors
+    assert f"1 of {IMAGES} inputs failed, the first: image {many / '050.png'}: not an image" in errors
+    assert f"{IMAGES} images by 2 actors" in output
+    check_equal_to_load(out, detector, many)
+
+
+def pool_processes() -> list[int]:
+    """Those of Ray Data's actors, by their names."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                name = (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if name.startswith(b"ray::") and b"MapWorker" in name:
+                found.append(int(folder.name))
+    return found
+
+
+def test_a_killed_driver_continues_and_repeats_no_finished_block(
+    predict: Predict, detector: Path, many: Path, tmp_path: Path, slowly: None
+) -> None:
+    out, data = tmp_path / "out", tmp_path / "data.json"
+    arguments = (many, "--out", out, "--workers", 2, "--block-size", BLOCK)
+    process = subprocess.Popen(command(detector, *arguments), start_new_session=True, text=True)
+    wait_for_parts(out, 6, process)
+    process.kill()
+    process.wait()
+    time.sleep(5)  # its actors end with it
+    finished = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*.parquet")}
+    assert 6 <= len(finished) < IMAGES // BLOCK
+    run = predict(detector, *arguments, "--engine", "ray", "--resume", "--json", data)
+    assert run.code == 6, run.err
+    assert {name: (out / name).stat().st_mtime_ns for name in finished} == finished
+    content = json.loads(data.read_text())
+    assert content["inputs"] + content["inputs_before"] == IMAGES
+    assert content["inputs_before"] == BLOCK * len(finished)
+    check_equal_to_load(out, detector, many)
+
+
+def test_two_actors_on_two_cpus_do_not_wait_for_readers(
+    predict: Predict, detector: Path, many: Path, tmp_path: Path
+) -> None:
+    """Nothing but the actors takes a CPU; a third one is refused before the run, in one line."""
+    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False)
+    try:
+        out = tmp_path / "out"
+        run = predict(detector, many, "--engine", "ray", "--out", out, "--workers", 3)
+        assert run.code == 2
+        assert run.err.startswith(
+            "error: --workers 3: each actor takes 1 CPU, and the cluster has 2 CPUs, so 1 of them"
+        )
+        assert not out.exists()
+        run = predict(detector, many.as_uri(), "--engine", "ray", "--out", out.as_uri(), "--workers", 2)
+        assert run.code == 6, run.err
+        check_equal_to_load(out, detector, many)
+        check_listens_locally()
+    finally:
+        ray.shutdown()
+
+
+def check_listens_locally() -> None:
+    """Every port that a process of Ray listens on is bound to 127.0.0.1."""
+    inodes = set()
+    for name in ("gcs_server", "raylet"):
+        for folder in Path("/proc").iterdir():
+            try:
+                if folder.name.isdecimal() and name in str((folder / "exe").readlink()):
+                    inodes |= {str(link.readlink()) for link in (folder / "fd").iterdir()}
+            except OSError:
+                continue
+    assert inodes
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
+            assert socket.inet_ntoa(bytes.fromhex(fields[1].partition(":")[0])[::-1]) == "127.0.0.1"

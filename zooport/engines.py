@@ -1,0 +1,25 @@
+"""What runs a verb over many inputs: this process, or a cluster of machines."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from backends.scale.storage import is_uri
+from zoo.errors import InputError
+
+LOCAL, RAY = "local", "ray"
+ENGINES = (LOCAL, RAY)
+
+
+def check_engine(options: argparse.Namespace, flags: Sequence[str]) -> None:
+    """Whether there is such an engine. `flags`: those of Ray alone. Raises InputError."""
+    if options.engine not in ENGINES:
+        raise InputError(f'--engine "{options.engine}": expected one of {", ".join(ENGINES)}')
+    for flag in flags if options.engine != RAY else ():
+        if getattr(options, flag) is not None:
+            raise InputError(f"--{flag.replace('_', '-')} is for --engine {RAY}; add that, or leave it out")
+
+
+def folder_or_uri(text: str) -> Path | str:
+    """Of a flag: a folder of this machine, or a URI as it is."""
+    return text if is_uri(text) else Path(text)

@@ -1,0 +1,38 @@
+"""What `zooport predict --engine ray` is asked for, checked before anything runs."""
+
+import argparse
+
+from backends.scale.cluster import check_address
+from backends.serving.address import is_address
+from zoo.errors import InputError
+from zoo.sources.finding import LIST
+from zooport.engines import RAY
+from zooport.parser import check_counts
+
+
+def check_ray_options(options: argparse.Namespace) -> None:
+    """What the flags say by themselves. Raises InputError."""
+    check_counts(options, "limit", "workers", "block_size")
+    for flag in ("draw", "format", "annotations"):
+        if getattr(options, flag):
+            raise InputError(f"--{flag} with --engine {RAY}, which writes Parquet; leave it out")
+    if is_address(options.deployment):
+        raise InputError(f"--engine {RAY} with {options.deployment}: actors load a deployment; give its folder")
+    if options.out is None:
+        raise InputError(f"--engine {RAY} without --out: give --out and a folder for the results, or a URI of one")
+    check_cluster(options)
+    if options.score is not None and not 0 <= options.score <= 1:
+        raise InputError(f"--score {options.score:g}: expected a number from 0 to 1, for example 0.3")
+    if not options.image and not options.source:
+        raise InputError("no SOURCE: give an image, a folder, a glob, a Parquet file, or a URI of one of these")
+    if LIST in options.source:
+        raise InputError(f"SOURCE {LIST} with --engine {RAY}: a list is read once; name files, folders or globs")
+
+
+def check_cluster(options: argparse.Namespace) -> None:
+    """The flags that say where the actors run. Raises InputError."""
+    check_counts(options, "workers")
+    if options.gpus is not None and not options.gpus > 0:
+        raise InputError(f"--gpus {options.gpus:g}: expected the GPUs of each actor, for example 1 or 0.5")
+    if options.address is not None:
+        check_address(options.address)
