@@ -29,7 +29,7 @@ VERBS = {
     "predict": Verb("predict", "run a deployment on images, folders, videos and cameras"),
     "check": Verb("check_deployment", "run the self-test of a deployment on this machine"),
     "benchmark": Verb("benchmark", "measure how long deployments take, beside PyTorch or one another"),
-    "triton": Verb("triton", "write a model repository for NVIDIA's Triton Inference Server"),
+    "triton": Verb("triton_repository", "write a model repository for NVIDIA's Triton Inference Server"),
     "align": Verb("align", "name the first module in which a model and its graph differ"),
     "report": Verb("report", "write a page about two deployments, or about all under a folder"),
     "list": Verb("list_models", "list the models of the zoo, with their measured metrics"),

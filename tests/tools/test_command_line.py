@@ -1,5 +1,6 @@
 """What all tools share: missing libraries, quick help, unknown flags, and one-line errors of the smaller tools."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -278,3 +279,9 @@ def test_an_unwritable_folder_is_the_users(tool: str, flag: str, arguments: list
     assert done.stderr.startswith("error: /sys/zooport")
     assert done.stderr.endswith(f" give another {flag}\n")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("tool", sorted(path.stem for path in (ROOT / "tools").glob("*.py")))
+def test_no_tool_hides_a_package(tool: str) -> None:
+    """Python looks for packages beside a script first; torch imports triton, for example."""
+    assert importlib.util.find_spec(tool) is None
