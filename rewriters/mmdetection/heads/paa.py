@@ -55,24 +55,24 @@ def predict_padded(
     boxes = decoded(self.bbox_coder, gather_priors(map_priors(self, cls_scores), rows), codes, image_size)
     of_class = gather_rows(torch.cat(scores, dim=1), rows)
     of_class = torch.where(torch.isfinite(ranks).unsqueeze(-1), of_class, 0.0)  # what fills up a level
-    (found,) = class_detections(boxes.unsqueeze(2), of_class, of_class > cfg.score_thr, cfg)
+    (detections,) = class_detections(boxes.unsqueeze(2), of_class, of_class > cfg.score_thr, cfg)
     if self.with_score_voting:
-        found.bboxes = voted(found, boxes, of_class, cfg.score_thr)
-    return [found]
+        detections.bboxes = voted(detections, boxes, of_class, cfg.score_thr)
+    return [detections]
 
 
-def voted(found: Any, boxes: Tensor, scores: Tensor, score_thr: float) -> Tensor:
+def voted(detections: Any, boxes: Tensor, scores: Tensor, score_thr: float) -> Tensor:
     """The mean [N, K, 4] of the candidates near each detection that have its class, weighed by overlap and score.
 
     Candidates: boxes [N, M, 4], scores [N, M, C], all those above the threshold, also those that NMS dropped.
     """
-    classes = found.labels.clamp(min=0).unsqueeze(1).expand(-1, scores.shape[1], -1)
+    classes = detections.labels.clamp(min=0).unsqueeze(1).expand(-1, scores.shape[1], -1)
     share = scores.gather(2, classes).transpose(1, 2)  # [N, K, M]
-    overlaps = pairwise_overlaps(found.bboxes, boxes)
+    overlaps = pairwise_overlaps(detections.bboxes, boxes)
     weights = torch.exp(-((1 - overlaps) ** 2) / SPREAD) * share
     weights = torch.where((overlaps > NEAR) & (share > score_thr), weights, 0.0)
     mean = weights @ boxes / weights.sum(dim=-1, keepdim=True)
-    return torch.where((found.labels >= 0).unsqueeze(-1), mean, 0.0)
+    return torch.where((detections.labels >= 0).unsqueeze(-1), mean, 0.0)
 
 
 def pairwise_overlaps(ours: Tensor, theirs: Tensor) -> Tensor:
