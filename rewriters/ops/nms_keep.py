@@ -101,7 +101,7 @@ def standard_form(b: GraphBuilder, boxes: str, scores: str, labels: str = "", *,
 
     def of_rows(inner: GraphBuilder, boxes: str, scores: str, labels: str = "") -> str:
         hits = _hits(inner, boxes, scores, labels, float32_threshold(iou_threshold))
-        return _fixed_point(inner, hits, scores, slots)
+        return fixed_point(inner, hits, scores, slots)
 
     rows = [boxes, scores, labels] if labels else [boxes, scores]
     return in_chunks(b, rows, b.Mul(slots, slots), BOOL, of_rows)
@@ -109,30 +109,35 @@ def standard_form(b: GraphBuilder, boxes: str, scores: str, labels: str = "", *,
 
 def _hits(b: GraphBuilder, boxes: str, scores: str, labels: str, threshold: np.float32) -> str:
     """hit float32 [B, M, M], 0 or 1. The IoU in torchvision's order of operations, so that both round alike."""
-    upright, flat, nothing = b.constant([2]), b.constant([1]), b.constant(0.0, np.float32)
-
-    def pairs(value: str) -> tuple[str, str]:
-        """[B, M] as [B, M, 1] and [B, 1, M]."""
-        return b.Unsqueeze(value, upright), b.Unsqueeze(value, flat)
-
+    nothing = b.constant(0.0, np.float32)
     x1, y1, x2, y2 = (b.Gather(boxes, b.constant(column), axis=2) for column in range(4))
-    sides = [b.Max(b.Sub(b.Min(*pairs(high)), b.Max(*pairs(low))), nothing) for low, high in ((x1, x2), (y1, y2))]
+    sides = [b.Max(b.Sub(b.Min(*pairs(b, high)), b.Max(*pairs(b, low))), nothing) for low, high in ((x1, x2), (y1, y2))]
     intersection = b.Mul(*sides)
-    union = b.Sub(b.Add(*pairs(b.Mul(b.Sub(x2, x1), b.Sub(y2, y1)))), intersection)
+    union = b.Sub(b.Add(*pairs(b, b.Mul(b.Sub(x2, x1), b.Sub(y2, y1)))), intersection)
     overlap = b.Greater(b.Div(intersection, union), b.constant(threshold, np.float32))
-    number = b.Range(b.constant(0), b.size(scores, 1), b.constant(1))
-    earlier = b.Less(b.Unsqueeze(number, flat), b.Unsqueeze(number, b.constant([0])))
-    first, second = pairs(scores)
-    before = b.Or(b.Greater(first, second), b.And(b.Equal(first, second), earlier))
-    hit = b.And(overlap, before)
+    hit = b.And(overlap, before(b, scores))
     if labels:
-        hit = b.And(hit, b.Equal(*pairs(labels)))
+        hit = b.And(hit, b.Equal(*pairs(b, labels)))
     result: str = b.Cast(hit, to=FLOAT)
     return result
 
 
-def _fixed_point(b: GraphBuilder, hits: str, scores: str, turns: str) -> str:
-    """hits [B, M, M], scores [B, M] -> keep bool [B, M]."""
+def pairs(b: GraphBuilder, value: str) -> tuple[str, str]:
+    """[B, M] as [B, M, 1] and [B, 1, M]."""
+    return b.Unsqueeze(value, b.constant([2])), b.Unsqueeze(value, b.constant([1]))
+
+
+def before(b: GraphBuilder, scores: str) -> str:
+    """scores [B, M] -> whether i comes before j, bool [B, M, M]: the better score, or the lower index of equal ones."""
+    number = b.Range(b.constant(0), b.size(scores, 1), b.constant(1))
+    earlier = b.Less(b.Unsqueeze(number, b.constant([1])), b.Unsqueeze(number, b.constant([0])))
+    first, second = pairs(b, scores)
+    result: str = b.Or(b.Greater(first, second), b.And(b.Equal(first, second), earlier))
+    return result
+
+
+def fixed_point(b: GraphBuilder, hits: str, scores: str, turns: str) -> str:
+    """hits float32 [B, M, M], 0 or 1, scores [B, M] -> keep bool [B, M]."""
     nothing, middle = b.constant(0.0, np.float32), b.constant([1])
     filled = b.Cast(b.GreaterOrEqual(b.Unsqueeze(scores, middle), nothing), to=FLOAT)
 

@@ -1,0 +1,71 @@
+"""Rotated boxes that non-maximum suppression meets, easy and not."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zoo.geometry.rotated import rotated_iou
+
+LABELS = 3
+NEAR = 1e-4  # of an IoU: where a decision may differ
+KINDS = {
+    "spread": "over 60 m",
+    "crowd": "in one place",
+    "far": "in one place, 80 m from the origin",
+    "same": "one box everywhere",
+    "nearly": "one box everywhere, 1e-6 m apart",
+    "right": "at right angles, with sides and centres at multiples of 0.5 m",
+    "nested": "one in the other, about one centre",
+    "tied": "a crowd with few different scores",
+    "chain": "each overlaps its neighbours alone: A suppresses B, which would suppress C",
+    "flat": "a crowd without an area",
+}
+
+
+def rotated_candidates(rows: int, count: int, kind: str, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """boxes [rows, count, 5], scores [rows, count], a fifth of them -1 (empty), labels int64 [rows, count]."""
+    random = np.random.default_rng(seed)
+    shape = (rows, count)
+    center = random.normal(0, 60 if kind == "spread" else 2, (*shape, 2)) + (80 if kind == "far" else 0)
+    sides = random.uniform(0.1, 5, (*shape, 2))
+    angle = random.uniform(-7, 7, (*shape, 1))
+    scores = random.uniform(size=shape)
+    if kind in ("same", "nearly"):
+        center, sides, angle = (np.broadcast_to(values[:, :1], values.shape) for values in (center, sides, angle))
+    if kind == "nearly":
+        center = center + random.normal(0, 1e-6, center.shape)
+    elif kind == "right":
+        center, sides = random.integers(0, 4, (*shape, 2)) / 2, random.integers(1, 5, (*shape, 2)) / 2
+        angle = random.integers(-4, 5, (*shape, 1)) * np.pi / 2
+    elif kind == "nested":
+        center = center[:, :1] + random.normal(0, 0.05, center.shape)
+    elif kind == "tied":
+        scores = (scores * 3).round() / 3
+    elif kind == "chain":
+        center = np.arange(count)[None, :, None] * np.broadcast_to([1.0, 0.2], (rows, 1, 2))
+        sides, angle = np.broadcast_to([3.0, 1.5], sides.shape), np.full(angle.shape, 0.1973955598)  # atan(0.2)
+    elif kind == "flat":
+        sides = sides * [1, 0]
+    boxes = np.concatenate((center, sides, angle), axis=-1).astype(np.float32)
+    scores = np.where(random.uniform(size=shape) < 0.2, -1, scores).astype(np.float32)
+    labels = random.integers(0, LABELS, shape)
+    return torch.from_numpy(boxes), torch.from_numpy(scores), torch.from_numpy(labels)
+
+
+def decided(boxes: Tensor, threshold: float) -> bool:
+    """Whether no IoU is near the threshold: what float32 and float64 must decide alike."""
+    overlaps = np.stack([rotated_iou(row, row) for row in boxes.numpy()])
+    return bool((abs(overlaps - threshold) > NEAR).all())
+
+
+def greedily_kept(boxes: Tensor, scores: Tensor, labels: Tensor, threshold: float) -> np.ndarray:
+    """What greedy suppression keeps, box by box: bool [rows, count]."""
+    keep = np.zeros(scores.shape, bool)
+    for row, (row_boxes, row_scores, row_labels) in enumerate(
+        zip(boxes.numpy(), scores.numpy(), labels.numpy(), strict=True)
+    ):
+        overlap = rotated_iou(row_boxes, row_boxes)
+        for index in sorted(range(len(row_scores)), key=lambda place: (-row_scores[place], place)):
+            better = keep[row] & (row_labels == row_labels[index])
+            keep[row, index] = row_scores[index] >= 0 and not (overlap[index, better] > threshold).any()
+    return keep
