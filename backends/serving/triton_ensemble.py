@@ -1,7 +1,7 @@
 """A deployment as an ensemble of NVIDIA's Triton, with the graph in a backend of Triton's own.
 
 The ensemble and its two Python models take one input a request. The graph's model makes the batches, of requests whose
-tensors have the same shape.
+tensors have the same shape. The steps are a chain: Triton 2.51 can crash if one of two parallel steps fails.
 """
 
 import json
@@ -26,7 +26,7 @@ from backends.serving.triton_config import (
     step_tensor,
     warmup,
 )
-from backends.serving.triton_files import TritonModel, model_py
+from backends.serving.triton_files import FIRST_CALL, TritonModel, model_py
 from backends.serving.triton_model import FOLDER
 from backends.serving.triton_steps import GEOMETRY, GRAPH, preprocessed
 from zoo.errors import InputError
@@ -71,9 +71,7 @@ def ensemble_models(model: Deployment, content: bytes, result: Result, serving: 
     after = config_text(names.postprocessing, PYTHON, 0, [*computed, geometry], results, *bounds)
     steps = _steps(
         [
-            (names.preprocessing, _same(requested), _same([*prepared, geometry])),
-            # for itself, because Triton leaves out steps that a request needs nothing of: here the file is not read
-            (names.preprocessing, _same(requested), _same([described])),
+            (names.preprocessing, _same(requested), _same([*prepared, geometry, described])),
             (names.graph, _of_graph(manifest.inputs), _of_graph(manifest.outputs)),
             (names.postprocessing, _same([*computed, geometry]), _same(results)),
         ]
@@ -81,7 +79,7 @@ def ensemble_models(model: Deployment, content: bytes, result: Result, serving: 
     ensemble = config_text(serving.name, 'platform: "ensemble"', 0, requested, [*results, described], steps)
     return [
         TritonModel(
-            names.preprocessing, before, {**_python_files(manifest, "Preprocessing"), f"warmup/{FILE}": content}
+            names.preprocessing, before, {**_python_files(manifest, "Preprocessing"), f"{FIRST_CALL}/{FILE}": content}
         ),
         _graph(names.graph, model, content, serving),
         TritonModel(names.postprocessing, after, _python_files(manifest, "Postprocessing")),
@@ -118,7 +116,7 @@ def _graph(name: str, model: Deployment, content: bytes, serving: Serving) -> Tr
         warmup(first, *(Tensor(spec.name, spec.dtype, array.shape[first:]) for spec, array in feeds.items())),
         parameters(backend.triton_parameters(serving.threads)) if on_cpu else "",
     )
-    files = {f"warmup/{spec.name}": array.tobytes() for spec, array in feeds.items()}
+    files = {f"{FIRST_CALL}/{spec.name}": array.tobytes() for spec, array in feeds.items()}
     return TritonModel(name, config, files, deployment="1")
 
 

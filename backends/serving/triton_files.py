@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+FIRST_CALL = "warmup"
+"""The folder of a model with the inputs of the call that Triton makes first."""
 MODEL_PY = '''"""{purpose} Written by zooport triton."""
 
 import os

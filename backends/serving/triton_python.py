@@ -13,7 +13,7 @@ from backends.serving.triton_config import (
     queue,
     warmup,
 )
-from backends.serving.triton_files import TritonModel, model_py
+from backends.serving.triton_files import FIRST_CALL, TritonModel, model_py
 from backends.serving.triton_model import FOLDER, THREADS
 from zoo.manifest import Manifest
 from zoo.tasks import Result
@@ -39,7 +39,7 @@ def python_model(model: Deployment, content: bytes, result: Result, serving: Ser
     )
     files = {
         "1/model.py": model_py("A deployment as a Python model of Triton.", "triton_model", "TritonPythonModel"),
-        f"warmup/{FILE}": content,
+        f"{FIRST_CALL}/{FILE}": content,
     }
     return TritonModel(serving.name, config, files, deployment=f"1/{FOLDER}")
 

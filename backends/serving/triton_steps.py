@@ -4,6 +4,7 @@ Tensors of the graph have the graph's names behind GRAPH, since a result's array
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from backends.calls import Calls
 from backends.runner import Array, Runner
 from backends.serving.protocol import DEPLOYMENT, FILE, manifest_content, read_content
+from backends.serving.triton_files import FIRST_CALL
 from backends.serving.triton_model import deployment_folder
 from backends.serving.triton_tensors import TritonTensors
 from zoo.errors import InputError
@@ -18,7 +20,7 @@ from zoo.manifest import Manifest
 
 GRAPH = "graph_"
 GEOMETRY = "geometry"
-"""Where the input is in the graph's tensor: int64 [1, n], see InputKind.geometry_numbers."""
+"""Where the input is in the graph's tensor: int64 [1, n], see InputKind.geometry_numbers. n is 0 without an input."""
 
 
 class Step:
@@ -46,22 +48,30 @@ class Step:
 
 
 class Preprocessing(Step):
-    """The content of a file -> what the graph is given for it, and where the input is in it."""
+    """The content of a file -> what the graph is given for it, and where the input is in it; and the manifest.
+
+    An ensemble asks for all of these even if its client asks for the manifest alone, and then sends an empty file. So
+    an empty file is not refused here: the graph is given the input of the first call, and no geometry marks it for
+    `Postprocessing`, which refuses it.
+    """
 
     def initialize(self, arguments: Mapping[str, str]) -> None:
-        """Also the rules of the graph's inputs."""
+        """Also the rules of the graph's inputs, and the file of the first call."""
         super().initialize(arguments)
         self.calls = graph_calls(self.manifest)
+        content = Path(arguments["model_repository"], FIRST_CALL, FILE).read_bytes()
+        self.first = preprocessed(self.calls, read_content(self.task.kind, np.frombuffer(content, np.uint8)), {})
 
     def outputs(self, request: Any) -> Mapping[str, Array]:
-        """The requested ones. The file is not read if the manifest is the only one."""
+        """The requested ones."""
         names = set(request.requested_output_names())
-        described = {DEPLOYMENT: np.frombuffer(manifest_content(self.manifest), np.uint8)[np.newaxis]}
-        if names == {DEPLOYMENT}:
-            return described
         content = self.tensors.array(request, FILE)
-        settings = self.tensors.settings(request, tuple(self.manifest.defaults))
-        arrays = {**described, **preprocessed(self.calls, read_content(self.task.kind, content), settings)}
+        if content is None or not content.size:
+            arrays = {**self.first, GEOMETRY: np.zeros((1, 0), np.int64)}
+        else:
+            settings = self.tensors.settings(request, tuple(self.manifest.defaults))
+            arrays = preprocessed(self.calls, read_content(self.task.kind, content), settings)
+        arrays[DEPLOYMENT] = np.frombuffer(manifest_content(self.manifest), np.uint8)[np.newaxis]
         return {name: array for name, array in arrays.items() if name in names}
 
 
@@ -69,15 +79,17 @@ class Postprocessing(Step):
     """What the graph gives, and where the input is in its tensor -> the result."""
 
     def outputs(self, request: Any) -> Mapping[str, Array]:
-        """The arrays of the result, each with a batch axis of 1."""
+        """The arrays of the result, each with a batch axis of 1. Raises InputError if there was no file."""
+        numbers = self.tensors.array(request, GEOMETRY)
+        assert numbers is not None, "an ensemble gives each step all its inputs"
+        if not numbers.size:
+            read_content(self.task.kind, None)  # raises
         outputs: dict[str, Array] = {}
         for spec in self.manifest.outputs:
             array = self.tensors.array(request, GRAPH + spec.name)
-            assert array is not None, "an ensemble gives each step all its inputs"
+            assert array is not None
             array = array.reshape(array.shape[: len(spec.shape)])  # Triton adds an axis to one of the batch alone
             outputs[spec.name] = array.astype(np.float32) if array.dtype == np.float16 else array
-        numbers = self.tensors.array(request, GEOMETRY)
-        assert numbers is not None
         (result,) = self.task.results(outputs, [self.task.kind.geometry_of(numbers[0])])
         names = set(request.requested_output_names())
         return {name: array[np.newaxis] for name, array in result.arrays.items() if name in names}

@@ -1,8 +1,10 @@
 """zooport triton --ensemble: its files, and what its steps compute, in a stand-in for Triton's stub."""
 
+import re
 import runpy
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +33,22 @@ class Ensemble:
         self.graph = onnxruntime.InferenceSession(models / f"{name}-graph" / "1" / "model.onnx", options)
 
     def run(self, content: bytes, **settings: float) -> dict[str, np.ndarray]:
+        return {name: array[0] for name, array in self.response(content, **settings).arrays().items()}
+
+    def response(self, content: bytes, **settings: float) -> InferenceResponse:
         prepared = self.preprocessed(content, **settings).arrays()
         feeds = {spec.name: prepared[GRAPH + spec.name] for spec in self.manifest.inputs}
         names = [spec.name for spec in self.manifest.outputs]
         computed = {GRAPH + name: array for name, array in zip(names, self.graph.run(names, feeds), strict=True)}
         arrays = list(self.after.task.result_type.__dataclass_fields__)
         (response,) = self.after.execute([Request({**computed, GEOMETRY: prepared[GEOMETRY]}, arrays)])
-        return {name: array[0] for name, array in response.arrays().items()}
+        return response
 
     def preprocessed(self, content: bytes, **settings: float) -> InferenceResponse:
         inputs = {name: np.array([[value]], np.float32) for name, value in settings.items()}
         outputs = [GRAPH + spec.name for spec in self.manifest.inputs]
-        request = Request({FILE: np.frombuffer(content, np.uint8)[np.newaxis].copy(), **inputs}, [*outputs, GEOMETRY])
+        names = [*outputs, GEOMETRY, DEPLOYMENT]
+        request = Request({FILE: np.frombuffer(content, np.uint8)[np.newaxis].copy(), **inputs}, names)
         (response,) = self.before.execute([request])
         return response
 
@@ -77,7 +83,7 @@ def test_results_are_those_of_load(
 
 def test_a_bad_request_is_400_and_one_line(ensemble: tuple[str, Ensemble], files: list[Path]) -> None:
     name, steps = ensemble
-    for content, settings in [(b"", {}), (b"no image", {}), (files[0].read_bytes(), {"score_threshold": np.nan})]:
+    for content, settings in [(b"no image", {}), (files[0].read_bytes(), {"score_threshold": np.nan})]:
         if settings and name != ADJUSTABLE:
             continue
         error = steps.preprocessed(content, **settings).error
@@ -86,11 +92,27 @@ def test_a_bad_request_is_400_and_one_line(ensemble: tuple[str, Ensemble], files
         assert "\n" not in str(error)
 
 
-def test_the_manifest_is_an_output(ensemble: tuple[str, Ensemble]) -> None:
+def test_the_manifest_is_an_output_without_a_file_and_the_last_step_refuses_the_rest(
+    ensemble: tuple[str, Ensemble],
+) -> None:
     _, steps = ensemble
-    (response,) = steps.before.execute([Request({FILE: np.zeros((1, 0), np.uint8)}, [DEPLOYMENT])])
-    (content,) = response.arrays()[DEPLOYMENT]
+    (content,) = steps.preprocessed(b"").arrays()[DEPLOYMENT]
     assert read_manifest(content.tobytes(), "here") == steps.manifest
+    error = steps.response(b"").error
+    assert error is not None
+    assert error.code == TritonError.INVALID_ARG
+    assert str(error).startswith("image: 0 bytes, expected the content of a file")
+
+
+def test_no_two_steps_are_parallel(ensembles: Path) -> None:
+    """Triton 2.51 can crash where one of two fails: each step takes something that only the one before gives."""
+    for name in ENSEMBLES:
+        text = (ensembles / name / "config.pbtxt").read_text(encoding="utf-8")
+        steps = text.split("  step {")[1:]
+        assert len(steps) == 3
+        for before, after in pairwise(steps):
+            given = set(re.findall(r'output_map .* value: "(.*)" }', before))
+            assert given & set(re.findall(r'input_map .* value: "(.*)" }', after))
 
 
 def test_every_config_parses_and_every_tensor_has_its_place(ensembles: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from backends import load
-from backends.serving.protocol import FILE
+from backends.serving.protocol import DEPLOYMENT, FILE
 from backends.serving.remote_model import RemoteModel
 from tests.backends.serving.conftest import ADJUSTABLE, ENSEMBLES, OUTPUTS
 from tests.backends.serving.real_server import NEEDS_SERVER, Triton, running_server
@@ -170,10 +170,21 @@ def test_an_ensemble(ensembles: Path, deployments: dict[str, Path], files: list[
         assert 'nv_inference_request_success{model="detector-graph",version="1"}' in text
 
 
-def test_bad_requests_of_an_ensemble(ensembles: Path, files: list[Path], tmp_path: Path) -> None:
-    """They ask for the arrays alone, as the client does: docs/serving.md says what else ends Triton 2.51."""
-    with running_server(ensembles, tmp_path) as triton, RemoteModel(triton.address("detector")) as remote:
-        for content in (b"", b"no image") * 50:
-            with pytest.raises(InputError, match="^image"):
-                remote._infer(content, remote._outputs, {})
-        remote._infer(files[0].read_bytes(), remote._outputs, {})
+@pytest.mark.parametrize("asked", ["the arrays", "the manifest as well", "all, by naming none"])
+def test_bad_requests_of_an_ensemble(ensembles: Path, files: list[Path], tmp_path: Path, asked: str) -> None:
+    """Whatever they ask for, they are 400 and the server lives."""
+    with running_server(ensembles, tmp_path) as triton, RemoteModel(triton.address("detector"), workers=8) as remote:
+        outputs = {"the arrays": remote._outputs, "the manifest as well": [*remote._outputs, DEPLOYMENT]}.get(asked, [])
+
+        def ask(content: bytes) -> str:
+            try:
+                remote._infer(content, outputs, {})
+            except InputError as error:
+                return str(error)
+            return "answered"
+
+        contents = (b"", b"no image", files[0].read_bytes()) * 100
+        with ThreadPoolExecutor(8) as pool:
+            for content, answer in zip(contents, pool.map(ask, contents), strict=True):
+                assert answer == "answered" if len(content) > 10 else answer.startswith("image")
+        assert triton.get("/v2/health/ready")[0] == 200
