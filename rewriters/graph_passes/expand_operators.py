@@ -21,7 +21,9 @@ from zoo.target import Target
 
 def expand_operators(model: onnx.ModelProto, target: Target) -> None:
     """Replace every node of ours, in place. Raises ExportError where a translation cannot be had."""
-    _expand(model.graph, operators_for(target), dialect_of(target.backend).operator_form)
+    operators, form = operators_for(target), dialect_of(target.backend).operator_form
+    _check_opset(model, operators, form, target.opset)
+    _expand(model.graph, operators, form)
     kept = [opset for opset in model.opset_import if opset.domain != DOMAIN]
     del model.opset_import[:]
     model.opset_import.extend(kept)
@@ -39,6 +41,15 @@ def translated(model: onnx.ModelProto, target: Target) -> Counter[str]:
     names = {rewriter.operator.op_type: rewriter.name for rewriter in symbolic_for(target)}
     ours = (node.op_type for node in _nodes(model) if node.domain == DOMAIN)
     return Counter(names[op_type] for op_type in ours if op_type in names)
+
+
+def _check_opset(model: onnx.ModelProto, operators: Mapping[str, Operator], form: OperatorForm, opset: int) -> None:
+    for node in _nodes(model):
+        if node.domain == DOMAIN and (least := operators[node.op_type].least_opset.get(form, opset)) > opset:
+            raise ExportError(
+                f"{operators[node.op_type].name} needs opset {least} or later, and the target has opset {opset}; "
+                f"give --opset {least}, or export.opset in the config"
+            )
 
 
 def _nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:

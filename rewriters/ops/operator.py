@@ -12,7 +12,7 @@ torchscript_nodes and dynamo_nodes, and translated by translation.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import onnx
@@ -43,7 +43,8 @@ Case = Callable[..., bool]
 class Operator:
     """`overload` is the torch operator; `translations` by operator form; `when` None: every call is translated.
 
-    `promotes`: the translation gets the tensors in the dtype of the result, as torch computes it.
+    `promotes`: the translation gets the tensors in the dtype of the result, as torch computes it. `least_opset`: of the
+    forms that need a later opset than the first that zooport writes.
     """
 
     overload: Any
@@ -51,6 +52,7 @@ class Operator:
     translations: Mapping[OperatorForm, Translation]
     when: Case | None = None
     promotes: bool = False
+    least_opset: Mapping[OperatorForm, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
