@@ -5,29 +5,23 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from torch import nn
-
-from backends import load
+from backends.scale.cluster import ClusterRequest
 from pipeline.base.device import reference_device
 from pipeline.base.steps import BeginStep
-from pipeline.candidate import Candidate, candidates, deployed
+from pipeline.base.weights import weights_sha256
+from pipeline.candidate import candidates, deployed
 from pipeline.evaluation.arguments import check_arguments, check_backends
-from pipeline.evaluation.bootstrap import PairedBootstrap
-from pipeline.evaluation.input_policy import InputPolicy, default_policy
-from pipeline.evaluation.judging import judged_row
+from pipeline.evaluation.by_actors import ActorPool
 from pipeline.evaluation.plan import Plan, bound_plan, make_gate_split, plan_evaluation
-from pipeline.evaluation.processes import by_the_first, is_first, processes, threads_each
-from pipeline.evaluation.records import NOT_JUDGED, Evaluation, Row
-from pipeline.evaluation.reference import reference_model
-from pipeline.evaluation.run_dataset import Judged
+from pipeline.evaluation.processes import by_the_first, processes
+from pipeline.evaluation.records import Evaluation, Row
 from pipeline.evaluation.session import Session
-from pipeline.export.manifest import config_sha256, versions, weights_sha256
 from pipeline.job.deploy_target import deploy_target
+from pipeline.judged_rows import Unpatched, judged_rows
 from pipeline.publishing.lock import locked
 from pipeline.publishing.writable import writable
 from zoo.build import build_model
 from zoo.config import ConfigSource, ModelConfig, load_config
-from zoo.errors import InputError
 from zoo.progress import Progress
 from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND, Target
 
@@ -49,6 +43,7 @@ def evaluate(
     gate_split: bool = False,
     show_dir: str | Path | None = None,
     launcher: str = "none",
+    cluster: ClusterRequest | None = None,
     progress: Progress | None = None,
     steps: BeginStep | None = None,
 ) -> Evaluation:
@@ -59,9 +54,11 @@ def evaluate(
     others are compared with it. ``limit``: only the first images. ``resume``: reuse the results of an earlier run.
     ``gate_split``: the config's ``gate_dataset``. ``launcher``: "pytorch" under torchrun; the first process then has
     the whole outcome. ``device``: where all of them run; PyTorch uses the CPU if it does not have that device. If it is
-    None, PyTorch runs on the CPU and each deployment where its manifest says. ``progress`` is called with (name, images
-    done, images in all), ``steps`` with each other step: those of a deploy, the metric. Raises InputError (all faults
-    of the data set together, before the first image), and the errors of a deploy.
+    None, PyTorch runs on the CPU and each deployment where its manifest says. ``cluster``: run the models in actors of
+    Ray, each on one thread; their machines must find the data set, the checkpoint and the config's own modules at the
+    same places. ``progress`` is called with (name, images done, images in all), ``steps`` with each other step: those
+    of a deploy, the metric. Raises InputError (all faults of the data set together, before the first image), and the
+    errors of a deploy.
     """
     if not backends and not deployments:
         backends = DEFAULT_BACKENDS
@@ -77,11 +74,13 @@ def evaluate(
     config = load_config(config)
     check_backends(backends, device)
     with ExitStack() as held:
-        device_of_reference = held.enter_context(processes(launcher, reference_device(device or "cpu")))
+        here = reference_device(device or "cpu") if cluster is None else "cpu"
+        device_of_reference = held.enter_context(processes(launcher, here))
         provider = device if device_of_reference == "cpu" else device_of_reference
         if precision not in (None, "fp32") and config.gate_dataset is not None:
             gate_split = True  # lower precision is judged on more images
         plan = _plan(config, work_dir, limit, progress, gate_split=gate_split)
+        pool = None if cluster is None else held.enter_context(ActorPool.opened(cluster))
         model = build_model(config, checkpoint)
         plan = bound_plan(plan, model)
         config = plan.config
@@ -93,7 +92,7 @@ def evaluate(
         by_the_first(partial(_hold, plan.place, held))
         session = Session(
             plan=plan,
-            device=device_of_reference,
+            device=device_of_reference if cluster is None else device or "cpu",
             provider=provider,
             batch_size=batch_size,
             resume=resume,
@@ -101,8 +100,9 @@ def evaluate(
             launcher=launcher,
             progress=progress,
             steps=steps,
+            pool=pool,
         )
-        return _evaluation(plan, tuple(_rows(session, model, weights, compared)))
+        return _evaluation(plan, tuple(judged_rows(session, Unpatched(model, weights, checkpoint), compared)))
 
 
 def _plan(
@@ -138,68 +138,3 @@ def _hold(place: Path, held: ExitStack) -> None:
     """Make the folder of the results, and keep others out of it."""
     place.mkdir(parents=True, exist_ok=True)
     held.enter_context(locked(place))
-
-
-def _rows(session: Session, model: nn.Module, weights: str, compared: Sequence[Candidate]) -> Iterator[Row]:
-    """The reference for each size of the input that occurs, the config's first, each with its deployments behind it."""
-    own_policy = default_policy(session.plan.config)
-    metric = session.plan.metric()
-    policies = dict.fromkeys(candidate.input_policy for candidate in compared) or {own_policy: None}
-    for input_policy in sorted(policies, key=lambda input_policy: input_policy != own_policy):
-        words = "" if input_policy == own_policy else f", {input_policy.words(session.plan.task.kind)}"
-        name = f"{REFERENCE_BACKEND}{words}"
-        reference = _reference(session, name, model, weights, input_policy)
-        yield Row(name, REFERENCE_BACKEND, "fp32", None, reference.figures, reference.seconds, reference.resumed)
-        bootstrap = None
-        for candidate in compared:
-            if candidate.input_policy != input_policy:
-                continue
-            judged = _candidate(session, candidate)
-            if metric is not None and is_first():
-                session.tell(f"{candidate.name}: the interval of the difference")
-                bootstrap = bootstrap or PairedBootstrap(metric, reference.per_image)
-            row = Row(
-                candidate.name,
-                candidate.manifest.backend,
-                candidate.manifest.precision["stored"],
-                str(candidate.folder),
-                judged.figures,
-                judged.seconds,
-                judged.resumed,
-                verdict=NOT_JUDGED,
-            )
-            yield row if metric is None else judged_row(row, session.plan, metric, judged, reference, bootstrap)
-
-
-def _reference(session: Session, name: str, model: nn.Module, weights: str, input_policy: InputPolicy) -> Judged:
-    plan = session.plan
-    made_from = {
-        "weights": weights,
-        "config": config_sha256(plan.config),
-        "preprocess": input_policy.rule.to_dict(),
-        "image_sizes": input_policy.image_sizes,
-        "device": session.device,
-        "versions": versions(),
-        "modules": plan.config.source_hashes(),
-    }
-    with reference_model(
-        plan.config, plan.task, model, input_policy, batch_size=session.batch_size, device=session.device
-    ) as image_model:
-        return session.judged(name, image_model, made_from)
-
-
-def _candidate(session: Session, candidate: Candidate) -> Judged:
-    manifest = candidate.manifest
-    threads = threads_each(manifest.threads)
-    with load(candidate.folder, provider=session.provider, threads=threads) as deployment:
-        if deployment.manifest != manifest:
-            raise InputError(
-                f"{candidate.folder}: another deployment has taken its place since the evaluation began; evaluate again"
-            )
-        made_from = {
-            "manifest": manifest.to_dict(),
-            "provider": session.provider,
-            "versions": versions(manifest.backend),
-            "modules": session.plan.config.source_hashes(),
-        }
-        return session.judged(candidate.name, deployment, made_from)

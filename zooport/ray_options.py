@@ -1,4 +1,4 @@
-"""What `zooport predict --engine ray` is asked for, checked before anything runs."""
+"""What `--engine ray` is asked for by `predict` and `evaluate`, checked before anything runs."""
 
 import argparse
 
@@ -11,7 +11,7 @@ from zooport.parser import check_counts
 
 
 def check_ray_options(options: argparse.Namespace) -> None:
-    """What the flags say by themselves. Raises InputError."""
+    """Of `zooport predict`. Raises InputError."""
     check_counts(options, "limit", "workers", "block_size")
     for flag in ("draw", "format", "annotations"):
         if getattr(options, flag):
@@ -27,6 +27,15 @@ def check_ray_options(options: argparse.Namespace) -> None:
         raise InputError("no SOURCE: give an image, a folder, a glob, a Parquet file, or a URI of one of these")
     if LIST in options.source:
         raise InputError(f"SOURCE {LIST} with --engine {RAY}: a list is read once; name files, folders or globs")
+
+
+def check_ray_evaluation(options: argparse.Namespace) -> None:
+    """Of `zooport evaluate`. Raises InputError."""
+    if options.show_dir is not None:
+        raise InputError(f"--show-dir with --engine {RAY}, whose actors draw nothing; leave it out")
+    if options.launcher != "none":
+        raise InputError(f"--launcher {options.launcher} with --engine {RAY}: give one of the two")
+    check_cluster(options)
 
 
 def check_cluster(options: argparse.Namespace) -> None:

@@ -24,6 +24,14 @@ QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_USAGE_STATS_ENABLED": "0", "RAY_
 """What Ray prints of its own work is one bar of ours; nothing is reported to anybody. Read when Ray is imported."""
 
 
+class ClusterRequest(NamedTuple):
+    """Where actors run. `address`: see `cluster`. `workers`: how many; None: all that have room. `gpus`: of each."""
+
+    address: str | None = None
+    workers: int | None = None
+    gpus: float = 0
+
+
 class Actors(NamedTuple):
     """How many there are, and what each of them takes."""
 

@@ -10,9 +10,11 @@ from typing import Any
 
 from backends.scale.blocks import Block
 from backends.scale.cluster import Actors
+from backends.scale.object_store import fetched, stored
 from backends.scale.part import count_faults
 from backends.scale.pool import computed
-from backends.scale.predictor import BlockPredictor, PredictionJob, raise_refusal
+from backends.scale.predictor import BlockPredictor, PredictionJob
+from backends.scale.refusal import raise_refusal
 from backends.scale.run_folder import RunFolder, part_name
 from zoo.errors import InputError
 from zoo.files.locks import locked
@@ -68,23 +70,16 @@ def extent(folder: RunFolder) -> Extent:
 
 def predict_blocks(ray: Any, folder: RunFolder, job: PredictionJob, actors: Actors) -> Iterator[FinishedBlock]:
     """Compute the blocks that are not finished, in no order. Raises ZooportError for what an actor refuses."""
-    deployment = replace(job.deployment, contents=[ray.put(job.deployment.contents)])
+    deployment = replace(job.deployment, contents=stored(ray, job.deployment.contents))
     job = replace(job, deployment=deployment)
     rows = (_row(block) for block in folder.blocks() if block.number not in folder.finished)
-    for row in computed(ray, BlockPredictor, (job, _fetched), rows, actors):
+    for row in computed(ray, BlockPredictor, (job, fetched), rows, actors):
         raise_refusal(row["refused"])
         yield FinishedBlock(int(row["images"]), json.loads(row["faults"]))
 
 
 def _row(block: Block) -> dict[str, Any]:
     return {"block": block.number, "inputs": json.dumps(block.inputs)}
-
-
-def _fetched(contents: list[Any]) -> Any:
-    """On an actor: what the driver has put into Ray's object store."""
-    import ray
-
-    return ray.get(contents[0])
 
 
 def _faults(folder: RunFolder) -> int:

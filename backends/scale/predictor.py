@@ -9,10 +9,11 @@ from backends.deployment import Deployment
 from backends.scale.inputs import Inputs
 from backends.scale.part import Part
 from backends.scale.reading import read_inputs
+from backends.scale.refusal import Refusal
 from backends.scale.run_folder import part_name
 from backends.scale.shipped import ShippedDeployment
 from backends.scale.storage import Storage
-from zoo.errors import InputError, ZooportError
+from zoo.errors import ZooportError
 
 Fetch = Callable[[Any], Mapping[str, bytes]]
 """From what a driver ships to the contents of files."""
@@ -27,27 +28,6 @@ class PredictionJob:
     inputs: Mapping[str, float] = field(default_factory=dict)
     score: float | None = None
     classes: tuple[str, ...] = ()
-
-
-class Refusal:
-    """An error of the user's, which an actor gives to the driver as data: to raise it would end the actor."""
-
-    def __init__(self, error: ZooportError | OSError) -> None:
-        self.code = getattr(error, "exit_code", InputError.exit_code)
-        self.message = str(error)
-
-    def to_json(self) -> str:
-        """For the driver."""
-        return json.dumps([self.code, self.message])
-
-
-def raise_refusal(text: str) -> None:
-    """In the driver; nothing where `text` is empty. Raises ZooportError with the exit code."""
-    if text:
-        code, message = json.loads(text)
-        error = ZooportError(message)
-        error.exit_code = code
-        raise error
 
 
 class BlockPredictor:

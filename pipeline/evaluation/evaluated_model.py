@@ -3,15 +3,25 @@
 import time
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 
 from mmengine.model import BaseModel
 
 from backends.model import Model
-from pipeline.evaluation.result_store import ResultStore
+from pipeline.evaluation.result_store import Kind
 from zoo.datasets.evaluation_dataset import INPUTS
 from zoo.errors import InputError
 from zoo.tasks import Result
+
+
+class Results(Protocol):
+    """Where results are kept; see ResultStore for its verbs."""
+
+    def get(self, number: int, image: str, kind: type[Kind]) -> Kind | None:
+        """None if there is none."""
+
+    def put(self, number: int, image: str, seconds: float, result: Result) -> None:
+        """Keep one."""
 
 
 class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
@@ -22,7 +32,7 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
     ``earlier``: the images that an earlier run has left results for.
     """
 
-    def __init__(self, model: Model, store: ResultStore, earlier: frozenset[int]) -> None:
+    def __init__(self, model: Model, store: Results, earlier: frozenset[int]) -> None:
         super().__init__()
         self.image_model = model
         self.store = store

@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,21 @@ PATIENCE = 60.0  # seconds that a process waits for another one's write
 def as_file_name(name: str) -> str:
     """The name of a model, fit for files and folders."""
     return re.sub(r"[^\w.-]+", "_", name)
+
+
+class StoredResult(NamedTuple):
+    """A row of the store. `image`: its state, see IndexedDataset. `kind`: of the result, whose `arrays` are an npz."""
+
+    number: int
+    image: str
+    seconds: float
+    kind: str
+    arrays: bytes
+
+    @classmethod
+    def of(cls, number: int, image: str, seconds: float, result: Result) -> Self:
+        """From a result, and the seconds that it took."""
+        return cls(number, image, seconds, type(result).__name__, npz(result.arrays))
 
 
 class ResultStore:
@@ -98,8 +113,11 @@ class ResultStore:
 
     def put(self, number: int, image: str, seconds: float, result: Result) -> None:
         """Keep the result for an image, and the seconds that it took."""
-        row = (number, image, seconds, type(result).__name__, npz(result.arrays))
-        self._file.execute("insert or replace into results values (?, ?, ?, ?, ?)", row)
+        self.add([StoredResult.of(number, image, seconds, result)])
+
+    def add(self, rows: Iterable[StoredResult]) -> None:
+        """Keep results; a number that is there already gets the new one."""
+        self._file.executemany("insert or replace into results values (?, ?, ?, ?, ?)", rows)
 
     def seconds(self, numbers: Iterable[int]) -> tuple[float, ...]:
         """Of these images, in their order."""

@@ -9,6 +9,8 @@ from mmengine.hooks import Hook
 
 from backends.model import Model
 from pipeline.base.steps import BeginStep
+from pipeline.evaluation.actor import Subject
+from pipeline.evaluation.by_actors import ActorPool
 from pipeline.evaluation.hooks import DrawingHook, ProgressHook
 from pipeline.evaluation.plan import Plan
 from pipeline.evaluation.processes import by_the_first, is_first
@@ -23,6 +25,7 @@ class Session:
     """``device``: where PyTorch runs; ``provider``: where deployments do, None for what their manifests say.
 
     ``resume``: take up what an earlier run has left. ``show_dir``: for drawn results, a folder for each model.
+    ``pool``: the actors of a cluster, which then run the models; None for this process.
     """
 
     plan: Plan
@@ -34,6 +37,7 @@ class Session:
     launcher: str
     progress: Progress | None
     steps: BeginStep | None
+    pool: ActorPool | None = None
 
     def tell(self, step: str) -> None:
         """What begins now, for those who watch; of several processes the first one tells."""
@@ -42,14 +46,12 @@ class Session:
 
     def judged(self, name: str, model: Model, made_from: Mapping[str, Any]) -> Judged:
         """The model on all images. ``made_from``: what its results depend on, beside the images."""
-        file_name = as_file_name(name)
-        store = self.plan.place / f"{file_name}.sqlite"
-        earlier = by_the_first(lambda: ResultStore.prepare(store, made_from, resume=self.resume))
+        store, earlier = self._store(name, made_from)
         hooks: list[Hook] = []
         if self.progress is not None and is_first():
             hooks.append(ProgressHook(self.progress, self.tell, name, len(self.plan.dataset)))
         if self.show_dir is not None:
-            hooks.append(DrawingHook(_made(self.show_dir / file_name), self.plan.task))
+            hooks.append(DrawingHook(_made(self.show_dir / as_file_name(name)), self.plan.task))
         return judge(
             model,
             self.plan.dataset,
@@ -60,6 +62,24 @@ class Session:
             hooks=hooks,
             launcher=self.launcher,
         )
+
+    def judged_by(self, pool: ActorPool, name: str, subject: Subject, made_from: Mapping[str, Any]) -> Judged:
+        """The same by actors, each of which opens the subject."""
+        store, earlier = self._store(name, made_from)
+        images = len(self.plan.dataset)
+
+        def done(count: int) -> None:
+            if self.progress is not None:
+                self.progress(name, count, images)
+            if count == images:
+                self.tell(f"{name}: the metric")
+
+        return pool.judge(subject, self.plan, store, earlier, batch_size=self.batch_size, done=done)
+
+    def _store(self, name: str, made_from: Mapping[str, Any]) -> tuple[Path, frozenset[int]]:
+        """The file for the results of a model, and the images that have one in it."""
+        file = self.plan.place / f"{as_file_name(name)}.sqlite"
+        return file, by_the_first(lambda: ResultStore.prepare(file, made_from, resume=self.resume))
 
 
 def _made(folder: Path) -> Path:

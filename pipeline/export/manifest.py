@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import onnx
-import torch
 from torch import nn
 
 from backends.registry import get_backend
+from pipeline.base.weights import weights_sha256
 from pipeline.export.thresholds import default_thresholds
 from pipeline.job.job import Job
 from pipeline.job.plugin_level import plugin_level
@@ -95,15 +95,6 @@ def output_level(job: Job, model: nn.Module) -> str:
     if job.target.level != "plugin":
         return job.target.level
     return plugin_level(model, job.task, job.config.export.plugin).level
-
-
-def weights_sha256(model: nn.Module) -> str:
-    """Of all parameters and buffers in the order of their names: a line of name, dtype and shape, then the bytes."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()
 
 
 def config_sha256(config: ModelConfig) -> str:

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from backends.scale.cluster import ClusterRequest
 from pipeline.evaluation.arguments import check_arguments, check_backends
 from zoo.errors import GateError
 from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
+from zooport.engines import LOCAL, RAY, check_engine
 from zooport.parser import Parser
+from zooport.ray_options import check_ray_evaluation
 from zooport.terminal import open_console, show_counts
 
 if TYPE_CHECKING:
@@ -21,9 +24,11 @@ EXAMPLES = """examples:
   zooport evaluate configs/detection/faster-rcnn_r18-fpn_digits.py
   zooport evaluate configs/segmentation/fcn_r18_digits.py --deployment deployed/fcn --limit 100 --show-dir drawn
   torchrun --nproc-per-node=2 -m zooport evaluate configs/segmentation/fcn_r18_digits.py --launcher pytorch
+  zooport evaluate configs/segmentation/fcn_r18_digits.py --engine ray --address auto
 
 Code 3: a metric differs by more than its gate. torchrun itself exits with 1 for every error; --json has the code."""
 LOAD = "load PyTorch"
+RAY_FLAGS = ("address", "workers", "gpus")
 
 
 def parser() -> Parser:
@@ -53,6 +58,12 @@ def parser() -> Parser:
     flags.add_argument("--show-dir", metavar="D", help="write each image with its result drawn, in a folder per model")
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
     flags.add_argument("--device", metavar="D", help="cpu or cuda:N; default: cpu, or the deployment's own")
+    flags.add_argument("--engine", default=LOCAL, metavar="E", help="local (default), or ray: a cluster of machines")
+    flags.add_argument(
+        "--address", metavar="A", help="ray://HOST:10001, HOST:6379 or auto; default: a cluster on this machine only"
+    )
+    flags.add_argument("--workers", type=int, metavar="N", help="Ray's actors; default: as many as have room")
+    flags.add_argument("--gpus", type=float, metavar="G", help="of each of Ray's actors, 1 or 0.5; default: none")
     flags.add_argument("--launcher", default="none", metavar="L", help="pytorch, if torchrun starts the command")
     flags.add_shared()
     return flags
@@ -74,6 +85,9 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         limit=options.limit,
         batch_size=options.batch_size,
     )
+    check_engine(options, RAY_FLAGS)
+    if options.engine == RAY:
+        check_ray_evaluation(options)
     with show_counts(console) as (step, count), resumable():
         from zoo.config import load_config
 
@@ -96,6 +110,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             gate_split=options.gate_split,
             show_dir=options.show_dir,
             launcher=options.launcher,
+            cluster=_cluster(options),
             progress=count,
             steps=step,
         )
@@ -105,6 +120,11 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     if evaluation.missed and first:
         raise missed(evaluation)
     return evaluation.to_dict()
+
+
+def _cluster(options: argparse.Namespace) -> ClusterRequest | None:
+    """None for this process."""
+    return ClusterRequest(options.address, options.workers, options.gpus or 0) if options.engine == RAY else None
 
 
 @contextmanager

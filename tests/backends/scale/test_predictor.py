@@ -12,7 +12,8 @@ import pytest
 
 from backends import load
 from backends.scale.inputs import find_inputs
-from backends.scale.predictor import BlockPredictor, PredictionJob, raise_refusal
+from backends.scale.predictor import BlockPredictor, PredictionJob
+from backends.scale.refusal import raise_refusal
 from backends.scale.run_folder import part_name
 from backends.scale.shipped import ShippedDeployment, deployment_contents
 from zoo.errors import InputError, ZooportError

@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from backends.registry import get_backend
-from pipeline.export.manifest import model_libraries, proved_on, weights_sha256
+from pipeline.base.weights import weights_sha256
+from pipeline.export.manifest import model_libraries, proved_on
 from zoo import installed_versions
 from zoo.families import Family, registry
 from zoo.target import AxisRange, Target
