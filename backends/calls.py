@@ -70,7 +70,7 @@ class Calls:
         """
         self._refuse_level()
         if self._is_single(images):
-            self._kind.check(images, self._kind.noun)
+            self._kind.check_for(self.rule, images, self._kind.noun)
             return self._run_batch([images], self._settings(inputs))[0]
         settings = self._settings(inputs)
         results: list[Result] = []
@@ -98,7 +98,7 @@ class Calls:
         if len(images) == 0:
             raise InputError(f"no {noun}s; give one or more")
         for index, image in enumerate(images):
-            self._kind.check(image, f"{noun} {index}")
+            self._kind.check_for(self.rule, image, f"{noun} {index}")
         unlike = {self._kind.alike(self.rule, image, [self._spec.name]) for image in images}
         if len(unlike) > 1:
             sizes = sorted(size for (size,) in unlike)
@@ -118,7 +118,7 @@ class Calls:
         chunk: list[Array] = []
         in_common: tuple[Any, ...] = ()
         for index, image in enumerate(images):
-            self._kind.check(image, f"{self._kind.noun} {index}")
+            self._kind.check_for(self.rule, image, f"{self._kind.noun} {index}")
             alike = self._kind.alike(self.rule, image, self._names)
             if chunk and (alike != in_common or len(chunk) == self._chunk_size):
                 yield chunk
@@ -157,7 +157,7 @@ class Calls:
 
         Inputs with defaults that are left out have them. Raises InputError as a call does.
         """
-        self._kind.check(image, self._kind.noun)
+        self._kind.check_for(self.rule, image, self._kind.noun)
         arrays, (geometry,) = self._feeds([image], self._settings(inputs))
         return {**self.runner.defaults, **arrays}, geometry
 

@@ -40,10 +40,14 @@ def parity_inputs(
 
 
 def misfit(kind: InputKind, one: NamedInput, rule: Any, target: Target) -> str | None:
-    """Why the target's sizes cannot take the input; None where they can."""
+    """Why the target's sizes, or the rule, cannot take the input; None where they can."""
     for axis, size in zip(kind.inputs[0].shape[1:], kind.slot_shape(rule, [one.value]), strict=True):
         if isinstance(axis, str) and size not in (bounds := target.axes[axis]):
             return f"its tensor would have {axis} {size}, the target takes {bounds.min} to {bounds.max}"
+    try:
+        kind.check_for(rule, one.value, kind.noun)
+    except InputError as error:
+        return str(error).removeprefix(f"{kind.noun}: ")
     return None
 
 

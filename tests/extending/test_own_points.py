@@ -82,7 +82,7 @@ def test_a_deploy_proves_it_at_several_numbers_of_points(deployed: Path) -> None
         value.name: [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]
         for value in graph.input
     }
-    assert sides == {"points": ["batch", "count", 3], "num_points": ["batch"]}
+    assert sides == {"coordinates": ["batch", "count", 3], "num_points": ["batch"]}
 
 
 def test_the_input_is_compared_in_its_own_unit(deployed: Path) -> None:
@@ -100,7 +100,7 @@ def test_clouds_of_different_sizes_share_a_batch(deployed: Path) -> None:
             np.testing.assert_allclose(model(cloud).scores, result.scores, atol=1e-6)
             np.testing.assert_allclose(model(cloud[::-1].copy()).scores, result.scores, atol=1e-6)
         with pytest.raises(InputError, match=r'^input "num_points": got \[6\], expected 1 to 5$'):
-            model.runner.run({"points": np.zeros((1, 5, 3), np.float32), "num_points": np.array([6])})
+            model.runner.run({"coordinates": np.zeros((1, 5, 3), np.float32), "num_points": np.array([6])})
         with pytest.raises(InputError, match="axis count must be 1 to 1024"):
             model(bar(0, 1025, standing=True))
         with pytest.raises(InputError, match=r"^point cloud: got float64 \[5, 3\], expected float32 \[n, 3\]"):
@@ -151,7 +151,7 @@ def test_align_compares_its_modules(config: Config, checkpoint: Path) -> None:
 
 def test_clouds_of_a_folder_calibrate(config: Config, clouds: Path) -> None:
     batches = feeds(plan_job(config, None, (), "work_dirs"), 3, images=[clouds])
-    assert [batch["points"].shape for batch in batches] == [(1, 128, 3)] * 3
+    assert [batch["coordinates"].shape for batch in batches] == [(1, 128, 3)] * 3
     assert [batch["num_points"].tolist() for batch in batches] == [[40], [90], [128]]
 
 

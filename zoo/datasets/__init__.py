@@ -12,11 +12,13 @@ from zoo.datasets.digits.training import DigitsTraining
 from zoo.datasets.digits.training_scenes import DigitsTrainingScenes
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.image_folder import ImageFolder
+from zoo.datasets.kitti.kitti_dataset import KittiDataset
 from zoo.datasets.label_maps.ade20k import ADE20K
 from zoo.datasets.label_maps.cityscapes import Cityscapes
 from zoo.datasets.label_maps.label_maps import LabelMaps
 from zoo.datasets.photographs.super_resolution_folder import PhotographCrops, SuperResolutionFolder
 from zoo.datasets.photographs.training_crops import TrainingPhotographCrops
+from zoo.datasets.streets.streets import Streets
 from zoo.datasets.voc.detection import VOCDetection
 from zoo.datasets.voc.segmentation import VOCSegmentation
 
@@ -38,8 +40,10 @@ __all__ = [
     "DigitsTrainingScenes",
     "EvaluationDataset",
     "ImageFolder",
+    "KittiDataset",
     "LabelMaps",
     "PhotographCrops",
+    "Streets",
     "SuperResolutionFolder",
     "TrainingPhotographCrops",
     "VOCDetection",

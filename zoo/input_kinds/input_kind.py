@@ -127,6 +127,10 @@ class InputKind(ABC):
     def check(self, value: object, what: str) -> None:
         """Raise InputError unless `value` is one input of this kind. `what` names it in the message."""
 
+    def check_for(self, rule: Any, value: object, what: str) -> None:
+        """As `check`, and against what the `rule` of a model says of its inputs. Called for each input of a call."""
+        self.check(value, what)
+
     @abstractmethod
     def alike(self, rule: Any, value: Any, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         """Sizes that the inputs of one batch share, of a graph that takes the inputs `names`: first the tensor's."""

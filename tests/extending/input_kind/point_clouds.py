@@ -21,7 +21,7 @@ from zoo.tasks.image_classification import ClassificationResult, ImageClassifica
 from zoo.tasks.image_classification.proof import ClassificationProof
 from zoo.tensor_spec import TensorSpec
 
-POINTS = TensorSpec("points", "float32", ("batch", "count", 3))
+COORDINATES = TensorSpec("coordinates", "float32", ("batch", "count", 3))
 NUM_POINTS = TensorSpec("num_points", "int64", ("batch",))
 ENDS = (1.0, 0.5, 0.25)  # parts of a tensor that the clouds of a batch fill, in turn
 VIEW = 192  # pixels of a drawing, and
@@ -42,10 +42,10 @@ class Scale:
 class PointClouds(InputKind):
     """Clouds float32 [n, 3]: x y z in metres. Zeros fill a batch up to its largest; num_points says where each ends."""
 
-    name: ClassVar[str] = "points"
+    name: ClassVar[str] = "xyz"
     noun: ClassVar[str] = "point cloud"
     suffixes: ClassVar[tuple[str, ...]] = (".npy",)
-    inputs: ClassVar[tuple[TensorSpec, ...]] = (POINTS, NUM_POINTS)
+    inputs: ClassVar[tuple[TensorSpec, ...]] = (COORDINATES, NUM_POINTS)
     proof_class: ClassVar[str] = "point_clouds:PointCloudProof"
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {"pipeline": {"input_max": 1e-6, "input_mean": 1e-6}}
     preprocess_schema: ClassVar[Mapping[str, Any]] = {
@@ -94,14 +94,14 @@ class PointClouds(InputKind):
         return {NUM_POINTS.name: np.array(geometries, np.int64)}
 
     def check_arrays(self, arrays: Mapping[str, Any]) -> None:
-        count = arrays[POINTS.name].shape[1]
+        count = arrays[COORDINATES.name].shape[1]
         if not ((arrays[NUM_POINTS.name] >= 1) & (arrays[NUM_POINTS.name] <= count)).all():
             raise InputError(
                 f'input "{NUM_POINTS.name}": got {arrays[NUM_POINTS.name].tolist()}, expected 1 to {count}'
             )
 
     def feed_example(self, names: Sequence[str]) -> str:
-        return '{"points": array, "num_points": numpy.array(geometries)}'
+        return '{"coordinates": array, "num_points": numpy.array(geometries)}'
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,10 @@ class PointCloudProof(InputProof):
         points = np.zeros((len(clouds), sizes["count"], 3), np.float32)
         for slot, cloud in zip(points, clouds, strict=True):
             slot[: len(cloud)] = cloud
-        return {POINTS.name: points, NUM_POINTS.name: np.array([len(cloud) for cloud in clouds], np.int64)}
+        return {COORDINATES.name: points, NUM_POINTS.name: np.array([len(cloud) for cloud in clouds], np.int64)}
 
     def other_ends(self, arrays: Mapping[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
-        count = arrays[POINTS.name].shape[1]
+        count = arrays[COORDINATES.name].shape[1]
         ends = [max(1, int(count * ENDS[number % len(ENDS)])) for number in numbers]
         return {**arrays, NUM_POINTS.name: np.array(ends, np.int64)}
 
@@ -150,7 +150,7 @@ class PointClassification(ImageClassification):
     """One class for a cloud."""
 
     name: ClassVar[str] = "point-classification"
-    input_kind: ClassVar[str] = "points"
+    input_kind: ClassVar[str] = "xyz"
     proof_class: ClassVar[str] = "point_clouds:PointClassificationProof"
 
     def _draw(self, cloud: Any, result: Any) -> Any:
@@ -160,8 +160,8 @@ class PointClassification(ImageClassification):
 class PointClassificationFinal(Contract):
     """-> scores float32 [N, C]: probabilities."""
 
-    def forward(self, points: Tensor, num_points: Tensor) -> tuple[Tensor, ...]:
-        return (self.model(points, num_points, **self.forward_options).softmax(dim=1),)
+    def forward(self, coordinates: Tensor, num_points: Tensor) -> tuple[Tensor, ...]:
+        return (self.model(coordinates, num_points, **self.forward_options).softmax(dim=1),)
 
 
 class PointClassificationProof(ClassificationProof):
@@ -204,7 +204,7 @@ class PointNet(nn.Module):
 class Bars(EvaluationDataset):
     """The clouds of a folder, which are named after their class: `lying_03.npy`."""
 
-    input_kind: ClassVar[str] = "points"
+    input_kind: ClassVar[str] = "xyz"
 
     def __init__(self, root: str, *, classes: Sequence[Any]) -> None:
         self.root = Path(root)

@@ -1,12 +1,11 @@
 """Where the splits of the digits lie: `val` is shipped, the others are made once into the user's cache."""
 
-import shutil
 from pathlib import Path
 
 from zoo.cache_folder import cache_folder
 from zoo.datasets.digits.scene import SPLITS, VERSION
+from zoo.datasets.files.whole_folder import ensure_folder
 from zoo.errors import InputError, nearest
-from zoo.files.locks import locked
 from zoo.progress import Progress
 from zoo.shipped import shipped_path, whereabouts
 
@@ -55,25 +54,18 @@ def ensure_split(split: str, progress: Progress | None = None) -> Path:
     be written.
     """
     folder = split_folder(split)
+    if (folder / ANNOTATIONS).is_file():
+        return folder
+    from zoo.datasets.digits.split import SPLIT_SIZES, write_split
+
+    count = SPLIT_SIZES[split]
     try:
-        if not (folder / ANNOTATIONS).is_file():
-            _make(split, folder, progress)
+        ensure_folder(
+            folder, ANNOTATIONS, lambda staged: write_split(split, staged, count), f"{split} split", count, progress
+        )
     except OSError as error:
         raise InputError(
             f"{folder} cannot be written: {error.strerror}; set XDG_CACHE_HOME to a folder that can, or make the split "
             f"elsewhere with python tools/make_digits.py {split} --out DIR and give the data set root=DIR"
         ) from error
     return folder
-
-
-def _make(split: str, folder: Path, progress: Progress | None) -> None:
-    from zoo.datasets.digits.split import SPLIT_SIZES
-    from zoo.datasets.digits.whole_split import replace_split, unfinished
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with locked(folder.parent / f".{split}.lock", make=True):
-        if (folder / ANNOTATIONS).is_file():
-            return
-        for left_over in unfinished(folder):  # of killed runs: we hold the lock
-            shutil.rmtree(left_over)
-        replace_split(split, folder, SPLIT_SIZES[split], progress)

@@ -1,11 +1,10 @@
 """Putting a split in its place whole, and never in the place of anything else."""
 
 import json
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.datasets.digits.split import write_split
+from zoo.datasets.files.whole_folder import replace_folder
 from zoo.errors import InputError
 from zoo.progress import Progress
 
@@ -13,23 +12,9 @@ from zoo.progress import Progress
 def replace_split(split: str, folder: Path, count: int, progress: Progress | None = None) -> None:
     """Writes images 0 to count - 1 of a split, and puts them in the place of whatever `folder` is.
 
-    It is written beside its place and renamed into it, so that a killed run leaves the place as it was. `progress` is
-    called with (the split, images done, images in all). Raises OSError where that cannot be written.
+    See `replace_folder`. `progress` is called with (the split, images done, images in all).
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=_prefix(folder), dir=folder.parent) as temporary:
-        staged = Path(temporary) / "made"
-        for index in write_split(split, staged, count):
-            if progress is not None:
-                progress(f"{split} split", index + 1, count)
-        if folder.exists():
-            folder.rename(Path(temporary) / "earlier")
-        staged.rename(folder)
-
-
-def unfinished(folder: Path) -> Iterator[Path]:
-    """What killed runs have left beside a split's folder, and running ones still write."""
-    return folder.parent.glob(f"{_prefix(folder)}*")
+    replace_folder(folder, lambda staged: write_split(split, staged, count), f"{split} split", count, progress)
 
 
 def check_replaceable(folder: Path) -> None:
@@ -58,7 +43,3 @@ def _files(folder: Path) -> set[Path]:
         return set()
     kinds = (("images", "jpg"), ("label_maps", "png"))
     return {annotations, *(folder / kind / f"{stem}.{suffix}" for stem in stems for kind, suffix in kinds)}
-
-
-def _prefix(folder: Path) -> str:
-    return f".{folder.name}-"

@@ -1,0 +1,99 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zoo.datasets import KittiDataset, Streets, build_dataset
+from zoo.datasets.kitti.writing import KittiFrame, write_kitti
+from zoo.datasets.streets.as_kitti import frame_of, frames
+from zoo.datasets.streets.objects import CLASSES
+from zoo.datasets.streets.scene import make_scene
+from zoo.errors import InputError
+from zoo.geometry import wrapped_angle
+from zoo.kitti import NOMINAL, KittiObject
+from zoo.tasks import ClassInfo
+
+NAMES = [ClassInfo(name, None) for name in CLASSES]
+CAR = KittiObject("Car", 0.0, 0, 0.0, (500, 100, 600, 180), (1.5, 1.6, 4.0), (0, 1.65, 12), 0.1)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("kitti")
+    assert list(write_kitti(folder, "val", frames("shipped", 3))) == [0, 1, 2]
+    return folder
+
+
+def test_scenes_written_as_kitti_are_read_as_they_were(root):
+    dataset, streets = KittiDataset(root, classes=NAMES), Streets(classes=NAMES)
+    assert len(dataset) == 3
+    for index in range(3):
+        item, scene = dataset[index], streets[index]
+        np.testing.assert_array_equal(item["points"], scene["points"])
+        np.testing.assert_array_equal(item["labels"], scene["labels"])
+        np.testing.assert_allclose(item["boxes"][:, :6], scene["boxes"][:, :6], atol=0.0101)  # KITTI's two decimals
+        assert np.abs(wrapped_angle(item["boxes"][:, 6] - scene["boxes"][:, 6])).max() < 0.0051
+        np.testing.assert_array_equal(item["difficulty"], scene["difficulty"])
+        assert not item["difficult"].any()
+        assert item["image_size"] == (375, 1242)
+
+
+def test_what_was_read_is_written_back_unchanged(root, tmp_path):
+    dataset = KittiDataset(root, classes=NAMES)
+    read = [
+        KittiFrame(dataset[index]["points"], frame.objects, frame.calibration)
+        for index, frame in enumerate(dataset.frames)
+    ]
+    list(write_kitti(tmp_path, "val", read))
+    files = sorted(path.relative_to(root) for path in root.rglob("*") if path.is_file())
+    assert files == sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
+    assert len(files) == 3 * 3 + 1
+    for file in files:
+        assert (tmp_path / file).read_bytes() == (root / file).read_bytes(), file
+
+
+def test_a_list_beside_the_folders_and_another_folder_are_found(root, tmp_path):
+    (tmp_path / "val.txt").write_text("000001\n", encoding="utf-8")
+    (tmp_path / "data").symlink_to(root / "training")
+    section = {"type": "KittiDataset", "root": str(tmp_path), "folder": "data"}
+    task = type("Task", (), {"classes": tuple(NAMES)})
+    dataset = build_dataset(section, task)
+    assert [entry.image_id for entry in dataset.entries] == [1]
+
+
+def written(folder: Path, *objects: KittiObject) -> KittiDataset:
+    list(write_kitti(folder, "val", [KittiFrame(np.zeros((2, 4), np.float32), objects, NOMINAL)]))
+    return KittiDataset(folder, classes=NAMES)
+
+
+def test_other_types_are_left_out_and_neighbours_are_ignored(tmp_path):
+    types = ("Car", "Van", "Truck", "Person_sitting", "Cyclist", "DontCare")
+    item = written(tmp_path, *[CAR._replace(type=kind) for kind in types])[0]
+    assert item["labels"].tolist() == [0, 0, 1, 2]
+    assert item["difficult"].tolist() == [False, True, True, False]
+    assert item["difficulty"].tolist() == [0, -1, -1, 0]
+
+
+def test_a_frame_without_objects_has_no_boxes(tmp_path):
+    item = written(tmp_path)[0]
+    assert item["boxes"].shape == (0, 7)
+    assert item["labels"].shape == item["difficulty"].shape == (0,)
+
+
+def test_all_faults_are_named_together(tmp_path):
+    list(write_kitti(tmp_path, "val", (frame_of(make_scene("train", index)) for index in range(2))))
+    (tmp_path / "training/label_2/000000.txt").write_text("Car 1 2\n", encoding="utf-8")
+    (tmp_path / "training/calib/000001.txt").write_text("P2: 1\n", encoding="utf-8")
+    with (tmp_path / "ImageSets/val.txt").open("a", encoding="utf-8") as file:
+        file.write("000009\nfirst\n")
+    with pytest.raises(InputError) as error:
+        KittiDataset(tmp_path, classes=NAMES)
+    message = str(error.value)
+    assert message.startswith("dataset KittiDataset has 4 faults: ")
+    for part in ("000000.txt, line 1: got 3 words", "line 1: expected P2", "no such file", 'line 4: got "first"'):
+        assert part in message
+
+
+def test_a_missing_list_is_named(tmp_path):
+    with pytest.raises(InputError, match="ImageSets"):
+        KittiDataset(tmp_path, classes=NAMES)

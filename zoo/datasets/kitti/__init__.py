@@ -1,0 +1,1 @@
+"""KITTI's object data set, and other clouds in its layout."""

@@ -1,0 +1,1 @@
+"""Synthetic street scenes, seen by a simulated LiDAR. Nothing in them was measured by a sensor."""
