@@ -1,6 +1,7 @@
 """The outputs of a machine beside those that were proved: every difference, output by output."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ from backends.self_test.kept_part import Array, Arrays, are_detections, kept_val
 from backends.self_test.label_maps import labels
 from backends.self_test.rows import partners, row_errors
 from backends.self_test.stored import SelfTest
-from zoo.tasks.output_role import OutputRole
+from zoo.tasks.output_role import BOX_FORMS, OutputRole
 
 Numbers = Mapping[str, Any]
 SAME = 0.5  # integers that are less than that apart are the same
-OWN_UNITS = {OutputRole.BOXES: ("boxes", "px"), OutputRole.SCORES: ("scores", "")}
+OWN_UNITS = {
+    OutputRole.SCORES: ("scores", ""),
+    **{role: next(iter(form.units.items())) for role, form in BOX_FORMS.items()},
+}
 """Outputs in rows -> the gate and its unit; all others are judged as parts of their range."""
 
 
@@ -60,11 +64,18 @@ def _tensor(name: str, test: SelfTest, output: Array, gates: Numbers) -> Deviati
 
 def _rows(test: SelfTest, outputs: Arrays, gates: Numbers, names: Sequence[str]) -> Iterator[Deviation]:
     """Each kept row has a partner, at its own place or elsewhere, that is within all gates."""
+    test, outputs = replace(test, outputs=_as_rows(test, test.outputs)), _as_rows(test, outputs)
     bounds = {name: _row_bound(name, test, gates) for name in names}
     scales = {name: gate * scale for name, (gate, scale, _) in bounds.items()}
     for name, rows in partners(test, outputs, scales).items():
         gate, scale, unit = bounds[name]
         yield Deviation.of(name, row_errors(test.outputs[name], rows) / scale, gate, "rows", unit)
+
+
+def _as_rows(test: SelfTest, outputs: Arrays) -> dict[str, Array]:
+    """The outputs with boxes as the numbers by which rows of them are compared."""
+    forms = {name: BOX_FORMS[role] for name, role in test.roles.items() if role in BOX_FORMS}
+    return {name: forms[name].rows(output) if name in forms else output for name, output in outputs.items()}
 
 
 def _row_bound(name: str, test: SelfTest, gates: Numbers) -> tuple[float, float, str]:

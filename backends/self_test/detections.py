@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends.self_test.deviation import BROKEN, Deviation
-from backends.self_test.matching import box_iou, mask_iou, pairs_within
-from zoo.tasks.output_role import OutputRole, Roles
+from backends.self_test.matching import mask_iou, pairs_within
+from zoo.geometry.box_form import BoxForm
+from zoo.tasks.output_role import BOX_FORMS, OutputRole, Roles
 
 Array = NDArray[Any]
 Detections = Mapping[str, Array]
-"""Of one image, by their roles: scores [n], labels [n], boxes [n, 4] or else masks of the image [n, h, w], and more."""
+"""Of one image, by their roles: scores [n], labels [n], boxes [n, c] or else masks of the image [n, h, w], and more."""
 Numbers = Mapping[str, Any]
 
 SAME_OBJECT_IOU = 0.5
@@ -47,9 +48,10 @@ def _errors(ours: Detections, theirs: Detections, gates: Numbers) -> NDArray[np.
 
     Without boxes, detections whose masks overlap are a pair, and the masks of pairs have a gate of their own.
     """
-    if "boxes" in ours:
-        box = np.abs(ours["boxes"][:, None].astype(np.float64) - theirs["boxes"][None]).max(axis=2, initial=0.0)
-        place = box / gates["boxes"]
+    if boxes := _boxes(ours):
+        role, form = boxes
+        errors = form.errors(ours[role], theirs[role])
+        place = np.max([error / gates[name] for name, error in errors.items()], axis=0)
     else:
         overlap = overlaps(ours, theirs)
         place = np.where(overlap >= SAME_OBJECT_IOU, 1.0 - overlap, BROKEN)
@@ -61,8 +63,9 @@ def _errors(ours: Detections, theirs: Detections, gates: Numbers) -> NDArray[np.
 
 def overlaps(ours: Detections, theirs: Detections) -> NDArray[np.float64]:
     """How much each pair of detections overlaps, [n, m]: the IoU of their boxes, or of their masks without boxes."""
-    if "boxes" in ours:
-        return box_iou(ours["boxes"], theirs["boxes"])
+    if boxes := _boxes(ours):
+        role, form = boxes
+        return form.iou(ours[role], theirs[role])
     return mask_iou(ours[OutputRole.IMAGE_MASKS], theirs[OutputRole.IMAGE_MASKS])
 
 
@@ -89,7 +92,10 @@ def _on_a_threshold(index: int, side: Detections, other: Detections, gates: Numb
     if not thresholds.get("class_agnostic"):
         rivals &= side["labels"] == side["labels"][index]
     rivals[index] = False
-    overlaps = box_iou(side["boxes"][index : index + 1], side["boxes"][rivals])[0]
+    boxes = _boxes(side)
+    assert boxes is not None  # only boxes are suppressed
+    role, form = boxes
+    overlaps = form.iou(side[role][index : index + 1], side[role][rivals])[0]
     return bool(np.any(np.abs(overlaps - overlap) <= gates["nms_iou"]))
 
 
@@ -110,11 +116,10 @@ def _sets(pairs: Sequence[Pair], lost: Sequence[Lost], gates: Numbers) -> Iterat
             free.remove(column)
             apart.append((ours, theirs, row, column))
         added += len(free)
-    for name, unit in (("boxes", "px"), ("scores", "")):
-        if apart and name not in apart[0][0]:
-            continue  # these detections have no boxes
-        errors = np.array([_error(name, *pair) for pair in apart], np.float64)
-        yield Deviation.of(name, errors, gates[name], "detections", unit)
+    if lost and (boxes := _boxes(lost[0][0])):
+        yield from _box_errors(boxes, apart, gates)
+    scores = [abs(float(ours["scores"][row]) - float(theirs["scores"][column])) for ours, theirs, row, column in apart]
+    yield Deviation.of("scores", np.array(scores, np.float64), gates["scores"], "detections")
     detail = f"{missed} that were proved are missing, {added} are new"
     yield Deviation("detections", missed + added, 0, "detections", detail)
 
@@ -127,8 +132,18 @@ def _nearest(ours: Detections, theirs: Detections, row: int, columns: Sequence[i
     return -column if overlap >= SAME_OBJECT_IOU else None
 
 
-def _error(name: str, ours: Detections, theirs: Detections, row: int, column: int) -> float:
-    return float(np.abs(ours[name][row].astype(np.float64) - theirs[name][column]).max())
+def _boxes(side: Detections) -> tuple[OutputRole, BoxForm] | None:
+    """The role and the form of their boxes; None where they have none."""
+    return next(((role, form) for role, form in BOX_FORMS.items() if role in side), None)
+
+
+def _box_errors(boxes: tuple[OutputRole, BoxForm], pairs: Sequence[Pair], gates: Numbers) -> Iterator[Deviation]:
+    """By the gates of their form."""
+    role, form = boxes
+    errors = [form.errors(ours[role][r : r + 1], theirs[role][c : c + 1]) for ours, theirs, r, c in pairs]
+    for name, unit in form.units.items():
+        values = np.array([error[name][0, 0] for error in errors], np.float64)
+        yield Deviation.of(name, values, gates[name], "detections", unit)
 
 
 def _details(pairs: Sequence[Pair], gates: Numbers) -> Iterator[Deviation]:

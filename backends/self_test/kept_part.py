@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.tasks.output_role import OutputRole, Roles
+from zoo.tasks.output_role import BOX_FORMS, OutputRole, Roles
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -27,7 +27,8 @@ def row_names(outputs: Arrays, roles: Roles) -> tuple[str, ...]:
     if are_detections(outputs, roles):
         return ()
     rows = tuple(name for name in outputs if roles.get(name) is OutputRole.ROW)
-    return tuple(outputs) if not rows and name_of(OutputRole.BOXES, outputs, roles) is not None else rows
+    has_boxes = any(roles.get(name) in BOX_FORMS for name in outputs)
+    return tuple(outputs) if not rows and has_boxes else rows
 
 
 def name_of(role: OutputRole, outputs: Arrays, roles: Roles) -> str | None:

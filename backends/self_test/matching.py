@@ -32,15 +32,6 @@ def pairs_within(error: NDArray[np.float64]) -> dict[int, int]:
     return {row: column for column, row in sorted(owner.items())}
 
 
-def box_iou(first: Array, second: Array) -> NDArray[np.float64]:
-    """Boxes x1 y1 x2 y2 [n, 4] and [m, 4] -> [n, m]; 0 where both are empty."""
-    a, b = first.astype(np.float64)[:, None], second.astype(np.float64)[None]
-    common = np.clip(np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2]), 0, None).prod(axis=2)
-    union = (a[..., 2:] - a[..., :2]).prod(axis=2) + (b[..., 2:] - b[..., :2]).prod(axis=2) - common
-    iou: NDArray[np.float64] = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
-    return iou
-
-
 def mask_iou(first: Array, second: Array) -> NDArray[np.float64]:
     """Masks [n, h, w] and [m, h, w], set where they are not 0 -> [n, m]; 0 where both are empty."""
     a, b = ((masks != 0).reshape(len(masks), -1).astype(np.float32) for masks in (first, second))

@@ -4,7 +4,7 @@ Two proposals with nearly equal objectness swap places between PyTorch and an en
 Rows that agree at their own index are matched first; those that are left are paired with each other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +23,15 @@ MAX_PAIRED = 1000  # with more rows astray there is no order to find, only a wro
 
 @dataclass(frozen=True)
 class RowGate:
-    """The largest error allowed in one tensor, in ``unit`` after multiplication with ``scale``."""
+    """The largest error allowed in one tensor, in ``unit`` after multiplication with ``scale``.
+
+    ``numbers``: makes of the tensor [N, P, ...] what is compared, [N, P, ...]; None: the tensor itself.
+    """
 
     gate: float
     unit: str = ""
     scale: float = 1.0
+    numbers: Callable[[Array], Array] | None = None
 
 
 def compare_rows(
@@ -40,7 +44,9 @@ def compare_rows(
     problems = [shape_problem(name, reference[name], candidate[name]) for name in gates]
     if any(problems):
         return Findings.broken(tuple(problem for problem in problems if problem))
-    ours, theirs = ({name: _flat(side[name]) for name in gates} for side in (reference, candidate))
+    ours, theirs = (
+        {name: _flat(side[name], bound.numbers) for name, bound in gates.items()} for side in (reference, candidate)
+    )
     for name in gates:
         if not (np.isfinite(ours[name]).all() and np.isfinite(theirs[name]).all()):
             return Findings.broken((f"{name}: NaN or infinity in the outputs",))
@@ -57,8 +63,9 @@ def compare_rows(
     return Findings(tuple(figures), matched=int((good & used).sum()), failures=tuple(failures), blank=not used.any())
 
 
-def _flat(tensor: Array) -> NDArray[np.float64]:
+def _flat(tensor: Array, numbers: Callable[[Array], Array] | None) -> NDArray[np.float64]:
     """[N, P, ...] -> [N, P, values]."""
+    tensor = tensor if numbers is None else numbers(tensor)
     return tensor.reshape(*tensor.shape[:2], -1).astype(np.float64)
 
 

@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from zoo.geometry.box_form import BoxForm
+from zoo.geometry.rotated_boxes import ROTATED
+from zoo.geometry.upright_boxes import UPRIGHT
+
 
 class OutputRole(StrEnum):
     """An output without a role is a tensor whose values keep their places.
 
-    With COUNT the outputs are objects in padded slots, compared as sets. With BOXES and no COUNT they are candidates,
+    With COUNT the outputs are objects in padded slots, compared as sets. With boxes and no COUNT they are candidates,
     whose order rounding may change, and so are all other outputs beside them.
     """
 
@@ -15,6 +19,8 @@ class OutputRole(StrEnum):
     """int64 [N]: how many slots are in use, the first ones."""
     BOXES = "boxes"
     """float32 [N, K, 4], x1 y1 x2 y2 in pixels."""
+    ROTATED_BOXES = "rotated_boxes"
+    """float32 [N, K, 5], x y w h in pixels, angle in radians."""
     SCORES = "scores"
     """float32 [N, K, ...]: 0 where nothing is found."""
     LABELS = "labels"
@@ -30,6 +36,9 @@ class OutputRole(StrEnum):
     ROW = "row"
     """[N, P, ...]: rows whose order may change, that of all such outputs alike."""
 
+
+BOX_FORMS: Mapping[OutputRole, BoxForm] = {OutputRole.BOXES: UPRIGHT, OutputRole.ROTATED_BOXES: ROTATED}
+"""The roles of boxes, and how each is compared."""
 
 Roles = Mapping[str, OutputRole]
 """By the name of an output."""

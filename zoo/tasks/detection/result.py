@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
+from zoo.geometry.box_form import BoxForm
+from zoo.geometry.upright_boxes import UPRIGHT
 from zoo.optional_library import optional_library
 from zoo.tasks.result import Classes, Result, counted, frozen_array, plain
 
-BOX_SIDES = 4
-SIDES = ("x1", "y1", "x2", "y2")
-
 
 class Detected(NamedTuple):
-    """One object: the name of its class, its score, the model's own id of its class, its box x1 y1 x2 y2 in pixels."""
+    """One object: the name of its class, its score, the model's own id of its class, and its box, as the result's."""
 
     name: str
     score: float
@@ -39,10 +38,12 @@ class DetectionResult(Result):
         "class": "string",
         "label": "int64",
         "score": "float32",
-        **dict.fromkeys(SIDES, "float32"),
+        **dict.fromkeys(UPRIGHT.columns, "float32"),
     }
     dtypes: ClassVar[Mapping[str, type]] = {"labels": np.int64}
     """Of the arrays that are not float32."""
+    form: ClassVar[BoxForm] = UPRIGHT
+    """Of its boxes. A result of other boxes is a subclass with another form, and `columns` that have its names."""
 
     boxes: NDArray[np.float32]
     scores: NDArray[np.float32]
@@ -52,11 +53,11 @@ class DetectionResult(Result):
         for field in fields(self):
             dtype = self.dtypes.get(field.name, np.float32)
             object.__setattr__(self, field.name, frozen_array(getattr(self, field.name), dtype))
-        count = len(self.scores)
-        if self.boxes.shape != (count, BOX_SIDES) or self.scores.shape != (count,) or self.labels.shape != (count,):
+        count, numbers = len(self.scores), len(self.form.columns)
+        if self.boxes.shape != (count, numbers) or self.scores.shape != (count,) or self.labels.shape != (count,):
             raise InputError(
                 f"detections: got boxes {list(self.boxes.shape)}, scores {list(self.scores.shape)}, labels "
-                f"{list(self.labels.shape)}; expected [n, {BOX_SIDES}], [n], [n]"
+                f"{list(self.labels.shape)}; expected [n, {numbers}], [n], [n]"
             )
 
     def finite(self) -> Self:
@@ -107,7 +108,7 @@ class DetectionResult(Result):
     def rows(self) -> list[dict[str, Any]]:
         """One for each object."""
         objects: list[dict[str, Any]] = self.to_dict()["objects"]
-        return [each | dict(zip(SIDES, each.pop("box"), strict=True)) for each in objects]
+        return [each | dict(zip(self.form.columns, each.pop("box"), strict=True)) for each in objects]
 
     def to_coco(self, image_id: int) -> list[dict[str, Any]]:
         """COCO's results: {image_id, category_id, score, bbox}, bbox x y width height.

@@ -5,12 +5,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.tasks.detection.proof.boxes import box_iou
 from zoo.tasks.detection.proof.matching import pair_detections
 from zoo.tasks.detection.result import DetectionResult
 
 POINTS = 100.0
-EXACT = {"boxes": 0.0, "scores": 0.0}
 
 SharedDetails = Callable[[DetectionResult, DetectionResult, int, int], float]
 
@@ -38,9 +36,10 @@ def mask_iou(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
 def _same_and_all(one: DetectionResult, other: DetectionResult, shared_details: SharedDetails) -> tuple[float, float]:
     whole = _weight(one) + _weight(other)
     one, other = one.finite(), other.finite()
-    iou = box_iou(one.boxes, other.boxes)
+    iou = one.form.iou(one.boxes, other.boxes)
+    exact = dict.fromkeys((*one.form.units, "scores"), 0.0)
     same = 0.0
-    for a, b in pair_detections(one, other, EXACT):
+    for a, b in pair_detections(one, other, exact):
         same_box = np.array_equal(one.boxes[a], other.boxes[b])  # its IoU is 0 where it has no area
         overlap = 1.0 if same_box else float(iou[a, b])
         same += float(one.scores[a] + other.scores[b]) * overlap * shared_details(one, other, a, b)

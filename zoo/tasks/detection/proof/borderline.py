@@ -15,7 +15,7 @@ import numpy as np
 
 from zoo.comparison import Borderline
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.tasks.detection.proof.boxes import box_iou, format_detection
+from zoo.tasks.detection.proof.boxes import format_detection
 from zoo.tasks.detection.result import DetectionResult
 
 
@@ -66,7 +66,7 @@ def _own_reason(
         rivals = np.full(len(side), rule.class_agnostic) | (side.labels == side.labels[index])
         better = rivals & (side.scores >= side.scores[index])
         better[index] = False
-        overlaps = box_iou(side.boxes[index : index + 1], side.boxes[better])[0]
+        overlaps = side.form.iou(side.boxes[index : index + 1], side.boxes[better])[0]
         near = overlaps[np.abs(overlaps - rule.nms_iou) <= gates["nms_iou"]]
         if near.size:
             return f"NMS IoU {near[0]:.6f} within {gates['nms_iou']:g} of the NMS threshold {rule.nms_iou:g}"
@@ -91,7 +91,7 @@ def _spread(
             for cause in reasons[1 - which]:
                 if side.labels[index] != other.labels[cause] and not rule.class_agnostic:
                     continue
-                overlap = box_iou(side.boxes[index : index + 1], other.boxes[cause : cause + 1])[0, 0]
+                overlap = side.form.iou(side.boxes[index : index + 1], other.boxes[cause : cause + 1])[0, 0]
                 suppresses = other.scores[cause] >= side.scores[index] - gates["scores"]
                 if suppresses and overlap > rule.nms_iou - gates["nms_iou"]:
                     reasons[which][index] = f"IoU {overlap:.4f} with a borderline one of {sides[1 - which].owner}"

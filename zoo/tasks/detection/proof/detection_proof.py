@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zoo.comparison import Findings
@@ -21,7 +20,7 @@ from zoo.tasks.detection.proof.matching import Details, Excuse, compare_detectio
 from zoo.tasks.detection.proof.slots import PROPOSALS, compare_slots, row_gate
 from zoo.tasks.detection.proof.way_back import way_back_findings
 from zoo.tasks.detection.result import DetectionResult
-from zoo.tasks.drawing import draw_box
+from zoo.tasks.drawing import Color, draw_box
 from zoo.tasks.highlight import BOTH, CANDIDATE, REFERENCE, faded
 from zoo.tasks.proof import Array, Arrays, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
 from zoo.tasks.result import Result
@@ -67,9 +66,9 @@ class DetectionProof(TaskProof):
                 reference, candidate, lambda image: self.compare_slots_of(image, reference, candidate, gates, rule)
             )
         if level == "decoded" or PROPOSALS in reference:
-            return compare_rows(
-                reference, candidate, {name: row_gate(name, reference[name], gates) for name in reference}
-            )
+            form = self.result_type.form
+            bounds = {name: row_gate(name, reference[name], gates, form) for name in reference}
+            return compare_rows(reference, candidate, bounds)
         return super().compare_outputs(level, reference, candidate, gates, rule, logits)
 
     def compare(
@@ -122,8 +121,7 @@ class DetectionProof(TaskProof):
         pairs = pair_detections(reference, candidate, gates)
         words = self.draw_details(canvas, reference, candidate, pairs)
         for one, _ in pairs:
-            x1, y1, x2, y2 = (round(float(side)) for side in reference.boxes[one])
-            cv2.rectangle(canvas, (x1, y1), (x2, y2), BOTH, 1, cv2.LINE_AA)
+            self.outline(canvas, reference.boxes[one], BOTH)
         self._draw_unpaired(canvas, "PyTorch", reference, {one for one, _ in pairs}, REFERENCE)
         self._draw_unpaired(canvas, "backend", candidate, {other for _, other in pairs}, CANDIDATE)
         only = [len(reference) - len(pairs), len(candidate) - len(pairs)]
@@ -172,11 +170,26 @@ class DetectionProof(TaskProof):
         offset = np.array((left, top, left, top), np.float32)
         return replace(result, boxes=result.boxes * np.array((x, y, x, y), np.float32) - offset)
 
+    def outline(self, canvas: Array, box: Array, ink: Color) -> None:
+        """Draw a thin box."""
+        x1, y1, x2, y2 = (round(float(side)) for side in box)
+        cv2.rectangle(canvas, (x1, y1), (x2, y2), ink, 1, cv2.LINE_AA)
+
+    def tagged(self, canvas: Array, box: Array, text: str, ink: Color) -> None:
+        """Draw a box with a name tag."""
+        draw_box(canvas, box, text, ink)
+
     def unpadded(self, outputs: Arrays, image: int) -> Any:
         """The detections of one image of a batch, in pixels of the graph's input."""
         count = int(outputs["num_dets"][image])
-        kind = self.task.result_type
+        kind = self.result_type
         return kind(**{field.name: outputs[field.name][image, :count] for field in fields(kind)})
+
+    @property
+    def result_type(self) -> type[DetectionResult]:
+        """Of the task's results."""
+        kind: Any = self.task.result_type
+        return kind
 
     def compare_slots_of(
         self, image: int, reference: Arrays, candidate: Arrays, gates: Gates, rule: DecisionRule
@@ -184,9 +197,7 @@ class DetectionProof(TaskProof):
         """The sets of one image of a batch."""
         return self.compare_sets(self.unpadded(reference, image), self.unpadded(candidate, image), gates, rule)
 
-    def _draw_unpaired(
-        self, canvas: NDArray[Any], who: str, side: DetectionResult, paired: set[int], ink: tuple[int, int, int]
-    ) -> None:
+    def _draw_unpaired(self, canvas: Array, who: str, side: DetectionResult, paired: set[int], ink: Color) -> None:
         for index in sorted(set(range(len(side))) - paired):
             name = self.task.class_name(int(side.labels[index]))
-            draw_box(canvas, side.boxes[index], f"only {who}: {name} {side.scores[index]:.2f}", ink)
+            self.tagged(canvas, side.boxes[index], f"only {who}: {name} {side.scores[index]:.2f}", ink)

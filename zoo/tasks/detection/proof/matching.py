@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from zoo.comparison import Borderline, Figure, Findings, figure
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.tasks.detection.proof.borderline import Unpaired, explain
-from zoo.tasks.detection.proof.boxes import box_iou, format_detection
+from zoo.tasks.detection.proof.boxes import format_detection
 from zoo.tasks.detection.result import DetectionResult
 
 SAME_OBJECT_IOU = 0.5  # a pair below it is two objects, not one with an error
@@ -58,13 +58,14 @@ def compare_detections(
 ) -> Findings:
     """Compare the detections of PyTorch and of a backend; boxes of both in pixels of one frame.
 
-    ``gates``: "boxes" (pixels, each side), "scores", "nms_iou". ``details``: compares what else the detections of a
-    pair have. Findings.matched counts the pairs whose boxes and scores are within the gates.
+    ``gates``: those of the form of their boxes ("boxes", in pixels), "scores", "nms_iou". ``details``: compares what
+    else the detections of a pair have. Findings.matched counts the pairs whose boxes and scores are within the gates.
     ``excuse``: what explains a few differences, which are borderline then. Where there are more, it explains none.
     """
     for side, who in ((reference, "PyTorch"), (candidate, "the backend")):
         if not all(np.isfinite(getattr(side, field.name)).all() for field in fields(side)):
             return Findings.broken((f"NaN or infinity in the detections of {who}",))
+    form = reference.form
     pairs = pair_detections(reference, candidate, gates)
     good = [pair for pair in pairs if _within(reference, candidate, *pair, gates)]
     apart = [pair for pair in pairs if pair not in good]
@@ -83,7 +84,10 @@ def compare_detections(
     rows, columns = np.array(counted, dtype=np.intp).reshape(-1, 2).T
     return Findings(
         figures=(
-            figure("boxes", reference.boxes[rows], candidate.boxes[columns], unit="px", gate=gates["boxes"]),
+            *(
+                figure(name, ours, theirs, unit=form.units[name], gate=gates[name])
+                for name, (ours, theirs) in form.compared(reference.boxes[rows], candidate.boxes[columns]).items()
+            ),
             figure("scores", reference.scores[rows], candidate.scores[columns], gate=gates["scores"]),
             *more.figures,
         ),
@@ -105,10 +109,10 @@ def pair_detections(
     reference: DetectionResult, candidate: DetectionResult, gates: Mapping[str, float]
 ) -> list[tuple[int, int]]:
     """The best one-to-one pairing of equal labels that overlap, as (index in reference, index in candidate)."""
-    iou = box_iou(reference.boxes, candidate.boxes)
-    box_error = np.abs(reference.boxes[:, None] - candidate.boxes[None]).max(axis=2, initial=0.0)
+    form = reference.form
+    iou = form.iou(reference.boxes, candidate.boxes)
     score_error = np.abs(reference.scores[:, None] - candidate.scores[None])
-    inside = (box_error <= gates["boxes"]) & (score_error <= gates["scores"])
+    inside = form.within(reference.boxes, candidate.boxes, gates) & (score_error <= gates["scores"])
     possible = (reference.labels[:, None] == candidate.labels[None]) & ((iou >= SAME_OBJECT_IOU) | inside)
     # within the gates the nearest score decides, so that twins of one box are paired rightly
     cost = np.where(inside, (1.0 - iou + score_error) * OUTSIDE / 4, OUTSIDE + (1.0 - iou + score_error) / 2)
@@ -117,9 +121,8 @@ def pair_detections(
 
 
 def _within(reference: DetectionResult, candidate: DetectionResult, r: int, c: int, gates: Mapping[str, float]) -> bool:
-    box_error = np.abs(reference.boxes[r] - candidate.boxes[c]).max()
-    score_error = np.abs(reference.scores[r] - candidate.scores[c])
-    return bool(box_error <= gates["boxes"] and score_error <= gates["scores"])
+    same_box = reference.form.within(reference.boxes[r : r + 1], candidate.boxes[c : c + 1], gates)[0, 0]
+    return bool(same_box and np.abs(reference.scores[r] - candidate.scores[c]) <= gates["scores"])
 
 
 def _others(count: int, taken: list[int]) -> list[int]:
@@ -139,9 +142,9 @@ def _failures(
         if r not in missing and c not in extra:
             continue
         missing, extra = [i for i in missing if i != r], [i for i in extra if i != c]
-        box_error = float(np.abs(reference.boxes[r] - candidate.boxes[c]).max())
+        distance = reference.form.distance(reference.boxes[r], candidate.boxes[c])
         score_error = float(abs(reference.scores[r] - candidate.scores[c]))
-        failures.append(f"{format_detection(reference, r)} is {box_error:.3g} px and {score_error:.3g} of score away")
+        failures.append(f"{format_detection(reference, r)} is {distance} and {score_error:.3g} of score away")
     failures += [f"the backend misses {format_detection(reference, r)}" for r in missing]
     failures += [f"PyTorch does not have {format_detection(candidate, c)}" for c in extra]
     return failures

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from zoo.comparison import Findings, shape_problem, value_range
 from zoo.comparison.rows import RowGate
+from zoo.geometry.box_form import BoxForm
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -30,7 +31,7 @@ def compare_slots(reference: Arrays, candidate: Arrays, compare_image: Callable[
 
 
 def slot_problems(outputs: Arrays) -> list[str]:
-    """What is wrong with the padding of `num_dets` [N], `boxes` [N, K, 4], `scores` [N, K], `labels` [N, K] ..."""
+    """What is wrong with the padding of `num_dets` [N], `boxes` [N, K, c], `scores` [N, K], `labels` [N, K] ..."""
     problems = []
     slots = outputs["scores"].shape[1]
     for index, count in enumerate(outputs["num_dets"].tolist()):
@@ -45,10 +46,11 @@ def slot_problems(outputs: Arrays) -> list[str]:
     return problems
 
 
-def row_gate(name: str, reference: Array, gates: Mapping[str, float]) -> RowGate:
-    """The gate of one tensor whose rows are candidates."""
+def row_gate(name: str, reference: Array, gates: Mapping[str, float], form: BoxForm) -> RowGate:
+    """The gate of one tensor whose rows are candidates. `form`: of boxes."""
     if name in ("boxes", PROPOSALS):
-        return RowGate(gates["boxes"], "px")
+        gate, unit = next(iter(form.units.items()))
+        return RowGate(gates[gate], unit, numbers=form.rows)
     if name == "scores":
         return RowGate(gates["scores"])
     spread = value_range(reference)
