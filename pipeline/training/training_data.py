@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader
 
 from pipeline.training.recipe import Recipe
 from zoo.config import ModelConfig
-from zoo.datasets import DigitsTraining, EvaluationDataset
+from zoo.datasets import DigitsTraining, EvaluationDataset, RotatedDigitsTraining
 from zoo.datasets.digits.patches import DigitPatches, labelled
 from zoo.datasets.photographs.training import PhotographTraining
 from zoo.datasets.photographs.training import collate as collate_photographs
@@ -66,5 +66,8 @@ def training_data(
         patches = DigitPatches(length, recipe.crop[0], recipe.num_scenes, recipe.seed, label_ids=label_ids)
         return DataLoader(patches, recipe.batch_size, num_workers=1, collate_fn=labelled, prefetch_factor=PREFETCHED)
     # scenes are random: no shuffling needed
+    if "rotated_boxes" in task.truth:
+        turned = RotatedDigitsTraining(length, **options, label_ids=label_ids)
+        return DataLoader(turned, recipe.batch_size, num_workers=1, collate_fn=collate, prefetch_factor=PREFETCHED)
     scenes = DigitsTraining(length, **options, details=details, label_ids=label_ids)
     return DataLoader(scenes, recipe.batch_size, num_workers=1, collate_fn=collate, prefetch_factor=PREFETCHED)

@@ -87,7 +87,7 @@ class ValidationLoop(BaseLoop):  # type: ignore[misc]  # mmengine is untyped
 def _has_truth(truth: Mapping[str, Any], keys: Sequence[str]) -> bool:
     """Whether there is anything to judge in one image: all keys of the task, and an object that counts."""
     crowds = truth.get("iscrowd", truth.get("difficult"))
-    if "boxes" in truth and (not len(truth["boxes"]) or (crowds is not None and np.all(crowds))):
+    if "labels" in truth and (not len(truth["labels"]) or (crowds is not None and np.all(crowds))):
         return False
     return all(key in truth for key in keys)
 

@@ -8,7 +8,14 @@ from typing import Any
 from zoo.config.bases import assigned, bases
 from zoo.shipped import CONFIGS
 
-DIGITS = ("DigitsClassification", "DigitsDetection", "DigitsInstances", "DigitsKeypoints", "DigitsSegmentation")
+DIGITS = (
+    "DigitsClassification",
+    "DigitsDetection",
+    "DigitsInstances",
+    "DigitsKeypoints",
+    "DigitsSegmentation",
+    "RotatedDigits",
+)
 PHOTOGRAPHS = ("PhotographCrops",)
 GENERATED = (*DIGITS, *PHOTOGRAPHS)
 """The data sets of the shipped recipes, whose training data is generated; here, for zoo.datasets needs torch."""

@@ -8,8 +8,11 @@ from zoo.datasets.coco.keypoints import CocoKeypoints
 from zoo.datasets.digits.cache import DIGITS_ROOT
 from zoo.datasets.digits.crops import DigitsClassification, DigitsTrainingCrops
 from zoo.datasets.digits.on_disk import DigitsDetection, DigitsInstances, DigitsKeypoints, DigitsSegmentation
+from zoo.datasets.digits.rotated import RotatedDigits, RotatedDigitsTrainingScenes
+from zoo.datasets.digits.rotated_training import RotatedDigitsTraining
 from zoo.datasets.digits.training import DigitsTraining
 from zoo.datasets.digits.training_scenes import DigitsTrainingScenes
+from zoo.datasets.dota import DotaDetection
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.image_folder import ImageFolder
 from zoo.datasets.kitti.kitti_dataset import KittiDataset
@@ -38,11 +41,15 @@ __all__ = [
     "DigitsTraining",
     "DigitsTrainingCrops",
     "DigitsTrainingScenes",
+    "DotaDetection",
     "EvaluationDataset",
     "ImageFolder",
     "KittiDataset",
     "LabelMaps",
     "PhotographCrops",
+    "RotatedDigits",
+    "RotatedDigitsTraining",
+    "RotatedDigitsTrainingScenes",
     "Streets",
     "SuperResolutionFolder",
     "TrainingPhotographCrops",

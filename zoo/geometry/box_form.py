@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ class Compared(NamedTuple):
 class BoxForm(ABC):
     """A form of boxes, as rows of numbers. Boxes that are compared are in one frame."""
 
-    columns: tuple[str, ...]
+    columns: ClassVar[tuple[str, ...]]
     """The names of a box's numbers."""
-    units: Mapping[str, str]
+    units: ClassVar[Mapping[str, str]]
     """The gates that errors of its boxes have, and the unit of each."""
 
     @abstractmethod

@@ -26,7 +26,7 @@ LOWEST: Mapping[str, float] = {"le90": -QUARTER, "le135": -QUARTER / 2}
 class RotatedBoxes(BoxForm):
     """x y w h angle; the gate holds for each coordinate of the four corners, whichever of them comes first."""
 
-    columns = ("x", "y", "w", "h", "angle")
+    columns: ClassVar[tuple[str, ...]] = ("x", "y", "w", "h", "angle")
     units: ClassVar[Mapping[str, str]] = {"boxes": "px"}
 
     def iou(self, first: Array, second: Array) -> Floats:
@@ -80,11 +80,13 @@ def in_convention(boxes: NDArray[Any], convention: str) -> NDArray[np.float32]:
 def is_in_convention(boxes: NDArray[Any], convention: str) -> NDArray[np.bool_]:
     """Whether the numbers of each box [n, 5] are those of the convention: bool [n]."""
     width, height, angle = np.asarray(boxes, np.float32)[:, 2:].T
+    inside: NDArray[np.bool_]
     if convention == "oc":
-        inside: NDArray[np.bool_] = (angle > 0) & (angle <= np.float32(QUARTER))
+        inside = (angle > 0) & (angle <= np.float32(QUARTER))
         return inside
     lowest = LOWEST[convention]
-    return (width >= height) & (angle >= np.float32(lowest)) & (angle < np.float32(lowest + HALF))
+    inside = (width >= height) & (angle >= np.float32(lowest)) & (angle < np.float32(lowest + HALF))
+    return inside
 
 
 def moved(boxes: NDArray[Any], scale: tuple[float, float], offset: tuple[float, float]) -> Floats:

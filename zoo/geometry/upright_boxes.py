@@ -11,7 +11,7 @@ from zoo.geometry.box_form import Array, BoxForm, Compared, Floats
 class UprightBoxes(BoxForm):
     """x1 y1 x2 y2; the gate holds for each side."""
 
-    columns = ("x1", "y1", "x2", "y2")
+    columns: ClassVar[tuple[str, ...]] = ("x1", "y1", "x2", "y2")
     units: ClassVar[Mapping[str, str]] = {"boxes": "px"}
 
     def iou(self, first: Array, second: Array) -> Floats:

@@ -6,6 +6,7 @@ from zoo.metrics.centre_distance import CentreDistanceMAP
 from zoo.metrics.coco_box_ap import CocoBoxAP
 from zoo.metrics.coco_keypoint_ap import CocoKeypointAP
 from zoo.metrics.coco_mask_ap import CocoMaskAP
+from zoo.metrics.dota_map import DotaMAP
 from zoo.metrics.image_quality import ImageQuality
 from zoo.metrics.kitti_ap import KittiAP
 from zoo.metrics.mean_iou import MeanIoU
@@ -18,6 +19,7 @@ __all__ = [
     "CocoBoxAP",
     "CocoKeypointAP",
     "CocoMaskAP",
+    "DotaMAP",
     "ImageQuality",
     "KittiAP",
     "MeanIoU",

@@ -51,10 +51,11 @@ class VOCmAP(Metric):
 
     def __init__(self, iou: float = 0.5, form: str = "area", **options: Any) -> None:
         super().__init__(**options)
+        name = type(self).__name__
         if not 0 < iou <= 1:
-            raise InputError(f"VOCmAP: got iou {iou}, expected a number above 0 and up to 1, for example 0.5")
+            raise InputError(f"{name}: got iou {iou}, expected a number above 0 and up to 1, for example 0.5")
         if form not in RULES:
-            raise InputError(f'VOCmAP: unknown form "{form}"; {nearest(str(form), RULES)}')
+            raise InputError(f'{name}: unknown form "{form}"; {nearest(str(form), RULES)}')
         self.iou = iou
         self.rule = RULES[form]
 
@@ -64,7 +65,7 @@ class VOCmAP(Metric):
         difficult = np.asarray(item.get("difficult", np.zeros(len(truth))), bool)
         labels = np.asarray(self.field(result, "labels"), np.int64)
         scores = np.asarray(self.field(result, "scores"), np.float64)
-        overlaps = _overlaps(self.field(result, "boxes"), self.field(item, "boxes"))
+        overlaps = self.overlaps(item, result)
         overlaps[labels[:, None] != truth] = 0
         hits, ignored = np.zeros((2, len(labels)), bool)
         is_found = np.zeros(len(truth), bool)
@@ -76,6 +77,10 @@ class VOCmAP(Metric):
             hits[place] = not difficult[best] and not is_found[best]
             is_found[best] = True
         return VOCImage(labels, scores, hits, ignored, truth[~difficult])
+
+    def overlaps(self, item: Mapping[str, Any], result: Any) -> NDArray[np.float64]:
+        """IoU of the result's and the item's boxes, [d, n]."""
+        return _overlaps(self.field(result, "boxes"), self.field(item, "boxes"))
 
     def figures(self, entries: Sequence[VOCImage]) -> dict[str, float]:
         """{"mAP": points}."""

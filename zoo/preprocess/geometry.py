@@ -6,6 +6,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.geometry.rotated_boxes import moved
+
 Array = NDArray[Any]
 
 
@@ -43,6 +45,14 @@ class Geometry(NamedTuple):
         """Boxes x1 y1 x2 y2 [n, 4] from the image's pixels to the tensor's. A new array, not clipped."""
         moved: NDArray[np.float32] = boxes.astype(np.float32) / self._image_per_tensor() - self._offset()
         return moved
+
+    def rotated_boxes_to_image(self, boxes: Array) -> NDArray[np.float32]:
+        """Boxes x y w h angle [n, 5] from the tensor's pixels to the image's. A new array, not clipped.
+
+        See zoo.geometry.rotated_boxes.moved.
+        """
+        scale, offset = self._image_per_tensor(), self._offset()
+        return moved(boxes, (scale[0], scale[1]), (offset[0], offset[1])).astype(np.float32)
 
     def points_to_image(self, points: Array) -> NDArray[np.float32]:
         """Points [..., 2] (x, y) from the tensor's pixels to the image's. A new array, not clipped."""

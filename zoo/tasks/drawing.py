@@ -5,6 +5,7 @@ import functools
 from typing import Any
 
 import cv2
+import numpy as np
 from numpy.typing import NDArray
 
 Color = tuple[int, int, int]
@@ -33,6 +34,14 @@ def draw_box(canvas: NDArray[Any], box: NDArray[Any], text: str, ink: Color) -> 
     x1, y1, x2, y2 = (round(float(side)) for side in box)
     cv2.rectangle(canvas, (x1, y1), (x2, y2), ink, _thickness(canvas), cv2.LINE_AA)
     draw_text(canvas, text, (x1, y1), ink)
+
+
+def draw_quadrilateral(canvas: NDArray[Any], corners: NDArray[Any], text: str, ink: Color) -> None:
+    """Four corners [4, 2] (x, y in pixels), in turn around, with a name tag above the topmost one."""
+    points = np.rint(corners).astype(np.int32)
+    cv2.polylines(canvas, [points], isClosed=True, color=ink, thickness=_thickness(canvas), lineType=cv2.LINE_AA)
+    x, y = points[points[:, 1].argmin()].tolist()
+    draw_text(canvas, text, (x, y), ink)
 
 
 def draw_dot(canvas: NDArray[Any], place: tuple[float, float], ink: Color) -> None:

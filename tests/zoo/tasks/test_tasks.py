@@ -35,12 +35,14 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
         "instance-masks",
         "instance-segmentation",
         "keypoint-detection",
+        "rotated-detection",
         "semantic-segmentation",
         "super-resolution",
         "tensors",
     ]
     assert list(known_tasks()) == names
-    metrics = ["CocoBoxAP", "Accuracy", "CocoMaskAP", "CocoMaskAP", "CocoKeypointAP", "MeanIoU", "ImageQuality", None]
+    coco = ["CocoMaskAP", "CocoMaskAP", "CocoKeypointAP"]
+    metrics = ["CocoBoxAP", "Accuracy", *coco, "DotaMAP", "MeanIoU", "ImageQuality", None]
     assert [task.metric for task in known_tasks().values()] == metrics
 
 

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.geometry.rotated_boxes import moved
 from zoo.preprocess import resampled
 
 KEPT_AREA = 0.5  # a box is kept where the crop leaves at least this part of it
@@ -67,6 +68,15 @@ class Placement:
         sides, full = clipped[:, 2:] - clipped[:, :2], placed[:, 2:] - placed[:, :2]
         kept = (sides.prod(axis=1) >= KEPT_AREA * full.prod(axis=1)) & (sides >= MIN_SIDE).all(axis=1)
         return clipped[kept].astype(np.float32), np.flatnonzero(kept)
+
+    def rotated_boxes(self, boxes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Boxes x y w h angle float32 [n, 5] in the tensor, whole, without those whose centre the crop has cut off or
+        that are too small to be seen; and which they are.
+        """
+        placed = moved(boxes, self.factors, (self.offset[0] / self.factors[0], self.offset[1] / self.factors[1]))
+        inside = ((placed[:, :2] >= 0) & (placed[:, :2] < (self.crop[1], self.crop[0]))).all(axis=1)
+        kept = inside & (placed[:, 2:4] >= MIN_SIDE).all(axis=1)
+        return placed[kept].astype(np.float32), np.flatnonzero(kept)
 
     def points(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
         """Points float32 [n, P, 3], x y visibility, in the tensor; those that are cut off have visibility 0."""

@@ -24,10 +24,11 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
     """`length` samples: each pass over the images of `dataset` takes them in another order.
 
     An item has "image" float32 [3, H, W], RGB, 0..1, where (H, W) = `crop`, and what the data set's truth has: "boxes"
-    float32 [n, 4] and "labels" int64 [n] with "masks" uint8 [n, H, W], 0 or 1, and "keypoints" float32 [n, P, 3];
-    "label_map" int64 [H, W], 255 where ignored and around the image; "label" int64 []. The image is resized by `rule`,
-    times a factor from `scale` (log-uniform), and put or cropped at a random place. Crowds, difficult objects and boxes
-    that are cut off or under 4 pixels are left out. `mirror`: every other sample, at random, is mirrored.
+    float32 [n, 4], or "rotated_boxes" float32 [n, 5], and "labels" int64 [n] with "masks" uint8 [n, H, W], 0 or 1, and
+    "keypoints" float32 [n, P, 3]; "label_map" int64 [H, W], 255 where ignored and around the image; "label" int64 [].
+    The image is resized by `rule`, times a factor from `scale` (log-uniform), and put or cropped at a random place.
+    Crowds, difficult objects and boxes that are cut off or under 4 pixels are left out; rotated boxes stay whole while
+    their centre is there. `mirror`: every other sample, at random, is mirrored.
     The same seed gives the same samples.
     """
 
@@ -63,6 +64,8 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
             sample["label_map"] = torch.from_numpy(label_map.astype(np.int64))
         if "label" in item:
             sample["label"] = torch.tensor(item["label"])
+        if "rotated_boxes" in item:
+            return sample | placed_rotated(item, placement)
         return sample | (placed_objects(item, placement) if "boxes" in item else {})
 
     def _chosen(self, index: int) -> int:
@@ -83,8 +86,7 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
 
 def placed_objects(item: dict[str, Any], placement: Placement) -> dict[str, Tensor]:
     """The objects of an item that a model learns, in the tensor."""
-    flags = [np.asarray(item[flag], bool) for flag in PASSED_OVER if flag in item]
-    learned = np.flatnonzero(~np.any([np.zeros(len(item["boxes"]), bool), *flags], axis=0))
+    learned = _learned(item)
     boxes, kept = placement.boxes(item["boxes"][learned])
     kept = learned[kept]
     objects = {"boxes": torch.from_numpy(boxes), "labels": torch.from_numpy(item["labels"][kept])}
@@ -94,6 +96,19 @@ def placed_objects(item: dict[str, Any], placement: Placement) -> dict[str, Tens
     if "keypoints" in item:
         objects["keypoints"] = torch.from_numpy(placement.points(item["keypoints"][kept]))
     return objects
+
+
+def placed_rotated(item: dict[str, Any], placement: Placement) -> dict[str, Tensor]:
+    """The objects with rotated boxes of an item that a model learns, in the tensor."""
+    learned = _learned(item)
+    boxes, kept = placement.rotated_boxes(item["rotated_boxes"][learned])
+    return {"rotated_boxes": torch.from_numpy(boxes), "labels": torch.from_numpy(item["labels"][learned[kept]])}
+
+
+def _learned(item: dict[str, Any]) -> NDArray[np.int64]:
+    """The objects of an item without the flags that pass them over."""
+    flags = [np.asarray(item[flag], bool) for flag in PASSED_OVER if flag in item]
+    return np.flatnonzero(~np.any([np.zeros(len(item["labels"]), bool), *flags], axis=0))
 
 
 def mirrored(item: dict[str, Any]) -> dict[str, Any]:
@@ -106,6 +121,9 @@ def mirrored(item: dict[str, Any]) -> dict[str, Any]:
         boxes = item["boxes"]
         width = np.float32(image.shape[1])
         changed["boxes"] = np.stack([width - boxes[:, 2], boxes[:, 1], width - boxes[:, 0], boxes[:, 3]], axis=1)
+    if "rotated_boxes" in item:
+        x, *others, angle = item["rotated_boxes"].T
+        changed["rotated_boxes"] = np.stack([np.float32(image.shape[1]) - x, *others, -angle], axis=1)
     if "masks" in item:
         changed["masks"] = [np.ascontiguousarray(_pixels(mask)[:, ::-1]) for mask in item["masks"]]
     return item | changed

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import cv2
 import numpy as np
@@ -188,8 +188,7 @@ class DetectionProof(TaskProof):
     @property
     def result_type(self) -> type[DetectionResult]:
         """Of the task's results."""
-        kind: Any = self.task.result_type
-        return kind
+        return cast("type[DetectionResult]", self.task.result_type)
 
     def compare_slots_of(
         self, image: int, reference: Arrays, candidate: Arrays, gates: Gates, rule: DecisionRule
