@@ -57,5 +57,7 @@ class DrawingHook(Hook):  # type: ignore[misc]  # mmengine is untyped
         """Draws one batch. Raises InputError where an image cannot be written."""
         for item, result in zip(data_batch or (), outputs or (), strict=True):
             path = self.folder / f"{item['number']:06d}_{Path(item['path']).stem}.jpg"
-            if not cv2.imwrite(str(path), self.task.draw(item[self.task.input_kind], result)):
+            value = item[self.task.input_kind]
+            drawing = self.task.with_truth(self.task.draw(value, result), value, item)
+            if not cv2.imwrite(str(path), drawing):
                 raise InputError(f"{path}: cannot be written; give another --show-dir")

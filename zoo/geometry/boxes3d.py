@@ -4,11 +4,13 @@ A box is x y z length width height yaw: metres, z the height of its centre, leng
 radians from the x axis, counter-clockwise seen from above.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.geometry.box_form import BoxForm, Compared
 from zoo.geometry.rotated import finite_boxes, rotated_intersection, rotated_iou
 
 Array = NDArray[np.float64]
@@ -45,3 +47,33 @@ def wrapped_angle(angle: NDArray[Any]) -> NDArray[Any]:
     wrapped: NDArray[Any] = angle - turn * np.floor(angle / turn + angle.dtype.type(0.5))
     low = np.asarray(-np.pi, angle.dtype)
     return np.where(wrapped >= -low, low, np.maximum(wrapped, low)).astype(angle.dtype)
+
+
+class Boxes3D(BoxForm):
+    """x y z length width height yaw: the first six in metres, and the yaw modulo a full turn; overlaps from above.
+
+    Their columns are x y z l w h yaw: tables have columns for the height and width of an image.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = ("x", "y", "z", "l", "w", "h", "yaw")
+    units: ClassVar[Mapping[str, str]] = {"boxes": "m", "yaw": "rad"}
+
+    def iou(self, first: NDArray[Any], second: NDArray[Any]) -> Array:
+        """As non-maximum suppression takes it."""
+        return bev_iou(first, second)
+
+    def compared(self, first: NDArray[Any], second: NDArray[Any]) -> Mapping[str, Compared]:
+        """Centre and sides; and the yaw, that of the second as the same direction nearest to the first's."""
+        ours, theirs = np.asarray(first, np.float64), np.asarray(second, np.float64)
+        yaw = ours[:, 6:]
+        nearest = yaw + wrapped_angle(theirs[:, 6:] - yaw)
+        return {"boxes": Compared(ours[:, :6], theirs[:, :6]), "yaw": Compared(yaw, nearest)}
+
+    def rows(self, boxes: NDArray[Any]) -> NDArray[Any]:
+        """The yaw as the end of a pointer of one metre: a milliradian moves it by a millimetre, and it never jumps."""
+        yaw = np.asarray(boxes[..., 6:], np.float64)
+        rows: NDArray[Any] = np.concatenate((boxes[..., :6], np.cos(yaw), np.sin(yaw)), axis=-1)
+        return rows
+
+
+BOXES_3D = Boxes3D()

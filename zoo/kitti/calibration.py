@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
-from zoo.tasks.result import frozen_array
 
 Array = NDArray[np.float64]
 
@@ -32,7 +31,9 @@ class Calibration:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            object.__setattr__(self, field.name, frozen_array(getattr(self, field.name), np.float64))
+            matrix = np.array(getattr(self, field.name), np.float64)
+            matrix.setflags(write=False)
+            object.__setattr__(self, field.name, matrix)
 
     @classmethod
     def from_text(cls, text: str, path: object) -> Self:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from zoo.geometry.box_form import BoxForm
+from zoo.geometry.boxes3d import BOXES_3D
 from zoo.geometry.rotated_boxes import ROTATED
 from zoo.geometry.upright_boxes import UPRIGHT
 
@@ -21,6 +22,8 @@ class OutputRole(StrEnum):
     """float32 [N, K, 4], x1 y1 x2 y2 in pixels."""
     ROTATED_BOXES = "rotated_boxes"
     """float32 [N, K, 5], x y w h in pixels, angle in radians."""
+    BOXES_3D = "boxes_3d"
+    """float32 [N, K, 7], x y z length width height in metres, yaw in radians."""
     SCORES = "scores"
     """float32 [N, K, ...]: 0 where nothing is found."""
     LABELS = "labels"
@@ -37,7 +40,11 @@ class OutputRole(StrEnum):
     """[N, P, ...]: rows whose order may change, that of all such outputs alike."""
 
 
-BOX_FORMS: Mapping[OutputRole, BoxForm] = {OutputRole.BOXES: UPRIGHT, OutputRole.ROTATED_BOXES: ROTATED}
+BOX_FORMS: Mapping[OutputRole, BoxForm] = {
+    OutputRole.BOXES: UPRIGHT,
+    OutputRole.ROTATED_BOXES: ROTATED,
+    OutputRole.BOXES_3D: BOXES_3D,
+}
 """The roles of boxes, and how each is compared."""
 
 Roles = Mapping[str, OutputRole]

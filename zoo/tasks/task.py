@@ -139,6 +139,10 @@ class Task(ABC):
             raise InputError(f"{self.name} cannot draw a {type(result).__name__}; give a result of this task")
         return self._draw(image, result)
 
+    def with_truth(self, drawing: Array, value: Array, truth: Mapping[str, Any]) -> Array:
+        """What `draw` gave for the input `value`, with the ground truth of an item on it; here as it is."""
+        return drawing
+
     @abstractmethod
     def amount(self, result: Any) -> int:
         """How many objects or classes a result has: the more, the more of the model it used."""

@@ -31,6 +31,7 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
         assert task.classes == (ClassInfo("background", None), ClassInfo("zero", 1))
     names = [
         "detection",
+        "detection3d",
         "image-classification",
         "instance-masks",
         "instance-segmentation",
@@ -42,7 +43,7 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
     ]
     assert list(known_tasks()) == names
     coco = ["CocoMaskAP", "CocoMaskAP", "CocoKeypointAP"]
-    metrics = ["CocoBoxAP", "Accuracy", *coco, "DotaMAP", "MeanIoU", "ImageQuality", None]
+    metrics = ["CocoBoxAP", "KittiAP", "Accuracy", *coco, "DotaMAP", "MeanIoU", "ImageQuality", None]
     assert [task.metric for task in known_tasks().values()] == metrics
 
 
@@ -50,7 +51,7 @@ def test_tasks_are_found_by_class_and_by_name() -> None:
     ("fields", "words"),
     [
         ({"classes": CLASSES}, "task: no type; give one of Detection"),
-        ({"type": "Detecton", "classes": CLASSES}, 'unknown task "Detecton"; nearest: "Detection", "detection"'),
+        ({"type": "Detecton", "classes": CLASSES}, 'unknown task "Detecton"; nearest: "Detection"'),
         ({"type": "Detection", "clases": CLASSES}, 'task Detection: unknown key "clases"; nearest: "classes"'),
         ({"type": "Detection", "image_masks": True}, 'task Detection: unknown key "image_masks"'),
         ({"type": "InstanceSegmentation", "image_mask": True}, 'unknown key "image_mask"; nearest: "image_masks"'),
