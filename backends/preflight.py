@@ -118,6 +118,15 @@ def undefined(site: Site) -> bool:
     return not site.defined
 
 
+def doubled_indices(site: Site) -> bool:
+    """A ScatterND without a reduction whose indices are constants, some of them equal."""
+    indices = site.constant(1)
+    if indices is None or site.attribute("reduction", "none") != "none":
+        return False
+    places = indices.reshape(-1, indices.shape[-1])
+    return len({tuple(place) for place in places.tolist()}) < len(places)
+
+
 def cubic_volume(site: Site) -> bool:
     """Cubic resizing of three axes."""
     shape = site.shape(site.input(0))

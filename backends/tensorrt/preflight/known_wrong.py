@@ -1,6 +1,6 @@
 """Rows: what TensorRT builds without a word, and computes wrongly or slowly. Seen on GPUs, by the threads named."""
 
-from backends.preflight import Row, always
+from backends.preflight import Row, always, doubled_indices
 from backends.tensorrt.preflight import patterns
 
 BOTH = {"tensorrt": "10 and 11", "tensorrt-rtx": "not tried on 1.7.1"}
@@ -66,6 +66,16 @@ KNOWN_WRONG = (
         "TensorRT promises no order of equal values, ONNX does: the lower index first",
         "rely on no order of equal values in the model",
         "ONNX's TopK; NVIDIA documents none",
+    ),
+    Row(
+        "doubled_indices",
+        BOTH,
+        ("ScatterND",),
+        doubled_indices,
+        "warn",
+        "ScatterND writes to one place more than once, and on a GPU any of the values may stay",
+        "leave out all but one of the indices that are equal",
+        "ONNX's ScatterND",
     ),
     Row(
         "nms_boxes",

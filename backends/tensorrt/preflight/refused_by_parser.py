@@ -32,7 +32,8 @@ REFUSED_BY_PARSER = (
         patterns.reduces,
         "refuse",
         "a scatter with a reduction, as of scatter_add and index_add, is not supported",
-        "write the sum as a product with a one-hot matrix, or scatter without accumulating",
+        "write the sum as a product with a one-hot matrix, or scatter without accumulating; for points in cells call "
+        "torch.ops.zooport.by_cell and pillar_canvas",
         "measured",
     ),
     Row(

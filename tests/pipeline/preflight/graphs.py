@@ -157,6 +157,32 @@ EXAMPLES: dict[str, Example] = {
             for how in ("add", "none")
         )
     ),
+    **{
+        name: Example(
+            *(
+                one(
+                    "ScatterND (x, i, u)",
+                    "float[4, 5] x, float[2, 5] u",
+                    axes="4, 5",
+                    constants=f"<int64[2, 1] i = {{1, {second}}}>",
+                )
+                for second in (1, 2)
+            ),
+            backend=backend,
+        )
+        for name, backend in (("doubled_indices", "tensorrt-rtx"), ("scatter_doubled", "onnxruntime"))
+    },
+    "scatter_threads": Example(
+        *(
+            one(
+                f'{scatter} <reduction = "add"> (x, i, u)',
+                f"float[4, 5] x, int64[2, {columns}] i, float[2, 5] u",
+                axes="4, 5",
+            )
+            for scatter, columns in (("ScatterND", 1), ("ScatterElements", 5))
+        ),
+        backend="onnxruntime",
+    ),
     "antialias": Example(*(resized(f'mode = "linear", antialias = {on}') for on in (1, 0))),
     "resize_coordinates": Example(
         *(

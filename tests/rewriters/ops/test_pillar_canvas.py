@@ -115,7 +115,7 @@ def test_the_order_of_the_points_changes_nothing(session: ort.InferenceSession) 
 
 
 def test_many_threads_that_meet_in_one_cell_lose_nothing() -> None:
-    """Needed: ScatterND of ONNX Runtime loses updates here, in about one run of 40 with 2 threads."""
+    """Needed: ScatterND of ONNX Runtime with a reduction loses updates here now and then."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = 4
     model = model_of(("torchscript", "onnxruntime")).SerializeToString()
