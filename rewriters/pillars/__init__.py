@@ -1,0 +1,5 @@
+"""Rewriters of the zoo's detectors on pillars: points of any number onto a dense canvas, detections of a fixed one."""
+
+from rewriters.pillars import encoder, padded_clouds, postprocess_detections
+
+__all__ = ["encoder", "padded_clouds", "postprocess_detections"]

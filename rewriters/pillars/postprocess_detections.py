@@ -1,0 +1,59 @@
+"""Detections of a fixed number for each cloud: the best candidates first, and only these are decoded and suppressed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rewriters.ops.rotated_nms_keep import rotated_nms_keep
+from rewriters.patching.rewriter import rewrites
+from rewriters.torchvision_detection.dense import best_slots
+from rewriters.torchvision_detection.padded import gather_rows, top_rows, without
+from zoo.models.pillars import CenterPoint, PointPillars
+from zoo.models.pillars.anchors import decoded, directed
+from zoo.models.pillars.center_point import CenterMaps
+from zoo.models.pillars.suppression import BEV
+
+REASON = (
+    "keeps a data-dependent number of boxes for each cloud: dynamo refuses it, and torchscript freezes the batch size "
+    "and the number of the traced cloud"
+)
+
+
+@rewrites(PointPillars, "postprocess_detections", reason=REASON, written_for="zooport 0.1", bypasses=("_detected",))
+def point_pillars_padded(
+    original: Callable[..., Any], self: PointPillars, class_logits: Tensor, box_codes: Tensor, direction_logits: Tensor
+) -> list[dict[str, Tensor]]:
+    """[N, M, C], [N, M, 7], [N, M, 2] -> [{"boxes" [N, K, 7], "scores" [N, K], "labels" [N, K]}], best first."""
+    scores, labels = class_logits.sigmoid().max(dim=2)
+    scores, index = top_rows(without(scores, scores > self.score_thresh), self.topk_candidates, fixed=True)
+    boxes = decoded(gather_rows(box_codes, index), self.anchors[index])
+    boxes = directed(boxes, gather_rows(direction_logits, index))
+    return [_suppressed(boxes, scores, labels.gather(1, index), self)]
+
+
+@rewrites(CenterPoint, "postprocess_detections", reason=REASON, written_for="zooport 0.1", bypasses=("_detected",))
+def center_point_padded(
+    original: Callable[..., Any],
+    self: CenterPoint,
+    heatmap: Tensor,
+    offset: Tensor,
+    height: Tensor,
+    size: Tensor,
+    rotation: Tensor,
+) -> list[dict[str, Tensor]]:
+    """The head's maps -> [{"boxes" [N, K, 7], "scores" [N, K], "labels" [N, K]}], best first."""
+    scores, codes = self.by_cell(CenterMaps(heatmap, offset, height, size, rotation))
+    pairs = scores.flatten(1)
+    pairs, index = top_rows(without(pairs, pairs > self.score_thresh), self.topk_candidates, fixed=True)
+    cells = index // self.num_classes
+    boxes = self.decoded(gather_rows(codes, cells), cells)
+    return [_suppressed(boxes, pairs, index - cells * self.num_classes, self)]
+
+
+def _suppressed(boxes: Tensor, scores: Tensor, labels: Tensor, model: Any) -> dict[str, Tensor]:
+    """Candidates [N, M, 7], best first, empty ones with a negative score -> the best slots of those that NMS keeps."""
+    seen_from_above = torch.stack([boxes[..., column] for column in BEV], dim=-1)
+    keep = rotated_nms_keep(seen_from_above, scores, labels, model.nms_thresh)
+    return best_slots(boxes, without(scores, keep), labels, model.detections_per_img)

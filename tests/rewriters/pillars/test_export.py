@@ -1,0 +1,160 @@
+"""PointPillars and CenterPoint, points in and boxes out in one graph, against the unpatched models."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+import torch
+from torch import Tensor
+
+from backends.registry import get_backend
+from tests.rewriters.ops.exported import NOT_FOR_TENSORRT, operators
+from tests.rewriters.small_models import without_rewriter
+from tests.rewriters.small_pillars import (
+    NAMES,
+    SLOTS,
+    export_pillars,
+    padded,
+    pillars_contract,
+    random_clouds,
+    run_pillars,
+    small_pillars,
+)
+from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
+from zoo.errors import ExportError
+
+BOXES, SCORES = 1e-4, 1e-5  # issue: metres and radians; probabilities
+EMPTY = torch.zeros(0, 4)
+FORMS = [
+    pytest.param((name, exporter, backend), marks=() if exporter == "torchscript" else pytest.mark.slow)
+    for name in NAMES
+    for exporter in ("torchscript", "dynamo")
+    for backend in ("onnxruntime", "tensorrt-rtx")
+]
+
+
+@pytest.fixture(scope="module", params=FORMS, ids="-".join)
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, Path]:
+    name, exporter, backend = request.param
+    path = tmp_path_factory.mktemp(name) / "model.onnx"
+    export_pillars(path, small_pillars(name), exporter, backend)
+    return name, backend, path
+
+
+@pytest.fixture(scope="module")
+def session(exported: tuple[str, str, Path]) -> ort.InferenceSession:
+    return ort.InferenceSession(exported[2], providers=["CPUExecutionProvider"])
+
+
+def same(found: list[np.ndarray], expected: Any) -> None:
+    """num_dets, boxes, scores, labels of both."""
+    num_dets, boxes, scores, labels = (np.asarray(value) for value in expected)
+    np.testing.assert_array_equal(found[0], num_dets)
+    np.testing.assert_array_equal(found[3], labels)
+    np.testing.assert_allclose(found[1], boxes, atol=BOXES)
+    np.testing.assert_allclose(found[2], scores, atol=SCORES)
+
+
+def unpatched(name: str, clouds: list[Tensor]) -> tuple[Tensor, ...]:
+    """Each cloud by itself."""
+    contract = pillars_contract(small_pillars(name))
+    with torch.no_grad():
+        outputs = [contract(*padded([cloud], max(len(cloud), 1)).values()) for cloud in clouds]
+    return tuple(torch.cat(values) for values in zip(*outputs, strict=True))
+
+
+CASES: dict[str, Callable[[], tuple[list[Tensor], dict[str, Tensor]]]] = {
+    "traced": lambda: (clouds := random_clouds(2, 200, 1), padded(clouds, 200)),
+    "one cloud": lambda: (clouds := random_clouds(1, 333, 2), padded(clouds, 333)),
+    "four of different sizes": lambda: (
+        clouds := [cloud[:size] for cloud, size in zip(random_clouds(4, 500, 3), (500, 1, 250, 77), strict=True)],
+        padded(clouds, 600),
+    ),
+    "padding that is not finite": lambda: (clouds := random_clouds(2, 100, 4), padded(clouds, 150, torch.nan)),
+    "an empty cloud beside a full one": lambda: (clouds := [EMPTY, *random_clouds(1, 300, 5)], padded(clouds, 300)),
+    "an empty tensor": lambda: (clouds := [EMPTY, EMPTY], padded(clouds, 0)),
+    "all outside": lambda: (clouds := [cloud + 100 for cloud in random_clouds(2, 50, 6)], padded(clouds, 50)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_graph_finds_what_the_unpatched_model_finds(
+    exported: tuple[str, str, Path], session: ort.InferenceSession, case: str
+) -> None:
+    clouds, inputs = CASES[case]()
+    expected = unpatched(exported[0], clouds)
+    if case not in ("an empty tensor", "all outside"):
+        assert 1 <= int(expected[0].max()) <= SLOTS
+    same(run_pillars(session, inputs), expected)
+
+
+def test_the_order_of_the_points_and_points_that_are_not_finite_change_nothing(
+    exported: tuple[str, str, Path], session: ort.InferenceSession
+) -> None:
+    clouds = random_clouds(2, 300, 7)
+    order = torch.randperm(310, generator=torch.Generator().manual_seed(3))
+    bad = torch.tensor(
+        [[torch.nan] * 4, [1, 1, 0, torch.inf], [torch.inf, 0, 0, 0], [2, 2, torch.nan, 0]] + [[-torch.inf] * 4] * 6
+    )
+    mixed = [torch.cat((cloud, bad))[order] for cloud in clouds]
+    same(run_pillars(session, padded(mixed, 310)), unpatched(exported[0], clouds))
+    same(run_pillars(session, padded(mixed, 310)), unpatched(exported[0], mixed))
+
+
+def test_the_graph_has_no_shape_that_depends_on_the_points(exported: tuple[str, str, Path]) -> None:
+    _, backend, path = exported
+    model = onnx.load(path)
+    used = set(operators(model.graph))
+    assert not [name for name in used if "::" in name]
+    assert {opset.domain for opset in model.opset_import} == {""}
+    assert not {"Unique", "If", "NonMaxSuppression", "Compress"} & used
+    if backend == "tensorrt-rtx":
+        assert not NOT_FOR_TENSORRT & used
+        scatters = [node for node in model.graph.node if node.op_type.startswith("Scatter")]
+        assert not [node for node in scatters if any(item.name == "reduction" for item in node.attribute)]
+
+
+@needs_rtx
+@pytest.mark.tensorrt
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_an_engine_is_built_from_points_to_boxes(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    export_pillars(path, small_pillars(name), "torchscript", "tensorrt-rtx")
+    rtx_engine(path, 1, 2, 4)
+
+
+@pytest.mark.parametrize("level", ["decoded", "raw"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_other_levels(name: str, level: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    export_pillars(path, small_pillars(name), "torchscript", "onnxruntime", level)
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    inputs = padded(random_clouds(3, 250, 8), 300)
+    with torch.no_grad():
+        expected = pillars_contract(small_pillars(name), level)(*inputs.values())
+    for found, wanted in zip(run_pillars(session, inputs), expected, strict=True):
+        np.testing.assert_allclose(found, wanted.numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_openvino_finds_what_the_unpatched_model_finds(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("openvino", reason="openvino is not installed: pip install openvino")
+    path = tmp_path / "model.onnx"
+    export_pillars(path, small_pillars(name), "torchscript", "openvino")
+    with get_backend("openvino").open_graph(path) as runner:
+        for case in ("one cloud", "four of different sizes", "an empty cloud beside a full one"):
+            clouds, inputs = CASES[case]()
+            found = runner.run({key: tensor.numpy() for key, tensor in inputs.items()})
+            same(list(found.values()), unpatched(name, clouds))
+
+
+def test_without_the_rewriters_torchscript_freezes_the_pillars(tmp_path: Path) -> None:
+    """Needed: the number of occupied cells of the traced clouds is in the file, or the export ends."""
+    without = without_rewriter("zoo.PillarEncoder.forward"), without_rewriter("zoo.contract.valid_points.valid_points")
+    with without[0], without[1], pytest.raises(ExportError):
+        export_pillars(tmp_path / "model.onnx", small_pillars("PointPillars"), "torchscript", "onnxruntime")

@@ -1,0 +1,72 @@
+"""PointPillars and CenterPoint at their levels."""
+
+from typing import Any, cast
+
+from torch import Tensor
+
+from zoo.contract.contract import Contract
+from zoo.contract.module_outputs import module_outputs
+from zoo.contract.valid_points import valid_points
+from zoo.models.pillars.anchors import decoded, directed
+from zoo.models.pillars.center_point import CenterMaps, CenterPoint
+from zoo.models.pillars.point_pillars import AnchorMaps, PointPillars
+from zoo.tasks.detection.proof.contracts import DetectionFinal
+
+
+class PillarsFinal(DetectionFinal):
+    """-> num_dets int64 [N], boxes float32 [N, K, 7], scores float32 [N, K], labels int64 [N, K].
+
+    Of points float32 [N, count, 4], of which the first num_points int64 [N] count. Unused slots hold zeros, and label
+    -1.
+    """
+
+    def forward(self, points: Tensor, num_points: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.tensors(self.model(valid_points(points, num_points), **self.forward_options))
+
+
+class PillarsRaw(Contract):
+    """-> the head's maps, float32, before any sigmoid."""
+
+    def forward(self, points: Tensor, num_points: Tensor) -> tuple[Tensor, ...]:
+        return self.maps(points, num_points)
+
+    def maps(self, points: Tensor, num_points: Tensor) -> tuple[Tensor, ...]:
+        """What the head gives. The whole model runs: what follows leaves no trace in a graph without it."""
+        model: Any = self.model
+        with module_outputs({"head": model.head}) as seen:
+            model(valid_points(points, num_points), **self.forward_options)
+        maps: tuple[Tensor, ...] = seen["head"]
+        return maps
+
+
+class PointPillarsRaw(PillarsRaw):
+    """-> class_logits [N, M, C], box_codes [N, M, 7], direction_logits [N, M, 2]: see AnchorMaps."""
+
+    raw_names: tuple[str, ...] = AnchorMaps._fields
+
+
+class PointPillarsDecoded(PillarsRaw):
+    """-> boxes [N, M, 7], scores [N, M, C] of all anchors, by row, column, class and yaw; before thresholds and NMS."""
+
+    def forward(self, points: Tensor, num_points: Tensor) -> tuple[Tensor, ...]:
+        maps = AnchorMaps(*self.maps(points, num_points))
+        boxes = decoded(maps.box_codes, cast("PointPillars", self.model).anchors)
+        return directed(boxes, maps.direction_logits), maps.class_logits.sigmoid()
+
+
+class CenterPointRaw(PillarsRaw):
+    """-> heatmap, offset, height, size, rotation [N, channels, h, w]: see CenterMaps."""
+
+    raw_names: tuple[str, ...] = CenterMaps._fields
+
+
+class CenterPointDecoded(PillarsRaw):
+    """-> boxes [N, M, 7], scores [N, M, C] of all cells, by row and column; before thresholds and NMS.
+
+    A score is 0 where the cell is not the largest of the cells around it.
+    """
+
+    def forward(self, points: Tensor, num_points: Tensor) -> tuple[Tensor, ...]:
+        model = cast("CenterPoint", self.model)
+        scores, codes = model.by_cell(CenterMaps(*self.maps(points, num_points)))
+        return model.decoded(codes, model.all_cells()), scores
