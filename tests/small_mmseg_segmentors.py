@@ -1,4 +1,4 @@
-"""Small models of mmsegmentation, as its users configure them: those that zooport's own parts do not cover."""
+"""Small models of mmsegmentation, as its users configure them."""
 
 from typing import Any
 
@@ -38,3 +38,11 @@ MODELS: dict[str, dict[str, Any]] = {
     "danet": model(BACKBONE, {**OF_ONE, "type": "DAHead", "pam_channels": 4}),
 }
 SLIDE = {"mode": "slide", "crop_size": (48, 48), "stride": (32, 32)}
+RESNEXT = {**BACKBONE, "type": "ResNeXt", "depth": 50, "groups": 2, "base_width": 4}
+UNTRANSLATED: dict[str, dict[str, Any]] = {
+    "resnext-fcn": model(RESNEXT, {**HEAD, "in_channels": 256}),
+    "unet-deconvolved": model(
+        {**UNET, "upsample_cfg": {"type": "DeconvModule"}}, {**HEAD, "in_channels": 4, "in_index": 2}
+    ),
+}
+"""Those that zooport's own parts do not cover."""

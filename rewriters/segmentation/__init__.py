@@ -1,5 +1,5 @@
 """Segmentors in the manner of mmseg."""
 
-from rewriters.segmentation import slide_inference
+from rewriters.segmentation import size_branches, slide_inference
 
-__all__ = ["slide_inference"]
+__all__ = ["size_branches", "slide_inference"]

@@ -7,7 +7,7 @@ from torch import nn
 
 from tests.rewriters.small_segmentors import sample_images
 from zoo.models.deformable_convolution import ModulatedDeformableConv2d
-from zoo.models.resnet import Bottleneck
+from zoo.models.residual_blocks import Bottleneck
 from zoo.models.segmentation import EncoderDecoder
 from zoo.registry import MODELS
 

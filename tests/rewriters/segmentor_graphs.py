@@ -26,15 +26,15 @@ CLASSES = 4
 TASK = build_task({"type": "SemanticSegmentation", "classes": [{"name": str(label)} for label in range(CLASSES)]})
 
 
-def calibrated(model: nn.Module) -> nn.Module:
-    """In eval mode, with the batch norm statistics of images."""
+def calibrated(model: nn.Module, height: int = 2 * HEIGHT, width: int = 2 * WIDTH) -> nn.Module:
+    """In eval mode, with the batch norm statistics of images of this size."""
     model.train()
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.momentum = None  # the plain average
     with torch.no_grad():
         for seed in range(3):
-            model(sample_images(4, 2 * HEIGHT, 2 * WIDTH, seed=seed))
+            model(sample_images(4, height, width, seed=seed))
     return model.eval()
 
 

@@ -4,92 +4,17 @@ Source: He et al., Deep Residual Learning for Image Recognition, CVPR 2016, and 
 CVPR 2019 (the deep stem of v1c, the averaging shortcuts of v1d); parameter names as in torchvision and mmseg.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from zoo.models.deformable_convolution import ModulatedDeformableConv2d
+from zoo.models.residual_blocks import BasicBlock, Bottleneck
 from zoo.registry import MODELS
 
-Conv = type[nn.Conv2d]
-
-
-class BasicBlock(nn.Module):
-    """Two 3x3 convolutions around a shortcut: [N, C_in, H, W] -> [N, C_out, H/stride, W/stride].
-
-    `dilate_both`: whether the second is dilated, too; mmseg's is not. `conv`: the class of both. `avg_down`: whether a
-    shortcut averages before its convolution.
-    """
-
-    expansion = 1
-
-    def __init__(
-        self,
-        in_channels: int,
-        channels: int,
-        stride: int = 1,
-        dilation: int = 1,
-        *,
-        conv: Conv = nn.Conv2d,
-        dilate_both: bool = False,
-        avg_down: bool = False,
-    ) -> None:
-        super().__init__()
-        second = dilation if dilate_both else 1
-        self.conv1 = conv(in_channels, channels, 3, stride, dilation, dilation, bias=False)
-        self.bn1 = nn.BatchNorm2d(channels)
-        self.relu = nn.ReLU(inplace=True)
-        self.conv2 = conv(channels, channels, 3, 1, second, second, bias=False)
-        self.bn2 = nn.BatchNorm2d(channels)
-        self.downsample = _shortcut(in_channels, channels, stride, avg_down=avg_down)
-
-    def forward(self, x: Tensor) -> Tensor:
-        identity = x if self.downsample is None else self.downsample(x)
-        out = self.relu(self.bn1(self.conv1(x)))
-        out = self.bn2(self.conv2(out))
-        result: Tensor = self.relu(out + identity)
-        return result
-
-
-class Bottleneck(nn.Module):
-    """1x1, 3x3 and 1x1 convolutions around a shortcut: [N, C_in, H, W] -> [N, 4 C, H/stride, W/stride].
-
-    The 3x3 convolution, of class `conv`, has the stride ("pytorch" style). `avg_down` as BasicBlock's.
-    """
-
-    expansion = 4
-
-    def __init__(
-        self,
-        in_channels: int,
-        channels: int,
-        stride: int = 1,
-        dilation: int = 1,
-        *,
-        conv: Conv = nn.Conv2d,
-        avg_down: bool = False,
-    ) -> None:
-        super().__init__()
-        out_channels = channels * self.expansion
-        self.conv1 = nn.Conv2d(in_channels, channels, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(channels)
-        self.conv2 = conv(channels, channels, 3, stride, dilation, dilation, bias=False)
-        self.bn2 = nn.BatchNorm2d(channels)
-        self.conv3 = nn.Conv2d(channels, out_channels, 1, bias=False)
-        self.bn3 = nn.BatchNorm2d(out_channels)
-        self.relu = nn.ReLU(inplace=True)
-        self.downsample = _shortcut(in_channels, out_channels, stride, avg_down=avg_down)
-
-    def forward(self, x: Tensor) -> Tensor:
-        identity = x if self.downsample is None else self.downsample(x)
-        out = self.relu(self.bn1(self.conv1(x)))
-        out = self.relu(self.bn2(self.conv2(out)))
-        out = self.bn3(self.conv3(out))
-        result: Tensor = self.relu(out + identity)
-        return result
-
-
-BLOCKS: dict[int, tuple[type[BasicBlock | Bottleneck], tuple[int, ...]]] = {
+Block = type[BasicBlock | Bottleneck]
+BLOCKS: dict[int, tuple[Block, tuple[int, ...]]] = {
     18: (BasicBlock, (2, 2, 2, 2)),
     34: (BasicBlock, (3, 4, 6, 3)),
     50: (Bottleneck, (3, 4, 6, 3)),
@@ -106,9 +31,12 @@ class ResNet(nn.Module):
     resolution and is usually given a dilation instead. `deep_stem`: three 3x3 convolutions instead of one 7x7 (mmseg's
     ResNetV1c), of `stem_channels`, by default as many as `base_channels`. `avg_down`: shortcuts average before their
     convolution (ResNetV1d). `contract_dilation`: the first block of a dilated stage has half its dilation.
+    `out_indices`: the stages whose maps are given. `multi_grid`: the dilations of the last stage's blocks, one by one.
     `dilate_both`: see BasicBlock. `deformable`: of which stages the 3x3 convolutions are modulated deformable ones.
-    Raises ValueError for an unknown depth.
+    `block_options`: more arguments of the blocks. Raises ValueError for an unknown depth.
     """
+
+    blocks: ClassVar[Mapping[int, tuple[Block, tuple[int, ...]]]] = BLOCKS
 
     def __init__(
         self,
@@ -119,18 +47,25 @@ class ResNet(nn.Module):
         deformable: Sequence[bool] = (False, False, False, False),
         *,
         stem_channels: int | None = None,
+        out_indices: Sequence[int] = (0, 1, 2, 3),
+        multi_grid: Sequence[int] | None = None,
         deep_stem: bool = False,
         avg_down: bool = False,
         contract_dilation: bool = False,
         dilate_both: bool = False,
+        block_options: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__()
-        if depth not in BLOCKS:
-            raise ValueError(f"ResNet of depth {depth}; expected one of {', '.join(map(str, BLOCKS))}")
-        block, counts = BLOCKS[depth]
-        options = {"avg_down": avg_down} | ({"dilate_both": dilate_both} if block is BasicBlock else {})
+        if depth not in self.blocks:
+            known = ", ".join(map(str, self.blocks))
+            raise ValueError(f"{type(self).__name__} of depth {depth}; expected one of {known}")
+        block, counts = self.blocks[depth]
+        options = {"avg_down": avg_down, **(block_options or {})}
+        if block is BasicBlock:
+            options["dilate_both"] = dilate_both
         in_channels = base_channels if stem_channels is None else stem_channels
         self.out_channels = [base_channels * 2**stage * block.expansion for stage in range(len(counts))]
+        self.out_indices = tuple(out_indices)
         self.deep_stem = deep_stem
         if deep_stem:
             self.stem = _deep_stem(in_channels)
@@ -142,12 +77,11 @@ class ResNet(nn.Module):
         for stage, count in enumerate(counts):
             blocks = nn.Sequential()
             conv = ModulatedDeformableConv2d if deformable[stage] else nn.Conv2d
-            for index in range(count):
-                first = index == 0
-                dilation = dilations[stage]
-                if first and contract_dilation and dilation > 1:
-                    dilation //= 2
-                stride = strides[stage] if first else 1
+            own = _dilations(dilations[stage], count, contract=contract_dilation)
+            if multi_grid is not None and stage == len(counts) - 1:
+                own = multi_grid[:count]
+            for index, dilation in enumerate(own):
+                stride = 1 if index else strides[stage]
                 blocks.append(block(in_channels, base_channels * 2**stage, stride, dilation, conv=conv, **options))
                 in_channels = self.out_channels[stage]
             setattr(self, f"layer{stage + 1}", blocks)
@@ -158,7 +92,8 @@ class ResNet(nn.Module):
         features = []
         for stage in range(len(self.out_channels)):
             x = getattr(self, f"layer{stage + 1}")(x)
-            features.append(x)
+            if stage in self.out_indices:
+                features.append(x)
         return features
 
 
@@ -176,15 +111,10 @@ class ResNet18(ResNet):
         super().__init__(18, base_channels, strides, dilations, deformable, dilate_both=True)
 
 
-def _shortcut(in_channels: int, out_channels: int, stride: int, *, avg_down: bool) -> nn.Module | None:
-    """None where the input itself is the shortcut."""
-    if stride == 1 and in_channels == out_channels:
-        return None
-    if avg_down:
-        pool = nn.AvgPool2d(stride, stride, ceil_mode=True, count_include_pad=False)
-        conv = nn.Conv2d(in_channels, out_channels, 1, bias=False)
-        return nn.Sequential(pool, conv, nn.BatchNorm2d(out_channels))
-    return nn.Sequential(nn.Conv2d(in_channels, out_channels, 1, stride, bias=False), nn.BatchNorm2d(out_channels))
+def _dilations(dilation: int, count: int, *, contract: bool) -> Sequence[int]:
+    """Of the blocks of a stage; `contract`: half of it for the first."""
+    first = dilation // 2 if contract and dilation > 1 else dilation
+    return [first] + [dilation] * (count - 1)
 
 
 def _deep_stem(channels: int) -> nn.Sequential:

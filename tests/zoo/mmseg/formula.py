@@ -14,6 +14,8 @@ def formula_state(own: Mapping[str, Tensor]) -> dict[str, Tensor]:
         wave = torch.sin(1.7 * torch.arange(shape.numel(), dtype=torch.float64) + index).float().reshape(shape)
         if name.endswith("num_batches_tracked"):
             state[name] = torch.zeros(shape, dtype=torch.int64)
+        elif name.endswith("relative_position_index"):
+            state[name] = (torch.arange(shape.numel()) % shape[0]).reshape(shape)
         elif name.endswith("running_var"):
             state[name] = 1 + 0.5 * wave
         elif len(shape) > 1:

@@ -14,6 +14,7 @@ from zoo.errors import InputError
 from zoo.models.segmentation import EncoderDecoder
 from zoo.registry import MODELS
 
+FOLDER = Path(__file__).parent
 TOLERANCE = 1e-4  # of the range: mmseg takes mean and std off images of 0..255, and float32 rounds otherwise
 
 
@@ -33,22 +34,22 @@ def fresh(architecture: str, **changes: object) -> EncoderDecoder:
     return model.eval()
 
 
-def recorded(architecture: str) -> tuple[Tensor, list[str]]:
+def recorded(architecture: str, folder: Path = FOLDER) -> tuple[Tensor, list[str]]:
     """A few logits, and a line for each tensor."""
-    first, *names = Path(__file__).with_name(f"{architecture}.txt").read_text().splitlines()
+    first, *names = (folder / f"{architecture}.txt").read_text().splitlines()
     return torch.tensor([float(value) for value in first.split()]), names
 
 
-def mmseg_state(architecture: str) -> dict[str, Tensor]:
+def mmseg_state(architecture: str, folder: Path = FOLDER) -> dict[str, Tensor]:
     """A state dict of mmseg's names and shapes, from the record alone."""
     shapes: dict[str, tuple[int, ...]] = {}
-    for line in recorded(architecture)[1]:
+    for line in recorded(architecture, folder)[1]:
         name, kind, *size = line.split(" ")
         if kind == "batch-norm":
             shapes |= {f"{name}.{part}": (int(*size),) for part in ("weight", "bias", "running_mean", "running_var")}
             shapes[f"{name}.num_batches_tracked"] = ()
         else:
-            shapes[name] = tuple(int(side) for side in kind.split("x"))
+            shapes[name] = tuple(int(side) for side in kind.split("x") if side)
     return formula_state({name: torch.empty(shape) for name, shape in shapes.items()})
 
 

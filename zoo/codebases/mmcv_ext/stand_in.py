@@ -66,6 +66,11 @@ def provide() -> bool:
     return is_stand_in()
 
 
+def versions() -> dict[str, str]:
+    """What a manifest says of the compiled operators, where the stand-in takes their place; else nothing."""
+    return {NAME: MISSING} if is_stand_in() else {}
+
+
 def is_stand_in() -> bool:
     """Whether mmcv uses the stand-in in this process."""
     return isinstance(sys.modules.get(NAME), StandIn)

@@ -80,6 +80,15 @@ class Keys:
         if (eps := self.batch_norm_eps(key, default=default)) != BATCH_NORM_EPS:
             raise UnknownPartError(f"{self.where}: {key} has eps {eps:g}, and zooport's own {BATCH_NORM_EPS:g}")
 
+    def layer_norm_eps(self, key: str = "norm_cfg", *, default: Mapping[str, Any]) -> float:
+        """The eps of a layer norm; `default`: the section where there is none."""
+        norm = self.take(key, default)
+        if norm is None or norm.get("type") != "LN":
+            kind = None if norm is None else norm.get("type")
+            raise UnknownPartError(f"{self.where}: {key} has type {kind!r}, and zooport's own is a layer norm")
+        self._check_norm(key, norm)
+        return float(norm.get("eps", LAYER_NORM_EPS))
+
     def expect_layer_norm(self, eps: float, *kinds: str, key: str = "norm_cfg") -> None:
         """A layer norm of this eps, or nothing."""
         norm = self.take(key, None)
@@ -114,7 +123,10 @@ _PARTS: dict[tuple[str, str], Translate] = {}
 
 
 def part(place: str, *kinds: str) -> Callable[[Translate], Translate]:
-    """A decorator: makes the translation of types known; `place`: "backbone", "neck" or "decode_head"."""
+    """A decorator: makes the translation of types known; `place`: "backbone", "neck", "decode_head" or "cascade_head".
+
+    A head of a cascade is any head after the first: it takes the logits of the one before it as well.
+    """
 
     def register(translate: Translate) -> Translate:
         for kind in kinds:

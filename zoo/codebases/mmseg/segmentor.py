@@ -1,4 +1,4 @@
-"""mmseg's EncoderDecoder as zooport's own."""
+"""mmseg's EncoderDecoder and CascadeEncoderDecoder as zooport's own."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,9 +7,10 @@ from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.codebases.mmseg.part import UnknownPartError, translated
 from zoo.errors import InputError
 
-SEGMENTOR = "EncoderDecoder"
+SEGMENTOR, CASCADE = "EncoderDecoder", "CascadeEncoderDecoder"
 TRAINING = ("train_cfg", "pretrained", "init_cfg", "auxiliary_head", "data_preprocessor")
 """Auxiliary heads are trained with the others, and inference never runs them. The data preprocessor comes before."""
+KNOWN = ("type", "_scope_", "num_stages", "backbone", "neck", "decode_head", "test_cfg", *TRAINING)
 SLIDE, WHOLE = "slide", "whole"
 WINDOW_KEYS = ("mode", "crop_size", "stride")
 NO_NORMALIZATION = {"image_mean": (0.0, 0.0, 0.0), "image_std": (1.0, 1.0, 1.0)}  # that of the config's preprocess
@@ -18,26 +19,31 @@ NO_NORMALIZATION = {"image_mean": (0.0, 0.0, 0.0), "image_std": (1.0, 1.0, 1.0)}
 def segmentor_of(config: CodebaseConfig) -> dict[str, Any]:
     """The section `model`. Raises UnknownPartError for what zooport's own does not have, by name."""
     model = config.model
-    if (kind := type_name(model.get("type"))) != SEGMENTOR:
-        raise UnknownPartError(f"model {kind} is none of zooport's own, which is {SEGMENTOR}")
+    if (kind := type_name(model.get("type"))) not in (SEGMENTOR, CASCADE):
+        raise UnknownPartError(f"model {kind} is none of zooport's own, which are {SEGMENTOR} and {CASCADE}")
     for key in model:
-        if key not in ("type", "_scope_", "backbone", "neck", "decode_head", "test_cfg", *TRAINING):
+        if key not in KNOWN:
             raise UnknownPartError(f'model {kind}: key "{key}" is not known to zooport\'s own')
     for key in model.get("test_cfg") or {}:
         if key not in WINDOW_KEYS:
             raise UnknownPartError(f'model {kind}: test_cfg: key "{key}" is not known to zooport\'s own')
-    if model.get("neck") is not None:
-        translated("neck", model["neck"])
-    head = model.get("decode_head")
-    if not isinstance(head, Mapping):
-        raise UnknownPartError(f"model {kind}: {len(head or ())} decode heads, and zooport's own has one")
+    neck = model.get("neck")
     return {
         "type": SEGMENTOR,
         "backbone": translated("backbone", model["backbone"]),
-        "decode_head": translated("decode_head", head),
+        **({} if neck is None else {"neck": translated("neck", neck)}),
+        "decode_head": _heads(model["decode_head"]),
         "test_cfg": windows_of(model, str(config.path)),
         **NO_NORMALIZATION,
     }
+
+
+def _heads(heads: Any) -> dict[str, Any] | tuple[dict[str, Any], ...]:
+    """One head, or those of a cascade."""
+    if isinstance(heads, Mapping):
+        return translated("decode_head", heads)
+    first, *others = heads
+    return translated("decode_head", first), *(translated("cascade_head", head) for head in others)
 
 
 def windows_of(model: Mapping[str, Any], where: str) -> dict[str, Any]:

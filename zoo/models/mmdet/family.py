@@ -30,8 +30,7 @@ class MmdetFamily(Family):
 
     def libraries(self) -> Mapping[str, str]:
         """mmdetection and what it stands on; the stand-in for mmcv's compiled operators, where it is in use."""
-        operators = {stand_in.NAME: stand_in.MISSING} if stand_in.is_stand_in() else {}
-        return {**installed_versions(LIBRARIES), **operators}
+        return {**installed_versions(LIBRARIES), **stand_in.versions()}
 
     def decision_rule(self, model: Any) -> DecisionRule:
         """By mmdetection's own names: score_thr, nms.iou_threshold, max_per_img."""

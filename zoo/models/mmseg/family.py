@@ -30,8 +30,7 @@ class MmsegFamily(Family):
 
     def libraries(self) -> Mapping[str, str]:
         """mmsegmentation and what it stands on; the stand-in for mmcv's compiled operators, where it is in use."""
-        operators = {stand_in.NAME: stand_in.MISSING} if stand_in.is_stand_in() else {}
-        return {**installed_versions(LIBRARIES), **operators}
+        return {**installed_versions(LIBRARIES), **stand_in.versions()}
 
     def sliding(self, model: Any) -> Sliding | None:
         """By the model's test_cfg."""

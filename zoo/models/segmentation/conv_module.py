@@ -47,10 +47,14 @@ class ConvModule(nn.Module):
         return x
 
 
+bare = partial(ConvModule, norm=None, activation=None)
+"""A convolution alone, by the names of a ConvModule."""
+
+
 class DepthwiseSeparableConvModule(nn.Module):
     """A convolution within each channel, then a 1x1 convolution across them; each with norm and activation.
 
-    `activation` is that of both, `pointwise_norm` that of the second.
+    `activation` is that of both, if `depthwise_activated`; `pointwise_norm` that of the second.
     """
 
     def __init__(
@@ -63,10 +67,12 @@ class DepthwiseSeparableConvModule(nn.Module):
         *,
         activation: Layer | None = RELU,
         pointwise_norm: Norm | None = nn.BatchNorm2d,
+        depthwise_activated: bool = True,
     ) -> None:
         super().__init__()
+        first = activation if depthwise_activated else None
         self.depthwise_conv = ConvModule(
-            in_channels, in_channels, kernel_size, stride, dilation, groups=in_channels, activation=activation
+            in_channels, in_channels, kernel_size, stride, dilation, groups=in_channels, activation=first
         )
         self.pointwise_conv = ConvModule(in_channels, out_channels, 1, norm=pointwise_norm, activation=activation)
 

@@ -1,6 +1,7 @@
 """What mmseg's decode heads share: which feature maps they take, and the last layer."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,9 @@ class DecodeHead(nn.Module):
     as there are maps. `channels` are those of the map that the last layer classifies. `loss_weight` is that of the
     head's loss in training. Raises ValueError where in_channels and in_index are not of one length.
     """
+
+    trained_only: ClassVar[tuple[str, ...]] = ()
+    """mmseg's names of the head's layers that training alone runs. They are not here; a checkpoint's are dropped."""
 
     def __init__(
         self,

@@ -11,12 +11,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.errors import InputError, nearest
+from zoo.models.segmentation.decode_heads import DecodeHeads
 from zoo.models.segmentation.resize import resize
 from zoo.registry import MODELS
 from zoo.windows import BLENDS, Windows
 
 IGNORE_LABEL = 255
 TEST_KEYS = ("mode", "crop_size", "stride", "blend")
+DECODE_HEAD = "decode_head."
 
 
 @MODELS.register_module()
@@ -25,8 +27,10 @@ class EncoderDecoder(nn.Module):
 
     `test_cfg`: `mode` ("whole" or "slide"), and for slide `crop_size` (h, w) and `stride` (h, w) in pixels, and `blend`
     ("constant" or "gaussian", see zoo.windows). Logits are resized to the images' size with the decode head's
-    `align_corners`. `auxiliary_head`: one or several heads on other feature maps, whose losses are added in training by
-    their `loss_weight`; inference never runs them. Raises InputError for windows that cannot be.
+    `align_corners`. `neck`: what makes the heads' feature maps of the backbone's. `decode_head`: a head, or several,
+    each of which improves the logits of the one before it. `auxiliary_head`: one or several heads on other feature
+    maps, whose losses are added in training by their `loss_weight`; inference never runs them. Raises InputError for
+    windows that cannot be.
     """
 
     mean: Tensor
@@ -35,15 +39,21 @@ class EncoderDecoder(nn.Module):
     def __init__(
         self,
         backbone: dict[str, Any],
-        decode_head: dict[str, Any],
+        decode_head: dict[str, Any] | Sequence[dict[str, Any]],
         test_cfg: dict[str, Any],
         auxiliary_head: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
         image_mean: Sequence[float] = (0.485, 0.456, 0.406),
         image_std: Sequence[float] = (0.229, 0.224, 0.225),
+        neck: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         self.backbone = MODELS.build(backbone)
-        self.decode_head = MODELS.build(decode_head)
+        self.neck: nn.Module | None = None if neck is None else MODELS.build(neck)
+        self.decode_head: Any
+        if isinstance(decode_head, Mapping):
+            self.decode_head = MODELS.build(decode_head)
+        else:
+            self.decode_head = DecodeHeads(MODELS.build(head) for head in decode_head)
         self.auxiliary_head: nn.Module | None = None
         if isinstance(auxiliary_head, Mapping):
             self.auxiliary_head = MODELS.build(auxiliary_head)
@@ -80,25 +90,32 @@ class EncoderDecoder(nn.Module):
         These are {"decode.loss_ce", "aux.loss_ce"}, or "aux_0.loss_ce" and so on where there are several.
         """
         features = self.extract_features(images)
-        if self.auxiliary_head is None:
-            return {"loss": self._head_loss(self.decode_head, features, label_maps)}
-        heads = {"decode": self.decode_head}
-        if isinstance(self.auxiliary_head, nn.ModuleList):
-            heads |= {f"aux_{index}": head for index, head in enumerate(self.auxiliary_head)}
+        if isinstance(self.decode_head, DecodeHeads):
+            outputs = self.decode_head.outputs(features)
+            losses = {
+                f"decode_{index}.loss_ce": _loss(head, logits, label_maps)
+                for index, (head, logits) in enumerate(zip(self.decode_head, outputs, strict=True))
+            }
         else:
+            losses = {"decode.loss_ce": _loss(self.decode_head, self.decode_head(features), label_maps)}
+        if self.auxiliary_head is None and len(losses) == 1:
+            return {"loss": losses["decode.loss_ce"]}
+        heads: dict[str, Any] = {}
+        if isinstance(self.auxiliary_head, nn.ModuleList):
+            heads = {f"aux_{index}": head for index, head in enumerate(self.auxiliary_head)}
+        elif self.auxiliary_head is not None:
             heads["aux"] = self.auxiliary_head
-        return {f"{name}.loss_ce": self._head_loss(head, features, label_maps) for name, head in heads.items()}
-
-    def _head_loss(self, head: Any, features: Sequence[Tensor], label_maps: Tensor) -> Tensor:
-        """Of a decode head, by its weight."""
-        logits = resize(head(features), label_maps.shape[1:], head.align_corners)
-        loss: Tensor = head.loss_weight * F.cross_entropy(logits, label_maps, ignore_index=IGNORE_LABEL)
-        return loss
+        return losses | {f"{name}.loss_ce": _loss(head, head(features), label_maps) for name, head in heads.items()}
 
     def extract_features(self, images: Tensor) -> Sequence[Tensor]:
-        """images [N, 3, H, W], 0..1 -> the backbone's feature maps."""
+        """images [N, 3, H, W], 0..1 -> the feature maps of the backbone, or of the neck where there is one."""
         features: Sequence[Tensor] = self.backbone((images - self.mean) / self.std)
-        return features
+        return features if self.neck is None else self.neck(features)
+
+    def translated_state(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """A state dict of mmseg without the layers of the decode head that training alone runs; see zoo.checkpoint."""
+        prefixes = tuple(f"{DECODE_HEAD}{name}." for name in self.decode_head.trained_only)
+        return {name: tensor for name, tensor in state.items() if not name.startswith(prefixes)}
 
     def encode_decode(self, images: Tensor) -> Tensor:
         """images [N, 3, H, W] -> logits [N, C, H, W]."""
@@ -165,3 +182,10 @@ class EncoderDecoder(nn.Module):
             return None
         rows, columns = (torch.from_numpy(BLENDS[blend](side)).to(self.mean) for side in (height, width))
         return torch.outer(rows, columns)
+
+
+def _loss(head: Any, logits: Tensor, label_maps: Tensor) -> Tensor:
+    """Of what a decode head gives, by its weight."""
+    logits = resize(logits, label_maps.shape[1:], head.align_corners)
+    loss: Tensor = head.loss_weight * F.cross_entropy(logits, label_maps, ignore_index=IGNORE_LABEL)
+    return loss

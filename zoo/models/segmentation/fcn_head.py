@@ -41,11 +41,18 @@ class FCNHead(DecodeHead):
         )
         super().__init__(in_channels, channels, num_classes, in_index, **options)
         self.convs = convs
-        self.conv_cat = ConvModule(total + channels, channels, kernel_size) if concat_input else None
+        self.conv_cat: nn.Module | None = None
+        if concat_input:
+            self.conv_cat = ConvModule(total + channels, channels, kernel_size)
 
     def forward(self, features: Sequence[Tensor]) -> Tensor:
         x = self.joined(features)
-        out = self.convs(x)
+        out = self.convolved(x)
         if self.conv_cat is not None:
             out = self.conv_cat(torch.cat([x, out], dim=1))
         return self.classified(out)
+
+    def convolved(self, x: Tensor) -> Tensor:
+        """[N, in_channels, h, w] -> [N, channels, h, w], by all convolutions but the last."""
+        out: Tensor = self.convs(x)
+        return out

@@ -23,13 +23,27 @@ def shared(keys: Keys, *transforms: str | None) -> dict[str, Any]:
     }
 
 
-@part("decode_head", "FCNHead")
+@part("decode_head", "FCNHead", "DepthwiseSeparableFCNHead")
 def fcn_head(keys: Keys) -> dict[str, Any]:
-    """`concat_input` is on in mmseg where nothing is said."""
-    keys.expect_batch_norm()
-    head = shared(keys, None, "resize_concat")
+    """`concat_input` is on in mmseg where nothing is said. Without any convolution there is no norm."""
     options = keys.taken("num_convs", "kernel_size", "dilation")
-    return {"type": "FCNHead", **head, "concat_input": keys.take("concat_input", True), **options}
+    options["concat_input"] = keys.take("concat_input", True)
+    if options.get("num_convs") == 0 and not options["concat_input"]:
+        keys.take("norm_cfg", None)
+    else:
+        keys.expect_batch_norm()
+    kind = keys.where.rpartition(" ")[2]
+    if kind != "FCNHead":
+        keys.expect("dw_act_cfg", None)
+        options.pop("dilation", None)  # mmseg's is not dilated, whatever it says
+    return {"type": kind, **shared(keys, None, "resize_concat"), **options}
+
+
+@part("decode_head", "FPNHead")
+def fpn_head(keys: Keys) -> dict[str, Any]:
+    """Of all maps."""
+    keys.expect_batch_norm()
+    return {"type": "FPNHead", **shared(keys, "multiple_select"), **keys.taken("feature_strides")}
 
 
 @part("decode_head", "PSPHead", "ASPPHead", "DepthwiseSeparableASPPHead")

@@ -14,7 +14,8 @@ from torchvision.ops import StochasticDepth
 
 from zoo.registry import MODELS
 
-Norm = partial(nn.LayerNorm, eps=1e-6)
+NORM_EPS = 1e-6
+Norm = partial(nn.LayerNorm, eps=NORM_EPS)
 
 
 def to_tokens(x: Tensor) -> Tensor:
@@ -42,15 +43,20 @@ class OverlappingPatches(nn.Module):
 
 
 class EfficientAttention(nn.Module):
-    """Multi-head attention of all tokens [N, h * w, C] to a map that is `reduction` times smaller on each side."""
+    """Multi-head attention of all tokens [N, h * w, C] to a map that is `reduction` times smaller on each side.
 
-    def __init__(self, channels: int, num_heads: int, reduction: int, qkv_bias: bool) -> None:
+    `norm_eps`: of the smaller map's norm.
+    """
+
+    def __init__(
+        self, channels: int, num_heads: int, reduction: int, qkv_bias: bool, norm_eps: float = NORM_EPS
+    ) -> None:
         super().__init__()
         self.attn = nn.MultiheadAttention(channels, num_heads, bias=qkv_bias, batch_first=True)
         self.reduction = reduction
         if reduction > 1:
             self.sr = nn.Conv2d(channels, channels, reduction, reduction)
-            self.norm = Norm(channels)
+            self.norm = nn.LayerNorm(channels, norm_eps)
 
     def forward(self, x: Tensor, size: Sequence[int]) -> Tensor:
         seen = self.norm(to_tokens(self.sr(to_map(x, size)))) if self.reduction > 1 else x

@@ -1,0 +1,42 @@
+"""Translated configs of mmsegmentation, by both exporters: as the unpatched models, at several batches and sizes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.rewriters.segmentor_graphs import assert_logits, calibrated, export_logits, target_of
+from tests.translated_segmentors import BY_THE_SIZE, TRANSLATED, in_use, translated
+from zoo.errors import ExportError
+
+EXPORTERS = ("torchscript", "dynamo")
+SIZES = {"fixed": [(64, 96)], "dynamic": [(64, 96), (96, 64), (128, 160)]}
+ON_EVERY_COMMIT = ("cc", "isa")
+CELLS = [
+    pytest.param(name, exporter, marks=() if quick else pytest.mark.slow)
+    for name in TRANSLATED
+    for exporter in EXPORTERS
+    for quick in [exporter == "torchscript" and name in ON_EVERY_COMMIT]
+]
+
+
+def segmentor(name: str, **changes: Any) -> Any:
+    """Calibrated, all of it in use."""
+    torch.manual_seed(0)
+    return calibrated(in_use(translated(name, **changes)), *SIZES["fixed"][0])
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("name", BY_THE_SIZE)
+def test_a_dynamic_size_is_refused_where_the_model_depends_on_it(name: str, exporter: str, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="PSANet's head needs a fixed height and width, and the target has a dynamic"):
+        export_logits(translated(name), target_of("dynamic", exporter), tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize(("name", "exporter"), CELLS)
+def test_logits(name: str, exporter: str, tmp_path: Path) -> None:
+    model, path = segmentor(name), tmp_path / "m.onnx"
+    sizes = "fixed" if name in BY_THE_SIZE else "dynamic"
+    export_logits(model, target_of(sizes, exporter), path)
+    assert_logits(model, path, [(count, size) for size in SIZES[sizes] for count in (1, 3)])
