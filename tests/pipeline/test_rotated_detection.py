@@ -6,6 +6,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import onnx
 import pytest
 from safetensors.torch import save_file
 
@@ -130,6 +131,22 @@ def test_evaluate_gives_the_same_figure(deployed: Any, images: list[Path], tmp_p
     assert {*rows[0].figures} == {"dota/mAP"}
 
 
+def test_what_it_finds_is_right_as_a_truth_in_dotas_format(
+    deployed: Any, images: list[Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Of random weights no figure says anything, but what they find may be the truth: PyTorch finds it, too."""
+    out = tmp_path / "labelTxt"
+    predict = in_this_process("predict", capsys)
+    assert predict([str(deployed.place), *map(str, images), "--out", str(out)]).code == 0
+    path = written(tmp_path)
+    dataset = f'dataset = dict(type="DotaDetection", images="{images[0].parent}", annotations="{out}")'
+    text = path.read_text(encoding="utf-8").replace('dataset = dict(type="RotatedDigits", split="val")', dataset)
+    path.write_text(text, encoding="utf-8")
+    rows = evaluate(path, deployments=[deployed.place], work_dir=tmp_path).rows
+    assert [row.figures["dota/mAP"] for row in rows] == pytest.approx([100, 100])
+    assert [row.verdict for row in rows] == ["reference", "passed"]
+
+
 def test_align_finds_no_module_that_differs(deployed: Any, tmp_path: Path) -> None:
     aligned = align(written(tmp_path), deployment=deployed.place)
     assert aligned.first_name is None
@@ -170,12 +187,23 @@ def test_every_exporter_backend_level_and_convention(
 ) -> None:
     """At several sizes and batches."""
     if backend == "openvino":
-        pytest.importorskip("openvino")
+        pytest.importorskip("openvino", reason="openvino is not installed: pip install openvino")
     done = made(written(tmp_path, angle), images, tmp_path, SIDES, exporter=exporter, backend=backend, level=level)
     assert done.record.passed
     assert done.record.summary("graph").matched > 10
     shapes = {case.shape[-2:] for case in done.record.cases if case.kind == "graph"}
     assert len(shapes) > 1
+
+
+@pytest.mark.slow
+def test_an_engine_is_built_of_standard_operators(images: list[Path], tmp_path: Path) -> None:
+    """Without a GPU it is not run; the same graph runs in ONNX Runtime."""
+    pytest.importorskip("tensorrt_rtx", reason="tensorrt_rtx is not installed: pip install tensorrt-rtx")
+    done = made(written(tmp_path), images, tmp_path, backend="tensorrt-rtx")
+    assert done.record.summary("graph").matched > 10
+    assert (done.place / "model.engine").is_file()
+    operators = {node.op_type for node in onnx.load(done.place / "model.onnx").graph.node}
+    assert not operators & {"NonZero", "NonMaxSuppression"}
 
 
 @pytest.mark.slow
