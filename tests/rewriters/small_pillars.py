@@ -56,15 +56,22 @@ def _built(name: str, seed: int) -> Any:
     model: Any
     if name == "PointPillars":
         model = PointPillars(anchors=ANCHORS, nms_thresh=0.05, **SMALL)
-        spreads = [(model.head.classes, 0.0, 0.5), (model.head.boxes, 0.0, 0.1), (model.head.directions, 0.0, 0.5)]
     else:
         model = CenterPoint(head_channels=8, nms_thresh=0.05, **SMALL)
-        spreads = [(branch[1], 0.0, 0.2) for branch in model.head.branches]
-        spreads[3] = (model.head.branches[3][1], 0.0, 0.05)  # logarithms of sizes
-    learn_statistics(model, lambda: model(random_clouds(4, 300, seed)))
-    for layer, mean, std in spreads:
+    return find_things(model, random_clouds(4, 300, seed))
+
+
+def find_things(model: Any, clouds: list[Tensor]) -> Any:
+    """The model, in eval mode, with batch norms that know the clouds, and scores that spread around 0.5."""
+    if isinstance(model, PointPillars):
+        spreads = [(model.head.classes, 0.5), (model.head.boxes, 0.1), (model.head.directions, 0.5)]
+    else:
+        spreads = [(branch[1], 0.2) for branch in model.head.branches]
+        spreads[3] = (model.head.branches[3][1], 0.05)  # logarithms of sizes
+    learn_statistics(model, lambda: model(clouds))
+    for layer, std in spreads:
         nn.init.normal_(layer.weight, std=std)
-        nn.init.constant_(layer.bias, mean)
+        nn.init.zeros_(layer.bias)
     return model.eval()
 
 
