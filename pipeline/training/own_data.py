@@ -23,7 +23,8 @@ def own_dataset(config: ModelConfig, progress: Progress | None = None) -> Evalua
             f"config {config.path}: train_dataset {section['type']} has no {', '.join(missing)}, which "
             f"{config.task.name} learns from; give a data set with {', '.join(config.task.truth)}"
         )
-    _check_images(dataset, progress)
+    if not dataset.is_generated:
+        _check_images(dataset, progress)
     return dataset
 
 

@@ -7,14 +7,17 @@ from typing import Any, Self
 
 from pipeline.training.recipe_values import (
     OWN_DATA,
+    cloud_values,
     default_interval,
     generated_data_values,
+    image_values,
     own_data_values,
     pretraining_values,
     recipe_values,
 )
 from zoo.arguments import wrong_arguments
 from zoo.config import ModelConfig
+from zoo.datasets.training.kinds import samples_of
 from zoo.errors import InputError
 
 SIZE = "size"  # what a recipe takes from the preprocessing
@@ -45,14 +48,15 @@ class Recipe:
     weights to start from, as a config's checkpoint is given; layers of another shape, a head for other classes, start
     anew. `val_interval`: iterations between two validations, by default a tenth of all. `patience`: after as many
     validations without a better figure training stops; None: never. `mirror`: whether half of the samples are mirrored.
+    `turn`: of point clouds, degrees by which a sample is turned at most; they have neither crop nor size.
     Paths are relative to the config's folder.
     """
 
     iterations: int
     batch_size: int
     optimizer: dict[str, Any]
-    crop: tuple[int, int]
-    size: tuple[int, int]
+    crop: tuple[int, int] | None = None
+    size: tuple[int, int] | None = None
     scale: tuple[float, float] = (1.0, 1.0)
     num_scenes: int | None = 1500
     seed: int = 0
@@ -65,6 +69,7 @@ class Recipe:
     val_interval: int | None = None
     patience: int | None = None
     mirror: bool | None = None
+    turn: float | None = None
 
     @classmethod
     def from_config(
@@ -88,16 +93,17 @@ class Recipe:
             )
         if not section:
             raise InputError(f"config {path} has no recipe; give it a train=dict(iterations=..., batch_size=..., ...)")
-        size, is_own = config.preprocess.size, config.train_dataset is not None
+        is_sized, is_own = samples_of(config.task.kind).sized, config.train_dataset is not None
+        size = config.preprocess.size if is_sized else None
         if is_own:
             section = {"num_scenes": None, "val_interval": default_interval(section, iterations), **section}
         scenes = section.get("num_scenes", cls.num_scenes)
-        if size is None and (scenes is not None or "crop" not in section):
+        if is_sized and size is None and (scenes is not None or "crop" not in section):
             raise InputError(
                 f"config {path}: training needs tensors of one size; give preprocess a size, or, for crops of "
                 "photographs, num_scenes=None and a crop"
             )
-        values: dict[str, Any] = {"crop": size, **section}
+        values: dict[str, Any] = {**({"crop": size} if is_sized else {}), **section}
         arguments = {key: value for key, value in values.items() if key != "pretrain"}
         faults = [*wrong_arguments(cls, arguments, (SIZE, "pretrain")), *recipe_values(arguments)]
         pretrain = section.get("pretrain")
@@ -109,12 +115,19 @@ class Recipe:
         if pretrain is not None and scenes is None and not is_own:
             faults.append("pretrain: learns from digits; give num_scenes")
         faults += own_data_values(section) if is_own else generated_data_values(section)
+        faults += image_values(section) if is_sized else cloud_values(section)
         if faults:
             raise InputError(f"config {path}: train: {'; '.join(faults)}")
         pairs: dict[str, Any] = {key: tuple(values[key]) for key in ("crop", "scale", "also") if key in values}
         requested = {key: value for key, value in (("iterations", iterations), ("seed", seed)) if value is not None}
         first = None if pretrain is None else Pretraining(**pretrain)
-        fields: dict[str, Any] = {**arguments, **pairs, **requested, "size": size or pairs["crop"], "pretrain": first}
+        fields: dict[str, Any] = {
+            **arguments,
+            **pairs,
+            **requested,
+            "size": size or pairs.get("crop"),
+            "pretrain": first,
+        }
         return cls(**fields)
 
     def to_dict(self) -> dict[str, Any]:

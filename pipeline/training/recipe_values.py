@@ -22,7 +22,8 @@ LEAST = {
     "patience": 1,
 }
 VALIDATIONS = 10  # of a training, where its recipe does not say how often
-OWN_DATA = ("load_from", "val_interval", "patience", "mirror")
+OWN_DATA = ("load_from", "val_interval", "patience", "mirror", "turn")
+MOST_TURN = 180.0  # degrees
 LEAST_OF_PRETRAINING = {"iterations": 1, "batch_size": 2, "side": MIN_SIDE}  # batch norm needs two at the last stage
 DEFAULTS = {"weight_decay": 0.0}  # of an optimizer: mmengine insists on one
 OPTIMIZERS = {
@@ -40,7 +41,7 @@ def recipe_values(section: Mapping[str, Any]) -> Iterator[str]:
     norm = section.get("max_grad_norm", 1.0)
     if isinstance(norm, int | float) and not 0 < norm < math.inf:
         yield f'argument "max_grad_norm": got {norm!r}, expected more than 0'
-    if not _is_pair(crop := section["crop"], int) or min(crop) < MIN_SIDE:
+    if "crop" in section and (not _is_pair(crop := section["crop"], int) or min(crop) < MIN_SIDE):
         yield f'argument "crop": got {crop!r}, expected (height, width) in whole pixels, {MIN_SIDE} or more'
     if "scale" in section and not (_is_pair(scale := section["scale"], int | float) and 0 < scale[0] <= scale[1]):
         yield f'argument "scale": got {scale!r}, expected (lowest, highest), both more than 0'
@@ -74,6 +75,22 @@ def generated_data_values(section: Mapping[str, Any]) -> Iterator[str]:
     for key in OWN_DATA:
         if section.get(key) is not None:
             yield f"{key}: for data of your own; give the config a train_dataset"
+
+
+def image_values(section: Mapping[str, Any]) -> Iterator[str]:
+    """Of a train section for images: what is for point clouds alone."""
+    if section.get("turn") is not None:
+        yield "turn: of point clouds; leave it out"
+
+
+def cloud_values(section: Mapping[str, Any]) -> Iterator[str]:
+    """Of a train section for point clouds."""
+    for key in ("crop", "backbone", "pretrain"):
+        if section.get(key) is not None:
+            yield f"{key}: of images; leave it out"
+    turn = section.get("turn")
+    if isinstance(turn, int | float) and not 0 <= turn <= MOST_TURN:
+        yield f'argument "turn": got {turn!r}, expected degrees, 0 to {MOST_TURN:g}'
 
 
 def default_interval(section: Mapping[str, Any], iterations: int | None) -> int | None:

@@ -12,7 +12,7 @@ from zoo.datasets.digits.patches import DigitPatches, labelled
 from zoo.datasets.photographs.training import PhotographTraining
 from zoo.datasets.photographs.training import collate as collate_photographs
 from zoo.datasets.training.collating import collate
-from zoo.datasets.training.samples import TrainingSamples
+from zoo.datasets.training.kinds import samples_of
 from zoo.errors import InputError
 from zoo.families import family_of
 
@@ -35,15 +35,20 @@ def training_data(
                 f"config {config.path}: train.mirror: keypoints change their names in a mirror, a left eye becomes a "
                 "right one; leave mirror out"
             )
-        samples = TrainingSamples(
+        kind = samples_of(config.task.kind)
+        own: dict[str, Any] = {"crop": recipe.crop} if kind.sized else {"turn": recipe.turn or 0.0}
+        samples = kind(
             *(dataset, length),
             rule=config.preprocess,
-            crop=recipe.crop,
             scale=recipe.scale,
             mirror=bool(recipe.mirror),
             seed=recipe.seed,
+            **own,
         )
-        return DataLoader(samples, recipe.batch_size, num_workers=1, collate_fn=collate, prefetch_factor=PREFETCHED)
+        return DataLoader(
+            samples, recipe.batch_size, num_workers=1, collate_fn=kind.collate, prefetch_factor=PREFETCHED
+        )
+    assert recipe.crop is not None  # generated data are images
     scales = family_of(model).scales(model)
     if (scales is not None) != (recipe.num_scenes is None):
         raise InputError(

@@ -56,6 +56,11 @@ class EvaluationDataset(Dataset[dict[str, Any]], ABC):
         `progress` counts images. Raises InputError where it cannot be made.
         """
 
+    @property
+    def is_generated(self) -> bool:
+        """Whether inputs are made when they are asked for, so that there are no files to check."""
+        return False
+
     def __len__(self) -> int:
         return len(self.entries)
 

@@ -36,6 +36,9 @@ class InputKind(ABC):
 
     proof_class: ClassVar[str]
     """Its zoo.input_kinds.proof.InputProof as "module:Class"; by name, because production has no torch."""
+    training_class: ClassVar[str | None] = None
+    """What training makes of a data set's items, as "module:Class", see zoo.datasets.training.kinds; None: its models
+    are not trained here."""
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {}
     """Gates of proofs that this kind alone has: {"pipeline": {"input_max": ..., "input_mean": ...}}, in its unit."""
     suffixes: ClassVar[tuple[str, ...]] = ()

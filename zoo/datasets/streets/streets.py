@@ -59,6 +59,11 @@ class Streets(EvaluationDataset):
         if (split := section.get("split", SHIPPED)) != TRAIN:
             ensure_split(split, progress)
 
+    @property
+    def is_generated(self) -> bool:
+        """The scenes to learn from are."""
+        return self.split == TRAIN
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the scenes that are held, for the workers of a loader."""
         return {name: value for name, value in self.__dict__.items() if name != "scene"}

@@ -1,7 +1,7 @@
 """Training samples of any data set that has a truth: its images in turn, placed, mirrored and in other colours."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -12,8 +12,10 @@ from torch.utils.data import Dataset
 from zoo.datasets.coco.runs import mask_of
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.label_maps.lookup import IGNORED
+from zoo.datasets.training.collating import collate
 from zoo.datasets.training.colours import recolour
 from zoo.datasets.training.placement import Placement
+from zoo.datasets.training.turns import chosen
 from zoo.preprocess import Preprocess
 
 PASSED_OVER = ("iscrowd", "difficult")  # objects with one of these flags are not learned
@@ -31,6 +33,9 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
     their centre is there. `mirror`: every other sample, at random, is mirrored.
     The same seed gives the same samples.
     """
+
+    sized: ClassVar[bool] = True
+    collate = staticmethod(collate)
 
     def __init__(
         self,
@@ -51,7 +56,7 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
 
     def __getitem__(self, index: int) -> dict[str, Tensor]:
         rng = np.random.default_rng([self.seed, index])
-        item = self.dataset[self._chosen(index)]
+        item = self.dataset[chosen(index, len(self.dataset), self.seed)]
         if self.mirror and rng.random() < MIRRORED:
             item = mirrored(item)
         size = item["image"].shape[:2]
@@ -67,11 +72,6 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
         if "rotated_boxes" in item:
             return sample | placed_rotated(item, placement)
         return sample | (placed_objects(item, placement) if "boxes" in item else {})
-
-    def _chosen(self, index: int) -> int:
-        """The image of a sample."""
-        turn, place = divmod(index, len(self.dataset))
-        return int(np.random.default_rng([self.seed, turn]).permutation(len(self.dataset))[place])
 
     def _factors(self, size: Sequence[int]) -> tuple[float, float]:
         """How many pixels of the tensor one of an image of `size` (height, width) becomes, (x, y), by the rule."""

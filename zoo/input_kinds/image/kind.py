@@ -92,6 +92,7 @@ class ImageKind(InputKind):
     inputs: ClassVar[tuple[TensorSpec, ...]] = (IMAGES, IMAGE_SIZES)
     preprocess_schema: ClassVar[Mapping[str, Any]] = PREPROCESS_SCHEMA
     proof_class: ClassVar[str] = "zoo.input_kinds.image.proof:ImageProof"
+    training_class: ClassVar[str | None] = "zoo.datasets.training.samples:TrainingSamples"
     suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
     recording_suffixes: ClassVar[tuple[str, ...]] = video.SUFFIXES
 

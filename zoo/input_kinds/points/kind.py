@@ -60,6 +60,7 @@ class PointsKind(InputKind):
     }
     proof_class: ClassVar[str] = "zoo.input_kinds.points.proof:PointsProof"
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {"pipeline": {"input_max": 1e-6, "input_mean": 1e-6}}
+    training_class: ClassVar[str | None] = "zoo.datasets.training.cloud_samples:CloudSamples"
     suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
