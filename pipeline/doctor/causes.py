@@ -183,6 +183,15 @@ CAUSES = (
         said=r"not supported|unrecognized namespace|No ONNX function found|Unsupported: ONNX export|[Uu]nsupported",
     ),
     Cause(
+        "frozen-count",
+        "a slice ends at a tensor's number, such as points[: int(n)]: the file keeps as many rows as the example had",
+        "keep all rows, and leave the others out of what is computed: torch.where(torch.arange(count) < n, ...), or a "
+        "place that counts nowhere; a fixed number of the best rows by topk",
+        warned=r"Python (integer|number|index)[^@]* @ .*\[[^\]]*:\s*int\(",
+        exporter=TORCHSCRIPT,
+        silent=True,
+    ),
+    Cause(
         "size-limit",
         "min or max of a traced size, such as topk(min(20, n)), becomes the number of the traced one",
         "export with dynamo, which keeps it; or compute the limit with torch.minimum on torch._shape_as_tensor",
@@ -238,6 +247,20 @@ CAUSES = (
         "zoo.EncoderDecoder.slide_inference",
         seen="assignment",
         slow=True,
+    ),
+    Cause(
+        "unique",
+        "torch.unique gives as many values as differ, such as the occupied pillars of a point cloud: dynamo cannot "
+        "compare their number, torchscript may freeze it, and TensorRT has no such operator",
+        "a dense canvas, on which every cell has its place: torch.ops.zooport.by_cell and pillar_canvas, as our "
+        "rewriter zoo.PillarEncoder.forward; or scatter_add into a tensor of all cells",
+        seen="unique",
+    ),
+    Cause(
+        "masked-rows",
+        "a boolean mask chooses rows, such as the points in a range: their number depends on the data",
+        "keep all rows, and give those outside a place that counts nowhere, by torch.where; or topk of a fixed number",
+        seen="mask",
     ),
     Cause(
         "scattered-parts",

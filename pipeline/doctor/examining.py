@@ -13,7 +13,7 @@ from pipeline.doctor.module_subject import first_line
 from pipeline.doctor.processes import attempts
 from pipeline.doctor.report import Finding, Report
 from pipeline.doctor.subject import Subject
-from pipeline.doctor.tracer_warnings import TracerWarnings, watch
+from pipeline.doctor.tracer_warnings import UNIQUE, TracerWarnings, watch
 from zoo.errors import InputError
 from zoo.target import EXPORTERS
 
@@ -71,6 +71,15 @@ def observe(loaded: ExaminedModel) -> tuple[TracerWarnings, list[Finding], Cover
     findings += [
         Finding(by_sight("to-python"), place, (), f"a tensor becomes a Python value, {count} times")
         for place, count in watched.conversions.items()
+    ]
+    findings += [
+        Finding(by_sight("mask"), place, (), f"a mask chooses rows, {count} times")
+        for place, count in watched.masks.items()
+    ]
+    findings += [
+        Finding(by_sight("unique"), place, (), f"{operator} asks how many numbers differ")
+        for operator in UNIQUE
+        for place in watched.operators.get(operator, ())
     ]
     findings += [
         Finding(by_sight("assignment"), place, (), f"{count} assignments")

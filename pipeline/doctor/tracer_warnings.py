@@ -20,13 +20,17 @@ ASSIGNMENT = "__setitem__"
 SORTED = {"aten::topk": 2, "aten::sort": 1}
 """Operators whose order of equal numbers is not promised, and which of their arguments is the axis."""
 
+UNIQUE = ("aten::_unique", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive")
+"""Operators whose result has as many elements as numbers differ."""
+
 SELECTING = ("torchvision::nms",)
 """Operators whose result's size goes by numbers, beside those that torch marks."""
 
 
 @dataclass
 class TracerWarnings:
-    """Places, each with how often: of tensors that became Python values, of assignments to a part of a tensor, of ties.
+    """Places, each with how often: of tensors that became Python values, of assignments to a part of a tensor, of ties,
+    of rows that a boolean mask chose.
 
     `operators`: where each is called from, as torch names them without the overload, "aten::sort"; `values`: what the
     tensors became; `sized_by_numbers`: whether a tensor's numbers decided the size of another, as a mask does;
@@ -36,6 +40,7 @@ class TracerWarnings:
     conversions: dict[SourceLocation, int] = field(default_factory=lambda: defaultdict(int))
     assignments: dict[SourceLocation, int] = field(default_factory=lambda: defaultdict(int))
     ties: dict[SourceLocation, int] = field(default_factory=lambda: defaultdict(int))
+    masks: dict[SourceLocation, int] = field(default_factory=lambda: defaultdict(int))
     operators: dict[str, list[SourceLocation]] = field(default_factory=lambda: defaultdict(list))
     values: dict[SourceLocation, list[str]] = field(default_factory=lambda: defaultdict(list))
     sized_by_numbers: bool = False
@@ -89,9 +94,15 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's
         if (place := _caller()) is not None:
             known = self.watched.operators[name.partition(".")[0]]
             known += [place] if place not in known else []
+            if name == "aten::index.Tensor" and any(_is_mask(index) for index in args[1]):
+                self.watched.masks[place] += 1
             if name in SORTED and _tied(args[0], result[0], args[SORTED[name]] if len(args) > SORTED[name] else -1):
                 self.watched.ties[place] += 1
         return result
+
+
+def _is_mask(index: Tensor | None) -> bool:
+    return index is not None and index.dtype in (torch.bool, torch.uint8)
 
 
 def _tied(scores: Tensor, chosen: Tensor, axis: int) -> bool:

@@ -386,3 +386,21 @@ class Needs(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.channels = channels
+
+
+class Pillars(nn.Module):
+    """As detectors of point clouds do: points in a range, occupied cells, sums over each."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        points = x.permute(0, 2, 3, 1).reshape(-1, 3)
+        inside = points[points[:, 0] > -1]
+        cells = (inside[:, 1] * 4).floor().long()
+        pillars, pillar = torch.unique(cells, return_inverse=True)
+        sums = torch.zeros(len(pillars), 3).index_add(0, pillar, inside)
+        return sums.amax(dim=0)
+
+
+class CountedRows(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        count = (x[0, 0] > 0).sum()
+        return x.flatten()[: int(count)].sum()[None]

@@ -8,14 +8,14 @@ from torch import Tensor
 
 from zoo.errors import InputError
 
-NEAR = 1e-3  # of a pillar: how far a range may be from so many whole pillars
+NEAR = 1e-3  # of a pillar: how far a range may be from so many pillars
 
 
 @dataclass(frozen=True)
 class PillarGrid:
     """`low` and `high`: x y z in metres, the upper ends excluded; `side`: of a pillar, metres.
 
-    Raises InputError for a range that is not a whole number of pillars.
+    Raises InputError for a range that the side does not divide.
     """
 
     low: tuple[float, float, float]
@@ -34,7 +34,7 @@ class PillarGrid:
             if high <= low or (axis != "z" and abs(count - round(count)) > NEAR):
                 raise InputError(
                     f"point_range: {axis} from {low:g} to {high:g} is {count:g} pillars of {self.side:g} m; give a "
-                    "range of a whole number of pillars"
+                    "range that the side of a pillar divides"
                 )
 
     @property
