@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from pipeline.parity.gates import merged_gates
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.errors import InputError
+from zoo.families import contract_module
 from zoo.geometry.rotated import rotated_corners, rotated_iou
 from zoo.geometry.rotated_boxes import CONVENTIONS, ROTATED, in_convention, is_in_convention
 from zoo.input_kinds.image.reference_input import reference_input
@@ -91,6 +92,14 @@ class TestResult:
         found = result((30, 20, 16, 8, 0), (math.nan, 20, 16, 8, 0))
         assert len(found.dota()) == 1
         assert found.to_dict()["objects"][1]["box"][0] is None
+
+    def test_supervision(self) -> None:
+        pytest.importorskip("supervision", reason="extra [supervision] is not installed")
+        found = result((30, 20, 16, 8, 30), labels=(1,)).of_task(task(), None)
+        theirs = found.to_supervision()
+        assert np.array_equal(theirs.data["xyxyxyxy"], found.corners)
+        assert theirs.data["class_name"].tolist() == ["small vehicle"]
+        assert np.allclose(theirs.xyxy[0], [*found.corners[0].min(axis=0), *found.corners[0].max(axis=0)])
 
 
 class TestDotaLines:
@@ -185,6 +194,36 @@ def test_the_way_to_the_image_and_back(size: tuple[int, int], convention: str) -
     wrong = proof.way_back(geometry._replace(offset=(3, 0)), placed, {"boxes": 0.5})
     assert wrong is not None
     assert "PyTorch has" in wrong.failures[0]
+
+
+class TestOfNoFamily:
+    """A module whose forward gives torchvision's dictionaries with rotated boxes."""
+
+    @pytest.mark.parametrize("convention", CONVENTIONS)
+    def test_its_boxes_come_in_the_convention(self, convention: str) -> None:
+        module = contract_module(Fixed(BOXES), task(convention), "final", {})
+        num_dets, boxes, scores, labels = (tensor.numpy() for tensor in module(torch.zeros(2, 3, 64, 96)))
+        assert num_dets.tolist() == [3, 3]
+        assert boxes.shape == (2, 4, 5)
+        assert is_in_convention(boxes[0, :3], convention).all()
+        assert np.diag(ROTATED.errors(boxes[0, :3], BOXES)["boxes"]).max() < 1e-4
+        assert not boxes[:, 3].any()
+        assert labels[:, 3].tolist() == [-1, -1]
+        assert scores.shape == (2, 4)
+
+    def test_more_than_it_says_is_an_error(self) -> None:
+        module = contract_module(Fixed(np.repeat(BOXES, 2, axis=0)), task(), "final", {})
+        with pytest.raises(InputError, match="gives 6 detections for an image, and its detections_per_img is 4"):
+            module(torch.zeros(1, 3, 64, 96))
+
+
+def test_two_models_that_find_the_same_agree() -> None:
+    proof = proof_of(task())
+    one = result((30, 20, 16, 8, 80), (60, 30, 20, 6, 0))
+    seam = RotatedDetectionResult(one.boxes + np.array([0, 0, 0, 0, np.pi], np.float32), one.scores, one.labels)
+    turned = RotatedDetectionResult(one.boxes + np.array([0, 0, 0, 0, 0.3], np.float32), one.scores, one.labels)
+    assert proof.agreement([one], [seam]) == pytest.approx(100, abs=1e-3)
+    assert 40 < proof.agreement([one], [turned]) < 90
 
 
 class TestComparison:

@@ -21,6 +21,7 @@ def rotated_fcos_constants(model: RotatedFCOS, case: Case) -> Iterator[Constant]
         y, x = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
         grid = (np.stack((x, y), axis=-1).reshape(-1, 2) + np.float32(0.5)).astype(np.float32)
         yield constant(f"places of stride {stride}", "", grid * stride, "Add", "Concat", "Mul")
+        yield constant(f"stride {stride}", "", float(stride), "Mul")
     if case.level == "final":
         limit, classes = model.topk_candidates, model.head.num_classes
         pairs = [min(limit, count * classes) if case.fixed else limit for count in counts]
