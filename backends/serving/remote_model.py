@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,7 +44,7 @@ class RemoteModel(Streams):
         self.manifest = read_manifest(described.tobytes(), address)
         self.task = self.manifest.build_task()
         self._dtypes = {spec.name: spec.dtype for spec in self.manifest.inputs}
-        outputs = self._client().get_model_metadata(self._parsed.model)["outputs"]
+        outputs = self._asked(lambda client: client.get_model_metadata(self._parsed.model))["outputs"]
         self._outputs = [output["name"] for output in outputs if output["name"] != DEPLOYMENT]
 
     def _group(self, inputs: Mapping[str, float]) -> int:
@@ -65,15 +65,20 @@ class RemoteModel(Streams):
         return self.task.result_type.of_arrays(arrays).of_task(self.task, None)
 
     def _infer(self, content: bytes, outputs: list[str], inputs: Mapping[str, float]) -> dict[str, NDArray[Any]]:
-        """The outputs without their batch axis. A server that is full is asked again."""
-        from tritonclient.utils import InferenceServerException
-
+        """The outputs without their batch axis."""
         tensors = [self._tensor(FILE, np.frombuffer(content, np.uint8))]
         tensors += [self._tensor(name, np.array([value], self._dtypes[name])) for name, value in inputs.items()]
         requested = [self._http.InferRequestedOutput(name) for name in outputs]
+        answer = self._asked(lambda client: client.infer(self._parsed.model, tensors, outputs=requested))
+        return {name: answer.as_numpy(name)[0] for name in outputs}
+
+    def _asked(self, ask: Callable[[Any], Any]) -> Any:
+        """What a call of the client gives. A server that is full is asked again."""
+        from tritonclient.utils import InferenceServerException
+
         for wait in (*WAITS, None):
             try:
-                answer = self._client().infer(self._parsed.model, tensors, outputs=requested)
+                return ask(self._client())
             except InferenceServerException as error:
                 if error.status() == FULL and wait is not None:
                     time.sleep(wait)
@@ -81,7 +86,6 @@ class RemoteModel(Streams):
                 raise self._error(error.status(), error.message()) from error
             except Exception as error:  # whatever the sockets below raise
                 raise self._error(None, str(error) or type(error).__name__) from error
-            return {name: answer.as_numpy(name)[0] for name in outputs}
         raise AssertionError
 
     def _error(self, status: str | None, message: str) -> InputError | BackendUnavailableError:

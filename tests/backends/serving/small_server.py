@@ -41,6 +41,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.path != f"/v2/models/{self.server.name}":
             self.answer(404, {"error": "no such path"})
             return
+        with self.server.lock:
+            if self.refused():
+                return
         self.answer(200, {"name": self.server.name, "outputs": [{"name": name} for name in self.server.outputs]})
 
     def do_POST(self) -> None:
@@ -49,9 +52,7 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(404, {"error": "Request for unknown model: it is not found"})
             return
         with self.server.lock:
-            if self.server.full:
-                self.server.full -= 1
-                self.answer(503, {"error": "Exceeds maximum queue size"})
+            if self.refused():
                 return
             (response,) = self.server.model.execute([request(body, int(self.headers[HEADER]))])
         if response.error is not None:
@@ -68,6 +69,14 @@ class Handler(BaseHTTPRequestHandler):
             for name, array in arrays.items()
         ]
         self.answer(200, {"outputs": described}, b"".join(array.tobytes() for array in arrays.values()))
+
+    def refused(self) -> bool:
+        """Whether the server is full."""
+        if not self.server.full:
+            return False
+        self.server.full -= 1
+        self.answer(503, {"error": "Exceeds maximum queue size"})
+        return True
 
     def answer(self, status: int, content: dict[str, Any], binary: bytes = b"") -> None:
         head = json.dumps(content).encode()

@@ -83,7 +83,18 @@ def test_results_are_equal_to_the_bit(server: Server, deployments: dict[str, Pat
 @needs_client
 def test_a_full_server_is_asked_again(server: Server, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_model, "WAITS", (0.0, 0.0))
-    with RemoteModel(server.address) as remote:
+    infer = RemoteModel._infer
+
+    def infer_and_fill(remote: RemoteModel, *arguments: object) -> object:
+        answer = infer(remote, *arguments)
+        server.full = 2
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RemoteModel, "_infer", infer_and_fill)
+        remote = RemoteModel(server.address)  # which asks for the outputs as well
+    assert server.full == 0
+    with remote:
         server.full = 2
         (prediction,) = remote.stream(files[0])
         assert prediction.fault is None
