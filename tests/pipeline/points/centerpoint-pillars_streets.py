@@ -19,4 +19,6 @@ model = {
     "topk_candidates": 100,
     "detections_per_img": 50,
 }
+checkpoint = "weights/centerpoint-pillars_streets.safetensors"
+train = {"iterations": 9000}
 export = {"rewriters": ["zoo.PillarEncoder.forward", "zoo.CenterPoint.postprocess_detections"]}

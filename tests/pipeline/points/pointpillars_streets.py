@@ -25,8 +25,21 @@ model = {
     "detections_per_img": 50,
 }
 preprocess = {"intensity": (0.0, 1.0)}
+train_dataset = {"type": "Streets", "split": "train"}
 dataset = {"type": "Streets", "split": "shipped"}
+gate_dataset = {"type": "Streets", "split": "gate"}
 evaluator = {"type": "KittiAP"}
+checkpoint = "weights/pointpillars_streets.safetensors"
+train = {
+    "iterations": 3600,
+    "batch_size": 4,
+    "optimizer": {"type": "AdamW", "lr": 2e-3, "weight_decay": 0.01},
+    "warmup": 200,
+    "mirror": True,
+    "turn": 20.0,
+    "scale": (0.95, 1.05),
+    "seed": 0,
+}
 export = {
     "exporter": "dynamo",
     "opset": 20,
