@@ -18,7 +18,7 @@ from pipeline.evaluation.records import NOT_JUDGED, Row
 from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.run_dataset import Judged
 from pipeline.evaluation.session import Session
-from pipeline.export.manifest import config_sha256, versions
+from pipeline.export.manifest import config_sha256, model_libraries, versions
 from zoo.errors import InputError
 from zoo.manifest import Manifest
 from zoo.target import REFERENCE_BACKEND
@@ -71,7 +71,7 @@ def _reference(session: Session, name: str, unpatched: Unpatched, input_policy: 
         "preprocess": input_policy.rule.to_dict(),
         "image_sizes": input_policy.image_sizes,
         "device": session.device,
-        "versions": versions(),
+        "versions": versions() | model_libraries(unpatched.model),
         "modules": plan.config.source_hashes(),
     }
     if session.pool is not None:

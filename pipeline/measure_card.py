@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 from pipeline.base.machine import processor, threads
 from pipeline.base.steps import BeginStep
 from pipeline.evaluating import evaluate
-from pipeline.export.manifest import versions
+from pipeline.export.manifest import model_libraries, versions
+from zoo.build import build_model
 from zoo.cards import BackendFigures, Measured, checkpoint_sha256, fingerprint
 from zoo.config import load_config
 from zoo.cost import model_cost
@@ -52,7 +53,7 @@ def measure_card(path: str | Path, progress: Progress | None = None, steps: Begi
             "processor": processor(),
             "threads": threads(),
             "python": platform.python_version(),
-            "versions": versions(),
+            "versions": versions() | model_libraries(build_model(config)),
         },
         date=datetime.now(UTC).date().isoformat(),
     )

@@ -1,6 +1,6 @@
 """The configs of the repository, each read once for all tests of a process."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,19 @@ def library_marks(config: str | Path) -> list[pytest.MarkDecorator]:
     return [pytest.mark.libraries, pytest.mark.skipif(missing is not None, reason=str(missing))]
 
 
-def buildable(configs: Iterable[str | Path], *marks: pytest.MarkDecorator) -> list[Any]:
-    """Configs as parameters of a test that builds their models, named by their stems."""
-    return [pytest.param(config, marks=[*marks, *library_marks(config)], id=Path(config).stem) for config in configs]
+def buildable(configs: Iterable[str | Path], every_commit: Collection[str | Path] | None = None) -> list[Any]:
+    """Configs as parameters of a test that builds their models, named by their stems.
+
+    With `every_commit` the others are slow.
+    """
+    return [
+        pytest.param(
+            config,
+            marks=[
+                *library_marks(config),
+                *[pytest.mark.slow] * (every_commit is not None and config not in every_commit),
+            ],
+            id=Path(config).stem,
+        )
+        for config in configs
+    ]

@@ -38,12 +38,14 @@ def calibrated(model: nn.Module, height: int = 2 * HEIGHT, width: int = 2 * WIDT
     return model.eval()
 
 
-def target_of(sizes: str, exporter: str = "torchscript", backend: str = "onnxruntime", most: int = 256) -> Target:
-    """`sizes`: "fixed" or "dynamic". The batch is dynamic."""
+def target_of(
+    sizes: str, exporter: str = "torchscript", backend: str = "onnxruntime", *, least: int = HEIGHT, most: int = 256
+) -> Target:
+    """`sizes`: "fixed" or "dynamic", from `least` to `most`. The batch is dynamic."""
     target = fixed_target(HEIGHT, WIDTH, exporter=exporter, backend=backend)
     if sizes == "fixed":
         return target
-    return target.with_(height=AxisRange(HEIGHT, HEIGHT, most), width=AxisRange(HEIGHT, WIDTH, most))
+    return target.with_(height=AxisRange(least, least, most), width=AxisRange(least, max(least, WIDTH), most))
 
 
 def export_logits(model: nn.Module, target: Target, path: Path, **options: Any) -> ExportRecord:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.zoo_configs import CONFIGS
+from tests.zoo_configs import CONFIGS, ROOT, SHIPPED
 from zoo.build import build_model, library_missing
 from zoo.errors import LibraryMissingError
 from zoo.models.transformers import TransformersModel
@@ -14,11 +14,7 @@ from zoo.models.transformers.query_detectors import TransformersDetector
 from zoo.optional_library import OptionalLibrary, missing_library, needed_library, needs_library, optional_library
 from zoo.registry import MODELS
 
-UNET = """
-model = dict(type="SmpSegmentor", architecture="Unet", encoder="resnet18", num_classes=1)
-task = dict(type="SemanticSegmentation", classes=[dict(name="background"), dict(name="road")])
-preprocess = dict(size=(64, 64))
-"""
+UNET = ROOT / "configs/segmentation/unet_r18_digits.py"
 
 
 @pytest.fixture
@@ -38,13 +34,11 @@ def test_a_model_type_names_its_library() -> None:
     assert needed_library(int) is None
 
 
-def test_what_is_missing_is_said(without_libraries: None, tmp_path: Path) -> None:
-    config = tmp_path / "roads.py"
-    config.write_text(UNET, encoding="utf-8")
+def test_what_is_missing_is_said(without_libraries: None) -> None:
     expected = 'segmentation_models_pytorch is not installed, and a SmpSegmentor needs it: pip install "zooport[smp]"'
-    assert str(library_missing(config)) == expected
+    assert str(library_missing(UNET)) == expected
     with pytest.raises(LibraryMissingError) as raised:
-        build_model(config)
+        build_model(UNET)
     assert str(raised.value) == expected
     assert raised.value.exit_code == 4
     assert library_missing("fcn_r18_digits") is None
@@ -53,6 +47,15 @@ def test_what_is_missing_is_said(without_libraries: None, tmp_path: Path) -> Non
 def test_an_import_says_the_same() -> None:
     with pytest.raises(LibraryMissingError, match=r"^not_there is not installed, and it needs it: pip .*\[there\]"):
         optional_library("not_there.part", "there", "it")
+
+
+def test_the_shipped_models_with_a_library() -> None:
+    """What make test leaves out of the tests over all configs, and nothing else."""
+    needing = {Path(path).stem: needed_library(MODELS.get(CONFIGS[path].model["type"])) for path in SHIPPED}
+    assert {name: library.extra for name, library in needing.items() if library is not None} == {
+        "rt-detr-v2_r18_digits": "transformers",
+        "unet_r18_digits": "smp",
+    }
 
 
 @pytest.mark.parametrize("path", [path for path, config in CONFIGS.items() if "train" in config.content])

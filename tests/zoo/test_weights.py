@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from pipeline import evaluate
 from pipeline.training import Recipe, check_figures
-from tests.examples import slow_but
+from tests.zoo_configs import buildable
 from zoo.cards import Measured, TrainingRecord, measured_file
 from zoo.config import load_config
 from zoo.metrics import build_metric
@@ -24,12 +24,14 @@ CONFIGS = {
     "configs/detection/keypoint-rcnn_r18-fpn_digits.py": ("coco/keypoint_AP", 55),
     "configs/detection/mask-rcnn_r18-fpn_digits.py": ("coco/mask_AP", 50),
     "configs/detection/retinanet_r18-fpn_digits.py": ("coco/box_AP", 55),
+    "configs/detection/rt-detr-v2_r18_digits.py": ("coco/box_AP", 60),
     "configs/detection/ssdlite_r18-fpn_digits.py": ("coco/box_AP", 55),
     "configs/detection/yolov5n_digits.py": ("coco/box_AP", 60),
     "configs/restoration/srcnn_any-scale_photographs.py": ("restoration/PSNR", 30.5),
     "configs/restoration/srcnn_x3_photographs.py": ("restoration/PSNR", 30.1),
     "configs/segmentation/deeplabv3plus_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/pspnet_r18_digits.py": ("segmentation/mIoU", 70),
+    "configs/segmentation/unet_r18_digits.py": ("segmentation/mIoU", 75),
     "configs/segmentation/upernet_dcn-r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/upernet_r18_digits.py": ("segmentation/mIoU", 70),
     "configs/segmentation/fcn_r18_digits.py": ("segmentation/mIoU", 70),
@@ -44,11 +46,13 @@ MAX_BYTES = {  # of each shipment
     ("yolov5n",): 4_000_000,
     ("deeplabv3plus", "pspnet", "upernet"): 5_000_000,
     ("upernet_dcn-r18",): 2_000_000,
+    ("rt-detr-v2",): 4_000_000,
+    ("unet",): 2_500_000,
     ("resnet18",): 400_000,
     ("srcnn_any-scale",): 300_000,
     ("srcnn_x3",): 300_000,
 }
-BUFFERS = r"running_|num_batches|\.anchors$"  # no parameters: statistics, and YOLOv5's anchors
+BUFFERS = r"running_|num_batches|\.(anchors|n_points_scale)$"  # no parameters: statistics, constants of a model
 LIMIT = 8  # images of val, so that the test stays quick; the cards have the figures on all 64
 # The first LIMIT images, in points or dB, for each config C: zooport evaluate C --backend pytorch --limit 8
 GOLDEN = {
@@ -60,10 +64,12 @@ GOLDEN = {
     "configs/detection/keypoint-rcnn_r18-fpn_digits.py": 70.32,
     "configs/detection/mask-rcnn_r18-fpn_digits.py": 69.94,
     "configs/detection/retinanet_r18-fpn_digits.py": 62.29,
+    "configs/detection/rt-detr-v2_r18_digits.py": 72.69,
     "configs/detection/ssdlite_r18-fpn_digits.py": 75.86,
     "configs/detection/yolov5n_digits.py": 76.72,
     "configs/segmentation/deeplabv3plus_r18_digits.py": 76.84,
     "configs/segmentation/pspnet_r18_digits.py": 80.82,
+    "configs/segmentation/unet_r18_digits.py": 83.99,
     "configs/segmentation/upernet_dcn-r18_digits.py": 76.99,
     "configs/segmentation/upernet_r18_digits.py": 75.04,
     "configs/segmentation/fcn_r18_digits.py": 78.65,
@@ -135,13 +141,13 @@ def on_the_card(config: str) -> float:
     return value
 
 
-@pytest.mark.parametrize("config", slow_but(CONFIGS, *ON_EVERY_COMMIT))
+@pytest.mark.parametrize("config", buildable(CONFIGS, ON_EVERY_COMMIT))
 def test_weights_load_and_score(config: str, tmp_path: Path) -> None:
     assert scored(config, tmp_path, LIMIT) == pytest.approx(GOLDEN[config], abs=GOLDEN_WITHIN[unit_of(config)])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", buildable(CONFIGS))
 def test_all_images_score_what_the_card_says(config: str, tmp_path: Path) -> None:
     assert scored(config, tmp_path) == pytest.approx(on_the_card(config), abs=CARD_WITHIN[unit_of(config)])
 

@@ -15,7 +15,7 @@ from pipeline.training.own_data import own_dataset
 from pipeline.training.trainable import Trainable
 from pipeline.training.training_data import training_data
 from tests.zoo.datasets.layouts import voc_object, write_image, write_label_map, write_list, write_voc
-from tests.zoo_configs import ROOT, buildable, library_marks
+from tests.zoo_configs import ROOT, buildable
 from zoo.build import build_model
 from zoo.config import ModelConfig, load_config
 from zoo.datasets import config_dataset
@@ -50,10 +50,7 @@ def check_losses(config: ModelConfig, batch_size: int = 4) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[*library_marks(name), *[pytest.mark.slow] * (name != QUICK)]) for name in DETECTORS],
-)
+@pytest.mark.parametrize("name", buildable(DETECTORS, [QUICK]))
 @pytest.mark.parametrize("empty", [False, True])
 def test_detectors(name: str, empty: bool, tmp_path: Path) -> None:
     data = write_shapes(tmp_path / "data", count=5)
@@ -84,7 +81,7 @@ def write_roads(root: Path, value: int = 1) -> Path:
 
 OWN_ROADS = """
 _base_ = ["{base}"]
-model = dict(decode_head=dict(num_classes=2))
+model = dict({classes})
 task = dict(classes=[dict(name="other", category_id=0), dict(name="road", category_id=1)])
 train_dataset = dict(type="VOCSegmentation", root="{root}", split="train")
 dataset = dict(_delete_=True, type="VOCSegmentation", root="{root}", split="train")
@@ -97,7 +94,8 @@ train = dict(_delete_=True, iterations=2, batch_size=2, optimizer=dict(type="Ada
 
 def segmentor(name: str, folder: Path, value: int = 1, own: str = OWN_ROADS) -> ModelConfig:
     path, root = folder / "own.py", write_roads(folder / "voc", value)
-    path.write_text(own.format(base=ROOT / "configs/segmentation" / f"{name}.py", root=root))
+    classes = "decode_head=dict(num_classes=2)" if "decode_head" in load_config(name).model else "num_classes=2"
+    path.write_text(own.format(base=ROOT / "configs/segmentation" / f"{name}.py", root=root, classes=classes))
     return load_config(path)
 
 
@@ -109,10 +107,8 @@ def test_segmentors(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_torchvisions_segmentors(tmp_path: Path) -> None:
-    name, head = "lraspp_mobilenet-v3-large_coco-voc", "decode_head=dict(num_classes=2)"
-    config = segmentor(
-        name, tmp_path, own=OWN_ROADS.replace(head, "num_classes=2").replace("_delete_=True, iter", "iter")
-    )
+    own = OWN_ROADS.replace("_delete_=True, iter", "iter")  # there is no recipe to replace
+    config = segmentor("lraspp_mobilenet-v3-large_coco-voc", tmp_path, own=own)
     check_losses(config, batch_size=2)
 
 

@@ -12,6 +12,7 @@ from tests.rewriters.small_segmentors import sample_images
 from zoo.contract.coverage import Usage
 from zoo.errors import InputError
 from zoo.families import contract_module, family_of
+from zoo.models.resnet import ResNet18
 from zoo.registry import MODELS
 from zoo.tasks import build_task
 
@@ -121,3 +122,19 @@ def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setattr("timm.models._builder.load_pretrained", fake_download)
     for encoder in ("mobileone_s0", ENCODER):
         build(encoder=encoder)
+
+
+@pytest.mark.parametrize("depth", [3, 5])
+def test_the_encoder_of_the_zoo_gives_the_maps_of_its_resnet(depth: int) -> None:
+    backbone = ResNet18(16).eval()
+    model = build(encoder="zoo-resnet18", encoder_depth=depth, decoder_channels=(24, 16, 12, 8, 8)[-depth:])
+    encoder = family_of(model).backbone(model)
+    assert encoder is not None
+    encoder.load_state_dict(backbone.state_dict())
+    images = torch.rand(1, 3, 64, 96)
+    with torch.no_grad():
+        maps = encoder(images)
+        assert [each.shape[1] for each in maps] == [3, 16, 16, 32, 64, 128][: depth + 1]
+        for one, other in zip(maps[2:], backbone(images), strict=False):
+            assert torch.equal(one, other)
+        assert model(images).shape == (1, 3, 64, 96)

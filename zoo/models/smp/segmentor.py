@@ -25,7 +25,8 @@ NOT_TAKEN = {
 
 @needs_library(LIBRARY, "smp")
 def build_smp_segmentor(architecture: str, encoder: str, num_classes: int, **options: Any) -> nn.Module:
-    """`architecture`: a class of the library, such as "Unet"; `encoder`: as in its `encoder_name`, such as "resnet18".
+    """`architecture`: a class of the library, such as "Unet"; `encoder`: as in its `encoder_name`, such as "resnet18",
+    or "zoo-resnet18", the narrow ResNet-18 of the models that are trained on digits.
 
     The library's own class, with its names of tensors: images float32 [N, 3, H, W], of any normalisation -> logits [N,
     C, H, W]. Of `num_classes` 1 the only channel is the logit of the foreground, and the background has the logit 0
@@ -39,6 +40,8 @@ def build_smp_segmentor(architecture: str, encoder: str, num_classes: int, **opt
         if name in options:
             raise InputError(f"SmpSegmentor: {name}: {reason}")
     library = optional_library(LIBRARY, "smp", "a SmpSegmentor")
+    for module in ("family", "zoo_encoder"):  # which need the library
+        import_module(f"zoo.models.smp.{module}")
     kinds = {kind.__name__: kind for kind in library.MODEL_ARCHITECTURES_MAPPING.values()}
     if architecture not in kinds:
         raise InputError(f'unknown architecture "{architecture}" of {LIBRARY}; {nearest(architecture, kinds)}')
@@ -54,7 +57,6 @@ def build_smp_segmentor(architecture: str, encoder: str, num_classes: int, **opt
         raise InputError(f"{LIBRARY} cannot build {architecture} on {encoder}: {reason}") from error
     model.size_divisor = int(model.encoder.output_stride) if model.requires_divisible_input_shape else 1
     model.register_forward_hook(_logits)
-    import_module("zoo.models.smp.family")  # needs the library
     return model  # type: ignore[no-any-return]
 
 
