@@ -31,8 +31,8 @@ class RotatedFCOS(nn.Module):
 
     `limits`: between the pyramid's levels, of an object's longest distance from a place, in pixels. Of each level the
     `topk_candidates` best pairs of place and class with a score above `score_thresh` meet in NMS, each class by itself,
-    with the exact overlap of rotated boxes and `nms_thresh`. A graph computes the overlaps of all pairs of candidates of
-    an image: twice as many take four times the memory.
+    with the exact overlap of rotated boxes and `nms_thresh`. A graph computes the overlaps of all pairs of candidates:
+    twice as many take four times the memory.
     """
 
     size_divisor = 32
