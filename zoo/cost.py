@@ -1,4 +1,4 @@
-"""What a model costs: its parameters, and the floating point operations of one image. Needs torch."""
+"""What a model costs: its parameters, and the floating point operations of one input. Needs torch."""
 
 from collections.abc import Sequence
 from math import prod
@@ -14,11 +14,13 @@ from zoo.config import ModelConfig
 from zoo.datasets.building import config_dataset
 from zoo.errors import InputError
 from zoo.families import contract_module
-from zoo.preprocess import CHANNELS
 
 
 class Cost(NamedTuple):
-    """`flops`: two for each multiply-add; `input_size`: (height, width) in pixels of the tensor that was run."""
+    """`flops`: two for each multiply-add; `input_size`: the last two axes of the tensor that was run.
+
+    Of images its (height, width) in pixels.
+    """
 
     parameters: int
     flops: int
@@ -36,7 +38,8 @@ DEFORMABLE = {torch.ops.torchvision.deform_conv2d: _deformable_flops}
 
 
 def model_cost(config: ModelConfig) -> Cost:
-    """Of the unpatched model on the first image of the config's data set, preprocessed as the config says.
+    """Of the unpatched model on the first image of the config's data set, or input of another kind, preprocessed as the
+    config says.
 
     torch's FlopCounterMode counts convolutions, matrix products and attention, and nothing else; a deformable
     convolution counts as a plain one, without the work of its sampling. Where the work depends
@@ -45,14 +48,16 @@ def model_cost(config: ModelConfig) -> Cost:
     """
     if config.dataset is None:
         raise InputError(f"config {config.path} has no dataset to count on; add dataset=dict(type=...)")
-    task, preprocess = config.task, config.preprocess
+    task, rule = config.task, config.preprocess
+    kind = task.kind
     model = build_model(config)
-    module = contract_module(model, task, "final", config.export.forward, rule=preprocess)
-    image = config_dataset(config, "dataset")[0]["image"]
-    height, width = preprocess.geometry(*image.shape[:2]).tensor_size
-    tensor = np.empty((1, CHANNELS, height, width), np.float32)
-    preprocess.run(image, tensor[0])
+    module = contract_module(model, task, "final", config.export.forward, rule=rule)
+    value = config_dataset(config, "dataset")[0][kind.name]
+    tensor = np.empty((1, *kind.slot_shape(rule, [value])), np.float32)
+    others = kind.companions([kind.fill(rule, value, tensor[0])])
+    arrays = [tensor, *(others[spec.name] for spec in kind.specs()[1:])]
     with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=DEFORMABLE) as counted:
-        module(torch.from_numpy(tensor))
+        module(*map(torch.from_numpy, arrays))
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    return Cost(parameters, counted.get_total_flops(), (height, width))
+    first, second = tensor.shape[-2:]
+    return Cost(parameters, counted.get_total_flops(), (first, second))
