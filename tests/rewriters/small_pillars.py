@@ -99,10 +99,12 @@ def pillars_contract(model: nn.Module, level: str = "final") -> Contract:
     return family_of(model).contracts["detection3d", level](model, {})
 
 
-def export_pillars(path: Path, model: nn.Module, exporter: str, backend: str, level: str = "final") -> ExportRecord:
+def export_pillars(
+    path: Path, model: nn.Module, exporter: str, backend: str, level: str = "final", opset: int = 20
+) -> ExportRecord:
     """With a dynamic batch and a dynamic count."""
     axes = {"batch": AxisRange(1, 2, 4), "count": AxisRange(1, 200, 4096)}
-    target = Target(axes, exporter=exporter, backend=backend, opset=20)  # type: ignore[arg-type]
+    target = Target(axes, exporter=exporter, backend=backend, opset=opset)  # type: ignore[arg-type]
     contract = pillars_contract(model, level)
     example = padded(random_clouds(2, 200, 1), 200)
     with torch.no_grad():

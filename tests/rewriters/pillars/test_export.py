@@ -153,6 +153,19 @@ def test_openvino_finds_what_the_unpatched_model_finds(name: str, tmp_path: Path
             same(list(found.values()), unpatched(name, clouds))
 
 
+def test_opset_17_is_refused_and_not_for_tensorrt(tmp_path: Path) -> None:
+    model, path = small_pillars("PointPillars"), tmp_path / "model.onnx"
+    with pytest.raises(
+        ExportError, match="zooport::pillar_canvas needs opset 18 or later, and the target has opset 17"
+    ):
+        export_pillars(path, model, "torchscript", "onnxruntime", opset=17)
+    assert not path.exists()
+    export_pillars(path, model, "torchscript", "tensorrt-rtx", opset=17)
+    clouds, inputs = CASES["four of different sizes"]()
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    same(run_pillars(session, inputs), unpatched("PointPillars", clouds))
+
+
 def test_without_the_rewriters_torchscript_freezes_the_pillars(tmp_path: Path) -> None:
     """Needed: the number of occupied cells of the traced clouds is in the file, or the export ends."""
     without = without_rewriter("zoo.PillarEncoder.forward"), without_rewriter("zoo.contract.valid_points.valid_points")
