@@ -32,8 +32,10 @@ class ZooEncoder(nn.Module, EncoderMixin):  # type: ignore[misc]  # the library 
         return {16: [self.layer3], 32: [self.layer4]}
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        stem = self.relu(self.bn1(self.conv1(x)))
-        maps, below = [x, stem], self.maxpool(stem)
+        stem = x
+        for name in ("conv1", "bn1", "relu"):
+            stem = self.get_submodule(name)(stem)
+        maps, below = [x, stem], self.get_submodule("maxpool")(stem)
         for number in range(1, self._depth):
             below = self.get_submodule(f"layer{number}")(below)
             maps.append(below)
