@@ -39,7 +39,7 @@ BASES = "_base_"
 TRANSLATED, ADAPTED, REFUSED, FAILED = "translated", "adapted", "refused", "failed"
 VERDICTS = (TRANSLATED, ADAPTED, REFUSED, FAILED)
 OWN = ("EncoderDecoder",)
-PACKAGES = ("torch", "mmengine", "mmcv", "mmcv-lite", "onedl-mmcv")
+PACKAGES = ("torch", "mmengine", "mmcv", "mmcv-lite", "onedl-mmcv", "mmdet", "onedl-mmdetection")
 OF_CODEBASE = {
     "mmseg": ("mmsegmentation", "onedl-mmsegmentation"),
     "mmdet": ("mmdet", "onedl-mmdetection"),
