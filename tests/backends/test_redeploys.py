@@ -16,7 +16,7 @@ from backends import gpu, loading
 from backends.runner import Runner
 from backends.tensorrt import library as library_module
 from backends.tensorrt import runner, running
-from pipeline import evaluating
+from pipeline import judged_rows
 from pipeline.candidate import Candidate
 from pipeline.evaluation.session import Session
 from pipeline.publishing.exchange import exchange
@@ -156,9 +156,11 @@ def test_a_redeploy_between_manifest_and_parity(tmp_path: Path, monkeypatch: pyt
 def test_a_redeploy_during_an_evaluation_is_reported(tmp_path: Path) -> None:
     place, other = (write_twin(tmp_path / f"place {number}", number, "onnxruntime") for number in (1, 2))
     candidate = Candidate("it", place, Manifest.read_verified(place))
+    plan = SimpleNamespace(config=SimpleNamespace(source_hashes=dict))
+    session = cast(Session, SimpleNamespace(provider=None, pool=None, plan=plan))
     assert exchange(place, other)
     with pytest.raises(InputError, match="place 1: another deployment has taken its place since the evaluation began"):
-        evaluating._candidate(cast(Session, SimpleNamespace(provider=None)), candidate)
+        judged_rows._candidate(session, candidate)
 
 
 def test_without_end_it_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
