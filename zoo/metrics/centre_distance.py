@@ -114,7 +114,8 @@ def _average_precision(hits: NDArray[np.bool_], objects: int) -> float:
     right = hits.cumsum()
     precision = right / np.arange(1, len(hits) + 1)
     at_recalls = np.interp(RECALLS, right / objects, precision, right=0)[FIRST:]
-    return float(np.maximum(at_recalls - LEAST_PRECISION, 0).mean() / (1 - LEAST_PRECISION))
+    above = np.maximum(at_recalls - LEAST_PRECISION, 0) / (1 - LEAST_PRECISION)  # each at most 1, hence their mean, too
+    return float(above.mean())
 
 
 def _mean(points: NDArray[np.float64]) -> float:

@@ -58,8 +58,8 @@ class Curve:
             for steps in (self.right, self.wrong)
         )
         reached = np.searchsorted(-self.scores, -np.nan_to_num(thresholds, nan=np.inf), side="right")
-        found, missed = (np.take_along_axis(sums, reached, axis=1) for sums in (right, wrong))
-        precision = np.where(np.isnan(thresholds), 0.0, found / np.maximum(found + missed, 1))
+        hits, misses = (np.take_along_axis(sums, reached, axis=1) for sums in (right, wrong))
+        precision = np.where(np.isnan(thresholds), 0.0, hits / np.maximum(hits + misses, 1))
         best = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
         return np.where(total > 0, best[:, 1:].sum(axis=1) / RECALLS, np.nan)
 
