@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-import zoo.contract.valid_points
+import zoo.models.pillars.levels
 from rewriters.patching.rewriter import rewrites
 
 
@@ -21,11 +21,11 @@ class PaddedClouds(NamedTuple):
 
 
 @rewrites(
-    zoo.contract.valid_points,
-    "valid_points",
+    zoo.models.pillars.levels,
+    "clouds_of",
     reason="cuts clouds of different lengths out of the batch, which freezes the batch size and the traced lengths",
     written_for="zooport 0.1",
 )
-def valid_points_as_batch(original: Any, points: Tensor, num_points: Tensor) -> PaddedClouds:
+def clouds_as_batch(original: Any, points: Tensor, num_points: Tensor) -> PaddedClouds:
     """The batch as it is, with its numbers."""
     return PaddedClouds(points, num_points)

@@ -15,7 +15,8 @@ registered: dict[str, list[dict[str, object]]] = {}
 
 @pytest.fixture(scope="module", autouse=True)
 def registries_as_before(request: pytest.FixtureRequest) -> Iterator[None]:
-    known_tasks()  # zooport's own, and their kinds
+    known_tasks()  # zooport's own
+    kinds.input_kind("image")  # this imports all of zooport's own
     before = [dict(registry) for registry in REGISTRIES]
     for registry, entries in zip(REGISTRIES, registered.get(request.module.__name__, []), strict=False):
         registry.update(entries)  # type: ignore[call-overload]

@@ -168,6 +168,6 @@ def test_opset_17_is_refused_and_not_for_tensorrt(tmp_path: Path) -> None:
 
 def test_without_the_rewriters_torchscript_freezes_the_pillars(tmp_path: Path) -> None:
     """Needed: the number of occupied cells of the traced clouds is in the file, or the export ends."""
-    without = without_rewriter("zoo.PillarEncoder.forward"), without_rewriter("zoo.contract.valid_points.valid_points")
+    without = without_rewriter("zoo.PillarEncoder.forward"), without_rewriter("zoo.models.pillars.levels.clouds_of")
     with without[0], without[1], pytest.raises(ExportError):
         export_pillars(tmp_path / "model.onnx", small_pillars("PointPillars"), "torchscript", "onnxruntime")
