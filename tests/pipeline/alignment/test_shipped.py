@@ -19,7 +19,7 @@ CONFIGS = sorted(path for kind in ("digits", "photographs") for path in (ROOT / 
 
 
 def test_all_are_here() -> None:
-    assert len(CONFIGS) == 18
+    assert len(CONFIGS) == 19
 
 
 @pytest.mark.slow
