@@ -53,7 +53,7 @@ def rotated_candidates(rows: int, count: int, kind: str, seed: int) -> tuple[Ten
 
 
 def decided(boxes: Tensor, threshold: float) -> bool:
-    """Whether no IoU is near the threshold: what float32 and float64 must decide alike."""
+    """Whether no IoU is near the threshold: what any order of the arithmetic must decide alike."""
     overlaps = np.stack([rotated_iou(row, row) for row in boxes.numpy()])
     return bool((abs(overlaps - threshold) > NEAR).all())
 

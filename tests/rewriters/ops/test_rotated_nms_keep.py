@@ -60,6 +60,7 @@ cases = {
 @given(**cases)
 def test_eager_keeps_what_the_greedy_method_keeps(rows: int, count: int, kind: str, seed: int) -> None:
     tensors = rotated_candidates(rows, count, kind, seed)
+    assume(decided(tensors[0], THRESHOLD))  # IoU(a, b) and IoU(b, a) may round to the two sides of the threshold
     np.testing.assert_array_equal(rotated_nms_keep(*tensors, THRESHOLD), greedily_kept(*tensors, THRESHOLD))
 
 
