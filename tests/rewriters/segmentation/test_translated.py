@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.rewriters.segmentor_graphs import assert_logits, calibrated, export_logits, target_of
-from tests.translated_segmentors import BY_THE_SIZE, TRANSLATED, in_use, translated
+from tests.translated_segmentors import BY_THE_SIZE, OF_ONE_SIZE, TRANSLATED, in_use, translated
 from zoo.errors import ExportError
 
 EXPORTERS = ("torchscript", "dynamo")
@@ -22,9 +22,13 @@ CELLS = [
 
 
 def segmentor(name: str, **changes: Any) -> Any:
-    """Calibrated, all of it in use."""
+    """Calibrated, all of it in use.
+
+    By images of many places: by 64 x 96 pixels, eager ISANet itself was 1.5e-4 of the range from float64, as measured.
+    """
     torch.manual_seed(0)
-    return calibrated(in_use(translated(name, **changes)), *SIZES["fixed"][0])
+    model = in_use(translated(name, **changes))
+    return calibrated(model, *SIZES["fixed"][0]) if name in OF_ONE_SIZE else calibrated(model)
 
 
 @pytest.mark.parametrize("exporter", EXPORTERS)
