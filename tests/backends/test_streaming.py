@@ -27,7 +27,8 @@ with load(sys.argv[1], workers=int(sys.argv[3]) or None) as model:
         for number, prediction in enumerate(model.stream(sys.argv[2])):
             if number == 1:
                 print("two", flush=True)
-                threading.Event().wait()
+                while True:  # a signal just before a wait does not end it
+                    threading.Event().wait(0.1)
     except KeyboardInterrupt:
         pass
 print([thread.name for thread in threading.enumerate()])
