@@ -1,16 +1,13 @@
 """Segmentors of transformers by both exporters: another batch, other sizes, OpenVINO, and an engine."""
 
-import os
-from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import onnx
 import pytest
 
 from tests.rewriters.ops.exported import NOT_FOR_TENSORRT, operators
-from tests.rewriters.segmentor_graphs import HEIGHT, WIDTH, assert_logits, export_logits, target_of
+from tests.rewriters.segmentor_graphs import HEIGHT, WIDTH, assert_in_both, assert_logits, export_logits, target_of
 from tests.rewriters.small_models import without_rewriter
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from tests.small_transformers_segmentors import built
@@ -22,10 +19,6 @@ pytestmark = pytest.mark.libraries
 
 MASKS = ("maskformer", "mask2former", "oneformer")
 NAMES = ("segformer", "upernet", "mobilevit", *MASKS)
-CAPPED = (
-    "OpenVINO 2026.4.1 ends with a segmentation fault where ONEDNN_MAX_CPU_ISA hides instructions that the CPU has; "
-    "on an emulated CPU without them (qemu-x86_64 -cpu Haswell) it ran SegFormer, 6e-7 of the range from ONNX Runtime"
-)
 CASES = ((1, (HEIGHT, WIDTH)), (3, (HEIGHT, WIDTH)), (2, (160, 128)), (1, (75, 101)), (2, (72, 104)))
 ON_EVERY_RUN = ("segformer", "mobilevit", "maskformer")
 CELLS = [
@@ -35,13 +28,6 @@ CELLS = [
     for quick in [exporter == "torchscript" and name in ON_EVERY_RUN]
     if exporter == "torchscript" or name not in MASKS
 ]
-
-
-def assert_in_both(model: Any, path: Path, cases: Sequence[tuple[int, tuple[int, int]]]) -> None:
-    assert_logits(model, path, cases, "onnxruntime")
-    if "ONEDNN_MAX_CPU_ISA" in os.environ:
-        pytest.skip(CAPPED)
-    assert_logits(model, path, cases, "openvino")
 
 
 @pytest.mark.parametrize(("name", "exporter"), CELLS)
