@@ -40,10 +40,7 @@ TRANSLATED, ADAPTED, REFUSED, FAILED = "translated", "adapted", "refused", "fail
 VERDICTS = (TRANSLATED, ADAPTED, REFUSED, FAILED)
 OWN = ("EncoderDecoder",)
 PACKAGES = ("torch", "mmengine", "mmcv", "mmcv-lite", "onedl-mmcv", "mmdet", "onedl-mmdetection")
-OF_CODEBASE = {
-    "mmseg": ("mmsegmentation", "onedl-mmsegmentation"),
-    "mmdet": ("mmdet", "onedl-mmdetection"),
-}
+OF_CODEBASE = {"mmseg": ("mmsegmentation", "onedl-mmsegmentation")}
 INTRO = (
     "Every config that an installed codebase ships with: read, translated into a zooport config, and built on the meta "
     "device of PyTorch. *Translated*: zooport's own parts build it, and the library is not needed. *Adapted*: the "
