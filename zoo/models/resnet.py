@@ -33,7 +33,8 @@ class ResNet(nn.Module):
     convolution (ResNetV1d). `contract_dilation`: the first block of a dilated stage has half its dilation.
     `out_indices`: the stages whose maps are given. `multi_grid`: the dilations of the last stage's blocks, one by one.
     `dilate_both`: see BasicBlock. `deformable`: of which stages the 3x3 convolutions are modulated deformable ones.
-    `block_options`: more arguments of the blocks. Raises ValueError for an unknown depth.
+    `block_options`: more arguments of the blocks. Raises ValueError for an unknown depth, and for a `multi_grid`
+    shorter than the last stage.
     """
 
     blocks: ClassVar[Mapping[int, tuple[Block, tuple[int, ...]]]] = BLOCKS
@@ -60,6 +61,8 @@ class ResNet(nn.Module):
             known = ", ".join(map(str, self.blocks))
             raise ValueError(f"{type(self).__name__} of depth {depth}; expected one of {known}")
         block, counts = self.blocks[depth]
+        if multi_grid is not None and len(multi_grid) < counts[-1]:
+            raise ValueError(f"multi_grid has {len(multi_grid)} entries; the last stage has {counts[-1]} blocks")
         options = {"avg_down": avg_down, **(block_options or {})}
         if block is BasicBlock:
             options["dilate_both"] = dilate_both

@@ -35,6 +35,14 @@ def test_losses_are_named_as_mmsegs(architecture: str, names: list[str]) -> None
     assert list(losses) == names
 
 
+def test_a_list_of_one_decode_head_gives_one_loss() -> None:
+    head, backbone, _ = FAMILY["psp"]
+    options = {"type": "EncoderDecoder", "backbone": backbone, "test_cfg": {"mode": "whole"}}
+    torch.manual_seed(0)
+    model = MODELS.build({**options, "decode_head": [head]})
+    assert list(model(torch.rand(2, 3, 65, 97), LABELS, mode="loss")) == ["loss"]
+
+
 def test_an_auxiliary_loss_has_its_weight() -> None:
     model: Any = small_encoder_decoder("fcn")
     images = torch.rand(2, 3, 65, 97)
@@ -63,6 +71,7 @@ def test_several_maps_are_joined_at_the_size_of_the_first() -> None:
         ({"type": "UPerHead", **ALL, "in_index": (0, 1)}, "in_channels has 4 entries and in_index 2"),
         ({"type": "LRASPPHead", **ALL}, "branch_channels has 2 entries, expected 3"),
         ({**V1C, "depth": 20}, "ResNet of depth 20; expected one of 18, 34, 50, 101"),
+        ({**V1C, "multi_grid": (2,)}, "multi_grid has 1 entries; the last stage has 2 blocks"),
         ({"type": "MobileNetV3", "arch": "tiny"}, 'MobileNetV3 "tiny"; expected small or large'),
         ({"type": "BiSeNetV2", "detail_channels": (4, 4, 6)}, "the branches end in 6 and 128 channels"),
     ],

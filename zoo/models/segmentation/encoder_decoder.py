@@ -99,7 +99,7 @@ class EncoderDecoder(nn.Module):
         else:
             losses = {"decode.loss_ce": _loss(self.decode_head, self.decode_head(features), label_maps)}
         if self.auxiliary_head is None and len(losses) == 1:
-            return {"loss": losses["decode.loss_ce"]}
+            return {"loss": next(iter(losses.values()))}
         heads: dict[str, Any] = {}
         if isinstance(self.auxiliary_head, nn.ModuleList):
             heads = {f"aux_{index}": head for index, head in enumerate(self.auxiliary_head)}
