@@ -27,8 +27,7 @@ TRAINING = (
     "zero_init_residual",
 )
 BATCH_NORMS = ("BN", "BN2d", "SyncBN", "MMSyncBN")
-BATCH_NORM_EPS = 1e-5
-LAYER_NORM_EPS = 1e-5
+NORM_EPS = 1e-5  # of batch norms and layer norms where nothing is said
 _REQUIRED = object()
 
 
@@ -37,10 +36,13 @@ class UnknownPartError(InputError):
 
 
 class Keys:
-    """The keys of a section of mmseg's config. `where` names it in messages: "decode_head FCNHead"."""
+    """The keys of a section of mmseg's config, and its type, `kind`.
+
+    `where` names it in messages: "decode_head FCNHead".
+    """
 
     def __init__(self, section: Mapping[str, Any], where: str) -> None:
-        self.where = where
+        self.kind, self.where = type_name(section.get("type")), where
         self._left = {key: value for key, value in section.items() if key not in ("type", "_scope_", *TRAINING)}
 
     def take(self, key: str, default: Any = _REQUIRED) -> Any:
@@ -68,35 +70,20 @@ class Keys:
 
         In a batch norm's section `requires_grad` and `momentum` are for training, and SyncBN computes as BN does.
         """
-        norm = self.take(key, default)
-        if norm is None or norm.get("type") not in BATCH_NORMS:
-            kind = None if norm is None else norm.get("type")
-            raise UnknownPartError(f"{self.where}: {key} has type {kind!r}, and zooport's own is a batch norm")
-        self._check_norm(key, norm)
-        return float(norm.get("eps", BATCH_NORM_EPS))
+        return self._norm_eps(key, default, "batch norm", *BATCH_NORMS)
 
     def expect_batch_norm(self, key: str = "norm_cfg", *, default: Mapping[str, Any] | None = None) -> None:
         """A batch norm of the usual eps."""
-        if (eps := self.batch_norm_eps(key, default=default)) != BATCH_NORM_EPS:
-            raise UnknownPartError(f"{self.where}: {key} has eps {eps:g}, and zooport's own {BATCH_NORM_EPS:g}")
+        self._expect_eps(key, self.batch_norm_eps(key, default=default), NORM_EPS)
 
     def layer_norm_eps(self, key: str = "norm_cfg", *, default: Mapping[str, Any]) -> float:
         """The eps of a layer norm; `default`: the section where there is none."""
-        norm = self.take(key, default)
-        if norm is None or norm.get("type") != "LN":
-            kind = None if norm is None else norm.get("type")
-            raise UnknownPartError(f"{self.where}: {key} has type {kind!r}, and zooport's own is a layer norm")
-        self._check_norm(key, norm)
-        return float(norm.get("eps", LAYER_NORM_EPS))
+        return self._norm_eps(key, default, "layer norm", "LN")
 
-    def expect_layer_norm(self, eps: float, *kinds: str, key: str = "norm_cfg") -> None:
+    def expect_layer_norm(self, eps: float, kind: str = "LN") -> None:
         """A layer norm of this eps, or nothing."""
-        norm = self.take(key, None)
-        if norm is None:
-            return
-        self._check_norm(key, norm)
-        if norm.get("type") not in kinds or float(norm.get("eps", LAYER_NORM_EPS)) != eps:
-            raise UnknownPartError(f"{self.where}: {key} is {dict(norm)}, and zooport's own is {kinds[0]}, eps {eps:g}")
+        key, default = "norm_cfg", {"type": kind, "eps": eps}
+        self._expect_eps(key, self._norm_eps(key, default, "layer norm", kind), eps)
 
     def expect_activation(self, kind: str, key: str = "act_cfg") -> None:
         """This activation, or nothing."""
@@ -111,10 +98,18 @@ class Keys:
             key, value = next(iter(self._left.items()))
             raise UnknownPartError(f'{self.where}: key "{key}" ({value!r}) is not known to zooport\'s own')
 
-    def _check_norm(self, key: str, norm: Mapping[str, Any]) -> None:
+    def _norm_eps(self, key: str, default: Mapping[str, Any] | None, name: str, *kinds: str) -> float:
+        norm = self.take(key, default) or {}
+        if norm.get("type") not in kinds:
+            raise UnknownPartError(f"{self.where}: {key} has type {norm.get('type')!r}, and zooport's own is a {name}")
         known = ("type", "requires_grad", "momentum", "eps")
-        if unknown := [name for name in norm if name not in known]:
+        if unknown := [each for each in norm if each not in known]:
             raise UnknownPartError(f'{self.where}: {key} has an unknown key "{unknown[0]}"')
+        return float(norm.get("eps", NORM_EPS))
+
+    def _expect_eps(self, key: str, eps: float, expected: float) -> None:
+        if eps != expected:
+            raise UnknownPartError(f"{self.where}: {key} has eps {eps:g}, and zooport's own {expected:g}")
 
 
 Translate = Callable[[Keys], dict[str, Any]]

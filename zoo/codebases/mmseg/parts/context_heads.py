@@ -13,16 +13,20 @@ MODES = ("embedded_gaussian", "dot_product")
 def _head(keys: Keys, transforms: tuple[str | None, ...], *options: str) -> dict[str, Any]:
     """What every head takes, and these keys, which zooport calls as mmseg does."""
     keys.expect_batch_norm()
-    kind = keys.where.rpartition(" ")[2]
-    return {"type": kind, **shared(keys, *transforms), **keys.taken(*options)}
+    return {"type": keys.kind, **shared(keys, *transforms), **keys.taken(*options)}
 
 
 @part("decode_head", "NLHead", "DNLHead", "GCHead", "CCHead")
 def block_head(keys: Keys) -> dict[str, Any]:
     """Around a block; `concat_input` is on in mmseg where nothing is said."""
     keys.expect("num_convs", 2)
-    own = ("reduction", "mode", "use_scale", "temperature", "ratio", "pooling_type", "fusion_types", "recurrence")
-    head = _head(keys, ONE, *own, "kernel_size", "dilation")
+    own = {
+        "NLHead": ("reduction", "mode", "use_scale"),
+        "DNLHead": ("reduction", "mode", "use_scale", "temperature"),
+        "GCHead": ("ratio", "pooling_type", "fusion_types"),
+        "CCHead": ("recurrence",),
+    }
+    head = _head(keys, ONE, *own[keys.kind], "kernel_size", "dilation")
     if (mode := head.get("mode", MODES[0])) not in MODES:
         raise UnknownPartError(f"{keys.where}: mode is {mode!r}, and zooport's own has {' or '.join(MODES)}")
     return {**head, "concat_input": keys.take("concat_input", True)}
@@ -39,7 +43,7 @@ def head_of_one_map(keys: Keys) -> dict[str, Any]:
         "APCHead": ("pool_scales", "fusion"),
         "DMHead": ("filter_sizes", "fusion"),
     }
-    return _head(keys, ONE, *own[keys.where.rpartition(" ")[2]])
+    return _head(keys, ONE, *own[keys.kind])
 
 
 @part("decode_head", "ANNHead")

@@ -32,11 +32,10 @@ def fcn_head(keys: Keys) -> dict[str, Any]:
         keys.take("norm_cfg", None)
     else:
         keys.expect_batch_norm()
-    kind = keys.where.rpartition(" ")[2]
-    if kind != "FCNHead":
+    if keys.kind != "FCNHead":
         keys.expect("dw_act_cfg", None)
         options.pop("dilation", None)  # mmseg's is not dilated, whatever it says
-    return {"type": kind, **shared(keys, None, "resize_concat"), **options}
+    return {"type": keys.kind, **shared(keys, None, "resize_concat"), **options}
 
 
 @part("decode_head", "FPNHead")
@@ -50,14 +49,13 @@ def fpn_head(keys: Keys) -> dict[str, Any]:
 def pyramid_head(keys: Keys) -> dict[str, Any]:
     """Of one map, with its scales or dilations."""
     keys.expect_batch_norm()
-    kind = keys.where.rpartition(" ")[2]
     head = shared(keys, None, "resize_concat")
-    options = keys.taken("pool_scales" if kind == "PSPHead" else "dilations")
-    if kind == "DepthwiseSeparableASPPHead":
+    options = keys.taken("pool_scales" if keys.kind == "PSPHead" else "dilations")
+    if keys.kind == "DepthwiseSeparableASPPHead":
         options |= {"c1_in_channels": keys.take("c1_in_channels"), "c1_channels": keys.take("c1_channels")}
         if not options["c1_in_channels"]:
             raise UnknownPartError(f"{keys.where}: c1_in_channels is 0, and zooport's own takes the first map as well")
-    return {"type": kind, **head, **options}
+    return {"type": keys.kind, **head, **options}
 
 
 @part("decode_head", "UPerHead")

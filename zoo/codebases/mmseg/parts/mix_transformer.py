@@ -12,7 +12,7 @@ def mix_transformer(keys: Keys) -> dict[str, Any]:
     keys.expect("num_stages", 4)
     keys.expect("out_indices", (0, 1, 2, 3))
     keys.expect_activation("GELU")
-    keys.expect_layer_norm(1e-6, "LN")
+    keys.expect_layer_norm(1e-6)
     keys.take("drop_path_rate", None)  # for training
     return {
         "type": "MixVisionTransformer",

@@ -107,4 +107,4 @@ def pidnet(keys: Keys) -> dict[str, Any]:
 def branch_head(keys: Keys) -> dict[str, Any]:
     """Of one map."""
     keys.expect_batch_norm(default=BN)
-    return {"type": keys.where.rpartition(" ")[2], **shared(keys, None)}
+    return {"type": keys.kind, **shared(keys, None)}

@@ -13,7 +13,7 @@ def swin_transformer(keys: Keys) -> dict[str, Any]:
     keys.expect("patch_norm", True)
     keys.expect("use_abs_pos_embed", False)
     keys.expect_activation("GELU")
-    keys.expect_layer_norm(1e-5, "LN")
+    keys.expect_layer_norm(1e-5)
     for key in ("drop_path_rate", "pretrain_img_size"):  # for training, and for positions
         keys.take(key, None)
     patch, strides = keys.take("patch_size", 4), keys.take("strides", (4, 2, 2, 2))

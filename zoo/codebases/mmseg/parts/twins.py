@@ -21,7 +21,7 @@ def svt(keys: Keys) -> dict[str, Any]:
 def _shared(keys: Keys, *, norm_after_stage: bool) -> dict[str, Any]:
     """Patches do not overlap; the norms have the usual eps."""
     keys.expect("in_channels", 3)
-    keys.expect_layer_norm(1e-5, "LN")
+    keys.expect_layer_norm(1e-5)
     keys.take("drop_path_rate", None)  # for training
     patches, strides = keys.take("patch_sizes", (4, 2, 2, 2)), keys.take("strides", (4, 2, 2, 2))
     if patches != strides:
