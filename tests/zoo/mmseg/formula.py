@@ -34,9 +34,9 @@ def formula_images(height: int = 65, width: int = 97) -> Tensor:
     return torch.stack(planes).float().reshape(2, 3, height, width)
 
 
-def sample(logits: Tensor) -> list[float]:
-    """A few of the logits [N, C, H, W], from all over the map."""
-    return [round(value, 6) for value in logits[:, :, ::21, ::31].flatten().tolist()]
+def sample(logits: Tensor) -> Tensor:
+    """A few of the logits [N, C, H, W], from all over the map, in float64."""
+    return logits[:, :, ::21, ::31].flatten().double()
 
 
 def described(state: Mapping[str, Tensor]) -> list[str]:

@@ -121,7 +121,7 @@ def main() -> None:
         with torch.no_grad():
             inputs = model.data_preprocessor({"inputs": pixels}, training=False)["inputs"]
             logits = model.encode_decode(inputs, [{"img_shape": images.shape[2:]}] * len(images))
-        lines = [" ".join(map(str, sample(logits))), *described(model.state_dict())]
+        lines = [" ".join(f"{value:.6f}" for value in sample(logits).tolist()), *described(model.state_dict())]
         Path(__file__).with_name(f"{architecture}.txt").write_text("\n".join(lines) + "\n")
 
 

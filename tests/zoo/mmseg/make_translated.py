@@ -1,4 +1,4 @@
-"""Writes what mmsegmentation itself makes of tests/translated_segmentors.py: names, shapes, and a few logits.
+"""Writes what mmsegmentation itself makes of tests/translated_segmentors.py: names, shapes, a few float64 logits.
 
 pip install ".[mmseg]"
 python tests/zoo/mmseg/make_translated.py [NAME ...]
@@ -20,12 +20,12 @@ SIZE = (64, 96)
 
 def main() -> None:
     for name in sys.argv[1:] or TRANSLATED:
-        model: Any = build_section({"type": "MmsegSegmentor", "config": mmseg_section(name)}).eval()
+        model: Any = build_section({"type": "MmsegSegmentor", "config": mmseg_section(name)}).eval().double()
         state = formula_state(model.model.state_dict())
         model.model.load_state_dict(state)
         with torch.no_grad():
-            logits = model(formula_images(*SIZE))
-        lines = [" ".join(map(str, sample(logits))), *described(state)]
+            logits = model(formula_images(*SIZE).double())
+        lines = [" ".join(f"{value:.12f}" for value in sample(logits).tolist()), *described(state)]
         (FOLDER / f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 

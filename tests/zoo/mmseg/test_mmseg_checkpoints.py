@@ -37,7 +37,7 @@ def fresh(architecture: str, **changes: object) -> EncoderDecoder:
 def recorded(architecture: str, folder: Path = FOLDER) -> tuple[Tensor, list[str]]:
     """A few logits, and a line for each tensor."""
     first, *names = (folder / f"{architecture}.txt").read_text().splitlines()
-    return torch.tensor([float(value) for value in first.split()]), names
+    return torch.tensor([float(value) for value in first.split()], dtype=torch.float64), names
 
 
 def mmseg_state(architecture: str, folder: Path = FOLDER) -> dict[str, Tensor]:
@@ -62,7 +62,7 @@ def test_mmsegs_names_shapes_and_logits(architecture: str, tmp_path: Path) -> No
     torch.save({"meta": {}, "state_dict": mmseg_state(architecture)}, tmp_path / "mmseg.pth")
     load_checkpoint(model, tmp_path / "mmseg.pth")
     with torch.no_grad():
-        got = torch.tensor(sample(model(formula_images())))
+        got = sample(model(formula_images()))
     torch.testing.assert_close(got, logits, atol=TOLERANCE * float(logits.max() - logits.min()), rtol=0)
     assert logits.std() > 0.05  # a constant would prove little
 
@@ -80,7 +80,7 @@ def test_auxiliary_heads_are_left_out_where_the_config_has_none(
     (line,) = caplog.messages
     assert f"left out {extra} tensors of auxiliary_head, which this model does not have" in line
     with torch.no_grad():
-        got = torch.tensor(sample(model(formula_images())))
+        got = sample(model(formula_images()))
     torch.testing.assert_close(got, recorded(architecture)[0], atol=1e-4, rtol=0)
 
 
