@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from backends import load
-from tests.small_mmdet_detectors import CLASSES, SECTIONS, SIDES, byte_images, small
+from tests.small_mmdet import CLASSES, SECTIONS, SIDES, byte_images, small
 from tests.zoo.codebases.small_configs import write
 from zoo.codebases.mmcv_ext.stand_in import MISSING, is_stand_in
 from zooport.verbs import run_verb

@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from tests.small_mmdet_detectors import CLASSES, SIDES, own_results
+from tests.small_mmdet import CLASSES, SIDES, own_results
 from zoo.target import AxisRange
 from zoo.tasks import build_task
 

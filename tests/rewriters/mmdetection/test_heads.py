@@ -10,7 +10,7 @@ from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx
 from tests.rewriters.mmdetection.expected import AXES, TASK, expected_outputs
-from tests.small_mmdet_detectors import SECTIONS, byte_images, small
+from tests.small_mmdet import SECTIONS, byte_images, small
 from zoo.families import contract_module, family_of
 from zoo.target import Target
 

@@ -11,7 +11,7 @@ from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx
 from tests.rewriters.mmdetection.expected import AXES, CLASS_LIST
-from tests.small_mmdet_detectors import SIDES, WITH_MASKS, byte_images, own_results, small
+from tests.small_mmdet import SIDES, WITH_MASKS, byte_images, own_results, small
 from zoo.families import contract_module, family_of
 from zoo.target import Target
 from zoo.tasks import build_task

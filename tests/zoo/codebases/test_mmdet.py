@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.small_mmdet_detectors import SECTIONS, WITH_MASKS
+from tests.small_mmdet import SECTIONS, WITH_MASKS
 from tests.zoo.codebases.small_configs import write
 from zoo.codebases import CodebaseConfig, codebase_of
 from zoo.codebases.mmdet.codebase import Mmdet
