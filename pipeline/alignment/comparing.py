@@ -50,7 +50,8 @@ class Comparison:
         """Run both sides; PyTorch's run, without the tensors."""
         self.flow = GraphFlow(self.model)
         run = run_eager(self.module, self.given)
-        self.plan = plan_pairs(self.model, self.flow, run, dict(self.module.model.named_modules()))
+        modules = dict(self.module.model.named_modules())
+        self.plan = plan_pairs(self.model, self.flow, run, modules, self.module.rearranged)
         self.absent = self.plan.absent
         self.sizes = run.sizes
         self.outputs = graph_tensors(self.model, self._arrays, [value.name for value in self.model.graph.output])

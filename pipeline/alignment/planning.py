@@ -42,8 +42,15 @@ class Plan:
     absent: Mapping[str, str]
 
 
-def plan_pairs(model: onnx.ModelProto, flow: GraphFlow, run: EagerRun, modules: Mapping[str, nn.Module]) -> Plan:
-    """`modules`: those of the model, by name."""
+def plan_pairs(
+    model: onnx.ModelProto,
+    flow: GraphFlow,
+    run: EagerRun,
+    modules: Mapping[str, nn.Module],
+    rearranged: tuple[type[nn.Module], ...] = (),
+) -> Plan:
+    """`modules`: those of the model, by name. `rearranged`: as in Contract."""
+    inside = _inside(modules, rearranged)
     folded = dict(_folded(flow, run, modules))
     final: dict[int, tuple[int, tuple[str, ...]]] = {}
     for number in folded:
@@ -55,6 +62,8 @@ def plan_pairs(model: onnx.ModelProto, flow: GraphFlow, run: EagerRun, modules: 
     graph_side = _graph_roles(model, flow)
     sides = []
     for role, numbers in run.roles.items():
+        if role[0] in inside and role[1] != MARKED:
+            continue
         after = role[1] in (OUT, MARKED)
         sides.append((role, [final[n][0] if after and n in final else n for n in numbers], graph_side.get(role, [])))
     groups = tuple(sorted(_groups(flow, sides), key=lambda group: max(map(flow.order, group.tensors))))
@@ -62,7 +71,18 @@ def plan_pairs(model: onnx.ModelProto, flow: GraphFlow, run: EagerRun, modules: 
     paired = {number for group in groups for number in group.numbers}
     paired |= {number for number, (end, _) in final.items() if end in paired}
     vanished = {name for names in fused.values() for name in names}
-    return Plan(groups, fused, _absent(flow, run, modules, paired, vanished))
+    return Plan(groups, fused, _absent(flow, run, modules, paired, vanished | inside))
+
+
+def _inside(modules: Mapping[str, nn.Module], kinds: tuple[type[nn.Module], ...]) -> set[str]:
+    """The names of the modules within one of these kinds, itself left out."""
+    return {
+        f"{name}.{inner}"
+        for name, module in modules.items()
+        if isinstance(module, kinds)
+        for inner, _ in module.named_modules()
+        if inner
+    }
 
 
 def _folded(flow: GraphFlow, run: EagerRun, modules: Mapping[str, nn.Module]) -> Iterator[tuple[int, tuple[int, str]]]:

@@ -25,6 +25,8 @@ class Contract(nn.Module):
     """The head's own tensors, float32, for level "raw", which the task leaves open."""
     settings: tuple[TensorSpec, ...] = ()
     """What forward takes behind the images: tensors of one element, each with a default."""
+    rearranged: tuple[type[nn.Module], ...] = ()
+    """Modules within which the graph has other rows than PyTorch, or another order: what they give is as PyTorch's."""
 
     def __init__(self, model: nn.Module, forward: Mapping[str, Any]) -> None:
         super().__init__()

@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 import torch
 
 from backends import load
-from pipeline import deploy, evaluate
+from pipeline import align, deploy, evaluate
+from tests.pipeline.alignment.planted import perturb
 from tests.rewriters.small_pillars import find_things
 from zoo import build_model
 from zoo.config import read_config
@@ -73,3 +75,26 @@ def test_the_metric_is_that_of_pytorch(deployed: tuple[Path, Path, Path], tmp_pa
     figures = [row.figures for row in table.rows]
     assert len(figures) == 2
     assert figures[0] == figures[1]
+
+
+def test_align_finds_no_module_that_differs(deployed: tuple[Path, Path, Path]) -> None:
+    """The rows within the encoder are in another order, and padded: what it gives is compared."""
+    config, checkpoint, folder = deployed
+    aligned = align(config, checkpoint=checkpoint, deployment=folder)
+    assert aligned.first_name is None
+    compared = {module for pair in aligned.pairs for module in pair.modules}
+    assert {"encoder", "encoder.linear", "encoder.norm", "trunk.blocks.0.0.0"} <= compared
+    assert not aligned.absent
+
+
+@pytest.mark.parametrize(("module", "op_type"), [("encoder.linear", "MatMul"), ("trunk.blocks.1.0.0", "Conv")])
+def test_align_names_the_module_of_a_planted_fault(
+    module: str, op_type: str, deployed: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    config, checkpoint, folder = deployed
+    graph = onnx.load(folder / "model.onnx")
+    perturb(graph, module, op_type)
+    onnx.save(graph, tmp_path / "edited.onnx")
+    aligned = align(config, checkpoint=checkpoint, onnx=tmp_path / "edited.onnx")
+    assert aligned.first_name is not None
+    assert module in aligned.first_name.split(" + ")

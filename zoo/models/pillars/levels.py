@@ -2,13 +2,14 @@
 
 from typing import Any, cast
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.contract.contract import Contract
 from zoo.contract.module_outputs import module_outputs
 from zoo.contract.valid_points import valid_points
 from zoo.models.pillars.anchors import decoded, directed
 from zoo.models.pillars.center_point import CenterMaps, CenterPoint
+from zoo.models.pillars.encoder import PillarEncoder
 from zoo.models.pillars.point_pillars import AnchorMaps, PointPillars
 from zoo.tasks.detection.proof.contracts import DetectionFinal
 
@@ -25,12 +26,16 @@ class PillarsFinal(DetectionFinal):
     -1.
     """
 
+    rearranged: tuple[type[nn.Module], ...] = (PillarEncoder,)
+
     def forward(self, points: Tensor, num_points: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
         return self.tensors(self.model(clouds_of(points, num_points), **self.forward_options))
 
 
 class PillarsRaw(Contract):
     """-> the head's maps, float32, before any sigmoid."""
+
+    rearranged: tuple[type[nn.Module], ...] = (PillarEncoder,)
 
     def forward(self, points: Tensor, num_points: Tensor) -> tuple[Tensor, ...]:
         return self.maps(points, num_points)
