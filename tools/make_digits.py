@@ -9,7 +9,7 @@ from typing import Any
 from zoo.errors import InputError
 from zooport.parser import Parser
 from zooport.running import run_tool
-from zooport.terminal import write_line
+from zooport.terminal import show_progress, write_line
 
 EXAMPLE = "example: python tools/make_digits.py gate"
 SPLITS = ("train", "val", "gate")
@@ -75,11 +75,6 @@ def draw(split: str, root: Path | None, path: Path) -> None:
         draw_contact_sheet(split, root, path)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}; give another --contact-sheet") from error
-
-
-def show_progress(what: str, done: int, total: int) -> None:
-    """One line that counts the images."""
-    print(f"\r{what}: {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from zoo.errors import InputError
 from zooport.parser import Parser
 from zooport.running import run_tool
-from zooport.terminal import write_line
+from zooport.terminal import show_progress, write_line
 
 EXAMPLE = "example: python tools/make_streets.py train --out streets --count 200"
 SPLITS = ("train", "gate", "shipped")
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             raise InputError(f"{split}{'' if count is None else f' --count {count}'}: also give --out, a folder")
         folder, count = ensure_split(split, show_progress), SIZES[split]
     else:
-        folder, count = out, count or {**SIZES, TRAIN: TRAIN_SCENES}[split]
+        folder, count = out, {**SIZES, TRAIN: TRAIN_SCENES}[split] if count is None else count
         write(split, folder, count)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     write_line(f"{folder}: {count} synthetic scenes, {size} bytes")
@@ -61,11 +61,6 @@ def write(split: str, folder: Path, count: int) -> None:
         )
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}; give another --out") from error
-
-
-def show_progress(split: str, done: int, total: int) -> None:
-    """One line that counts the scenes."""
-    print(f"\r{split}: {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

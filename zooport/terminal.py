@@ -63,6 +63,11 @@ def write_fault(text: str) -> None:
     print(printable(f"failed: {text}"), file=sys.stderr)
 
 
+def show_progress(what: str, done: int, total: int) -> None:
+    """One line on standard error that counts what is made."""
+    print(f"\r{what}: {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+
 @contextmanager
 def show_steps(console: "Console", names: Sequence[str]) -> Iterator[BeginStep]:
     """A function to call with each of the steps as it begins, and meanwhile with how far it is."""

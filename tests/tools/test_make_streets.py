@@ -57,6 +57,7 @@ def test_a_folder_has_kittis_layout(tool: ModuleType, cache: Path, tmp_path: Pat
         (["gate", "--count", "2"], "gate --count 2: also give --out"),
         (["gate", "--out", "{full}", "--count", "1"], "is not an empty folder, and what is in it would be lost"),
         (["gate", "--out", "{new}", "--count", "-1"], "--count -1: expected 1 or more"),
+        (["gate", "--out", "{new}", "--count", "0"], "--count 0: expected 1 or more"),
     ],
 )
 def test_wrong_arguments(
