@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -116,7 +117,7 @@ class SelfTest:
                 rows,
                 arrays[SURE],
             )
-        except (KeyError, ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except (KeyError, ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{source}: not a self-test ({type(error).__name__}: {reason}); deploy again") from error
 

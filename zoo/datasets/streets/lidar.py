@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.input_kinds.points.small_cloud import INTENSITIES, UNITS, unpacked_cloud
+
 Array = NDArray[np.float64]
 
 HEIGHT = 1.73  # metres above the ground
@@ -22,24 +24,22 @@ RAYS: Array = np.stack(
 """Directions [64, A, 3] of length 1: x forward, y left, z up; the sensor is the origin."""
 RANGE_NOISE, DROPOUT, INTENSITY_NOISE = 0.02, 0.06, 0.03  # metres; part of the rays; of 0..1
 FADING = 80.0  # metres over which an intensity falls to a third
-CENTIMETRES = 100
+INTENSITY = (0.0, 1.0)
+"""The range of what the sensor gives."""
 
 
-def measured(
-    ranges: Array, reflectances: Array, rng: np.random.Generator
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Points float32 [n, 4] of rays [64, A] that end at `ranges`, infinite for none; and which rays they are of.
+def measured(ranges: Array, reflectances: Array, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Points float32 [n, 4] of rays [64, A] that end at `ranges`, infinite for none.
 
-    Coordinates are the middle of a centimetre, intensities one of 256 steps of 0..1: what int16 and uint8 hold. The
-    middle, so that no point is on the edge of a cell whose sides are whole centimetres.
+    Coordinates are the middle of a centimetre, intensities one of 256 steps of 0..1: what `packed_cloud` holds.
     """
     kept = (ranges < RANGE) & (rng.random(ranges.shape) > DROPOUT)
     noisy = (ranges + rng.normal(0, RANGE_NOISE, ranges.shape))[kept]
     intensities = reflectances[kept] * np.exp(-noisy / FADING) + rng.normal(0, INTENSITY_NOISE, noisy.shape)
-    return cloud_of(np.floor(RAYS[kept] * noisy[:, None] * CENTIMETRES), np.rint(intensities.clip(0, 1) * 255)), kept
-
-
-def cloud_of(centimetres: NDArray[np.generic], steps: NDArray[np.generic]) -> NDArray[np.float32]:
-    """Points float32 [n, 4] of whole centimetres [n, 3], rounded down, and intensities in 255 steps [n]."""
-    coordinates = (centimetres.astype(np.float64) + 0.5) / CENTIMETRES
-    return np.concatenate((coordinates, steps.astype(np.float64)[:, None] / 255), axis=1).astype(np.float32)
+    return unpacked_cloud(
+        {
+            "centimetres": np.floor(RAYS[kept] * noisy[:, None] * UNITS),
+            "steps": np.rint(intensities.clip(*INTENSITY) * INTENSITIES),
+            "intensity": np.array(INTENSITY),
+        }
+    )

@@ -202,7 +202,7 @@ def make_scene(split: str, index: int) -> StreetScene:
     """Scene `index` of a split, one of SPLITS."""
     rng = np.random.default_rng([SEED, VERSION, SPLITS[split], index])
     street = Street(rng)
-    points, _ = measured(street.view.ranges, street.view.reflectances, rng)
+    points = measured(street.view.ranges, street.view.reflectances, rng)
     boxes = np.array(street.boxes, np.float32).reshape(-1, 7)
     boxes[:, 6] = wrapped_angle(boxes[:, 6])
     shares = np.array([street.view.visible(owner) for owner in range(len(boxes))])

@@ -1,4 +1,4 @@
-"""A point cloud in few bytes, from which every machine makes the same tensor: what a self-test keeps."""
+"""A point cloud in few bytes, which are the same tensor on every machine: what self-tests and stored scenes keep."""
 
 from collections.abc import Mapping
 from typing import Any

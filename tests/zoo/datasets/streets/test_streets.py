@@ -82,9 +82,17 @@ def test_a_stored_scene_is_the_scene(tmp_path, scenes):
         assert path.stat().st_size < 90_000
 
 
-def test_a_broken_scene_is_named(tmp_path):
+BROKEN = {
+    "another file": lambda _: b"broken",
+    "cut": lambda content: content[: len(content) // 2],
+    "damaged": lambda content: content[: len(content) // 2] + bytes(200) + content[len(content) // 2 + 200 :],
+}
+
+
+@pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN)
+def test_a_broken_scene_is_named(tmp_path, damage):
     path = tmp_path / "000000.npz"
-    path.write_bytes(b"broken")
+    path.write_bytes(damage((splits.split_folder("shipped") / "000000.npz").read_bytes()))
     with pytest.raises(InputError, match=r"000000\.npz: not a scene of the data set streets .*; make the split again"):
         read_scene(path)
 
@@ -147,9 +155,8 @@ def test_the_gate_split_is_made_once(monkeypatch, tmp_path):
 
 
 def test_the_shipped_scenes_are_those_of_the_simulator():
-    """Made on another CPU, a few points may be in the next centimetre."""
+    """Made on another CPU, a few points may be in the next centimetre, and a few rays may end elsewhere."""
     scene, stored = make_scene("shipped", 7), read_scene(splits.split_folder("shipped") / "000007.npz")
     np.testing.assert_allclose(stored.boxes, scene.boxes, atol=1e-4)
-    same = min(len(stored.points), len(scene.points))
-    assert abs(len(stored.points) - len(scene.points)) < 20
-    assert np.isclose(stored.points[:same], scene.points[:same], atol=0.011).all(axis=1).mean() > 0.5
+    cells, ours = (set(map(tuple, np.floor(each.points[:, :3] * 100).astype(int).tolist())) for each in (stored, scene))
+    assert len(cells & ours) > 0.99 * max(len(cells), len(ours))
