@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from zoo.datasets.class_labels import labels_by_name
 from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header
+from zoo.datasets.files.text_file import read_text
+from zoo.datasets.smallest_boxes import smallest_boxes
 from zoo.errors import nearest
-from zoo.geometry.rotated_boxes import in_convention
 from zoo.input_kinds.image.reading import SUFFIXES
 from zoo.registry import DATASETS
 from zoo.tasks import ClassInfo
@@ -57,13 +56,8 @@ class DotaDetection(EvaluationDataset):
 
     def _objects(self, file: Path, faults: Faults) -> list[DotaObject]:
         """Of one file."""
-        try:
-            text = file.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            faults.add(file, f"cannot be read as text: {error}")
-            return []
         objects = []
-        for line, entry in read_dota(text):
+        for line, entry in read_dota(read_text(file, faults) or ""):
             if isinstance(entry, str):
                 faults.add(file, entry, line)
             elif entry.category in self.labels:
@@ -76,16 +70,7 @@ class DotaDetection(EvaluationDataset):
     def _truth(self, index: int) -> dict[str, Any]:
         objects = self.objects[index]
         return {
-            "rotated_boxes": boxes_around([entry.corners for entry in objects]),
+            "rotated_boxes": smallest_boxes(np.array(entry.corners, np.float32).reshape(-1, 2) for entry in objects),
             "labels": np.array([self.labels[entry.category] for entry in objects], np.int64),
             "difficult": np.array([entry.difficult for entry in objects], np.bool_),
         }
-
-
-def boxes_around(corners: Sequence[Sequence[float]]) -> NDArray[np.float32]:
-    """Corners x1 y1 ... x4 y4 of n objects -> float32 [n, 5], the smallest rectangle around each, le90."""
-    rows = []
-    for numbers in corners:
-        center, sides, degrees = cv2.minAreaRect(np.array(numbers, np.float32).reshape(-1, 2))
-        rows.append((*center, *sides, np.radians(degrees)))
-    return in_convention(np.array(rows, np.float64).reshape(-1, 5), "le90")

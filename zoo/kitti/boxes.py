@@ -41,7 +41,7 @@ def image_boxes(boxes: NDArray[np.floating], calibration: Calibration) -> Array:
     return np.concatenate((pixels.min(axis=1), pixels.max(axis=1)), axis=1)
 
 
-def clipped_to_image(boxes: Array, size: tuple[int, int] = IMAGE_SIZE) -> tuple[Array, Array]:
+def clipped_to_image(boxes: Array, size: tuple[int, int]) -> tuple[Array, Array]:
     """Boxes [n, 4] clipped to an image of `size` (height, width), and the part [n] of each that was outside of it."""
     limits = np.array((size[1] - 1, size[0] - 1) * 2, np.float64)
     clipped = np.clip(boxes, 0, limits)
@@ -56,14 +56,13 @@ def objects_of_boxes(
     *,
     occlusions: Sequence[int] | None = None,
     scores: Sequence[float] | None = None,
-    size: tuple[int, int] = IMAGE_SIZE,
 ) -> list[KittiObject]:
     """Boxes [n, 7] of the points' frame as objects of these types, their image boxes and angles by the calibration.
 
     Without `occlusions` truncation and occlusion are -1, as in KITTI's result files.
     """
     boxes = np.asarray(boxes, np.float64).reshape(-1, 7)
-    flat, outside = clipped_to_image(image_boxes(boxes, calibration), size)
+    flat, outside = clipped_to_image(image_boxes(boxes, calibration), IMAGE_SIZE)
     bottoms = calibration.in_camera(boxes[:, :3] - np.array([0, 0, 0.5]) * boxes[:, 5:6])
     heading = (
         np.stack((np.cos(boxes[:, 6]), np.sin(boxes[:, 6]), np.zeros(len(boxes))), axis=1) @ calibration.rotation.T

@@ -35,7 +35,7 @@ def read_label(text: str) -> Iterator[tuple[int, KittiObject | str]]:
 
 
 def label_text(objects: Iterable[KittiObject]) -> str:
-    """The lines of a label file, numbers with two decimals, scores with six."""
+    """The lines of a label file, numbers with two decimals, scores with six. Blanks in a type become underscores."""
     return "".join(map(_line, objects))
 
 
@@ -67,4 +67,4 @@ def _line(entry: KittiObject) -> str:
     numbers = (entry.alpha, *entry.box, *entry.size, *entry.place, entry.turn)
     score = "" if entry.score is None else f" {entry.score:.6f}"
     words = " ".join(f"{value + 0.0:.2f}" for value in numbers)
-    return f"{entry.type} {entry.truncation:.2f} {entry.occlusion} {words}{score}\n"
+    return f"{'_'.join(entry.type.split())} {entry.truncation:.2f} {entry.occlusion} {words}{score}\n"

@@ -105,6 +105,12 @@ def test_boxes_of_a_label_file_come_back_as_the_same_text():
         assert label_text([kept]) == label_text([car])
 
 
+def test_a_type_of_two_words_is_written_as_one():
+    ((_, car),) = read_label(LABEL.splitlines()[0])
+    ((_, back),) = read_label(label_text([car._replace(type="Traffic cone")]))
+    assert back == car._replace(type="Traffic_cone")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

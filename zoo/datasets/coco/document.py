@@ -9,6 +9,7 @@ from typing import Any
 
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.json_lines import JsonLines, Key
+from zoo.datasets.files.text_file import read_text
 
 Record = dict[str, Any]
 SECTIONS: Mapping[str, tuple[str, Mapping[str, type]]] = {  # what one record is called, and what it must have
@@ -27,11 +28,11 @@ class CocoDocument:
     def __init__(self, path: Path, faults: Faults) -> None:
         self._path, self._faults = path, faults
         self._content: Record = {}
+        text = read_text(path, faults)
+        if text is None:
+            return
         try:
-            text = path.read_text(encoding="utf-8-sig")
             content = json.loads(text, parse_int=_whole_number)
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            faults.missing(path, "file")
         except OverflowError as error:
             place = TOO_LONG.search(text)
             faults.add(path, str(error), text.count("\n", 0, place.start()) + 1 if place else None)
@@ -39,8 +40,6 @@ class CocoDocument:
             faults.add(path, "lists nested too deeply to be read; expected COCO annotations")
         except json.JSONDecodeError as error:
             faults.add(path, f"not JSON at column {error.colno}: {error.msg}", error.lineno)
-        except (OSError, UnicodeDecodeError) as error:
-            faults.add(path, f"cannot be read ({error})")
         else:
             self._lines = JsonLines(text)
             self._accept(content)

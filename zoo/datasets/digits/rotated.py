@@ -10,7 +10,7 @@ from zoo.datasets.coco.runs import mask_of
 from zoo.datasets.digits.generated_split import SHIPPED
 from zoo.datasets.digits.on_disk import DIGITS, DigitsInstances
 from zoo.datasets.digits.training_scenes import DigitsTrainingScenes
-from zoo.datasets.digits.turning import MAX_TURN, smallest_boxes, turned_boxes, turned_image
+from zoo.datasets.digits.turning import MAX_TURN, boxes_of_masks, turned_boxes, turned_image
 from zoo.registry import DATASETS
 from zoo.tasks import ClassInfo
 
@@ -42,7 +42,7 @@ class RotatedDigits(DigitsInstances):
 
     def _truth(self, index: int) -> dict[str, Any]:
         truth = super()._truth(index)
-        boxes = smallest_boxes([mask_of(mask) for mask in truth["masks"]])
+        boxes = boxes_of_masks([mask_of(mask) for mask in truth["masks"]])
         return {
             "rotated_boxes": turned_boxes(boxes, self.entries[index].size, angle_of(index)),
             "labels": truth["labels"],

@@ -1,45 +1,29 @@
 """Training samples of the turned digits: scenes made on the fly, turned, cropped, scaled and in other colours."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import Dataset
 
-from zoo.datasets.digits.training import GREYS, NEGATIVES, PAD_VALUE, TrainScene, TrainScenes
-from zoo.datasets.digits.turning import MAX_TURN, smallest_boxes, turned_boxes, turned_image
+from zoo.datasets.digits.training import GREYS, NEGATIVES, PAD_VALUE, DigitsTraining, TrainScene
+from zoo.datasets.digits.turning import MAX_TURN, boxes_of_masks, turned_boxes, turned_image
 from zoo.datasets.training.colours import recolour
 from zoo.datasets.training.placement import Placement
 
 
-class RotatedDigitsTraining(Dataset[dict[str, Tensor]]):
-    """`length` samples of `num_scenes` scenes in turn, each turned by an angle of its own, from -60 to 60 degrees.
+class RotatedDigitsTraining(DigitsTraining):
+    """DigitsTraining whose scenes are each turned by an angle of their own, from -60 to 60 degrees.
 
     An item is {"image": float32 [3, H, W], RGB, 0..1, "rotated_boxes": float32 [n, 5], x y w h angle, "labels": int64
-    [n]} where (H, W) = `crop`. Sizes, scale and labels are as in DigitsTraining.
+    [n]} where (H, W) = `crop`. `label_ids`: by default d.
     """
 
-    def __init__(
-        self,
-        length: int,
-        *,
-        size: tuple[int, int],
-        crop: tuple[int, int],
-        scale: tuple[float, float],
-        num_scenes: int = 1500,
-        seed: int = 0,
-        label_ids: Sequence[int] = range(10),
-    ) -> None:
-        self.length, self.size, self.crop, self.scale = length, size, crop, scale
-        self.seed, self.num_scenes = seed, num_scenes
-        self.label_ids = torch.tensor([*label_ids])
-        self.scenes = TrainScenes(num_scenes)
+    def __init__(self, length: int, *, label_ids: Sequence[int] = range(10), **options: Any) -> None:
+        super().__init__(length, label_ids=label_ids, **options)
         self._boxes: dict[int, NDArray[np.float32]] = {}
-
-    def __len__(self) -> int:
-        return self.length
 
     def __getitem__(self, index: int) -> dict[str, Tensor]:
         rng = np.random.default_rng([self.seed, index])
@@ -58,8 +42,8 @@ class RotatedDigitsTraining(Dataset[dict[str, Tensor]]):
 
     def _scene_boxes(self, index: int, scene: TrainScene) -> NDArray[np.float32]:
         """Of a scene that is not turned, found once."""
-        number = index % self.num_scenes
+        number = index % self.scenes.num_scenes
         if number not in self._boxes:
             masks = [scene.instance_map == instance for instance in range(1, len(scene.labels) + 1)]
-            self._boxes[number] = smallest_boxes(masks)
+            self._boxes[number] = boxes_of_masks(masks)
         return self._boxes[number]

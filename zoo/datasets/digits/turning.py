@@ -1,34 +1,30 @@
 """Scenes of the digits, turned: an image with the smallest rectangles around its strokes, at any angle."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.datasets.digits.training import PAD_VALUE
+from zoo.datasets.smallest_boxes import smallest_boxes
 from zoo.geometry.rotated_boxes import in_convention
 
 MAX_TURN = math.radians(60)  # a 6 turned by a quarter to one side is a 9 turned by a quarter to the other
-BORDER = 114  # grey, as around a letterbox
 
 
-def smallest_boxes(masks: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
-    """Masks [H, W], not empty -> float32 [n, 5]: x y w h angle of the smallest rectangle around the pixels' edges.
-
-    Pixels and radians, in the convention le90.
-    """
-    rows = [_smallest_box(mask) for mask in masks]
-    return in_convention(np.array(rows, np.float64).reshape(-1, 5), "le90")
+def boxes_of_masks(masks: Iterable[NDArray[Any]]) -> NDArray[np.float32]:
+    """Masks [H, W], not empty -> float32 [n, 5]: the `smallest_boxes` around the pixels' edges."""
+    return smallest_boxes(map(_outline, masks))
 
 
-def _smallest_box(mask: NDArray[Any]) -> tuple[float, ...]:
+def _outline(mask: NDArray[Any]) -> NDArray[Any]:
     y, x = np.nonzero(mask)
     places = np.stack((x, y), axis=1)
     edges = np.concatenate([places + step for step in ((0, 0), (1, 0), (1, 1), (0, 1))])
-    center, sides, degrees = cv2.minAreaRect(cv2.convexHull(edges.astype(np.float32)))
-    return (*center, *sides, math.radians(degrees))
+    return cv2.convexHull(edges.astype(np.float32))
 
 
 def turned_image(image: NDArray[np.uint8], angle: float) -> NDArray[np.uint8]:
@@ -46,7 +42,7 @@ def turned_image(image: NDArray[np.uint8], angle: float) -> NDArray[np.uint8]:
         (width, height),
         flags=cv2.INTER_LINEAR,
         borderMode=cv2.BORDER_CONSTANT,
-        borderValue=(BORDER,) * 3,
+        borderValue=(PAD_VALUE,) * 3,
     )
     return np.asarray(turned, np.uint8)
 

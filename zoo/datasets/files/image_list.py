@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from zoo.datasets.files.faults import Faults
+from zoo.datasets.files.text_file import read_text
 from zoo.errors import nearest
 
 
@@ -16,15 +17,10 @@ def listed(names: Iterable[str], only: str | Path | None, faults: Faults) -> lis
     if only is None:
         return known
     path = Path(only)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        faults.missing(path, "file")
+    text = read_text(path, faults)
+    if text is None:
         return []
-    except (OSError, UnicodeDecodeError) as error:
-        faults.add(path, f"cannot be read ({error})")
-        return []
-    wanted = {line.strip(): number for number, line in enumerate(lines, 1) if line.strip()}
+    wanted = {line.strip(): number for number, line in enumerate(text.splitlines(), 1) if line.strip()}
     for name in wanted.keys() - set(known):
         faults.add(path, f'no image "{name}"; {nearest(name, known)}', wanted[name])
     if not wanted:

@@ -8,6 +8,7 @@ import numpy as np
 
 from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
+from zoo.datasets.files.text_file import read_text
 from zoo.errors import InputError
 from zoo.image_header import image_size
 from zoo.input_kinds import input_kind
@@ -40,8 +41,9 @@ class KittiDataset(EvaluationDataset):
         ROOT/training/calib/000001.txt
         ROOT/training/image_2/000001.png    optional; its size alone is read
 
-    The list may also be directly in ROOT. Types of objects are the names of the task's classes, in any case; types that
-    are no class are left out. A van is ignored where there are cars, and a sitting person where there are pedestrians.
+    The list may also be directly in ROOT. Types of objects are the names of the task's classes, in any case and
+    with underscores for blanks; types that are no class are left out. A van is ignored where there are cars, and a
+    sitting person where there are pedestrians.
 
     An item is as of Streets: "points", "boxes" float32 [m, 7] in the frame of the points, "labels", "difficulty",
     "calibration", "image_size"; and "difficult" bool [m]: neighbouring types, which nothing learns.
@@ -76,11 +78,8 @@ class KittiDataset(EvaluationDataset):
     def _names(self, faults: Faults) -> list[str]:
         lists = [place / f"{self.split}.txt" for place in (self.root / "ImageSets", self.root)]
         file = next((path for path in lists if path.is_file()), lists[0])
-        if not file.is_file():
-            faults.missing(file, "file")
-            return []
         names = []
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate((read_text(file, faults) or "").splitlines(), 1):
             if not (name := line.strip()):
                 continue
             if name.isdigit():
@@ -91,18 +90,17 @@ class KittiDataset(EvaluationDataset):
 
     def _frame(self, name: str, faults: Faults) -> Frame | None:
         labels, calib = self._path("label_2", f"{name}.txt"), self._path("calib", f"{name}.txt")
-        if missing := [path for path in (labels, calib) if not path.is_file()]:
-            for path in missing:
-                faults.missing(path, "file")
+        label_text, calib_text = read_text(labels, faults), read_text(calib, faults)
+        if label_text is None or calib_text is None:
             return None
         objects = []
-        for number, entry in read_label(labels.read_text(encoding="utf-8")):
+        for number, entry in read_label(label_text):
             if isinstance(entry, str):
                 faults.add(labels, entry, number)
             else:
                 objects.append(entry)
         try:
-            calibration = Calibration.from_text(calib.read_text(encoding="utf-8"), calib)
+            calibration = Calibration.from_text(calib_text, calib)
         except InputError as error:
             faults.add(calib, str(error).removeprefix(f"{calib}: "))
             return None
@@ -120,7 +118,7 @@ class KittiDataset(EvaluationDataset):
 
     def _truth(self, index: int) -> dict[str, Any]:
         frame = self.frames[index]
-        names = [info.name.lower() for info in self.classes]
+        names = ["_".join(info.name.lower().split()) for info in self.classes]
         own = {name: label for label, name in enumerate(names)}
         near = {NEIGHBOURS[name]: label for label, name in enumerate(names) if name in NEIGHBOURS}
         known = [entry for entry in frame.objects if entry.type.lower() in own | near]

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_list import listed
+from zoo.datasets.files.text_file import read_text
 
 
 class SplitEntry(NamedTuple):
@@ -19,16 +20,11 @@ def read_split(path: Path, faults: Faults, only: str | Path | None = None) -> li
 
     `only`: a text file with those of them that count.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        faults.missing(path, "file")
-        return []
-    except (OSError, UnicodeDecodeError) as error:
-        faults.add(path, f"cannot be read ({error})")
+    text = read_text(path, faults)
+    if text is None:
         return []
     entries: dict[str, SplitEntry] = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.splitlines(), 1):
         for name in line.split()[:1]:
             if name in entries:
                 faults.add(path, f'image "{name}" is listed twice, first in line {entries[name].line}', number)

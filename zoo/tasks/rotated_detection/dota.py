@@ -42,7 +42,7 @@ def read_dota(text: str) -> Iterator[tuple[int, DotaObject | str]]:
 
 def _object(words: list[str]) -> DotaObject | str:
     if not NUMBERS < len(words) <= NUMBERS + 2:
-        return f"got {len(words)} words, expected x1 y1 x2 y2 x3 y3 x4 y4 category and 0 or 1 for difficult"
+        return f"got {len(words)} words, expected x1 y1 x2 y2 x3 y3 x4 y4 category and 0, 1 or 2 for difficult"
     try:
         corners = tuple(float(word) for word in words[:NUMBERS])
     except ValueError:
@@ -51,5 +51,5 @@ def _object(words: list[str]) -> DotaObject | str:
         return f"got {' '.join(words[:NUMBERS])!r}, expected finite coordinates"
     difficult = words[NUMBERS + 1] if len(words) > NUMBERS + 1 else "0"
     if difficult not in ("0", "1", "2"):
-        return f"got {difficult!r} for difficult, expected 0 or 1"
+        return f"got {difficult!r} for difficult, expected 0, 1 or 2"
     return DotaObject(corners, words[NUMBERS], difficult != "0")

@@ -8,7 +8,7 @@ import pytest
 
 from zoo.datasets import DigitsInstances, RotatedDigits
 from zoo.datasets.digits.rotated import angle_of
-from zoo.datasets.digits.turning import smallest_boxes, turned_boxes, turned_image, turned_size
+from zoo.datasets.digits.turning import boxes_of_masks, turned_boxes, turned_image, turned_size
 from zoo.geometry.rotated import rotated_corners
 from zoo.geometry.rotated_boxes import is_in_convention
 
@@ -21,7 +21,7 @@ def stroke() -> np.ndarray:
 
 def test_the_smallest_box_holds_every_pixel_and_is_tight() -> None:
     mask = stroke()
-    (box,) = smallest_boxes([mask])
+    (box,) = boxes_of_masks([mask])
     center, angle = box[:2], box[4]
     y, x = np.nonzero(mask)
     edges = np.concatenate([np.stack((x, y), 1) + step for step in ((0, 0), (1, 0), (0, 1), (1, 1))]) - center
@@ -40,8 +40,8 @@ def test_a_turned_box_is_the_smallest_one_of_the_turned_stroke(degrees: float) -
     image = np.repeat(mask[:, :, None] * 255, 3, axis=2)
     turned = turned_image(image, angle)
     assert turned.shape[:2] == turned_size(mask.shape, angle)
-    (seen,) = smallest_boxes([turned[:, :, 0] > 184])  # of black, of the grey around it and of the white stroke
-    (expected,) = turned_boxes(smallest_boxes([mask]), mask.shape, angle)
+    (seen,) = boxes_of_masks([turned[:, :, 0] > 184])  # of black, of the grey around it and of the white stroke
+    (expected,) = turned_boxes(boxes_of_masks([mask]), mask.shape, angle)
     apart = np.linalg.norm(rotated_corners(seen)[:, None] - rotated_corners(expected)[None], axis=2)
     assert apart.min(axis=0).max() < 2  # pixels: the turned stroke is smooth
 

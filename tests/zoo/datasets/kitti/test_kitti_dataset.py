@@ -94,6 +94,24 @@ def test_all_faults_are_named_together(tmp_path):
         assert part in message
 
 
+def test_a_class_of_two_words_is_found(tmp_path):
+    written(tmp_path, CAR._replace(type="Big car"))
+    assert KittiDataset(tmp_path, classes=[ClassInfo("big car", None)])[0]["labels"].tolist() == [0]
+
+
+def test_files_that_are_not_utf8_are_named(tmp_path):
+    written(tmp_path)
+    files = ("training/label_2/000000.txt", "training/calib/000000.txt")
+    for file in files:
+        (tmp_path / file).write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="has 2 faults") as error:
+        KittiDataset(tmp_path, classes=NAMES)
+    assert all(f"{file}: cannot be read ('utf-8'" in str(error.value) for file in files)
+    (tmp_path / "ImageSets/val.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match=r"val\.txt: cannot be read \('utf-8'"):
+        KittiDataset(tmp_path, classes=NAMES)
+
+
 def test_a_missing_list_is_named(tmp_path):
     with pytest.raises(InputError, match="ImageSets"):
         KittiDataset(tmp_path, classes=NAMES)
