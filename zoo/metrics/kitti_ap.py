@@ -15,6 +15,7 @@ from zoo.metrics.kitti_curve import Curve
 from zoo.metrics.kitti_matching import Sides, Steps, steps_of
 from zoo.metrics.metric import Metric
 from zoo.registry import METRICS
+from zoo.tasks.result import TaskOfResult
 
 OVERLAPS = {"3D": iou_3d, "BEV": bev_iou}
 LEVELS = ("easy", "moderate", "hard")
@@ -60,9 +61,10 @@ class KittiAP(Metric):
         self.classes, self.iou = tuple(classes), tuple(iou)
 
     def entry(self, item: Mapping[str, Any], result: Any) -> Cloud:
-        """One cloud, matched. Raises InputError where item or result lack a field."""
+        """One cloud, matched. Raises InputError where item or result lack a field, or have other classes."""
         boxes, labels, levels = (np.asarray(self.field(item, name)) for name in self.truth)
         found, scores, ids = (np.asarray(self.field(result, name)) for name in ("boxes", "scores", "labels"))
+        self._check_classes(getattr(result, "task", None), np.concatenate((labels, ids)))
         heights, inside = _in_image(found, item)
         found, scores, ids, heights = (array[inside] for array in (found, scores.astype(np.float64), ids, heights))
         cloud: dict[tuple[str, str, int], Steps] = {}
@@ -76,6 +78,17 @@ class KittiAP(Metric):
                     sides = Sides(overlaps[own][:, judged], counts[own], scores[judged], small[judged])
                     cloud[name, words, label] = steps_of(sides, self.iou[label])
         return cloud
+
+    def _check_classes(self, task: TaskOfResult | None, labels: NDArray[np.int64]) -> None:
+        """Raises InputError where the names of the task's classes, in any case, are others, or a label has no name."""
+        ours, names = ", ".join(self.classes), None if task is None else ", ".join(info.name for info in task.classes)
+        if names is not None and names.lower() != ours.lower():
+            wrong = f"got the classes {ours}, but those of the task are {names}"
+        elif len(labels) and not 0 <= labels.min() <= labels.max() < len(self.classes):
+            wrong = f"got labels {labels.min()} to {labels.max()}, expected 0 to {len(self.classes) - 1}, of {ours}"
+        else:
+            return
+        raise InputError(f"KittiAP: {wrong}; give the evaluator classes= as the task has them, and the iou of each")
 
     def figures(self, entries: Sequence[Cloud]) -> dict[str, float]:
         """Points by name."""

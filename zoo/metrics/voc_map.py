@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
+from zoo.geometry.upright_boxes import box_iou
 from zoo.metrics.metric import Metric
 from zoo.metrics.ranking import Ranking, Rule, area, interpolated, mean_average_precision
 from zoo.registry import METRICS
@@ -80,7 +81,7 @@ class VOCmAP(Metric):
 
     def overlaps(self, item: Mapping[str, Any], result: Any) -> NDArray[np.float64]:
         """IoU of the result's and the item's boxes, [d, n]."""
-        return _overlaps(self.field(result, "boxes"), self.field(item, "boxes"))
+        return box_iou(*(np.asarray(self.field(each, "boxes")).reshape(-1, 4) for each in (result, item)))
 
     def figures(self, entries: Sequence[VOCImage]) -> dict[str, float]:
         """{"mAP": points}."""
@@ -91,17 +92,6 @@ class VOCmAP(Metric):
         classes = np.unique(np.concatenate([np.zeros(0, np.int64), *(image.truth for image in per_image)]))
         rankings = [_ranking(per_image, label) for label in classes]
         return 100 * mean_average_precision(rankings, counts, self.rule)
-
-
-def _overlaps(predicted: Any, truth: Any) -> NDArray[np.float64]:
-    """The IoU of boxes [d, 4] and [n, 4], x1 y1 x2 y2 as edges: [d, n]; 0 for boxes without area."""
-    rows = np.asarray(predicted, np.float64).reshape(-1, 1, 4)
-    columns = np.asarray(truth, np.float64).reshape(1, -1, 4)
-    sides = np.minimum(rows[..., 2:], columns[..., 2:]) - np.maximum(rows[..., :2], columns[..., :2])
-    shared = np.maximum(sides, 0).prod(axis=2)
-    areas = [(boxes[..., 2:] - boxes[..., :2]).prod(axis=2) for boxes in (rows, columns)]
-    both = areas[0] + areas[1] - shared
-    return np.asarray(np.divide(shared, both, out=np.zeros_like(shared), where=both > 0))
 
 
 def _ranking(images: Sequence[VOCImage], label: np.int64) -> Ranking:

@@ -8,6 +8,8 @@ from zoo.errors import InputError
 from zoo.kitti import IMAGE_SIZE, NOMINAL
 from zoo.metrics import CentreDistanceMAP, KittiAP, build_metric
 from zoo.metrics.kitti_ap import LEVELS, OVERLAPS, _in_image
+from zoo.tasks import ClassInfo
+from zoo.tasks.detection3d import Detection3D, Detection3DResult
 
 CLASSES = ("car", "pedestrian", "cyclist")
 DISTANCES = (0.5, 1.0, 2.0, 4.0)
@@ -220,6 +222,34 @@ def test_points_are_points(seed):
     for kind in ("KittiAP", "CentreDistanceMAP"):
         _, figures = metric_of(kind, [random_scene(rng, most=4) for _ in range(3)])
         assert all(np.isnan(value) or 0 <= value <= 100 for value in figures.values())
+
+
+def result_of(names, labels=(0,)):
+    """A car, found exactly, by a task with classes of these names."""
+    item, found = one_car()
+    arrays = {name: np.repeat(array, len(labels), axis=0) for name, array in found.items()} | {"labels": labels}
+    return item, Detection3DResult(**arrays).of_task(Detection3D([ClassInfo(name, None) for name in names]), None)
+
+
+def test_classes_of_another_task_are_refused():
+    metric = KittiAP()
+    metric.entry(*result_of(("Car", "Pedestrian", "Cyclist")))
+    for names in (("cyclist", "car", "pedestrian"), (*CLASSES, "van"), CLASSES[:2]):
+        with pytest.raises(
+            InputError, match="got the classes car, pedestrian, cyclist, but those of the task are"
+        ) as e:
+            metric.entry(*result_of(names))
+        assert f"{', '.join(names)}; give the evaluator classes=" in str(e.value)
+    KittiAP(classes=("cyclist", "car"), iou=(0.5, 0.7)).entry(*result_of(("cyclist", "car")))
+
+
+def test_labels_without_a_class_are_refused():
+    item, result = one_car()
+    for labels in (np.array([3]), np.array([-1])):
+        with pytest.raises(InputError, match=r"KittiAP: got labels .*, expected 0 to 2, of car, pedestrian, cyclist"):
+            KittiAP().entry(item, result | {"labels": labels})
+    with pytest.raises(InputError, match="KittiAP: got labels 0 to 3, expected 0 to 2"):
+        KittiAP().entry(item | {"labels": np.array([3])}, result)
 
 
 def test_a_field_that_is_missing_and_a_wrong_overlap_are_named():
