@@ -115,7 +115,7 @@ class BlockEvaluator:
             self._refusal = Refusal(error)
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """`batch`: `numbers`, JSON lists. A row for each: `refused`, and pickled `rows` and `entries`, see `_block`."""
+        """`batch`: `numbers`, JSON lists. A row for each: `refused`, JSON, and `content`, pickled, see `_block`."""
         blocks = [self._answer(json.loads(numbers)) for numbers in batch["numbers"]]
         return {name: [block[name] for block in blocks] for name in blocks[0]}
 

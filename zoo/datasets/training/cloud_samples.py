@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from zoo.datasets.evaluation_dataset import EvaluationDataset
+from zoo.datasets.training.samples import learned
 from zoo.datasets.training.turns import chosen
 from zoo.geometry import wrapped_angle
 from zoo.input_kinds.points import PointsRule
@@ -48,8 +49,8 @@ class CloudSamples(Dataset[dict[str, Tensor]]):
         item = self.dataset[chosen(index, len(self.dataset), self.seed)]
         points = item["points"][np.isfinite(item["points"]).all(axis=1)].copy()
         self.rule.check(points, f"point cloud {item['path']}")
-        learned = ~np.asarray(item.get("difficult", np.zeros(len(item["labels"]))), bool)
-        boxes = item["boxes"][learned].copy()
+        objects = learned(item)
+        boxes = item["boxes"][objects]
         if self.mirror and rng.random() < MIRRORED:
             points[:, 1], boxes[:, 1], boxes[:, 6] = -points[:, 1], -boxes[:, 1], -boxes[:, 6]
         angle = np.deg2rad(rng.uniform(-self.turn, self.turn))
@@ -61,7 +62,7 @@ class CloudSamples(Dataset[dict[str, Tensor]]):
             rows[:, :3] *= np.float32(factor)
         boxes[:, 3:6] *= np.float32(factor)
         boxes[:, 6] = wrapped_angle((boxes[:, 6] + angle).astype(np.float32))
-        labels = item["labels"][learned]
+        labels = item["labels"][objects]
         return {
             name: torch.from_numpy(rows) for name, rows in (("points", points), ("boxes", boxes), ("labels", labels))
         }

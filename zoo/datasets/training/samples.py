@@ -1,6 +1,6 @@
 """Training samples of any data set that has a truth: its images in turn, placed, mirrored and in other colours."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -86,9 +86,9 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
 
 def placed_objects(item: dict[str, Any], placement: Placement) -> dict[str, Tensor]:
     """The objects of an item that a model learns, in the tensor."""
-    learned = _learned(item)
-    boxes, kept = placement.boxes(item["boxes"][learned])
-    kept = learned[kept]
+    numbers = learned(item)
+    boxes, kept = placement.boxes(item["boxes"][numbers])
+    kept = numbers[kept]
     objects = {"boxes": torch.from_numpy(boxes), "labels": torch.from_numpy(item["labels"][kept])}
     if "masks" in item:
         masks = [placement.image(_pixels(item["masks"][index]), 0, "nearest") for index in kept]
@@ -100,13 +100,13 @@ def placed_objects(item: dict[str, Any], placement: Placement) -> dict[str, Tens
 
 def placed_rotated(item: dict[str, Any], placement: Placement) -> dict[str, Tensor]:
     """The objects with rotated boxes of an item that a model learns, in the tensor."""
-    learned = _learned(item)
-    boxes, kept = placement.rotated_boxes(item["rotated_boxes"][learned])
-    return {"rotated_boxes": torch.from_numpy(boxes), "labels": torch.from_numpy(item["labels"][learned[kept]])}
+    numbers = learned(item)
+    boxes, kept = placement.rotated_boxes(item["rotated_boxes"][numbers])
+    return {"rotated_boxes": torch.from_numpy(boxes), "labels": torch.from_numpy(item["labels"][numbers[kept]])}
 
 
-def _learned(item: dict[str, Any]) -> NDArray[np.int64]:
-    """The objects of an item without the flags that pass them over."""
+def learned(item: Mapping[str, Any]) -> NDArray[np.int64]:
+    """The numbers of an item's objects without the flags that pass them over."""
     flags = [np.asarray(item[flag], bool) for flag in PASSED_OVER if flag in item]
     return np.flatnonzero(~np.any([np.zeros(len(item["labels"]), bool), *flags], axis=0))
 

@@ -14,6 +14,11 @@ from zoo.optional_library import optional_library
 from zoo.tasks.result import Classes, Result, counted, frozen_array, plain
 
 
+def columns_of(form: BoxForm) -> dict[str, str]:
+    """The `columns` of a result whose boxes have this form."""
+    return {"class": "string", "label": "int64", "score": "float32", **dict.fromkeys(form.columns, "float32")}
+
+
 class Detected(NamedTuple):
     """One object: the name of its class, its score, the model's own id of its class, and its box, as the result's."""
 
@@ -34,12 +39,7 @@ class DetectionResult(Result):
 
     has_scores: ClassVar[bool] = True
     has_coco: ClassVar[bool] = True
-    columns: ClassVar[Mapping[str, str]] = {
-        "class": "string",
-        "label": "int64",
-        "score": "float32",
-        **dict.fromkeys(UPRIGHT.columns, "float32"),
-    }
+    columns: ClassVar[Mapping[str, str]] = columns_of(UPRIGHT)
     dtypes: ClassVar[Mapping[str, type]] = {"labels": np.int64}
     """Of the arrays that are not float32."""
     form: ClassVar[BoxForm] = UPRIGHT

@@ -22,7 +22,7 @@ class Detection(Task):
     name: ClassVar[str] = "detection"
     metric: ClassVar[str] = "CocoBoxAP"
     truth: ClassVar[tuple[str, ...]] = ("boxes", "labels")
-    result_type: ClassVar[type[Result]] = DetectionResult
+    result_type: ClassVar[type[DetectionResult]] = DetectionResult
     proof_class: ClassVar[str] = "zoo.tasks.detection.proof:DetectionProof"
     output_roles: ClassVar[Roles] = {
         "num_dets": OutputRole.COUNT,
@@ -64,7 +64,7 @@ class Detection(Task):
         if level == "final":
             return (
                 TensorSpec("num_dets", "int64", ("N",)),
-                TensorSpec("boxes", "float32", ("N", "K", 4)),
+                TensorSpec("boxes", "float32", ("N", "K", len(self.result_type.form.columns))),
                 TensorSpec("scores", "float32", ("N", "K")),
                 TensorSpec("labels", "int64", ("N", "K")),
             )

@@ -11,7 +11,7 @@ from zoo.geometry.box_form import BoxForm
 from zoo.geometry.boxes3d import BOXES_3D
 from zoo.kitti import NOMINAL, Calibration, KittiObject, objects_of_boxes
 from zoo.kitti.boxes import corners_3d
-from zoo.tasks.detection.result import DetectionResult
+from zoo.tasks.detection.result import DetectionResult, columns_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,12 +24,7 @@ class Detection3DResult(DetectionResult):
 
     has_coco: ClassVar[bool] = False
     form: ClassVar[BoxForm] = BOXES_3D
-    columns: ClassVar[Mapping[str, str]] = {
-        "class": "string",
-        "label": "int64",
-        "score": "float32",
-        **dict.fromkeys(BOXES_3D.columns, "float32"),
-    }
+    columns: ClassVar[Mapping[str, str]] = columns_of(BOXES_3D)
 
     @property
     def corners(self) -> NDArray[np.float32]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from zoo.geometry import wrapped_angle
 from zoo.kitti import label_text
+from zoo.tasks.detection.result import DetectionResult
 from zoo.tasks.detection.task import Detection
 from zoo.tasks.detection3d.result import Detection3DResult
 from zoo.tasks.output_role import OutputRole, Roles
@@ -32,7 +33,7 @@ class Detection3D(Detection):
     name: ClassVar[str] = "detection3d"
     metric: ClassVar[str] = "KittiAP"
     input_kind: ClassVar[str] = "points"
-    result_type: ClassVar[type[Result]] = Detection3DResult
+    result_type: ClassVar[type[DetectionResult]] = Detection3DResult
     proof_class: ClassVar[str] = "zoo.tasks.detection3d.proof:Detection3DProof"
     output_roles: ClassVar[Roles] = {**Detection.output_roles, "boxes": OutputRole.BOXES_3D}
     endings: ClassVar[tuple[str, ...]] = (".json", ".txt")
@@ -69,19 +70,12 @@ class Detection3D(Detection):
         return canvas
 
     def _outputs(self, level: str) -> tuple[TensorSpec, ...]:
-        if level == "final":
-            return (
-                TensorSpec("num_dets", "int64", ("N",)),
-                TensorSpec("boxes", "float32", ("N", "K", 7)),
-                TensorSpec("scores", "float32", ("N", "K")),
-                TensorSpec("labels", "int64", ("N", "K")),
-            )
         if level == "decoded":
             return (
                 TensorSpec("boxes", "float32", ("N", "P", 7)),
                 TensorSpec("scores", "float32", ("N", "P", len(self.classes))),
             )
-        return ()
+        return super()._outputs(level)
 
     def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Any]) -> list[Result]:
         return [

@@ -7,6 +7,7 @@ import numpy as np
 
 from zoo.preprocess import Geometry
 from zoo.tasks.class_info import ClassInfo
+from zoo.tasks.detection import DetectionResult
 from zoo.tasks.instance_masks.result import InstanceMasksResult, mask_boxes
 from zoo.tasks.instance_segmentation import InstanceSegmentation
 from zoo.tasks.output_role import OutputRole, Roles
@@ -24,7 +25,7 @@ class InstanceMasks(InstanceSegmentation):
     """
 
     name: ClassVar[str] = "instance-masks"
-    result_type: ClassVar[type[Result]] = InstanceMasksResult
+    result_type: ClassVar[type[DetectionResult]] = InstanceMasksResult
     proof_class: ClassVar[str] = "zoo.tasks.instance_masks.proof:InstanceMasksProof"
     output_roles: ClassVar[Roles] = {
         "num_dets": OutputRole.COUNT,

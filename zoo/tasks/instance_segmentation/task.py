@@ -37,7 +37,7 @@ class InstanceSegmentation(Detection):
     name: ClassVar[str] = "instance-segmentation"
     metric: ClassVar[str] = "CocoMaskAP"
     truth: ClassVar[tuple[str, ...]] = ("boxes", "labels", "masks")
-    result_type: ClassVar[type[Result]] = InstanceSegmentationResult
+    result_type: ClassVar[type[DetectionResult]] = InstanceSegmentationResult
     proof_class: ClassVar[str] = "zoo.tasks.instance_segmentation.proof:InstanceSegmentationProof"
     output_roles: ClassVar[Roles] = {
         **Detection.output_roles,

@@ -22,7 +22,7 @@ class KeypointDetection(Detection):
     name: ClassVar[str] = "keypoint-detection"
     metric: ClassVar[str] = "CocoKeypointAP"
     truth: ClassVar[tuple[str, ...]] = ("boxes", "labels", "keypoints")
-    result_type: ClassVar[type[Result]] = KeypointResult
+    result_type: ClassVar[type[DetectionResult]] = KeypointResult
     proof_class: ClassVar[str] = "zoo.tasks.keypoint_detection.proof:KeypointProof"
     output_roles: ClassVar[Roles] = {**Detection.output_roles, "keypoints": OutputRole.KEYPOINTS}
 

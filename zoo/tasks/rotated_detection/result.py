@@ -11,7 +11,7 @@ from zoo.geometry.box_form import BoxForm
 from zoo.geometry.rotated import rotated_corners
 from zoo.geometry.rotated_boxes import ROTATED
 from zoo.optional_library import optional_library
-from zoo.tasks.detection.result import DetectionResult
+from zoo.tasks.detection.result import DetectionResult, columns_of
 from zoo.tasks.rotated_detection.dota import DotaObject
 
 
@@ -25,12 +25,7 @@ class RotatedDetectionResult(DetectionResult):
 
     has_coco: ClassVar[bool] = False
     form: ClassVar[BoxForm] = ROTATED
-    columns: ClassVar[Mapping[str, str]] = {
-        "class": "string",
-        "label": "int64",
-        "score": "float32",
-        **dict.fromkeys(ROTATED.columns, "float32"),
-    }
+    columns: ClassVar[Mapping[str, str]] = columns_of(ROTATED)
 
     @property
     def corners(self) -> NDArray[np.float32]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from zoo.errors import InputError
 from zoo.geometry.rotated_boxes import CONVENTIONS, in_convention
 from zoo.preprocess import Geometry, Preprocess
+from zoo.tasks.detection.result import DetectionResult
 from zoo.tasks.detection.task import Detection
 from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
@@ -28,7 +29,7 @@ class RotatedDetection(Detection):
     name: ClassVar[str] = "rotated-detection"
     metric: ClassVar[str] = "DotaMAP"
     truth: ClassVar[tuple[str, ...]] = ("rotated_boxes", "labels")
-    result_type: ClassVar[type[Result]] = RotatedDetectionResult
+    result_type: ClassVar[type[DetectionResult]] = RotatedDetectionResult
     proof_class: ClassVar[str] = "zoo.tasks.rotated_detection.proof:RotatedDetectionProof"
     output_roles: ClassVar[Roles] = {**Detection.output_roles, "boxes": OutputRole.ROTATED_BOXES}
     endings: ClassVar[tuple[str, ...]] = (".json", ".txt")
@@ -63,19 +64,12 @@ class RotatedDetection(Detection):
         return canvas
 
     def _outputs(self, level: str) -> tuple[TensorSpec, ...]:
-        if level == "final":
-            return (
-                TensorSpec("num_dets", "int64", ("N",)),
-                TensorSpec("boxes", "float32", ("N", "K", 5)),
-                TensorSpec("scores", "float32", ("N", "K")),
-                TensorSpec("labels", "int64", ("N", "K")),
-            )
         if level == "decoded":
             return (
                 TensorSpec("boxes", "float32", ("N", "P", 5)),
                 TensorSpec("scores", "float32", ("N", "P", len(self.classes))),
             )
-        return ()
+        return super()._outputs(level)
 
     def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
         results: list[Result] = []
