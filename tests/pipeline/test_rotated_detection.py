@@ -16,6 +16,7 @@ from pipeline.deploying import make_deployment
 from pipeline.evaluating import evaluate
 from pipeline.job.deploy_target import deploy_target
 from pipeline.job.job import plan_job
+from tests.openvino_kernels import skip_where_capped
 from tests.rewriters.small_rotated_fcos import small_rotated_fcos
 from tests.tools.conftest import in_this_process
 from zoo.config import load_config
@@ -188,6 +189,7 @@ def test_every_exporter_backend_level_and_convention(
     """At several sizes and batches."""
     if backend == "openvino":
         pytest.importorskip("openvino", reason="openvino is not installed: pip install openvino")
+        skip_where_capped()
     done = made(written(tmp_path, angle), images, tmp_path, SIDES, exporter=exporter, backend=backend, level=level)
     assert done.record.passed
     assert done.record.summary("graph").matched > 10

@@ -1,6 +1,5 @@
 """Segmentors of other libraries: calibrated, exported, and what their files give compared with PyTorch."""
 
-import os
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import pytest
 import torch
 from torch import nn
 
@@ -17,6 +15,7 @@ from backends.registry import get_backend
 from pipeline.parity.gates import GRAPH
 from rewriters import ExportRecord
 from rewriters.export_onnx import tensor_spec
+from tests.openvino_kernels import skip_where_capped
 from tests.rewriters.small_models import export, fixed_target
 from tests.rewriters.small_segmentors import sample_images
 from zoo.families import contract_module
@@ -26,11 +25,6 @@ from zoo.tensor_spec import TensorSpec
 
 HEIGHT, WIDTH = 64, 96
 CLASSES = 4
-CAPPED = (
-    "where ONEDNN_MAX_CPU_ISA hides instructions that the CPU has, OpenVINO 2026.4.1 ends with a segmentation fault: "
-    "it mixes the two sets in one kernel (AVX-512 in an MVN over a length that is no multiple of 16); "
-    "on an emulated CPU without them (qemu-x86_64 -cpu Haswell) it ran SegFormer, 6e-7 of the range from ONNX Runtime"
-)
 TASK = build_task({"type": "SemanticSegmentation", "classes": [{"name": str(label)} for label in range(CLASSES)]})
 
 
@@ -65,8 +59,8 @@ def export_logits(model: nn.Module, target: Target, path: Path, **options: Any) 
 
 def opened(path: Path, backend: str) -> Runner:
     """The runner of a file with the names of its own tensors."""
-    if backend == "openvino" and "ONEDNN_MAX_CPU_ISA" in os.environ:
-        pytest.skip(CAPPED)
+    if backend == "openvino":
+        skip_where_capped()
     graph = onnx.load(path, load_external_data=False).graph
     inputs, outputs = ([tensor_spec(value) for value in values] for values in (graph.input, graph.output))
     return get_backend(backend).open_graph(path, inputs, outputs)
