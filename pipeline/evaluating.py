@@ -74,8 +74,10 @@ def evaluate(
     config = load_config(config)
     check_backends(backends, device)
     with ExitStack() as held:
-        here = reference_device(device or "cpu") if cluster is None else "cpu"
-        device_of_reference = held.enter_context(processes(launcher, here))
+        device_of_reference = reference_device(device or "cpu")
+        joined = held.enter_context(processes(launcher, device_of_reference if cluster is None else "cpu"))
+        if cluster is None:  # actors check the devices of their own machines
+            device_of_reference = joined
         provider = device if device_of_reference == "cpu" else device_of_reference
         if precision not in (None, "fp32") and config.gate_dataset is not None:
             gate_split = True  # lower precision is judged on more images
@@ -92,7 +94,7 @@ def evaluate(
         by_the_first(partial(_hold, plan.place, held))
         session = Session(
             plan=plan,
-            device=device_of_reference if cluster is None else device or "cpu",
+            device=device_of_reference,
             provider=provider,
             batch_size=batch_size,
             resume=resume,

@@ -1,6 +1,10 @@
 """What a driver gives to all its actors, by Ray's object store: each machine receives it once."""
 
+from collections.abc import Callable
 from typing import Any
+
+Fetch = Callable[[Any], Any]
+"""`fetched`, or what stands in for it."""
 
 
 def stored(ray: Any, value: Any) -> Any:

@@ -1,12 +1,13 @@
 """What one actor does: a block of inputs in, a file of results out, and a few numbers for the driver."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from backends.deployment import Deployment
 from backends.scale.inputs import Inputs
+from backends.scale.object_store import Fetch
 from backends.scale.part import Part
 from backends.scale.reading import read_inputs
 from backends.scale.refusal import Refusal
@@ -14,9 +15,6 @@ from backends.scale.run_folder import part_name
 from backends.scale.shipped import ShippedDeployment
 from backends.scale.storage import Storage
 from zoo.errors import ZooportError
-
-Fetch = Callable[[Any], Mapping[str, bytes]]
-"""From what a driver ships to the contents of files."""
 
 
 @dataclass(frozen=True)

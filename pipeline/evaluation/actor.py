@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from backends.model import Model
+from backends.scale.object_store import Fetch
 from backends.scale.refusal import Refusal
-from backends.scale.shipped import ShippedDeployment
-from pipeline.base.device import reference_device
+from backends.scale.shipped import THREADS, ShippedDeployment
+from pipeline.base.device import check_torch_device
 from pipeline.base.weights import weights_sha256
 from pipeline.evaluation.evaluated_model import EvaluatedModel
 from pipeline.evaluation.input_policy import InputPolicy
@@ -24,15 +25,6 @@ from zoo.config import load_config
 from zoo.errors import InputError, ZooportError
 from zoo.tasks import Result
 
-THREADS = 1  # of each actor, which takes one CPU
-
-
-class Fetch(Protocol):
-    """From what a driver ships to the value, see backends.scale.object_store."""
-
-    def __call__(self, reference: Any) -> Any:
-        """The value."""
-
 
 class Subject(Protocol):
     """What is evaluated; each actor opens it."""
@@ -43,10 +35,7 @@ class Subject(Protocol):
 
 @dataclass(frozen=True)
 class ReferenceSubject:
-    """The unpatched model, built by each actor. `weights`: the sha256 that it must have, as the driver has built it.
-
-    `device`: where deployments run; PyTorch uses the CPU if it does not have it.
-    """
+    """The unpatched model, built by each actor. `weights`: the sha256 that it must have, as the driver has built it."""
 
     input_policy: InputPolicy
     batch_size: int
@@ -56,6 +45,7 @@ class ReferenceSubject:
 
     def opened(self, plan: Plan, fetch: Fetch) -> Model:  # noqa: ARG002 - nothing of it is shipped
         """See Subject."""
+        check_torch_device(self.device)
         model = build_model(plan.config, self.checkpoint)
         if weights_sha256(model) != self.weights:
             raise InputError(
@@ -68,7 +58,7 @@ class ReferenceSubject:
             model,
             self.input_policy,
             batch_size=self.batch_size,
-            device=reference_device(self.device),
+            device=self.device,
             threads=THREADS,
         )
 

@@ -52,7 +52,7 @@ class ActorPool:
         batch_size: int,
         done: Callable[[int], None],
     ) -> Judged:
-        """As run_dataset.judge, to the bit: entries are computed by actors, and put into the data set's order here.
+        """As run_dataset.judge on one thread, to the bit: actors compute entries, put here into the data set's order.
 
         `done` is called with the number of images that are finished. Raises what an actor refuses.
         """

@@ -1,4 +1,4 @@
-"""`zooport evaluate --engine ray` with actors in this process: the figures of one process. With Ray: test_ray.py."""
+"""`zooport evaluate --engine ray` with actors in this process: the figures of one process."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from pipeline.base.weights import weights_sha256
 from pipeline.evaluation import by_actors
@@ -95,6 +96,16 @@ def test_what_was_interrupted_continues_by_either_engine(voc: Tiny, evaluate: Ev
     assert figures(again) == expected
 
 
+def test_an_engine_continues_the_other_on_a_device_that_pytorch_does_not_have(
+    voc: Tiny, evaluate: Evaluate, pool: Pool
+) -> None:
+    on_auto = ("--backend", "openvino", "--device", "auto", "--limit", 3)
+    expected = figures(rows(evaluate, voc, *on_auto))
+    found = rows(evaluate, voc, *on_auto, *RAY, "--resume")
+    assert [row["images_resumed"] for row in found] == [3, 3]
+    assert figures(found) == expected
+
+
 def test_a_data_set_without_a_metric(tiny: Tiny, evaluate: Evaluate, pool: Pool) -> None:
     tiny.write(SAMPLE_IMAGES)
     (row,) = rows(evaluate, tiny, *RAY, "--limit", 3, "--backend", "pytorch")
@@ -109,6 +120,15 @@ def test_what_an_actor_refuses_is_the_error_of_one_process(voc: Tiny, evaluate: 
     assert (here.code, here.err) == (there.code, there.err)
     assert (there.code, there.err.count("\n")) == (2, 1)
     assert "4.jpg" in there.err
+
+
+def test_a_machine_of_the_cluster_without_the_device(
+    voc: Tiny, evaluate: Evaluate, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    run = evaluate(voc.arguments("--backend", "pytorch", "--device", "cuda", *RAY))
+    assert (run.code, run.err.count("\n")) == (4, 1)
+    assert "device cuda: PyTorch finds 0 CUDA devices here; give --device cpu" in run.err
 
 
 def test_other_weights_on_a_machine_of_the_cluster(voc: Tiny) -> None:
