@@ -11,6 +11,15 @@ LOCAL, RAY = "local", "ray"
 ENGINES = (LOCAL, RAY)
 
 
+def add_engine_flags(flags: argparse.ArgumentParser) -> None:
+    """The engine, and where and on what Ray's actors run."""
+    flags.add_argument("--engine", default=LOCAL, metavar="E", help="local (default), or ray: a cluster of machines")
+    flags.add_argument(
+        "--address", metavar="A", help="ray://HOST:10001, HOST:6379 or auto; default: a cluster on this machine only"
+    )
+    flags.add_argument("--gpus", type=float, metavar="G", help="of each of Ray's actors, 1 or 0.5; default: none")
+
+
 def check_engine(options: argparse.Namespace, flags: Sequence[str]) -> None:
     """Whether there is such an engine. `flags`: those of Ray alone. Raises InputError."""
     if options.engine not in ENGINES:

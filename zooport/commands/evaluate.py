@@ -10,7 +10,7 @@ from backends.scale.cluster import ClusterRequest
 from pipeline.evaluation.arguments import check_arguments, check_backends
 from zoo.errors import GateError
 from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
-from zooport.engines import LOCAL, RAY, check_engine
+from zooport.engines import RAY, add_engine_flags, check_engine
 from zooport.parser import Parser
 from zooport.ray_options import check_ray_evaluation
 from zooport.terminal import open_console, show_counts
@@ -58,12 +58,8 @@ def parser() -> Parser:
     flags.add_argument("--show-dir", metavar="D", help="write each image with its result drawn, in a folder per model")
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
     flags.add_argument("--device", metavar="D", help="cpu or cuda:N; default: cpu, or the deployment's own")
-    flags.add_argument("--engine", default=LOCAL, metavar="E", help="local (default), or ray: a cluster of machines")
-    flags.add_argument(
-        "--address", metavar="A", help="ray://HOST:10001, HOST:6379 or auto; default: a cluster on this machine only"
-    )
+    add_engine_flags(flags)
     flags.add_argument("--workers", type=int, metavar="N", help="Ray's actors; default: as many as have room")
-    flags.add_argument("--gpus", type=float, metavar="G", help="of each of Ray's actors, 1 or 0.5; default: none")
     flags.add_argument("--launcher", default="none", metavar="L", help="pytorch, if torchrun starts the command")
     flags.add_shared()
     return flags

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import InputError, SomeInputsFailedError
-from zooport.engines import LOCAL, RAY, check_engine, folder_or_uri
+from zooport.engines import RAY, add_engine_flags, check_engine, folder_or_uri
 from zooport.parser import Parser
 from zooport.terminal import open_light_console, show_counts, write_fault
 
@@ -72,11 +72,7 @@ def parser() -> Parser:
         metavar="N",
         help="images, or requests, at a time, each on one thread (default: 1; with Ray as many as have room)",
     )
-    flags.add_argument("--engine", default=LOCAL, metavar="E", help="local (default), or ray: a cluster of machines")
-    flags.add_argument(
-        "--address", metavar="A", help="ray://HOST:10001, HOST:6379 or auto; default: a cluster on this machine only"
-    )
-    flags.add_argument("--gpus", type=float, metavar="G", help="of each of Ray's actors, 1 or 0.5; default: none")
+    add_engine_flags(flags)
     flags.add_argument(
         "--block-size", type=int, metavar="N", help="images in each file that Ray's actors write; default: 32 to 10000"
     )
