@@ -115,10 +115,12 @@ class Recipe:
         if pretrain is not None and scenes is None and not is_own:
             faults.append("pretrain: learns from digits; give num_scenes")
         faults += own_data_values(section) if is_own else generated_data_values(section)
-        faults += image_values(section) if is_sized else cloud_values(section)
+        faults += image_values(arguments) if is_sized else cloud_values(section)
         if faults:
             raise InputError(f"config {path}: train: {'; '.join(faults)}")
-        pairs: dict[str, Any] = {key: tuple(values[key]) for key in ("crop", "scale", "also") if key in values}
+        pairs: dict[str, Any] = {
+            key: tuple(values[key]) for key in ("crop", "scale", "also") if values.get(key) is not None
+        }
         requested = {key: value for key, value in (("iterations", iterations), ("seed", seed)) if value is not None}
         first = None if pretrain is None else Pretraining(**pretrain)
         fields: dict[str, Any] = {

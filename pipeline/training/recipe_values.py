@@ -41,8 +41,6 @@ def recipe_values(section: Mapping[str, Any]) -> Iterator[str]:
     norm = section.get("max_grad_norm", 1.0)
     if isinstance(norm, int | float) and not 0 < norm < math.inf:
         yield f'argument "max_grad_norm": got {norm!r}, expected more than 0'
-    if "crop" in section and (not _is_pair(crop := section["crop"], int) or min(crop) < MIN_SIDE):
-        yield f'argument "crop": got {crop!r}, expected (height, width) in whole pixels, {MIN_SIDE} or more'
     if "scale" in section and not (_is_pair(scale := section["scale"], int | float) and 0 < scale[0] <= scale[1]):
         yield f'argument "scale": got {scale!r}, expected (lowest, highest), both more than 0'
     also = section.get("also", ())
@@ -78,7 +76,9 @@ def generated_data_values(section: Mapping[str, Any]) -> Iterator[str]:
 
 
 def image_values(section: Mapping[str, Any]) -> Iterator[str]:
-    """Of a train section for images: what is for point clouds alone."""
+    """Of a train section for images."""
+    if "crop" in section and (not _is_pair(crop := section["crop"], int) or min(crop) < MIN_SIDE):
+        yield f'argument "crop": got {crop!r}, expected (height, width) in whole pixels, {MIN_SIDE} or more'
     if section.get("turn") is not None:
         yield "turn: of point clouds; leave it out"
 

@@ -123,6 +123,11 @@ def test_what_is_of_images_is_refused(tmp_path: Path, more: str, message: str) -
         Recipe.from_config(load_config(written(tmp_path, more)))
 
 
+def test_none_switches_off_what_is_of_images(tmp_path: Path) -> None:
+    recipe = Recipe.from_config(load_config(written(tmp_path, "crop=None, backbone=None, pretrain=None")))
+    assert (recipe.crop, recipe.backbone, recipe.pretrain) == (None, None, None)
+
+
 def test_a_kind_without_samples_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert samples_of(input_kind("image")).sized
     monkeypatch.setattr(type(input_kind("points")), "training_class", InputKind.training_class)
