@@ -80,7 +80,8 @@ def _reproductions(record: TrainingRecord) -> Iterator[str]:
 
 
 def _effort(run: TrainingRun) -> str:
-    where = f"{run.threads} CPU cores" if run.device == "cpu" else run.device
+    cores = "1 CPU core" if run.threads == 1 else f"{run.threads} CPU cores"
+    where = cores if run.device == "cpu" else run.device
     amp = ", mixed precision" if run.amp else ""
     resumed = f", resumed {run.resumed} times" if (run.resumed or 0) > 1 else ", resumed once" if run.resumed else ""
     return f"{run.minutes:.0f} minutes on {where}{amp}{resumed}" + (f", {run.remark}" if run.remark else "")

@@ -99,6 +99,7 @@ class TestPage:
     def test_it_says_where_and_how_it_was_trained(self) -> None:
         page = shown(record(training=run(device="NVIDIA H100", amp=True, remark="alone")))
         assert "12 minutes on NVIDIA H100, mixed precision, alone\n" in page
+        assert "12 minutes on 1 CPU core\n" in shown(record(training=run(threads=1)))
 
     def test_it_says_from_which_backbone_and_that_it_was_resumed(self) -> None:
         training = run(backbone_sha256="ab" * 32, resumed=1)
