@@ -48,10 +48,10 @@ def by_loops(encoder: PillarEncoder, cloud: Tensor) -> np.ndarray:
         column, row = (math.floor((point[axis] - grid.low[axis]) / grid.side) for axis in (0, 1))
         if all(grid.low[axis] <= point[axis] < grid.high[axis] for axis in range(3)):
             points.setdefault((row, column), []).append(point)
-    for (row, column), own in points.items():
-        mean = np.mean(own, axis=0)[:3]
+    for (row, column), members in points.items():
+        mean = np.mean(members, axis=0)[:3]
         center = [(place + 0.5) * grid.side + grid.low[axis] for axis, place in enumerate((column, row))]
-        rows = [np.concatenate((point, point[:3] - mean, point[:2] - center)) for point in own]
+        rows = [np.concatenate((point, point[:3] - mean, point[:2] - center)) for point in members]
         with torch.no_grad():
             features = encoder.features(torch.tensor(np.stack(rows), dtype=torch.float32))
         canvas[:, row, column] = features.amax(dim=0).numpy()
@@ -64,8 +64,8 @@ def test_the_canvas_is_what_plain_loops_give() -> None:
     with torch.no_grad():
         canvas = model.encoder(clouds).numpy()
     assert (canvas != 0).any()
-    for found, cloud in zip(canvas, clouds, strict=True):
-        np.testing.assert_allclose(found, by_loops(model.encoder, cloud), atol=2e-5)
+    for of_cloud, cloud in zip(canvas, clouds, strict=True):
+        np.testing.assert_allclose(of_cloud, by_loops(model.encoder, cloud), atol=2e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,9 +84,9 @@ def test_a_batch_is_its_clouds_in_any_order_of_their_points(name: str) -> None:
 def test_detections_are_sorted_apart_and_limited(name: str) -> None:
     model = small_pillars(name, detections_per_img=3)
     with torch.no_grad():
-        found = model(random_clouds(3, 300, 6))
-    assert max(len(one["scores"]) for one in found) == 3
-    for one in found:
+        detections = model(random_clouds(3, 300, 6))
+    assert max(len(one["scores"]) for one in detections) == 3
+    for one in detections:
         assert (one["scores"].diff() <= 0).all()
         assert (one["scores"] > model.score_thresh).all()
         assert ((one["boxes"][:, 6] >= -math.pi) & (one["boxes"][:, 6] < math.pi)).all()
@@ -95,7 +95,7 @@ def test_detections_are_sorted_apart_and_limited(name: str) -> None:
 
 def test_codes_and_their_inverse() -> None:
     boxes = random_boxes(50)
-    anchors = anchor_boxes(PillarGrid.of_range(RANGE, 0.64), 2, [ClassAnchor.of_config(one) for one in ANCHORS])
+    anchors = anchor_boxes(PillarGrid.of_range(RANGE, 0.64), 2, [ClassAnchor(**one) for one in ANCHORS])
     assert anchors.shape == (8 * 8 * 3 * 2, 7)
     near = anchors[torch.randint(len(anchors), (50,), generator=torch.Generator().manual_seed(0))]
     torch.testing.assert_close(decoded(encoded(boxes, near), near), boxes, atol=1e-4, rtol=0)
@@ -124,7 +124,7 @@ def test_the_margin_of_a_direction() -> None:
 
 
 def test_anchors_learn_the_objects_they_overlap() -> None:
-    classes = [ClassAnchor.of_config(one) for one in ANCHORS]
+    classes = [ClassAnchor(**one) for one in ANCHORS]
     anchors = anchor_boxes(PillarGrid.of_range(RANGE, 0.64), 2, classes)
     boxes, labels = torch.cat((anchors[[10 * 6, 25 * 6 + 3]], anchors[[40 * 6]] + 0.3)), torch.tensor([0, 1, 2])
     matches = match(anchors, classes, boxes, labels)
@@ -153,9 +153,9 @@ def test_a_cell_gives_its_object_back() -> None:
     for index in range(6):
         heatmap[0, index % 3, corner[index, 1], corner[index, 0]] = 1.0 + 0.1 * index
         codes[0, :, corner[index, 1], corner[index, 0]] = _codes(boxes, place - corner)[index]
-    (found,) = model.postprocess_detections(*CenterMaps(heatmap, *codes.split((2, 1, 3, 2), dim=1)))
-    assert found["labels"].tolist() == [5 % 3, 4 % 3, 0, 2, 1, 0]
-    torch.testing.assert_close(found["boxes"], boxes.flip(0), atol=1e-5, rtol=0)
+    (detections,) = model.postprocess_detections(*CenterMaps(heatmap, *codes.split((2, 1, 3, 2), dim=1)))
+    assert detections["labels"].tolist() == [5 % 3, 4 % 3, 0, 2, 1, 0]
+    torch.testing.assert_close(detections["boxes"], boxes.flip(0), atol=1e-5, rtol=0)
 
 
 def test_a_peak_is_one_at_its_cell_and_falls_around_it() -> None:
@@ -198,6 +198,26 @@ def test_a_range_of_half_a_pillar_is_refused() -> None:
         PointPillars(point_range=(0, -5.12, -2, 10.5, 5.12, 2), pillar_size=0.64)
 
 
+@pytest.mark.parametrize("model", [PointPillars, CenterPoint])
+def test_a_grid_that_the_strides_do_not_divide_is_refused(model: Any) -> None:
+    """Needed: a convolution rounds the number of cells up, and a box would be taken for one of another row."""
+    options = {"point_range": (0, -5.12, -2, 9.6, 5.12, 2), "pillar_size": 0.64, "channels": (8, 8), "depths": (1, 1)}
+    with pytest.raises(InputError, match=r"15 x 16 pillars of 0.64 m .* product of the strides, 4; give another range"):
+        model(strides=(2, 2), up_channels=(8, 8), **options)
+    with pytest.raises(InputError, match="product of the strides, 2;"):  # the maps of two blocks, which are joined
+        model(strides=(1, 2), up_channels=(8, 8), **options)
+
+
+def test_a_number_of_anchors_that_is_not_that_of_the_classes_is_refused() -> None:
+    with pytest.raises(InputError, match="anchors: got 3, expected one of each class, num_classes=5"):
+        PointPillars(num_classes=5)
+
+
+def test_a_key_that_anchors_do_not_have_is_refused() -> None:
+    with pytest.raises(TypeError, match="match"):
+        PointPillars(num_classes=1, anchors=[ANCHORS[0] | {"match": 0.7}])
+
+
 def test_the_papers_sizes() -> None:
     """PointPillars of KITTI: OpenPCDet's and mmdetection3d's have 4.8 million parameters."""
     model = PointPillars()
@@ -227,3 +247,22 @@ def test_points_near_an_edge_are_tried_in_the_neighbouring_pillar(name: str) -> 
     torch.testing.assert_close(choices[0][2], over_the_edge, atol=1e-3, rtol=0)
     assert all((other - canvas).abs().max() > 1e-2 for _, _, other in choices)
     assert "places" not in vars(model.encoder)
+
+
+def test_points_outside_of_the_range_have_no_other_places_and_those_on_its_last_edge_do() -> None:
+    model = small_pillars("PointPillars")
+    clouds = random_clouds(1, 50, 10)
+    outside = torch.tensor(
+        [[0.64 * 3, 100, 0, 0], [0.64 * 3, 0.1, 9, 0], [0.64 * 3, 0.1, 0, torch.nan], [-1e-5, 1, 0, 0]]
+    )
+    last = torch.tensor([[0.3, np.nextafter(np.float32(5.12), np.float32(0)), 0, 0]])  # 5.12 + 5.12 in the grid's frame
+    grid = model.encoder.grid
+    with torch.no_grad():
+        clouds[0] = torch.cat((clouds[0], outside))
+        assert not list(family_of(model).other_choices(model, lambda: model(clouds), 0.0))
+        canvas = model.encoder(clouds)
+        clouds[0] = torch.cat((clouds[0], last))
+        assert grid.in_range(last).all()
+        assert not grid.places(last)[2].any()
+        ((_, _, inside),) = family_of(model).other_choices(model, lambda: model.encoder(clouds), 0.0)
+    assert ((inside - canvas)[0].abs().amax(dim=0) > 0).nonzero().tolist() == [[15, 0]]

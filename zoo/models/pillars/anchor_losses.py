@@ -66,18 +66,18 @@ def match(anchors: Tensor, classes: Sequence[ClassAnchor], boxes: Tensor, labels
     learns = torch.zeros(len(anchors), dtype=torch.bool, device=anchors.device)
     counts, target = torch.ones_like(learns), torch.zeros_like(anchor_class)
     for label, one in enumerate(classes):
-        own, objects = (anchor_class == label).nonzero()[:, 0], (labels == label).nonzero()[:, 0]
+        members, objects = (anchor_class == label).nonzero()[:, 0], (labels == label).nonzero()[:, 0]
         if not len(objects):
             continue
-        overlap = box_iou(upright(anchors[own]), upright(boxes[objects]))
+        overlap = box_iou(upright(anchors[members]), upright(boxes[objects]))
         best, nearest = overlap.max(dim=1)
         most = overlap.max(dim=0).values
         forced, forced_object = ((overlap == most) & (most > 0)).nonzero(as_tuple=True)
         nearest[forced] = forced_object
         positive = best >= one.matched
         positive[forced] = True
-        learns[own], target[own] = positive, objects[nearest]
-        counts[own] = positive | (best < one.unmatched)
+        learns[members], target[members] = positive, objects[nearest]
+        counts[members] = positive | (best < one.unmatched)
     return Matches(learns, counts, target)
 
 

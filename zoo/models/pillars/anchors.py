@@ -6,7 +6,6 @@ Source: Lang et al., PointPillars, CVPR 2019, section 2.3; Yan et al., SECOND, S
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,17 +25,10 @@ class ClassAnchor:
     below `unmatched` for all objects.
     """
 
-    size: tuple[float, float, float]
+    size: Sequence[float]
     z: float
     matched: float
     unmatched: float
-
-    @classmethod
-    def of_config(cls, section: Any) -> "ClassAnchor":
-        """From a dictionary of a config."""
-        length, width, height = (float(side) for side in section["size"])
-        z, matched, unmatched = (float(section[key]) for key in ("z", "matched", "unmatched"))
-        return cls((length, width, height), z, matched, unmatched)
 
 
 def anchor_boxes(grid: PillarGrid, stride: int, classes: Sequence[ClassAnchor]) -> Tensor:

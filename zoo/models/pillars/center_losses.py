@@ -66,10 +66,10 @@ def _draw_peaks(peaks: Tensor, corner: Tensor, labels: Tensor, radius: Tensor) -
     """Into peaks [C, h, w], in place: 1 in the object's cell, a Gaussian around it, the largest where several meet."""
     _, rows, columns = peaks.shape
     y, x = torch.arange(rows, device=peaks.device)[:, None], torch.arange(columns, device=peaks.device)
-    for (column, row), label, own_radius in zip(corner, labels, radius, strict=True):
-        deviation = (2 * own_radius + 1) / DIAMETER
+    for (column, row), label, reach in zip(corner, labels, radius, strict=True):
+        deviation = (2 * reach + 1) / DIAMETER
         distance = (x - column).square() + (y - row).square()
-        near = ((x - column).abs() <= own_radius) & ((y - row).abs() <= own_radius)
+        near = ((x - column).abs() <= reach) & ((y - row).abs() <= reach)
         gaussian = torch.where(near, (-distance / (2 * deviation.square())).exp(), 0.0)
         peaks[label] = torch.maximum(peaks[label], gaussian)
 

@@ -71,12 +71,16 @@ class CenterPoint(nn.Module):
         self.num_classes = num_classes
         self.score_thresh, self.nms_thresh = score_thresh, nms_thresh
         self.topk_candidates, self.detections_per_img = topk_candidates, detections_per_img
-        grid = PillarGrid.of_range(point_range, pillar_size)
-        self.cell = grid.side * strides[0]
-        """Side of a cell of the head's maps, metres."""
-        self.encoder = PillarEncoder(grid, pillar_channels)
+        self.stride = strides[0]
+        """Pillars along a side of a cell of the head's maps."""
+        self.encoder = PillarEncoder(PillarGrid.of_range(point_range, pillar_size, strides), pillar_channels)
         self.trunk = Trunk(pillar_channels, channels, depths, strides, up_channels)
         self.head = CenterHead(self.trunk.out_channels, head_channels, num_classes)
+
+    @property
+    def cell(self) -> float:
+        """Side of a cell of the head's maps, metres."""
+        return self.encoder.grid.side * self.stride
 
     @property
     def low(self) -> tuple[float, float]:
@@ -109,8 +113,7 @@ class CenterPoint(nn.Module):
 
     def decoded(self, codes: Tensor, cells: Tensor) -> Tensor:
         """codes [..., 8], the number of each one's cell int64 [...] -> boxes [..., 7]."""
-        grid = self.encoder.grid
-        columns = grid.columns // round(self.cell / grid.side)
+        columns = self.encoder.grid.columns // self.stride
         row = cells // columns
         place = torch.stack((cells - row * columns, row), dim=-1).to(codes.dtype)
         x, y = ((place + codes[..., :2]) * self.cell).unbind(-1)
@@ -122,17 +125,17 @@ class CenterPoint(nn.Module):
 
     def all_cells(self) -> Tensor:
         """Their numbers, int64 [M]."""
-        grid, scale = self.encoder.grid, round(self.cell / self.encoder.grid.side)
-        return torch.arange((grid.rows // scale) * (grid.columns // scale), device=next(self.parameters()).device)
+        count = self.encoder.grid.rows * self.encoder.grid.columns // self.stride**2
+        return torch.arange(count, device=next(self.parameters()).device)
 
     def _detected(self, scores: Tensor, codes: Tensor) -> dict[str, Tensor]:
         """Of one cloud: scores [M, C], codes [M, 8]."""
         pairs = scores.flatten()
-        candidates = (pairs > self.score_thresh).nonzero()[:, 0]
-        best = candidates[pairs[candidates].argsort(descending=True, stable=True)[: self.topk_candidates]]
-        cells = best // self.num_classes
-        found = {"boxes": self.decoded(codes[cells], cells), "scores": pairs[best], "labels": best % self.num_classes}
-        return suppressed(found, self.nms_thresh, self.detections_per_img)
+        above = (pairs > self.score_thresh).nonzero()[:, 0]
+        best = above[pairs[above].argsort(descending=True, stable=True)[: self.topk_candidates]]
+        cells, labels = best // self.num_classes, best % self.num_classes
+        candidates = {"boxes": self.decoded(codes[cells], cells), "scores": pairs[best], "labels": labels}
+        return suppressed(candidates, self.nms_thresh, self.detections_per_img)
 
 
 class CenterHead(nn.Module):

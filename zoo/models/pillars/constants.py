@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from zoo.contract.constants.constant import Case, Constant, constant
 from zoo.contract.constants.detection import GATHERS, kept
 from zoo.models.pillars.anchors import HALF_TURN
@@ -52,4 +50,4 @@ def _decisions(model: Any, places: int) -> Iterator[Constant]:
         "candidates, and detections of a cloud", "", [candidates, min(model.detections_per_img, candidates)]
     )
     yield constant("score threshold", "", model.score_thresh, "Greater")
-    yield constant("NMS threshold", "", np.float32(model.nms_thresh), "Mul")
+    yield constant("NMS threshold", "", model.nms_thresh, "Mul")

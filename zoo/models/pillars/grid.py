@@ -1,5 +1,6 @@
 """The ground as a grid of square pillars."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,10 +24,20 @@ class PillarGrid:
     side: float
 
     @classmethod
-    def of_range(cls, point_range: Sequence[float], side: float) -> "PillarGrid":
-        """`point_range`: lowest x y z, then highest."""
+    def of_range(cls, point_range: Sequence[float], side: float, strides: Sequence[int] = ()) -> "PillarGrid":
+        """`point_range`: lowest x y z, then highest. `strides`: of the network behind the grid.
+
+        Raises InputError where their product does not divide the rows and columns: the maps would not fit each other.
+        """
         low_x, low_y, low_z, high_x, high_y, high_z = (float(value) for value in point_range)
-        return cls((low_x, low_y, low_z), (high_x, high_y, high_z), float(side))
+        grid = cls((low_x, low_y, low_z), (high_x, high_y, high_z), float(side))
+        stride = math.prod(strides)
+        if grid.columns % stride or grid.rows % stride:
+            raise InputError(
+                f"point_range: {grid.columns} x {grid.rows} pillars of {grid.side:g} m (x, y) are no multiples of the "
+                f"product of the strides, {stride}; give another range, pillar_size or strides"
+            )
+        return grid
 
     def __post_init__(self) -> None:
         for axis, low, high in zip("xyz", self.low, self.high, strict=True):
@@ -52,12 +63,20 @@ class PillarGrid:
 
         Where it is not, column and row mean nothing. A point that is not finite is not in the grid.
         """
-        x, y, z, intensity = points.unbind(-1)
+        x, y, *_ = points.unbind(-1)
         column, row = torch.floor((x - self.low[0]) / self.side), torch.floor((y - self.low[1]) / self.side)
+        return column, row, self.in_range(points) & (column < self.columns) & (row < self.rows)
+
+    def in_range(self, points: Tensor) -> Tensor:
+        """points float32 [..., 4] -> whether each is finite and from `low` to `high`, bool [...].
+
+        By rounding, the column or row of a point in range may still be the one behind the last.
+        """
+        *place, intensity = points.unbind(-1)
         inside = intensity.abs() < torch.inf
-        for value, low, high in zip((x, y, z), self.low, self.high, strict=True):
+        for value, low, high in zip(place, self.low, self.high, strict=True):
             inside = inside & (value >= low) & (value < high)
-        return column, row, inside & (column < self.columns) & (row < self.rows)
+        return inside
 
     def centers(self, column: Tensor, row: Tensor) -> Tensor:
         """Columns and rows [...] -> x y of the centres of the pillars, float32 [..., 2]."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any, TypeVar
 
 import torch
@@ -30,12 +31,9 @@ def other_places(model: Any, run: Callable[[], Result]) -> Iterator[tuple[int, s
         run()
     for number, cloud in enumerate(clouds):
         near = [near_edge(encoder, cloud, axis) for axis in (0, 1)]
-        count = int(sum(one.sum() for one in near))
-        if not count:
-            continue
         singles = [(axis, index) for axis, one in enumerate(near) for index in one.nonzero()[:, 0].tolist()]
-        choices = [singles] if count == 1 else [singles, *([single] for single in singles)]
-        for moved in choices:
+        every = [singles] if len(singles) > 1 else []
+        for moved in [*every, *([single] for single in singles)]:
             with _places_by(encoder, _moving(encoder, number, moved)):
                 result = run()
             points = f"{len(moved)} points are" if len(moved) > 1 else "one point is"
@@ -43,27 +41,29 @@ def other_places(model: Any, run: Callable[[], Result]) -> Iterator[tuple[int, s
 
 
 def near_edge(encoder: PillarEncoder, cloud: Tensor, axis: int) -> Tensor:
-    """cloud [n, 4] -> whether a point is near an edge across x (0) or y (1), bool [n]."""
+    """cloud [n, 4] -> whether a point of the range is near an edge across x (0) or y (1), bool [n].
+
+    All others are outside in every backend: whether a point is in the range is compared without any rounding.
+    """
     grid = encoder.grid
     value = cloud[:, axis].double() - grid.low[axis]
-    return (value - torch.round(value / grid.side) * grid.side).abs() < NEAR
+    return grid.in_range(cloud) & ((value - torch.round(value / grid.side) * grid.side).abs() < NEAR)
 
 
 def _moving(encoder: PillarEncoder, number: int, moved: list[tuple[int, int]]) -> Callable[[Tensor], Places]:
     """The places of points, of which some of the cloud `number` are on the other side of the edge."""
-    calls = iter(range(number + 1))  # the encoder asks for the clouds in turn
+    grid, calls = encoder.grid, count()  # the encoder asks for the clouds in turn
 
     def places(points: Tensor) -> Places:
-        column, row, inside = encoder.grid.places(points)
-        if next(calls, None) != number:
+        column, row, inside = grid.places(points)
+        if next(calls) != number:
             return column, row, inside
-        ends = encoder.grid.columns, encoder.grid.rows
         for axis, index in moved:
             place = (column, row)[axis]
-            exact = (points[index, axis].double() - encoder.grid.low[axis]) / encoder.grid.side
+            exact = (points[index, axis].double() - grid.low[axis]) / grid.side
             place[index] = place[index] - 1 if round(float(exact)) == float(place[index]) else place[index] + 1
-            inside[index] &= 0 <= place[index] < ends[axis]
-        return column, row, inside
+        inside = (column >= 0) & (column < grid.columns) & (row >= 0) & (row < grid.rows)
+        return column, row, grid.in_range(points) & inside
 
     return places
 

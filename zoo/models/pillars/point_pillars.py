@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
+from zoo.errors import InputError
 from zoo.models.pillars.anchor_losses import anchor_losses
-from zoo.models.pillars.anchors import ClassAnchor, anchor_boxes, decoded, directed, direction_margins
+from zoo.models.pillars.anchors import YAWS, ClassAnchor, anchor_boxes, decoded, directed, direction_margins
 from zoo.models.pillars.encoder import PillarEncoder
 from zoo.models.pillars.grid import PillarGrid
 from zoo.models.pillars.suppression import suppressed
@@ -18,7 +19,7 @@ from zoo.models.pillars.trunk import Trunk
 from zoo.registry import MODELS
 
 BOX, DIRECTIONS = 7, 2
-ANCHORS_OF_CLASS = 2
+ANCHORS_OF_CLASS = len(YAWS)
 PRIOR = 0.01  # score of a fresh head
 KITTI_RANGE = (0.0, -39.68, -3.0, 69.12, 39.68, 1.0)
 KITTI_ANCHORS = (
@@ -73,11 +74,13 @@ class PointPillars(nn.Module):
         self.num_classes = num_classes
         self.score_thresh, self.nms_thresh = score_thresh, nms_thresh
         self.topk_candidates, self.detections_per_img = topk_candidates, detections_per_img
-        grid = PillarGrid.of_range(point_range, pillar_size)
-        self.class_anchors = tuple(ClassAnchor.of_config(section) for section in anchors)
+        if len(anchors) != num_classes:
+            raise InputError(f"anchors: got {len(anchors)}, expected one of each class, num_classes={num_classes}")
+        grid = PillarGrid.of_range(point_range, pillar_size, strides)
+        self.class_anchors = tuple(ClassAnchor(**section) for section in anchors)
         self.encoder = PillarEncoder(grid, pillar_channels)
         self.trunk = Trunk(pillar_channels, channels, depths, strides, up_channels)
-        self.head = AnchorHead(self.trunk.out_channels, len(self.class_anchors) * ANCHORS_OF_CLASS, num_classes)
+        self.head = AnchorHead(self.trunk.out_channels, num_classes * ANCHORS_OF_CLASS, num_classes)
         self.anchors: Tensor
         self.register_buffer("anchors", anchor_boxes(grid, strides[0], self.class_anchors), persistent=False)
 
@@ -100,16 +103,16 @@ class PointPillars(nn.Module):
     def _detected(self, class_logits: Tensor, box_codes: Tensor, direction_logits: Tensor) -> dict[str, Tensor]:
         """Of one cloud."""
         scores, labels = class_logits.sigmoid().max(dim=1)
-        candidates = (scores > self.score_thresh).nonzero()[:, 0]
-        best = candidates[scores[candidates].argsort(descending=True, stable=True)[: self.topk_candidates]]
+        above = (scores > self.score_thresh).nonzero()[:, 0]
+        best = above[scores[above].argsort(descending=True, stable=True)[: self.topk_candidates]]
         boxes, logits = decoded(box_codes[best], self.anchors[best]), direction_logits[best]
-        found = {
+        candidates = {
             "boxes": directed(boxes, logits),
             "scores": scores[best],
             "labels": labels[best],
             "direction_margins": direction_margins(boxes, logits),
         }
-        return suppressed(found, self.nms_thresh, self.detections_per_img)
+        return suppressed(candidates, self.nms_thresh, self.detections_per_img)
 
 
 class AnchorHead(nn.Module):

@@ -14,6 +14,8 @@ EPS, MOMENTUM = 1e-3, 0.01  # of the batch norms, as the authors have them
 class Trunk(nn.Module):
     """canvas float32 [N, C, h, w] -> features [N, sum(up_channels), h / s, w / s], s = `strides[0]`.
 
+    h and w are multiples of the product of `strides`.
+
     `channels`, `depths`, `strides`: of each block, `depths` counting the convolutions behind the one with the stride.
     What each block gives is brought to the resolution of the first, with `up_channels`.
     """
