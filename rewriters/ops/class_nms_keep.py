@@ -9,9 +9,6 @@ class has:
 In standard operators, the fixed point of nms_keep, where boxes of two classes never meet.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 import torch
 import torchvision.ops  # noqa: F401  # registers torch.ops.torchvision
@@ -66,14 +63,10 @@ def standard_form(
     return nms_keep.standard_form(b, boxes, scores, labels, iou_threshold=iou_threshold)
 
 
-def _result_type(tensors: Sequence[Any], _values: Mapping[str, Any]) -> Any:
-    return tensors[1].type().with_dtype(torch.bool)  # the scores
-
-
 register(
     Operator(
         torch.ops.zooport.class_nms_keep.default,
-        _result_type,
+        nms_keep.mask_of_scores,
         {RUNTIME: runtime_form, STANDARD: standard_form},
     )
 )

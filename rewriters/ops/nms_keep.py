@@ -151,14 +151,15 @@ def fixed_point(b: GraphBuilder, hits: str, scores: str, turns: str) -> str:
     return result
 
 
-def _result_type(tensors: Sequence[Any], _values: Mapping[str, Any]) -> Any:
-    return tensors[1].type().with_dtype(torch.bool)  # the scores
+def mask_of_scores(tensors: Sequence[Any], _values: Mapping[str, Any]) -> Any:
+    """The torchscript type of a mask of the slots, whose scores are the second tensor."""
+    return tensors[1].type().with_dtype(torch.bool)
 
 
 register(
     Operator(
         torch.ops.zooport.nms_keep.default,
-        _result_type,
+        mask_of_scores,
         {RUNTIME: runtime_form, STANDARD: standard_form},
     )
 )

@@ -104,10 +104,10 @@ def _ranks(b: GraphBuilder, cells: str) -> str:
 
     def of_points(inner: GraphBuilder, cell: str, number: str, cloud: str) -> str:
         others = inner.Gather(cells, cloud, axis=0)  # [R, N]
-        own = inner.Unsqueeze(cell, one)
+        column = inner.Unsqueeze(cell, one)  # [R, 1]
         every = inner.Unsqueeze(inner.Range(inner.constant(0), count, inner.constant(1)), inner.constant([0]))
         earlier = inner.Less(every, inner.Unsqueeze(number, one))
-        before = inner.Or(inner.Less(others, own), inner.And(inner.Equal(others, own), earlier))
+        before = inner.Or(inner.Less(others, column), inner.And(inner.Equal(others, column), earlier))
         total = inner.ReduceSum(inner.Cast(before, to=FLOAT), one, keepdims=0)  # exact up to 2**24 points
         rank: str = inner.Cast(total, to=INT64)
         return rank

@@ -12,20 +12,17 @@ all pairs), has the same label, and its circumscribed circle meets that of i.
 In standard operators, all pairs at once, in chunks of images: shapes that depend on the data are not needed.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from rewriters.ops.graph_builder import BOOL, FLOAT, GraphBuilder
 from rewriters.ops.in_chunks import in_chunks
-from rewriters.ops.nms_keep import before, fixed_point, pairs
+from rewriters.ops.nms_keep import before, fixed_point, mask_of_scores, pairs
 from rewriters.ops.operator import Operator, register
 from rewriters.ops.rotated_overlap import columns, frames, overlaps_more
 from zoo.dialect import RUNTIME, STANDARD
-from zoo.models.rotated_nms import rotated_nms
+from zoo.models.rotated_nms import class_rotated_nms
 
 EDGES = 4  # of a box
 
@@ -39,10 +36,9 @@ def rotated_nms_keep(boxes: Tensor, scores: Tensor, labels: Tensor, iou_threshol
     """
     keep = torch.zeros_like(scores, dtype=torch.bool)
     for row in range(len(boxes)):
-        filled = scores[row] >= 0
-        for label in set(labels[row, filled].tolist()):
-            index = (filled & (labels[row] == label)).nonzero()[:, 0]
-            keep[row, index[rotated_nms(boxes[row, index], scores[row, index], iou_threshold)]] = True
+        filled = (scores[row] >= 0).nonzero()[:, 0]
+        candidates = (tensor[row, filled] for tensor in (boxes, scores, labels))
+        keep[row, filled[class_rotated_nms(*candidates, iou_threshold)]] = True
     return keep
 
 
@@ -91,14 +87,10 @@ def standard_form(b: GraphBuilder, boxes: str, scores: str, labels: str, *, iou_
     return in_chunks(b, [boxes, scores, labels], per_row, BOOL, of_rows)
 
 
-def _result_type(tensors: Sequence[Any], _values: Mapping[str, Any]) -> Any:
-    return tensors[1].type().with_dtype(torch.bool)  # the scores
-
-
 register(
     Operator(
         torch.ops.zooport.rotated_nms_keep.default,
-        _result_type,
+        mask_of_scores,
         {RUNTIME: runtime_form, STANDARD: standard_form},
     )
 )

@@ -10,10 +10,10 @@ from rewriters.ops.rotated_nms_keep import rotated_nms_keep
 from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.dense import best_slots
 from rewriters.torchvision_detection.padded import gather_rows, top_rows, without
+from zoo.geometry.boxes3d import BEV
 from zoo.models.pillars import CenterPoint, PointPillars
 from zoo.models.pillars.anchors import decoded, directed
 from zoo.models.pillars.center_point import CenterMaps
-from zoo.models.pillars.suppression import BEV
 
 REASON = (
     "keeps a data-dependent number of boxes for each cloud: dynamo refuses it, and torchscript freezes the batch size "

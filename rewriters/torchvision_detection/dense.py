@@ -81,7 +81,7 @@ def class_aware_detections(
 
 
 def best_slots(boxes: Tensor, scores: Tensor, labels: Tensor, slots: int) -> dict[str, Tensor]:
-    """boxes [N, M, 4], scores [N, M] (empty: negative), labels [N, M] -> the best K of them, best first.
+    """boxes [N, M, D], scores [N, M] (empty: negative), labels [N, M] -> the best K of them, best first.
 
     Empty slots hold zeros, and label -1.
     """

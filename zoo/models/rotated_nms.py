@@ -20,3 +20,13 @@ def rotated_nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         if keep[index]:
             keep[index + 1 :] &= ~overlap[index, index + 1 :]
     return order[keep.to(order.device)]
+
+
+def class_rotated_nms(boxes: Tensor, scores: Tensor, labels: Tensor, iou_threshold: float) -> Tensor:
+    """As rotated_nms, where only boxes of one label [n] meet: int64 [k], best score first, of equal ones by index."""
+    keep = torch.zeros_like(scores, dtype=torch.bool)
+    for label in set(labels.tolist()):
+        members = (labels == label).nonzero()[:, 0]
+        keep[members[rotated_nms(boxes[members], scores[members], iou_threshold)]] = True
+    kept = keep.nonzero()[:, 0]
+    return kept[scores[kept].argsort(descending=True, stable=True)]

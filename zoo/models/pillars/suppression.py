@@ -2,25 +2,17 @@
 
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor
 
-from zoo.models.rotated_nms import rotated_nms
-
-BEV = (0, 1, 3, 4, 6)
-"""The columns of a box that are seen from above: x y length width yaw."""
+from zoo.geometry.boxes3d import BEV
+from zoo.models.rotated_nms import class_rotated_nms
 
 
-def suppressed(found: Mapping[str, Tensor], iou_threshold: float, most: int) -> dict[str, Tensor]:
-    """`found`: tensors [n, ...], "boxes", "scores" and "labels" among them -> those that NMS keeps, best first.
+def suppressed(candidates: Mapping[str, Tensor], iou_threshold: float, most: int) -> dict[str, Tensor]:
+    """Tensors [n, ...], "boxes", "scores" and "labels" among them -> those that NMS keeps, the best `most` of them.
 
-    Boxes of different labels do not meet. The best `most` are kept.
+    Best first. Boxes of different labels do not meet.
     """
-    boxes, scores, labels = found["boxes"], found["scores"], found["labels"]
-    keep = torch.zeros_like(labels, dtype=torch.bool)
-    for label in sorted(set(labels.tolist())):
-        index = (labels == label).nonzero()[:, 0]
-        keep[index[rotated_nms(boxes[index][:, BEV], scores[index], iou_threshold)]] = True
-    kept = keep.nonzero()[:, 0]
-    best = kept[scores[kept].argsort(descending=True, stable=True)[:most]]
-    return {name: values[best] for name, values in found.items()}
+    boxes, scores, labels = candidates["boxes"], candidates["scores"], candidates["labels"]
+    best = class_rotated_nms(boxes[:, BEV], scores, labels, iou_threshold)[:most]
+    return {name: values[best] for name, values in candidates.items()}

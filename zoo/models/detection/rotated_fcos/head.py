@@ -29,7 +29,8 @@ class RotatedFCOSHead(nn.Module):
         for layer in self.modules():
             if isinstance(layer, nn.Conv2d):
                 nn.init.normal_(layer.weight, std=0.01)
-                nn.init.zeros_(layer.bias) if layer.bias is not None else None
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
         nn.init.constant_(self.cls_logits.bias, -math.log((1 - PRIOR) / PRIOR))  # type: ignore[arg-type]
         nn.init.ones_(self.distances.bias)  # type: ignore[arg-type]  # a ReLU follows
 

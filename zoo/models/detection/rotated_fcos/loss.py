@@ -29,25 +29,22 @@ def rotated_fcos_losses(
     """Of a batch: the head's tensors [N, M, ...] of all levels, centres [M, 2] and strides [M] of places, N x {"boxes"
     [n, 5], "labels" [n]}, and what each place learns -> {"loss_class", "loss_box", "loss_centerness"}, scalars.
     """
-    index = torch.stack([image.objects for image in chosen])  # [N, M]
+    index = torch.stack([targets_of_image.objects for targets_of_image in chosen])  # [N, M]
     image, place = (index >= 0).nonzero(as_tuple=True)
     objects = index[image, place]
     wanted = torch.zeros_like(head["cls_logits"])
     count = max(1, len(image))
-    if not len(image):
-        zero = sum(head[name].sum() for name in ("distances", "angles", "centerness")) * 0
-        loss_class = sigmoid_focal_loss(head["cls_logits"], wanted, reduction="sum")
-        return {"loss_class": loss_class, "loss_box": zero, "loss_centerness": zero}
     firsts = torch.tensor([0, *(len(target["labels"]) for target in targets)]).cumsum(0)[:-1]
     rows = firsts.to(objects.device)[image] + objects
     labels = torch.cat([target["labels"] for target in targets])[rows]
     boxes = torch.cat([target["boxes"] for target in targets])[rows]
     wanted[image, place, labels] = 1.0
-    near = centerness(torch.stack([image.sides for image in chosen])[image, place])
+    near = centerness(torch.stack([targets_of_image.sides for targets_of_image in chosen])[image, place])
     distances = head["distances"][image, place] * strides[place, None]
-    found = decode(distances, head["angles"][image, place], centers[place])
-    box_loss = (gaussian_distance(found, boxes) * near).sum() / near.sum().clamp(min=1e-6)
-    center_loss = F.binary_cross_entropy_with_logits(head["centerness"][image, place, 0], near)
+    predicted = decode(distances, head["angles"][image, place], centers[place])
+    box_loss = (gaussian_distance(predicted, boxes) * near).sum() / near.sum().clamp(min=1e-6)
+    logits = head["centerness"][image, place, 0]
+    center_loss = F.binary_cross_entropy_with_logits(logits, near, reduction="sum") / count
     class_loss = sigmoid_focal_loss(head["cls_logits"], wanted, reduction="sum") / count
     return {"loss_class": class_loss, "loss_box": box_loss, "loss_centerness": center_loss}
 

@@ -14,7 +14,7 @@ from zoo.models.detection.resnet_fpn import ResNetFPN
 from zoo.models.detection.rotated_fcos.head import RotatedFCOSHead, decode, places
 from zoo.models.detection.rotated_fcos.loss import rotated_fcos_losses
 from zoo.models.detection.rotated_fcos.targets import assigned, limits_of_places
-from zoo.models.rotated_nms import rotated_nms
+from zoo.models.rotated_nms import class_rotated_nms
 from zoo.registry import MODELS
 
 Levels = Mapping[str, Sequence[Tensor]]
@@ -102,15 +102,10 @@ class RotatedFCOS(nn.Module):
 
     def _suppressed(self, boxes: Sequence[Tensor], scores: Sequence[Tensor]) -> dict[str, Tensor]:
         """Of one image, boxes [A, 5] and scores [A, C] by level."""
-        candidates = [self._candidates(*level) for level in zip(boxes, scores, strict=True)]
-        found, best, labels = (torch.cat(part) for part in zip(*candidates, strict=True))
-        kept = []
-        for label in sorted(set(labels.tolist())):
-            members = (labels == label).nonzero()[:, 0]
-            kept.append(members[rotated_nms(found[members], best[members], self.nms_thresh)])
-        survivors = torch.cat([labels[:0], *kept])
-        chosen = survivors[best[survivors].argsort(descending=True, stable=True)[: self.detections_per_img]]
-        return {"boxes": found[chosen], "scores": best[chosen], "labels": labels[chosen]}
+        levels = [self._candidates(*level) for level in zip(boxes, scores, strict=True)]
+        candidates = dict(zip(("boxes", "scores", "labels"), map(torch.cat, zip(*levels, strict=True)), strict=True))
+        best = class_rotated_nms(**candidates, iou_threshold=self.nms_thresh)[: self.detections_per_img]
+        return {name: values[best] for name, values in candidates.items()}
 
     def _candidates(self, boxes: Tensor, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Of one level, boxes [A, 5], scores [A, C] -> the best pairs: boxes [k, 5], scores [k], labels int64 [k]."""
