@@ -141,10 +141,10 @@ def contract(model: nn.Module, level: str = "final", **options: Any) -> Contract
     return contract_module(model, build_task({"type": kind, "classes": classes, **options}), level, {})
 
 
-def detection_specs(slots: int, batch: int | str = "batch") -> list[TensorSpec]:
+def detection_specs(slots: int, batch: int | str = "batch", columns: int = 4) -> list[TensorSpec]:
     return [
         TensorSpec("num_dets", "int64", (batch,)),
-        TensorSpec("boxes", "float32", (batch, slots, 4)),
+        TensorSpec("boxes", "float32", (batch, slots, columns)),
         TensorSpec("scores", "float32", (batch, slots)),
         TensorSpec("labels", "int64", (batch, slots)),
     ]

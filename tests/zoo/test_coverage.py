@@ -5,16 +5,18 @@ import torch
 
 from tests.rewriters.small_families import sample_images, small
 from tests.rewriters.small_models import CLASSES, small_segmentor
+from tests.rewriters.small_pillars import NAMES, random_clouds, small_pillars
+from tests.rewriters.small_rotated_fcos import SIZE, small_rotated_fcos
 from tests.rewriters.small_yolov5 import scenes, small_yolov5
 from zoo.contract.coverage import Usage
 from zoo.families import family_of
 
 
-def counted(model: torch.nn.Module, images: torch.Tensor) -> Usage:
+def counted(model: torch.nn.Module, inputs: torch.Tensor | list[torch.Tensor]) -> Usage:
     usage = Usage()
     before = {name: dict(module.__dict__) for name, module in model.named_modules()}
     with family_of(model).coverage(model, usage), torch.inference_mode():
-        model(images)
+        model(inputs)
     assert {name: dict(module.__dict__) for name, module in model.named_modules()} == before
     return usage
 
@@ -64,6 +66,40 @@ def test_levels_of_yolov5() -> None:
         "of stride 32",
     ]
     assert counts["images", "with detections"] == 2
+
+
+def test_levels_and_thresholds_of_a_rotated_fcos() -> None:
+    model, image = small_rotated_fcos(topk_candidates=20), scenes(1, *SIZE)
+    with torch.inference_mode():
+        (detections,) = model(image)
+    counts = counted(model, image).counts
+    candidates = [counts["candidates", f"of level {level}"] for level in range(4)]
+    assert max(candidates) == 20  # of a level
+    assert counts["candidates", "removed by the largest number of a level"] > 0
+    pairs = sum(SIZE[0] * SIZE[1] // stride**2 for stride in (8, 16, 32)) + 2  # and the pooled level
+    assert sum(count for (what, _), count in counts.items() if what == "candidates") == 3 * pairs
+    removed = counts["detections", "removed by NMS, or by their largest number"]
+    assert sum(candidates) - removed == len(detections["scores"]) > 0
+    assert (counts["images", "with detections"], counts["images", "without detections"]) == (1, 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_points_and_thresholds_of_a_detector_on_pillars(name: str) -> None:
+    model = small_pillars(name, topk_candidates=10)
+    clouds = [*random_clouds(1, 200, 3), torch.zeros(0, 4)]
+    with torch.inference_mode():
+        detections = sum(len(one["scores"]) for one in model(clouds))
+        inside = int(model.encoder.grid.places(clouds[0])[2].sum())
+    counts = counted(model, clouds).counts
+    assert counts["points", "in a pillar"] == inside > 0
+    assert counts["points", "outside of the grid"] == 200 - inside > 0
+    below, beyond = (
+        counts["candidates", f"removed by {what}"] for what in ("the score threshold", "their largest number")
+    )
+    assert beyond > 0
+    every = 2 * 8 * 8 * (6 if name == "PointPillars" else 3)  # anchors, or pairs of cell and class
+    assert every - below - beyond - counts["detections", "removed by NMS, or by their largest number"] == detections > 0
+    assert counts["clouds", "with detections"] + counts["clouds", "without detections"] == 2
 
 
 def test_classes_and_windows_of_a_segmentor() -> None:

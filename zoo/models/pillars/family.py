@@ -1,6 +1,7 @@
 """The families of PointPillars and CenterPoint."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
@@ -8,9 +9,11 @@ from torch import Tensor, nn
 
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.contract.constants import Case, Constant
+from zoo.contract.coverage import Usage
 from zoo.families import Contracts, Family, register
-from zoo.models.pillars.center_point import CenterPoint
+from zoo.models.pillars.center_point import CenterMaps, CenterPoint
 from zoo.models.pillars.constants import center_point_constants, point_pillars_constants
+from zoo.models.pillars.coverage import pillars_coverage
 from zoo.models.pillars.levels import (
     CenterPointDecoded,
     CenterPointRaw,
@@ -30,7 +33,9 @@ class PillarsFamily(Family):
 
     def decision_rule(self, model: nn.Module) -> DecisionRule:
         """With the number of candidates that meet in NMS."""
-        return replace(super().decision_rule(model), candidates=cast("PointPillars", model).topk_candidates)
+        return replace(
+            super().decision_rule(model), candidates=cast("PointPillars | CenterPoint", model).topk_candidates
+        )
 
     def other_choices(
         self,
@@ -62,6 +67,12 @@ class PointPillarsFamily(PillarsFamily):
         """Grid, anchors and thresholds."""
         return point_pillars_constants(cast("PointPillars", model), case)
 
+    def coverage(self, model: nn.Module, usage: Usage) -> AbstractContextManager[None]:
+        """Grid and thresholds, of each anchor's best class."""
+        return pillars_coverage(
+            cast("PointPillars", model), usage, lambda class_logits, *_: class_logits.sigmoid().amax(dim=2)
+        )
+
 
 @register(CenterPoint)
 class CenterPointFamily(PillarsFamily):
@@ -77,3 +88,8 @@ class CenterPointFamily(PillarsFamily):
     def constants(self, model: nn.Module, case: Case) -> Iterator[Constant]:
         """Grid and thresholds."""
         return center_point_constants(cast("CenterPoint", model), case)
+
+    def coverage(self, model: nn.Module, usage: Usage) -> AbstractContextManager[None]:
+        """Grid and thresholds, of each pair of cell and class."""
+        peaks = cast("CenterPoint", model)
+        return pillars_coverage(peaks, usage, lambda *maps: peaks.by_cell(CenterMaps(*maps))[0])

@@ -18,12 +18,13 @@ from pipeline.parity.constants.readings import read_constants
 from pipeline.parity.records import ComparedConstant, ParityRecord
 from tests.pipeline.alignment.planted import contract_for, model_of, sound
 from tests.pipeline.parity.constants.faults import Fault, attribute, numbers, read, stored
+from tests.rewriters import small_rotated_fcos, small_yolov5
 from tests.rewriters.small_models import detection_specs, export, fixed_target
-from tests.rewriters.small_yolov5 import SLOTS, contract, small_yolov5
 from zoo.contract import Contract
 from zoo.contract.constants import Case
 from zoo.contract.module_outputs import module_outputs
 from zoo.families import family_of
+from zoo.tensor_spec import TensorSpec
 
 HEIGHT, WIDTH = 64, 96
 POOL = "roi_heads.box_roi_pool"
@@ -40,22 +41,28 @@ def case_of(module: Contract, images: np.ndarray) -> Case:
 
 def compared(family: str, graph: onnx.ModelProto, *, half: bool = False) -> list[ComparedConstant]:
     images = np.random.default_rng(0).random((1, 3, HEIGHT, WIDTH), np.float32)
-    module = contract(yolov5()) if family == "yolov5" else contract_for(family, model_of(family))
+    module = OF_OUR_OWN[family][0]() if family in OF_OUR_OWN else contract_for(family, model_of(family))
     constants = list(family_of(module.model).constants(module.model, case_of(module, images)))
     return constants_of_graph(graph, constants, {"images": images}, half=half)
 
 
-def yolov5() -> Any:
-    return small_yolov5()
+OF_OUR_OWN: dict[str, tuple[Callable[[], Contract], list[TensorSpec]]] = {
+    "yolov5": (lambda: small_yolov5.contract(small_yolov5.small_yolov5()), detection_specs(small_yolov5.SLOTS)),
+    "rotated_fcos": (
+        lambda: small_rotated_fcos.contract(small_rotated_fcos.small_rotated_fcos()),
+        detection_specs(small_rotated_fcos.SLOTS, columns=5),
+    ),
+}
 
 
 def graph_of(family: str, exporter: str) -> onnx.ModelProto:
-    if family != "yolov5":
+    if family not in OF_OUR_OWN:
         return sound(family, exporter)
     if (family, exporter) not in GRAPHS:
         with tempfile.TemporaryDirectory() as folder:
             target = fixed_target(HEIGHT, WIDTH, exporter=exporter, opset=18)
-            export(contract(yolov5()), target, Path(folder, "model.onnx"), detection_specs(SLOTS))
+            module, specs = OF_OUR_OWN[family]
+            export(module(), target, Path(folder, "model.onnx"), specs)
             GRAPHS[family, exporter] = onnx.load(Path(folder, "model.onnx"))
     return copy.deepcopy(GRAPHS[family, exporter])
 
@@ -129,12 +136,18 @@ FAULTS: dict[str, tuple[str, Fault, str]] = {
     "a weight of SSD": ("ssd", read("", "Div", 1, 10.0, 10.1), "box weight 10"),
     "a stride of YOLOv5": ("yolov5", read("", "Mul", 1, 32.0, 31.0), "stride 32 (the model)"),
     "the threshold of YOLOv5": ("yolov5", read("", "Greater", 1, 0.3, 0.31), "score threshold (the model)"),
+    "a stride of RotatedFCOS": ("rotated_fcos", read("", "Mul", 1, 32.0, 31.0), "stride 32 (the model)"),
+    "the NMS threshold of RotatedFCOS": (
+        "rotated_fcos",
+        read("", "Mul", 1, 0.3, 0.31),
+        "NMS threshold (the model): PyTorch has 0.3, the graph 0.31",
+    ),
 }
 
 
 # Mask and Keypoint R-CNN have the constants of Faster R-CNN and a few more.
-ON_EVERY_COMMIT = ("faster_rcnn", "ssd", "yolov5", "whole", "slide")
-FAMILIES = ("faster_rcnn", "mask_rcnn", "keypoint_rcnn", "retina_net", "fcos", "ssd", "yolov5", "whole", "slide")
+ON_EVERY_COMMIT = ("faster_rcnn", "ssd", *OF_OUR_OWN, "whole", "slide")
+FAMILIES = ("faster_rcnn", "mask_rcnn", "keypoint_rcnn", "retina_net", "fcos", "ssd", *OF_OUR_OWN, "whole", "slide")
 
 
 @pytest.mark.parametrize(

@@ -46,17 +46,17 @@ def compared(name: str, exporter: str, level: str = "final", **changes: float) -
 
 @pytest.mark.parametrize("form", FORMS, ids="-".join)
 def test_all_are_in_the_graph(form: tuple[str, str]) -> None:
-    found = compared(*form)
-    assert not [one for one in found if not one.passed]
-    assert {one.name for one in found} == GRID | OF_LEVEL[form[0]]["final"]
+    constants = compared(*form)
+    assert not [one for one in constants if not one.passed]
+    assert {one.name for one in constants} == GRID | OF_LEVEL[form[0]]["final"]
 
 
 @pytest.mark.parametrize("level", ["decoded", "raw"])
 @pytest.mark.parametrize("name", NAMES)
 def test_those_of_the_other_levels_as_well(name: str, level: str) -> None:
-    found = compared(name, "torchscript", level)
-    assert not [one for one in found if not one.passed]
-    assert {one.name for one in found} == GRID | OF_LEVEL[name][level]
+    constants = compared(name, "torchscript", level)
+    assert not [one for one in constants if not one.passed]
+    assert {one.name for one in constants} == GRID | OF_LEVEL[name][level]
 
 
 @pytest.mark.parametrize(
@@ -80,5 +80,5 @@ def test_another_grid_and_other_anchors_are_found() -> None:
     case = Case("final", fixed=False, shape=(2, 200, 4), outputs=lambda modules: {})
     inputs = {key: tensor.numpy() for key, tensor in padded(random_clouds(2, 200, 1), 200).items()}
     graph = graph_of("PointPillars", "torchscript", "final")
-    found = constants_of_graph(graph, list(family_of(model).constants(model, case)), inputs)
-    assert {one.name for one in found if not one.passed} >= {"anchors", "side of a pillar", "lowest z"}
+    constants = constants_of_graph(graph, list(family_of(model).constants(model, case)), inputs)
+    assert {one.name for one in constants if not one.passed} >= {"anchors", "side of a pillar", "lowest z"}
