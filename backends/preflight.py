@@ -127,6 +127,11 @@ def doubled_indices(site: Site) -> bool:
     return len({tuple(place) for place in places.tolist()}) < len(places)
 
 
+def reduces(site: Site) -> bool:
+    """A scatter with a reduction."""
+    return bool(site.attribute("reduction", "none") != "none")
+
+
 def cubic_volume(site: Site) -> bool:
     """Cubic resizing of three axes."""
     shape = site.shape(site.input(0))

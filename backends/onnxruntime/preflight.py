@@ -1,6 +1,6 @@
-"""Rows: what ONNX Runtime has no kernel for: its CPU provider, measured with 1.31, and its CUDA provider."""
+"""Rows: what ONNX Runtime has no kernel for, or computes wrongly: its CPU provider, and its CUDA provider."""
 
-from backends.preflight import Row, Site, cubic_volume, doubled_indices, undefined
+from backends.preflight import Row, Site, cubic_volume, doubled_indices, reduces, undefined
 
 ORT = {"onnxruntime": "1.31"}
 NO_CUDA_KERNEL = {"GridSample": 20, "Pad": 19, "ReduceMax": 20, "ReduceMin": 20, "Resize": 19}
@@ -27,11 +27,6 @@ def chooses_bools(site: Site) -> bool:
 def of_bfloats(site: Site) -> bool:
     """Computes in bfloat16."""
     return site.node.op_type != "Cast" and "bfloat16" in map(site.kind, site.node.input)
-
-
-def reduces(site: Site) -> bool:
-    """A scatter with a reduction."""
-    return bool(site.attribute("reduction", "none") != "none")
 
 
 def without_cuda_kernel(site: Site) -> bool:
@@ -99,7 +94,7 @@ ROWS = (
         "the threads of ScatterND write to one place at the same time, so that a sum or a maximum loses some of its "
         "updates; ScatterElements does not",
         "write it with scatter_add or scatter_reduce, which become ScatterElements; or run on one thread (threads=1)",
-        "microsoft/onnxruntime#18048; tests/rewriters/ops/test_pillar_canvas.py",
+        "microsoft/onnxruntime#18048; benchmarks/scatter_threads.py",
     ),
     Row(
         "scatter_doubled",

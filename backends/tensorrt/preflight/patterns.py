@@ -22,11 +22,6 @@ def has_attribute(name: str) -> Callable[[Site], bool]:
     return lambda site: site.attribute(name) is not None
 
 
-def reduces(site: Site) -> bool:
-    """A scatter with a reduction."""
-    return bool(site.attribute("reduction", "none") != "none")
-
-
 def large_k(site: Site) -> bool:
     """A TopK of more than MAX_K: by its constant, or by the size that ONNX infers for its result."""
     k = site.constant(1)

@@ -1,6 +1,6 @@
 """Rows: what TensorRT's parser or builder refuses, measured with tensorrt_rtx, whose parser is TensorRT 11's."""
 
-from backends.preflight import Row, always, attribute_in, cubic_volume
+from backends.preflight import Row, always, attribute_in, cubic_volume, reduces
 from backends.tensorrt.preflight import patterns
 
 PARSER = {"tensorrt": "11, by the same parser", "tensorrt-rtx": "1.7.1"}
@@ -29,7 +29,7 @@ REFUSED_BY_PARSER = (
         "scatter_reduction",
         PARSER,
         ("ScatterND", "ScatterElements"),
-        patterns.reduces,
+        reduces,
         "refuse",
         "a scatter with a reduction, as of scatter_add and index_add, is not supported",
         "write the sum as a product with a one-hot matrix, or scatter without accumulating; for points in cells call "
