@@ -40,7 +40,7 @@ def calibrate(model: Any, images: Sequence[Tensor]) -> None:
         model.eval()
         for start, (mean, std) in spread.items():
             if layers := _deciding(model, start):
-                _spread(layers, mean, std, lambda: model(list(images)))
+                spread_outputs(layers, mean, std, lambda: model(list(images)))
 
 
 def learn_statistics(model: nn.Module, run: Callable[[], object], passes: int = PASSES) -> None:
@@ -72,7 +72,7 @@ def spread_logits(model: nn.Module, num_classes: int, run: Callable[[], object],
         for layer in layers:
             if not layer.weight.any():
                 nn.init.normal_(layer.weight)
-        _spread(layers, 0.0, std, run)
+        spread_outputs(layers, 0.0, std, run)
 
 
 def _learn_statistics(model: Any, images: Sequence[Tensor]) -> None:
@@ -114,8 +114,11 @@ def _deciding(model: nn.Module, start: str) -> list[Any]:
     ]
 
 
-def _spread(layers: Sequence[Any], mean: float, std: float, run: Callable[[], object]) -> None:
-    """Scale and shift layers so that what they give together has this mean and deviation."""
+def spread_outputs(layers: Sequence[Any], mean: float, std: float, run: Callable[[], object]) -> None:
+    """Scale and shift layers with a bias, in place, so that what they give together has this mean and deviation.
+
+    `run` runs the model, without gradients. Layers that give nothing meanwhile stay as they are.
+    """
     seen: list[Tensor] = []
     hooks = [
         layer.register_forward_hook(lambda _module, _args, output: seen.append(output.flatten())) for layer in layers

@@ -37,7 +37,7 @@ def rotated_nms_keep(boxes: Tensor, scores: Tensor, labels: Tensor, iou_threshol
     keep = torch.zeros_like(scores, dtype=torch.bool)
     for row in range(len(boxes)):
         filled = (scores[row] >= 0).nonzero()[:, 0]
-        candidates = (tensor[row, filled] for tensor in (boxes, scores, labels))
+        candidates = boxes[row, filled], scores[row, filled], labels[row, filled]
         keep[row, filled[class_rotated_nms(*candidates, iou_threshold)]] = True
     return keep
 

@@ -18,7 +18,7 @@ XYZ = 3
     PillarEncoder,
     "forward",
     reason="keeps the points inside by a mask and numbers the occupied cells by torch.unique: dynamo refuses their "
-    "number, and torchscript freezes that of the traced cloud, without an error",
+    "number, and ONNX Runtime refuses the graph of torchscript",
     written_for="zooport 0.1",
 )
 def forward_on_canvas(original: Callable[..., Any], self: PillarEncoder, clouds: Any) -> Tensor:
@@ -48,6 +48,6 @@ def _means(points: Tensor, cell: Tensor, num_cells: int) -> Tensor:
     ones = torch.ones_like(points[..., :1])
     sums = pillar_canvas(torch.cat((points[..., :XYZ], ones), dim=-1), cell, num_cells, ADD)
     index = cell.clamp(max=num_cells - 1)[:, None].expand(-1, XYZ + 1, -1)
-    own = sums.gather(2, index).transpose(1, 2)
-    means: Tensor = own[..., :XYZ] / own[..., XYZ:].clamp(min=1)
+    by_point = sums.gather(2, index).transpose(1, 2)
+    means: Tensor = by_point[..., :XYZ] / by_point[..., XYZ:].clamp(min=1)
     return means

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from tests.rewriters.small_yolov5 import scenes
-from zoo.calibration import learn_statistics
+from zoo.calibration import learn_statistics, spread_outputs
 from zoo.contract import Contract
 from zoo.families import contract_module
 from zoo.models.detection.rotated_fcos import RotatedFCOS
@@ -36,12 +36,9 @@ def small_rotated_fcos(
         with torch.no_grad():
             features = list(model.backbone(images).values())
             for name, (mean, std) in SPREAD.items():
-                layer: Any = getattr(model.head, name)
+                layer = getattr(model.head, name)
                 torch.nn.init.kaiming_normal_(layer.weight)
-                tower = model.head.cls_tower if name == "cls_logits" else model.head.box_tower
-                values = torch.cat([layer(tower(feature)).flatten() for feature in features])
-                layer.weight *= std / values.std()
-                layer.bias.copy_((layer.bias - values.mean()) * std / values.std() + mean)
+                spread_outputs([layer], mean, std, lambda: model.head(features))
     return model
 
 

@@ -132,9 +132,9 @@ def test_boxes_that_are_two_millimetres_off_are_a_failure(
     detections = SectorDetector.detections
 
     def moved(self: Any, cloud: Any) -> Any:
-        found = detections(self, cloud)
+        unmoved = detections(self, cloud)
         shift = 2e-3 if torch.onnx.is_in_onnx_export() else 0.0
-        return found | {"boxes": found["boxes"] + torch.tensor((shift, 0, 0, 0, 0, 0, 0))}
+        return unmoved | {"boxes": unmoved["boxes"] + torch.tensor((shift, 0, 0, 0, 0, 0, 0))}
 
     monkeypatch.setattr(SectorDetector, "detections", moved)
     with pytest.raises(GateError, match=r"0\.002 m and 0 rad and 0 of score away"):

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Mapping
 
+import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
@@ -66,6 +67,13 @@ def session_of(model: onnx.ModelProto) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.log_severity_level = 4  # zooport::used_rows gives fewer rows than torch says, which is the point
     return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def run(session: ort.InferenceSession, *tensors: Tensor) -> list[np.ndarray]:
+    """Its outputs, of tensors in the order of its inputs."""
+    inputs = zip(session.get_inputs(), tensors, strict=True)
+    outputs: list[np.ndarray] = session.run(None, {entry.name: tensor.numpy() for entry, tensor in inputs})
+    return outputs
 
 
 def operators(graph: onnx.GraphProto) -> list[str]:

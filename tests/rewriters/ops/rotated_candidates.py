@@ -17,7 +17,7 @@ KINDS = {
     "right": "at right angles, with sides and centres at multiples of 0.5 m",
     "nested": "one in the other, about one centre",
     "tied": "a crowd with few different scores",
-    "chain": "each overlaps its neighbours alone: A suppresses B, which would suppress C",
+    "chain": "only neighbours overlap by more than 0.2: A suppresses B, which would suppress C",
     "flat": "a crowd without an area",
 }
 

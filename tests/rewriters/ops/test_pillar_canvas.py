@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from rewriters.graph_passes.expand_operators import expand_operators
 from rewriters.ops.pillar_canvas import by_cell, pillar_canvas
-from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, session_of
+from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, run, session_of
 from tests.rewriters.small_models import fixed_target
 from zoo.errors import ExportError
 
@@ -75,11 +75,6 @@ def session(request: pytest.FixtureRequest) -> ort.InferenceSession:
     return session_of(model_of(request.param))
 
 
-def canvases(session: ort.InferenceSession, points: Tensor, cells: Tensor) -> list[np.ndarray]:
-    found: list[np.ndarray] = session.run(None, {"points": points.numpy(), "cells": cells.numpy()})
-    return found
-
-
 cases = {
     "batch": st.integers(1, 4),
     "count": st.integers(0, 60),
@@ -92,8 +87,8 @@ cases = {
 @given(**cases)
 def test_eager_gives_what_plain_loops_give(batch: int, count: int, kind: str, seed: int) -> None:
     points, cells = clouds(batch, count, kind, seed)
-    for found, expected in zip(Canvas()(points, cells), by_loops(points, cells), strict=True):
-        np.testing.assert_array_equal(found.numpy(), expected)
+    for canvas, expected in zip(Canvas()(points, cells), by_loops(points, cells), strict=True):
+        np.testing.assert_array_equal(canvas.numpy(), expected)
 
 
 @settings(max_examples=100, deadline=None)
@@ -102,20 +97,20 @@ def test_onnxruntime_gives_what_plain_loops_give(
     session: ort.InferenceSession, batch: int, count: int, kind: str, seed: int
 ) -> None:
     points, cells = clouds(batch, count, kind, seed)
-    for found, expected in zip(canvases(session, points, cells), by_loops(points, cells), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for canvas, expected in zip(run(session, points, cells), by_loops(points, cells), strict=True):
+        np.testing.assert_array_equal(canvas, expected)
 
 
 def test_the_order_of_the_points_changes_nothing(session: ort.InferenceSession) -> None:
     points, cells = clouds(3, 50, "random", 4)
     order = torch.randperm(50, generator=torch.Generator().manual_seed(1))
-    shuffled = canvases(session, points[:, order].contiguous(), cells[:, order].contiguous())
-    for found, expected in zip(shuffled, canvases(session, points, cells), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    shuffled = run(session, points[:, order].contiguous(), cells[:, order].contiguous())
+    for canvas, expected in zip(shuffled, run(session, points, cells), strict=True):
+        np.testing.assert_array_equal(canvas, expected)
 
 
 def test_many_threads_that_meet_in_one_cell_lose_nothing() -> None:
-    """Needed: ScatterND of ONNX Runtime with a reduction loses updates here now and then."""
+    """Needed: as ScatterND it would lose updates now and then, see benchmarks/scatter_threads.py."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = 4
     model = model_of(("torchscript", "onnxruntime")).SerializeToString()
@@ -123,8 +118,8 @@ def test_many_threads_that_meet_in_one_cell_lose_nothing() -> None:
     points, cells = clouds(1, 20_000, "random", 2)
     expected = [tensor.numpy() for tensor in Canvas()(points, cells)]
     for _ in range(20):
-        for found, wanted in zip(canvases(session, points, cells), expected, strict=True):
-            np.testing.assert_array_equal(found, wanted)
+        for canvas, wanted in zip(run(session, points, cells), expected, strict=True):
+            np.testing.assert_array_equal(canvas, wanted)
 
 
 def test_cells_that_are_not_sorted_are_refused() -> None:

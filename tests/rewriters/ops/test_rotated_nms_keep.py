@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from rewriters.ops.rotated_nms_keep import rotated_nms_keep
-from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, session_of
+from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, run, session_of
 from tests.rewriters.ops.rotated_candidates import KINDS, decided, greedily_kept, rotated_candidates
 from zoo.geometry.rotated import rotated_iou
 from zoo.models.rotated_nms import rotated_nms
@@ -42,12 +42,6 @@ def session(request: pytest.FixtureRequest) -> ort.InferenceSession:
     return session_of(model_of(request.param))
 
 
-def kept(session: ort.InferenceSession, *tensors: Tensor) -> np.ndarray:
-    (keep,) = session.run(None, {name: tensor.numpy() for name, tensor in zip(NAMES, tensors, strict=True)})
-    mask: np.ndarray = keep
-    return mask
-
-
 cases = {
     "rows": st.integers(1, 4),
     "count": st.integers(1, 40),
@@ -71,7 +65,7 @@ def test_onnxruntime_keeps_what_the_greedy_method_keeps(
 ) -> None:
     tensors = rotated_candidates(rows, count, kind, seed)
     assume(decided(tensors[0], THRESHOLD))
-    np.testing.assert_array_equal(kept(session, *tensors), greedily_kept(*tensors, THRESHOLD))
+    np.testing.assert_array_equal(run(session, *tensors)[0], greedily_kept(*tensors, THRESHOLD))
 
 
 @pytest.mark.parametrize("count", [2, 61])
@@ -81,27 +75,27 @@ def test_the_longest_chain_alternates(session: ort.InferenceSession, count: int)
     slanted = torch.tensor([[3.0, 1.5, 0.5]]).expand(count, 3)
     boxes = torch.cat([place[:, None] * 1.6 * torch.tensor([[0.8776, 0.4794]]), slanted], dim=1)[None]
     scores, labels = torch.linspace(0.9, 0.1, count)[None], torch.zeros(1, count, dtype=torch.int64)
-    assert kept(session, boxes, scores, labels)[0].tolist() == [slot % 2 == 0 for slot in range(count)]
+    assert run(session, boxes, scores, labels)[0][0].tolist() == [slot % 2 == 0 for slot in range(count)]
 
 
 def test_boxes_whose_upright_hulls_overlap_both_stay(session: ort.InferenceSession) -> None:
     """Needed: two cars side by side, parked at 45 degrees. The boxes around them have an IoU of 0.39."""
     boxes = torch.tensor([[[0, 0, 4, 1.6, torch.pi / 4], [1.4, -1.4, 4, 1.6, torch.pi / 4]]])
     scores, labels = torch.tensor([[0.9, 0.8]]), torch.zeros(1, 2, dtype=torch.int64)
-    assert kept(session, boxes, scores, labels).all()
+    assert run(session, boxes, scores, labels)[0].all()
     assert rotated_nms_keep(boxes, scores, labels, THRESHOLD).all()
 
 
 def test_only_boxes_of_one_label_meet(session: ort.InferenceSession) -> None:
     boxes, scores = torch.tensor([1.0, 2, 3, 4, 5]).expand(1, 6, 5), torch.linspace(0.9, 0.1, 6)[None]
     labels = torch.tensor([[0, 1, 0, 1, 7, 7]])
-    assert kept(session, boxes.contiguous(), scores, labels)[0].tolist() == [True, True, False, False, True, False]
+    assert run(session, boxes.contiguous(), scores, labels)[0][0].tolist() == [True, True, False, False, True, False]
 
 
 def test_only_empty_slots_keep_nothing(session: ort.InferenceSession) -> None:
     tensors = torch.zeros(2, 3, 5), torch.full((2, 3), -1.0), torch.zeros(2, 3, dtype=torch.int64)
     assert not rotated_nms_keep(*tensors, THRESHOLD).any()
-    assert not kept(session, *tensors).any()
+    assert not run(session, *tensors)[0].any()
 
 
 def test_boxes_and_scores_that_are_not_numbers_do_not_disturb_the_others(session: ort.InferenceSession) -> None:
@@ -112,8 +106,8 @@ def test_boxes_and_scores_that_are_not_numbers_do_not_disturb_the_others(session
         torch.cat([scores, torch.tensor([[0.99, 0.98, torch.nan]])], dim=1),
         torch.cat([labels, torch.zeros(1, 3, dtype=torch.int64)], dim=1),
     )
-    for keep in (kept(session, *more), rotated_nms_keep(*more, THRESHOLD).numpy()):
-        np.testing.assert_array_equal(keep[:, :12], kept(session, boxes, scores, labels))
+    for keep in (run(session, *more)[0], rotated_nms_keep(*more, THRESHOLD).numpy()):
+        np.testing.assert_array_equal(keep[:, :12], run(session, boxes, scores, labels)[0])
         assert not keep[0, 14]
 
 

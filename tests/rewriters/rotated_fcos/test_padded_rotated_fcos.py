@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+import rewriters.rotated_fcos  # noqa: F401  # registers what a test takes away
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from rewriters import rewriting
 from rewriters.family_rewriters import import_rewriters
 from tests.examples import examples
 from tests.rewriters.small_families import outputs
-from tests.rewriters.small_models import export, fixed_target, run, without_rewriter
+from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
 from tests.rewriters.small_rotated_fcos import CLASSES, SIZE, SLOTS, contract, rotated_task, small_rotated_fcos
 from tests.rewriters.small_yolov5 import scenes
 from zoo.contract import Contract
@@ -30,12 +31,7 @@ from zoo.tensor_spec import TensorSpec
 
 REWRITER = "zoo.RotatedFCOS.postprocess_detections"
 DYNAMIC = Target({"height": AxisRange(32, 64, 160), "width": AxisRange(32, 96, 160)})
-FINAL = [
-    TensorSpec("num_dets", "int64", ("batch",)),
-    TensorSpec("boxes", "float32", ("batch", SLOTS, 5)),
-    TensorSpec("scores", "float32", ("batch", SLOTS)),
-    TensorSpec("labels", "int64", ("batch", SLOTS)),
-]
+FINAL = detection_specs(SLOTS, columns=5)
 SPECS = {
     "final": FINAL,
     "decoded": [
