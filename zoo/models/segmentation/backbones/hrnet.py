@@ -31,14 +31,15 @@ def blocks_of(block: type[BasicBlock | Bottleneck], count: int, in_channels: int
     return nn.Sequential(*(block(width if index else in_channels, channels) for index in range(count)))
 
 
-class Reduced(nn.Sequential):
-    """A fine map [N, C, h, w] -> [N, C_out, h / 2^steps, w / 2^steps]."""
-
-    def __init__(self, in_channels: int, out_channels: int, steps: int) -> None:
-        widths = [in_channels] * steps + [out_channels]
-        super().__init__(
-            *(convolution(i, o, 3, 2, activated=index < steps - 1) for index, (i, o) in enumerate(pairwise(widths)))
+def reduction(in_channels: int, out_channels: int, steps: int, *, activated: bool) -> nn.Sequential:
+    """A fine map [N, C, h, w] -> [N, C_out, h / 2^steps, w / 2^steps]; `activated`: after the last step as well."""
+    widths = [*([in_channels] * steps), out_channels]
+    return nn.Sequential(
+        *(
+            convolution(i, o, 3, 2, activated=activated or step < steps)
+            for step, (i, o) in enumerate(pairwise(widths), 1)
         )
+    )
 
 
 class HRModule(nn.Module):
@@ -66,7 +67,7 @@ class HRModule(nn.Module):
         if source > to:
             changed = convolution(widths[source], widths[to], 1, 1, activated=False)
             return changed.append(Enlarged(2 ** (source - to)))
-        return Reduced(widths[source], widths[to], to - source)
+        return reduction(widths[source], widths[to], to - source, activated=False)
 
     def forward(self, maps: Sequence[Tensor]) -> list[Tensor]:
         maps = [branch(x) for branch, x in zip(self.branches, maps, strict=True)]
@@ -125,8 +126,7 @@ def _transition(before: Sequence[int], after: Sequence[int]) -> nn.ModuleList:
     for index, width in enumerate(after):
         steps = index + 1 - len(before)
         if steps > 0:
-            widths = [before[-1]] * steps + [width]
-            changes.append(nn.Sequential(*(convolution(i, o, 3, 2, activated=True) for i, o in pairwise(widths))))
+            changes.append(reduction(before[-1], width, steps, activated=True))
         elif width == before[index]:
             changes.append(nn.Identity())
         else:

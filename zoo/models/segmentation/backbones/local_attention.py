@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.models.segmentation.backbones.mix_transformer import EfficientAttention
-from zoo.models.segmentation.backbones.shifted_windows import cut
+from zoo.models.segmentation.backbones.shifted_windows import cut, joined
+from zoo.models.segmentation.backbones.transformer_layer import shortage
 
 APART = -1000.0  # what is added to the similarity of a place and one of the padding
 
@@ -34,20 +35,17 @@ class LocalAttention(nn.Module):
         self.proj = nn.Linear(channels, channels)
 
     def forward(self, x: Tensor) -> Tensor:
-        (count, height, width, channels), side, heads = x.shape, self.side, self.num_heads
-        below, right = (side - height % side) % side, (side - width % side) % side
+        (_, height, width, channels), side, heads = x.shape, self.side, self.num_heads
+        below, right = shortage(height, side), shortage(width, side)
         x = F.pad(x, (0, 0, 0, right, 0, below))
-        tall, wide = height + below, width + right
         windows = cut(x, side).flatten(1, 2).flatten(2, 3)  # [N, windows, side * side, C]
         projected = self.qkv(windows).unflatten(-1, (3, heads, channels // heads))
         query, key, value = projected.permute(3, 0, 1, 4, 2, 5).unbind(0)
         pairs = query @ key.transpose(-2, -1) * (channels // heads) ** -0.5
         pairs = pairs + self.apart(self.padding(height, below, x), self.padding(width, right, x))
-        out = (torch.softmax(pairs, dim=-1) @ value).transpose(2, 3)
-        out = out.reshape(count, tall // side, wide // side, side, side, channels).transpose(2, 3)
-        out = out.reshape(count, tall, wide, channels)[:, :height, :width]
-        projected_out: Tensor = self.proj(out)
-        return projected_out
+        gathered = (torch.softmax(pairs, dim=-1) @ value).transpose(2, 3)
+        out: Tensor = self.proj(joined(gathered, side, x.shape)[:, :height, :width])
+        return out
 
     def padding(self, size: int, added: int, like: Tensor) -> Tensor:
         """Which places of an axis are of the padding, bool [size + added].

@@ -4,9 +4,13 @@ Source: Liu et al., Swin Transformer: Hierarchical Vision Transformer using Shif
 as in mmseg.
 """
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from zoo.models.segmentation.backbones.transformer_layer import shortage
 
 APART = -100.0  # what is added to the similarity of places that are neighbours by the shift alone
 
@@ -57,16 +61,14 @@ class ShiftedWindows(nn.Module):
         self.w_msa = WindowAttention(channels, num_heads, side, qkv_bias=qkv_bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        (count, height, width, channels), side = x.shape, self.side
-        x = F.pad(x, (0, 0, 0, (side - width % side) % side, 0, (side - height % side) % side))
-        tall, wide = x.shape[1:3]
+        (_, height, width, channels), side = x.shape, self.side
+        x = F.pad(x, (0, 0, 0, shortage(width, side), 0, shortage(height, side)))
         apart = None
         if self.shift:
             x = x.roll((-self.shift, -self.shift), dims=(1, 2))
-            apart = self.apart(tall, wide, x)
+            apart = self.apart(x.shape[1], x.shape[2], x)
         windows = cut(x, side).reshape(-1, side**2, channels)
-        out: Tensor = self.w_msa(windows, apart).reshape(count, tall // side, wide // side, side, side, channels)
-        out = out.transpose(2, 3).reshape(count, tall, wide, channels)
+        out = joined(self.w_msa(windows, apart), side, x.shape)
         if self.shift:
             out = out.roll((self.shift, self.shift), dims=(1, 2))
         return out[:, :height, :width]
@@ -89,3 +91,10 @@ def cut(x: Tensor, side: int) -> Tensor:
     """[N, h, w, C] -> [N, h / side, w / side, side, side, C]."""
     count, height, width, channels = x.shape
     return x.reshape(count, height // side, side, width // side, side, channels).transpose(2, 3)
+
+
+def joined(windows: Tensor, side: int, shape: Sequence[int]) -> Tensor:
+    """The map of this shape [N, h, w, C] that `cut` has made these windows of; their dimensions may be flattened."""
+    count, height, width, channels = shape
+    windows = windows.reshape(count, height // side, width // side, side, side, channels)
+    return windows.transpose(2, 3).reshape(count, height, width, channels)

@@ -8,38 +8,10 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torchvision.ops import StochasticDepth
 
 from zoo.models.segmentation.backbones.shifted_windows import ShiftedWindows
-from zoo.models.segmentation.backbones.transformer_layer import FeedForward, NormedPatches, filled
+from zoo.models.segmentation.backbones.transformer_layer import MapLayer, NormedPatches, filled
 from zoo.registry import MODELS
-
-
-class SwinBlock(nn.Module):
-    """Attention within windows and two layers on each place of [N, h, w, C], each after a norm, around a shortcut."""
-
-    def __init__(
-        self,
-        channels: int,
-        num_heads: int,
-        side: int,
-        shift: int,
-        mlp_ratio: int,
-        drop_path: float,
-        *,
-        qkv_bias: bool,
-    ) -> None:
-        super().__init__()
-        self.norm1 = nn.LayerNorm(channels)
-        self.attn = ShiftedWindows(channels, num_heads, side, shift, qkv_bias=qkv_bias)
-        self.norm2 = nn.LayerNorm(channels)
-        self.ffn = FeedForward(channels, int(mlp_ratio * channels))
-        self.drop_path = StochasticDepth(drop_path, "row")
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.drop_path(self.attn(self.norm1(x)))
-        out: Tensor = x + self.drop_path(self.ffn(self.norm2(x)))
-        return out
 
 
 class Merging(nn.Module):
@@ -61,7 +33,7 @@ class Merging(nn.Module):
 class Stage(nn.Module):
     """Blocks of one resolution, every second one with shifted windows, and what makes the next stage's input."""
 
-    def __init__(self, blocks: Sequence[SwinBlock], downsample: Merging | None) -> None:
+    def __init__(self, blocks: Sequence[MapLayer], downsample: Merging | None) -> None:
         super().__init__()
         self.blocks = nn.Sequential(*blocks)
         self.downsample = downsample
@@ -95,11 +67,11 @@ class SwinTransformer(nn.Module):
         self.stages = nn.ModuleList()
         for index, (depth, heads) in enumerate(zip(depths, num_heads, strict=True)):
             width = embed_dims * 2**index
-            shifts = (window_size // 2 if number % 2 else 0 for number in range(depth))
-            blocks = [
-                SwinBlock(width, heads, window_size, shift, mlp_ratio, next(rates), qkv_bias=qkv_bias)
-                for shift in shifts
+            attentions = [
+                ShiftedWindows(width, heads, window_size, window_size // 2 if number % 2 else 0, qkv_bias=qkv_bias)
+                for number in range(depth)
             ]
+            blocks = [MapLayer(attention, width, mlp_ratio, next(rates)) for attention in attentions]
             self.stages.append(Stage(blocks, Merging(width) if index < len(depths) - 1 else None))
             if index in self.out_indices:
                 self.add_module(f"norm{index}", nn.LayerNorm(width))

@@ -5,10 +5,15 @@ from torch import Tensor, nn
 from torchvision.ops import StochasticDepth
 
 
+def shortage(size: int, side: int) -> int:
+    """How many places a size is short of a multiple of `side`."""
+    return (side - size % side) % side
+
+
 def filled(x: Tensor, side: int) -> Tensor:
     """[N, C, h, w] with zeros below and on the right of it, until both sides are multiples of `side`."""
     height, width = x.shape[2:]
-    return F.pad(x, (0, (side - width % side) % side, 0, (side - height % side) % side))
+    return F.pad(x, (0, shortage(width, side), 0, shortage(height, side)))
 
 
 class Patches(nn.Module):
@@ -76,4 +81,21 @@ class TransformerLayer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.drop_path(self.attn(self.ln1(x)))
         out: Tensor = x + self.drop_path(self.ffn(self.ln2(x)))
+        return out
+
+
+class MapLayer(nn.Module):
+    """An attention and two layers on each place of [N, h, w, C], each after a norm and around a shortcut."""
+
+    def __init__(self, attention: nn.Module, channels: int, mlp_ratio: int, drop_path: float) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(channels)
+        self.attn = attention
+        self.norm2 = nn.LayerNorm(channels)
+        self.ffn = FeedForward(channels, int(mlp_ratio * channels))
+        self.drop_path = StochasticDepth(drop_path, "row")
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.drop_path(self.attn(self.norm1(x)))
+        out: Tensor = x + self.drop_path(self.ffn(self.norm2(x)))
         return out

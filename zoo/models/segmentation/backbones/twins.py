@@ -9,30 +9,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torchvision.ops import StochasticDepth
 
 from zoo.models.segmentation.backbones.local_attention import GlobalAttention, LocalAttention
-from zoo.models.segmentation.backbones.transformer_layer import FeedForward, NormedPatches
+from zoo.models.segmentation.backbones.transformer_layer import MapLayer, NormedPatches
 from zoo.registry import MODELS
 
 NORM_EPS = 1e-5
-
-
-class Layer(nn.Module):
-    """Attention and two layers on each place of [N, h, w, C], each after a norm and around a shortcut."""
-
-    def __init__(self, attention: nn.Module, channels: int, mlp_ratio: int, drop_path: float) -> None:
-        super().__init__()
-        self.norm1 = nn.LayerNorm(channels, NORM_EPS)
-        self.attn = attention
-        self.norm2 = nn.LayerNorm(channels, NORM_EPS)
-        self.ffn = FeedForward(channels, mlp_ratio * channels)
-        self.drop_path = StochasticDepth(drop_path, "row")
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.drop_path(self.attn(self.norm1(x)))
-        out: Tensor = x + self.drop_path(self.ffn(self.norm2(x)))
-        return out
 
 
 class PositionEncoding(nn.Module):
@@ -85,7 +67,7 @@ class PCPVT(nn.Module):
                 for index in range(depths[stage])
             ]
             self.layers.append(
-                nn.ModuleList(Layer(attention, width, mlp_ratios[stage], next(rates)) for attention in attentions)
+                nn.ModuleList(MapLayer(attention, width, mlp_ratios[stage], next(rates)) for attention in attentions)
             )
         self.norm_list = nn.ModuleList(nn.LayerNorm(width, NORM_EPS) for width in embed_dims if norm_after_stage)
 
