@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from tests.rewriters.segmentor_graphs import assert_logits, calibrated, export_logits, target_of
 from tests.translated_segmentors import BY_THE_SIZE, OF_ONE_SIZE, TRANSLATED, in_use, translated
 from zoo.errors import ExportError
+from zoo.models.residual_blocks import Bottleneck
 
 EXPORTERS = ("torchscript", "dynamo")
 SIZES = {"fixed": [(64, 96)], "dynamic": [(64, 96), (96, 64), (128, 160)]}
@@ -25,9 +27,14 @@ def segmentor(name: str, **changes: Any) -> Any:
     """Calibrated, all of it in use.
 
     By images of many places: by 64 x 96 pixels, eager ISANet itself was 1.5e-4 of the range from float64, as measured.
+    Residual branches of a ResNet-50 are weak, as in trained networks: at full weight, the eager one of "multi-grid" was
+    7e-5 from float64.
     """
     torch.manual_seed(0)
     model = in_use(translated(name, **changes))
+    for block in model.modules():
+        if isinstance(block, Bottleneck):
+            nn.init.constant_(block.bn3.weight, 0.2)
     return calibrated(model, *SIZES["fixed"][0]) if name in OF_ONE_SIZE else calibrated(model)
 
 
