@@ -26,7 +26,7 @@ from measured import interleaved, machine, ratio, write_page
 from sessions import open_session, session_run
 from torch import Tensor
 
-from pipeline import deploy
+from pipeline.deploying import deploy
 from tests.rewriters.small_pillars import find_things, padded
 from zoo import build_model
 from zoo.config import read_config
