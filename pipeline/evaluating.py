@@ -10,7 +10,7 @@ from pipeline.base.device import reference_device
 from pipeline.base.steps import BeginStep
 from pipeline.base.weights import weights_sha256
 from pipeline.candidate import candidates, deployed
-from pipeline.evaluation.arguments import check_arguments, check_backends
+from pipeline.evaluation.arguments import check_arguments, check_backends, requested_backends
 from pipeline.evaluation.by_actors import ActorPool
 from pipeline.evaluation.plan import Plan, bound_plan, make_gate_split, plan_evaluation
 from pipeline.evaluation.processes import by_the_first, processes
@@ -23,9 +23,7 @@ from pipeline.publishing.writable import writable
 from zoo.build import build_model
 from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.progress import Progress
-from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND, Target
-
-DEFAULT_BACKENDS = (REFERENCE_BACKEND, DEFAULT_BACKEND)
+from zoo.target import REFERENCE_BACKEND, Target
 
 
 def evaluate(
@@ -60,8 +58,7 @@ def evaluate(
     of a deploy, the metric. Raises InputError (all faults of the data set together, before the first image), and the
     errors of a deploy.
     """
-    if not backends and not deployments:
-        backends = DEFAULT_BACKENDS
+    backends = requested_backends(backends, deployments)
     check_arguments(
         backends,
         deployments,
@@ -72,7 +69,7 @@ def evaluate(
         batch_size=batch_size,
     )
     config = load_config(config)
-    check_backends(backends, device)
+    check_backends(backends, deployments, device)
     with ExitStack() as held:
         device_of_reference = reference_device(device or "cpu")
         joined = held.enter_context(processes(launcher, device_of_reference if cluster is None else "cpu"))

@@ -6,6 +6,7 @@ from pathlib import Path
 from backends.registry import get_backend
 from pipeline.job.paths_check import check_present
 from zoo.errors import InputError
+from zoo.manifest import Manifest
 from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND, check_choices
 
 LAUNCHERS = ("none", "pytorch")
@@ -35,14 +36,20 @@ def check_arguments(
     check_present("checkpoint", [checkpoint])
 
 
-def check_backends(backends: Sequence[str], device: str | None) -> None:
-    """Whether there are such backends, and each has the device. Raises InputError.
+def requested_backends(backends: Sequence[str], deployments: Sequence[str | Path]) -> Sequence[str]:
+    """The defaults where neither a backend nor a deployment is named."""
+    return backends or (() if deployments else (REFERENCE_BACKEND, DEFAULT_BACKEND))
+
+
+def check_backends(backends: Sequence[str], deployments: Sequence[str | Path], device: str | None) -> None:
+    """Whether there are such backends, and each has the device, those of the deployments, too. Raises InputError.
 
     Known when the config has been read, whose `custom_imports` may bring backends.
     """
-    for name in backends or (REFERENCE_BACKEND, DEFAULT_BACKEND):
+    of_deployments = [Manifest.read(folder).backend for folder in deployments] if device is not None else []
+    for name in (*backends, *of_deployments):
         backend = get_backend(name)
         if device is not None and name != REFERENCE_BACKEND:
             backend.check_device(device)
-    if device is not None and set(backends) == {REFERENCE_BACKEND}:
+    if device is not None and set(backends) == {REFERENCE_BACKEND} and not deployments:
         get_backend(REFERENCE_BACKEND).check_device(device)

@@ -204,9 +204,20 @@ def test_another_version_of_the_runtime_runs_all_again(
     assert deploy(voc.arguments()).code == 0
     folder = rewrite_manifest(voc.place, backend="openvino")
     for number, resumed in (("1", 0), ("1", 7), ("2", 0)):
-        monkeypatch.setattr("pipeline.export.manifest._installed_version", {"openvino": number}.get)
+        monkeypatch.setattr("zoo.installed_versions._installed_version", {"openvino": number}.get)
         table = measured(evaluate, voc, "--deployment", folder, "--resume")
         assert table["rows"][1]["images_resumed"] == resumed
+
+
+def test_a_device_is_one_of_the_deployments_backend(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
+    """OpenVINO has "auto", ONNX Runtime has not."""
+    assert deploy(voc.arguments()).code == 0
+    folder = rewrite_manifest(voc.place, backend="openvino", provider="cpu")
+    run = evaluate(voc.arguments("--deployment", folder, "--device", "auto"))
+    assert (run.code, run.err) == (0, "")
+    run = evaluate(voc.arguments("--deployment", folder, "--device", "cuda"))
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert run.err.startswith('error: device "cuda": expected cpu, gpu')
 
 
 def test_a_full_disk_is_one_line(voc: Tiny, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:

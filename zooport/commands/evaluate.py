@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from backends.scale.cluster import ClusterRequest
-from pipeline.evaluation.arguments import check_arguments, check_backends
+from pipeline.evaluation.arguments import check_arguments, check_backends, requested_backends
 from zoo.errors import GateError
 from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
 from zooport.engines import RAY, add_engine_flags, check_engine
@@ -88,7 +88,8 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         from zoo.config import load_config
 
         config = load_config(options.config)
-        check_backends(options.backend, options.device)
+        backends = requested_backends(options.backend, options.deployment)
+        check_backends(backends, options.deployment, options.device)
         step(LOAD)
         from pipeline import evaluate
 
