@@ -65,7 +65,7 @@ test-all: $(INSTALLED_ALL)
 $(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py
 	@test -x $(LOWER)/bin/python || $(PYTHON) -m venv $(LOWER)
 	@$(PYTHON) tests/lower_bounds.py pyproject.toml > $(LOWER)/constraints.txt
-	@$(LOWER)/bin/python -m pip install --quiet --no-compile --editable '.[dev]' --constraint $(LOWER)/constraints.txt
+	@$(LOWER)/bin/python -m pip install --quiet --no-compile --editable '.[test]' --constraint $(LOWER)/constraints.txt
 	@touch $@
 
 test-lower: $(LOWER_INSTALLED)
