@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, ClassVar
 
-from zoo.codebases.config import CodebaseConfig
+from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.subpackages import import_subpackages
 
 PACKAGE = "zoo.codebases"
@@ -39,12 +40,20 @@ class Codebase(ABC):
     def translate(self, config: CodebaseConfig) -> Translation:
         """What a config comes to. Without torch. Raises InputError that names what has no counterpart."""
 
-    def metainfo_names(self, dataset: str) -> tuple[str, ...]:  # noqa: ARG002 - a library has them
-        """The names of the classes that a type of data set of the library has.
+    def metainfo_names(self, dataset: str) -> tuple[str, ...]:
+        """The names of the classes that a type of data set has in the library's registry.
 
         Empty where the library, which is not needed otherwise, is not installed, or has no names for it.
         """
-        return ()
+        from zoo.codebases.mmcv_ext import stand_in  # with torch
+
+        try:
+            stand_in.provide()  # without its operators, mmcv stops the import of the library
+            import_module(f"{self.scope}.datasets")
+            registry: Any = import_module(f"{self.scope}.registry").DATASETS
+        except ImportError:
+            return ()
+        return tuple(getattr(registry.get(type_name(dataset)), "METAINFO", {}).get("classes", ()))
 
 
 _CODEBASES: dict[str, Codebase] = {}

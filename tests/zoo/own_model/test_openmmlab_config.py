@@ -1,6 +1,9 @@
-"""`zooport init` and `zooport deploy` of a config of mmsegmentation, which is not installed."""
+"""`zooport init` and `zooport deploy` of a config of mmsegmentation, which need not be installed."""
 
 import re
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,8 @@ from zoo.codebases.mmseg.segmentor import segmentor_of
 from zoo.config import load_config
 from zoo.errors import InputError
 from zoo.own_model import ModelRequest, config_for_deploy, write_config
+
+ROOT = Path(__file__).parents[3]
 
 
 def checkpoint(path: Path, meta: dict[str, Any] | None = None) -> Path:
@@ -79,6 +84,17 @@ def test_a_folder_of_cityscapes_becomes_the_data_set(tmp_path: Path) -> None:
     written = write_config(ModelRequest(str(source), weights=weights, out=tmp_path / "out.py"))
     expected = {"type": "Cityscapes", "root": str(folder), "split": "test", "labels": "labelTrainIds"}
     assert load_config(written.path).dataset == expected
+    assert written.classes == ("class_0", "class_1", "class_2")  # Cityscapes has 19, by mmseg where it is installed
+
+
+@pytest.mark.openmmlab
+def test_a_type_of_data_set_names_its_classes_in_a_fresh_process(tmp_path: Path) -> None:
+    """mmcv-lite has no operators, without which mmseg is not imported."""
+    if find_spec("mmseg") is None:
+        pytest.skip("needs the extra mmseg")
+    code = "from zoo.codebases.mmseg.codebase import Mmseg; print(*Mmseg().metainfo_names('CityscapesDataset'))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert run.stdout.split()[:2] == ["road", "sidewalk"]
 
 
 def test_a_part_that_is_unknown_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

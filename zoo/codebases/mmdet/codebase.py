@@ -1,7 +1,6 @@
 """What zooport knows of mmdetection."""
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Any, ClassVar
 
 from zoo.codebases.codebase import Codebase, Translation, register_codebase
@@ -40,16 +39,6 @@ class Mmdet(Codebase):
         notes = {} if note is None else {"export": note}
         what = f"{type_name(config.model['type'])} on {type_name(model.get('backbone', {}).get('type', 'a backbone'))}"
         return Translation(what, content | sections, count, category_ids(config, count), notes)
-
-    def metainfo_names(self, dataset: str) -> tuple[str, ...]:
-        """Of the library's registry of data sets."""
-        try:
-            import_module("mmdet.datasets")
-            registry: Any = import_module("mmdet.registry").DATASETS
-        except ImportError:
-            return ()
-        found = registry.get(type_name(dataset))
-        return tuple(getattr(found, "METAINFO", {}).get("classes", ()))
 
 
 def class_count(config: CodebaseConfig) -> int:

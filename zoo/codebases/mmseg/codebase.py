@@ -1,7 +1,6 @@
 """What zooport knows of mmsegmentation."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, ClassVar
 
 from zoo.codebases.codebase import Codebase, Translation, register_codebase
@@ -44,16 +43,6 @@ class Mmseg(Codebase):
         names = [type_name(part.get("type")) for part in (head, config.model.get("backbone", {}))]
         what = f"{' on '.join(names)}, {windows['mode']}{what}"
         return Translation(what, content | sections, count, category_ids(config, count), notes)
-
-    def metainfo_names(self, dataset: str) -> tuple[str, ...]:
-        """Of the library's registry of data sets."""
-        try:
-            import_module("mmseg.datasets")
-            registry: Any = import_module("mmseg.registry").DATASETS
-        except ImportError:
-            return ()
-        found = registry.get(type_name(dataset))
-        return tuple(getattr(found, "METAINFO", {}).get("classes", ()))
 
 
 def _resize(preprocess: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:

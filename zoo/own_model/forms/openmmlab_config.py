@@ -41,7 +41,7 @@ class OpenMMLabForm(Form):
         codebase, config = read
         weights = request.weights_file
         translation = codebase.translate(config)
-        names, source = _names(request, codebase, config, weights)
+        names, source = _names(request, codebase, config, weights, translation.num_classes)
         classes = _classes(names, translation, str(config.path))
         preprocess, note = resized(translation.content["preprocess"], request.size)
         notes = {"task": UNNAMED if source is None else NAMES.format(source=source), **translation.notes}
@@ -75,9 +75,12 @@ def read_codebase_config(source: str | Path) -> "tuple[Codebase, CodebaseConfig]
 
 
 def _names(
-    request: ModelRequest, codebase: "Codebase", config: "CodebaseConfig", weights: Path
+    request: ModelRequest, codebase: "Codebase", config: "CodebaseConfig", weights: Path, count: int
 ) -> tuple[Sequence[str], str | None]:
-    """The names of the classes, and what names them: the user, the checkpoint, the config, or its data set's type."""
+    """The names of the classes, and what names them: the user, the checkpoint, the config, or its data set's type.
+
+    A type of data set that names another number than `count` is of a user's own classes in that format.
+    """
     from zoo.codebases.checkpoint_names import checkpoint_names
 
     if request.classes:
@@ -87,7 +90,7 @@ def _names(
     if names := config.class_names:
         return names, f"{config.path.name}, metainfo"
     kind = str(config.dataset.get("type", ""))
-    if names := codebase.metainfo_names(kind):
+    if len(names := codebase.metainfo_names(kind)) == count:
         return names, f"{codebase.scope}'s {kind}"
     return (), None
 
