@@ -6,7 +6,6 @@ from pathlib import Path
 from backends.registry import get_backend
 from pipeline.job.paths_check import check_present
 from zoo.errors import InputError
-from zoo.manifest import Manifest
 from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND, check_choices
 
 LAUNCHERS = ("none", "pytorch")
@@ -46,6 +45,8 @@ def check_backends(backends: Sequence[str], deployments: Sequence[str | Path], d
 
     Known when the config has been read, whose `custom_imports` may bring backends.
     """
+    from zoo.manifest import Manifest  # with OpenCV, which --help does without
+
     of_deployments = [Manifest.read(folder).backend for folder in deployments] if device is not None else []
     for name in (*backends, *of_deployments):
         backend = get_backend(name)
