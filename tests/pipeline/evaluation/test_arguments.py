@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.evaluation.arguments import check_arguments, check_backends
+from pipeline.evaluation.arguments import check_arguments, check_backends, requested_backends
 from zoo.errors import InputError
 
 GOOD: dict[str, Any] = {
@@ -46,9 +46,9 @@ def test_faults(changes: dict[str, Any], message: str) -> None:
     ],
 )
 def test_backends_and_their_devices(backends: list[str], device: str | None, message: str) -> None:
-    check_backends(["pytorch", "onnxruntime"], "cuda:1")
+    check_backends(["pytorch", "onnxruntime"], (), "cuda:1")
     with pytest.raises(InputError, match=message):
-        check_backends(backends, device)
+        check_backends(requested_backends(backends, ()), (), device)
 
 
 def test_the_nearest_folder_is_named(tmp_path: Path) -> None:
