@@ -45,10 +45,8 @@ class Codebase(ABC):
 
         Empty where the library, which is not needed otherwise, is not installed, or has no names for it.
         """
-        from zoo.codebases.mmcv_ext import stand_in  # with torch
-
-        try:
-            stand_in.provide()  # without its operators, mmcv stops the import of the library
+        try:  # without its operators, mmcv stops the import of the library; by its name, because it imports torch
+            import_module(f"{PACKAGE}.mmcv_ext.stand_in").provide()
             import_module(f"{self.scope}.datasets")
             registry: Any = import_module(f"{self.scope}.registry").DATASETS
         except ImportError:
