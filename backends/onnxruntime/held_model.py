@@ -49,7 +49,9 @@ class HeldModel:
             contents = [held.enter_context(_mapped(self.listed[listed_name(name)])) for name in names]
             if names:
                 lengths = [len(content) for content in contents]
-                settings.add_external_initializers_from_files_in_memory(names, contents, lengths)
+                # ONNX Runtime takes one "./" off each; 1.30 and 1.31 do not where they look it up
+                as_found = [f"./{name}" for name in names]
+                settings.add_external_initializers_from_files_in_memory(as_found, contents, lengths)
             link = self.file.link
             if link is None:
                 yield self.file.read()

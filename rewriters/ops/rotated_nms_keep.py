@@ -20,11 +20,9 @@ from rewriters.ops.graph_builder import BOOL, FLOAT, GraphBuilder
 from rewriters.ops.in_chunks import in_chunks
 from rewriters.ops.nms_keep import before, fixed_point, mask_of_scores, pairs
 from rewriters.ops.operator import Operator, register
-from rewriters.ops.rotated_overlap import columns, frames, overlaps_more
+from rewriters.ops.rotated_overlap import EDGES, columns, frames, overlaps_more
 from zoo.dialect import RUNTIME, STANDARD
 from zoo.models.rotated_nms import class_rotated_nms
-
-EDGES = 4  # of a box
 
 
 @torch.library.custom_op("zooport::rotated_nms_keep", mutates_args=())

@@ -10,10 +10,13 @@ what lies inside counts by its middle, what lies above by h/2, what lies below b
 centres first, so that boxes far from the origin are as exact as those near it.
 """
 
+import functools
+
 import numpy as np
 
 from rewriters.ops.graph_builder import GraphBuilder
 
+EDGES = 4  # of a box
 FRAME = 6  # columns: x, y, w / 2, h / 2, cos and sin of the angle
 ALONG_W, ALONG_H = (1, -1, -1, 1), (1, 1, -1, -1)  # of the corners, counter-clockwise
 NEXT_CORNER = (1, 2, 3, 0)
@@ -47,7 +50,10 @@ def intersection_and_union(b: GraphBuilder, first: str, second: str) -> tuple[st
     x, y = _corners(b, ours, theirs)
     width, height = theirs[2:4]
     shares = b.Mul(*_clamped_edges(b, x, y, width, height))
-    intersection = b.Relu(b.Neg(b.ReduceSum(shares, last, keepdims=0)))
+    # not ReduceSum: over a negative axis of no rows, ONNX Runtime 1.30 and 1.31 give the shape of what goes in
+    by_edge = b.Split(shares, b.constant([1] * EDGES), outputs=EDGES, axis=-1)
+    total = b.Squeeze(functools.reduce(b.Add, by_edge), last)
+    intersection = b.Relu(b.Neg(total))
     areas = [b.Squeeze(b.Mul(b.Mul(box[2], box[3]), four), last) for box in (ours, theirs)]
     return intersection, b.Max(b.Sub(b.Add(*areas), intersection), nothing)
 
