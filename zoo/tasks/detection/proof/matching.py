@@ -33,15 +33,24 @@ class Excuse:
 
 
 class Details(NamedTuple):
-    """The outcome for what paired detections have beside boxes and scores, such as masks."""
+    """The outcome for what paired detections have beside boxes and scores, such as masks.
+
+    ``steady``: the figures without what failed, for where an excuse explains the failures.
+    """
 
     figures: tuple[Figure, ...] = ()
     borderline: tuple[Borderline, ...] = ()
     failures: tuple[str, ...] = ()
+    steady: tuple[Figure, ...] = ()
 
     def and_then(self, other: "Details") -> "Details":
         """Both, in this order."""
-        return Details(self.figures + other.figures, self.borderline + other.borderline, self.failures + other.failures)
+        return Details(
+            self.figures + other.figures,
+            self.borderline + other.borderline,
+            self.failures + other.failures,
+            self.steady + other.steady,
+        )
 
 
 CompareDetails = Callable[[Sequence[tuple[int, int]]], Details]
@@ -76,10 +85,10 @@ def compare_detections(
     borderline, left = explain(*sides, gates, rule)
     more = details(good)
     borderline += more.borderline
-    failures = [*_failures(reference, candidate, apart, left), *more.failures]
+    failures, detail_figures = [*_failures(reference, candidate, apart, left), *more.failures], more.figures
     if excuse is not None and len(failures) <= excuse.most:
         borderline += tuple(Borderline(failure, excuse.reason) for failure in failures)
-        failures, left = [], ([], [])
+        failures, left, detail_figures = [], ([], []), more.steady
     counted = [pair for pair in pairs if pair in good or pair[0] in left[0] or pair[1] in left[1]]
     rows, columns = np.array(counted, dtype=np.intp).reshape(-1, 2).T
     return Findings(
@@ -89,7 +98,7 @@ def compare_detections(
                 for name, (ours, theirs) in form.compared(reference.boxes[rows], candidate.boxes[columns]).items()
             ),
             figure("scores", reference.scores[rows], candidate.scores[columns], gate=gates["scores"]),
-            *more.figures,
+            *detail_figures,
         ),
         matched=len(good),
         borderline=borderline,

@@ -29,4 +29,6 @@ def compare_masks(
         for row, error in zip(rows.tolist(), errors.tolist(), strict=True)
         if error > gates["masks"]
     )
-    return Details((figure("masks", ours, theirs, gate=gates["masks"]),), (), wrong)
+    within = errors <= gates["masks"]
+    every, steady = (figure("masks", ours[at], theirs[at], gate=gates["masks"]) for at in (slice(None), within))
+    return Details((every,), (), wrong, (steady,))
