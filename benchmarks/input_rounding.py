@@ -146,7 +146,7 @@ def _judged(
         reference = reference_result(model, task, rule, forward, image.value)
     finally:
         cv2.resize = RESIZE
-    if not reference.rounded:
+    if reference.rounding is None:
         return None
     return end_to_end(
         task, reference, reference.production.result, gates, family_of(model).decision_rule(model), explain=True

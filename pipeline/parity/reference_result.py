@@ -2,12 +2,14 @@
 
 The model runs four times on each image: on the reference's own tensor, on the tensor that production makes of the
 image, and on two more roundings of the first. The second tells what the input does from what the deployment does, the
-others what a rounding of the input does to this model (see zoo.input_kinds.image.input_rounding).
+others what a rounding of the input does to this model (see zoo.input_kinds.image.input_rounding). It runs on more of
+them where those explain too little.
 Where the target has image_sizes, the model is given the image alone, without the padding around it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,32 +23,29 @@ from zoo.input_kinds.proof import Placed, input_proof
 from zoo.tasks import Result, Task
 from zoo.tasks.proof import EagerResult, Rounding, proof_of
 
+FEW, MANY = 2, 10  # roundings: of every image, and where those explain too little
+
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """One image: by the reference's ``own`` preprocessing, from the tensor of ``production``'s, and ``rounded``.
+    """One image: by the reference's ``own`` preprocessing, and from the tensor of ``production``'s.
 
-    ``rounded``: from other roundings of the reference's own tensor; empty where the image is not resized.
-    ``explained``: how much of the logits these roundings explain (see TaskProof.explained).
-    ``others``: what it gives for the tensor of ``production`` by other choices, with the reason of each.
+    ``rounding``: from a few other roundings of the reference's own tensor; None where the image is not resized.
+    ``more_rounding``: runs the model on many. ``others``: what it gives for the tensor of ``production`` by other
+    choices, with the reason of each.
     """
 
     placed: Any
     own: EagerResult
     production: EagerResult
-    rounded: tuple[Result, ...] = ()
-    explained: float = 0.0
+    rounding: Rounding | None
+    more_rounding: Callable[[], Rounding | None]
     others: tuple[tuple[str, EagerResult], ...] = ()
 
     @property
     def result(self) -> Result:
         """What PyTorch found by a path that shares no code with production."""
         return self.own.result
-
-    @property
-    def rounding(self) -> Rounding | None:
-        """What the rounding of the input does; None where the image is not resized."""
-        return Rounding(self.rounded, self.explained) if self.rounded else None
 
 
 def reference_result(
@@ -74,18 +73,20 @@ def reference_result(
         return _run(model, task, forward, tensor, placed, image_sizes=image_sizes)
 
     own_result = run(placed.tensor[0])
-    rounded, explained = [], 0.0
-    for tensor in proof.rounded(own_result.tensor, produced):
-        eager = run(torch.from_numpy(tensor))
-        rounded.append(eager.result)
-        explained = max(explained, proof_of(task).explained(own_result, eager))
+
+    def rounding(count: int) -> Rounding | None:
+        tensors = islice(proof.rounded(own_result.tensor, produced), count)
+        results = [run(torch.from_numpy(tensor)) for tensor in tensors]
+        explained = [proof_of(task).explained(own_result, each) for each in results]
+        return Rounding(tuple(each.result for each in results), max(explained)) if results else None
+
     others = family_of(model).other_choices(model, lambda: run(torch.from_numpy(produced)), near)
     return ReferenceResult(
         placed,
         own=own_result,
         production=run(torch.from_numpy(produced)),
-        rounded=tuple(rounded),
-        explained=explained,
+        rounding=rounding(FEW),
+        more_rounding=lambda: rounding(MANY),
         others=tuple((reason, result) for _, reason, result in others),
     )
 

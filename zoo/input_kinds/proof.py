@@ -89,9 +89,9 @@ class InputProof(ABC):
         """More inputs with their names, made of these, which may use parts of a model that these do not."""
         return iter(())
 
-    def rounded(self, own: NDArray[np.float32], production: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
+    def rounded(self, own: NDArray[np.float32], production: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
         """Other roundings of the reference's ``own`` tensor of one input, as the deployment's ``production`` is one.
 
-        Empty where the two may not differ: then nothing is explained by rounding.
+        As many as are asked for. None where the two may not differ: then nothing is explained by rounding.
         """
-        return ()
+        return iter(())

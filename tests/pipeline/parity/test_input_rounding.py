@@ -1,6 +1,7 @@
 """What rounds an input explains as much end to end as it changes in PyTorch, and nothing systematic."""
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -142,13 +143,15 @@ def test_the_rounded_tensors() -> None:
     rng = np.random.default_rng(0)
     own = rng.random((3, 20, 30)).astype(np.float32)
     production = (own + rng.normal(0, 0.3 / GREY_LEVELS, own.shape)).astype(np.float32)
-    levels, signs = rounded_inputs(own, production)
+    levels, signs, others = islice(rounded_inputs(own, production), 3)
     assert np.allclose(levels * GREY_LEVELS, np.round(levels * GREY_LEVELS), atol=1e-4)
-    for tensor in (levels, signs):
+    for tensor in (levels, signs, others):
         assert tensor.dtype == np.float32
         assert np.abs(tensor - own).max() <= 0.5001 / GREY_LEVELS
-    assert np.array_equal(signs, rounded_inputs(own, production)[1])
-    assert np.array_equal(rounded_inputs(levels, levels)[1], levels)
+    assert not np.array_equal(signs, others)
+    for again, first in zip(rounded_inputs(own, production), (levels, signs, others), strict=False):
+        assert np.array_equal(again, first)
+    assert all(np.array_equal(tensor, levels) for tensor in islice(rounded_inputs(levels, levels), 3))
 
 
 def test_the_margin_is_the_change_of_the_difference_of_two_logits() -> None:

@@ -13,7 +13,7 @@ from pipeline.inputs.named_input import NamedInput
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.records import Case, ParityRecord
-from pipeline.parity.reference_result import reference_result
+from pipeline.parity.reference_result import MANY, reference_result
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.families import family_of
@@ -29,7 +29,8 @@ RULE = DecisionRule(0.05, 0.5, 10)
 IMAGE = NamedInput("a.png", np.random.default_rng(0).integers(0, 256, (100, 200, 3)).astype(np.uint8))
 
 
-OWN, LEVELS, SIGNS, PRODUCTION = range(1, 5)  # the calls of a model, by the tensor that it is given
+OWN, PRODUCTION, LEVELS, SIGNS = range(1, 5)  # the calls of a model, by the tensor that it is given
+ROUNDED = range(LEVELS, SIGNS + MANY + 1)
 
 
 class TwoBoxes(nn.Module):
@@ -138,12 +139,23 @@ def test_all_may_move_where_a_rounding_moves_all_in_pytorch() -> None:
 
 
 def test_one_may_move_where_no_other_rounding_moves_any() -> None:
-    found = findings(FakeDeployment(), TwoBoxes(jumps=1, at=(OWN, LEVELS, SIGNS)))
+    found = findings(FakeDeployment(), TwoBoxes(jumps=1, at=(OWN, *ROUNDED)))
     assert (found.failures, len(found.borderline)) == ((), 1)
 
 
+def test_many_roundings_are_asked_where_two_explain_too_little() -> None:
+    """Needed: a detector trained on 60 images moves up to 5 boxes of 7 in five roundings of ten, and none in two."""
+    model = TwoBoxes(jumps=2, at=(OWN, *ROUNDED[:-1]))  # the last of them moves both
+    found = findings(FakeDeployment(), model)
+    assert (found.failures, len(found.borderline)) == ((), 2)
+    assert model.calls == SIGNS + MANY
+    steady = TwoBoxes()
+    findings(FakeDeployment(), steady)
+    assert steady.calls == SIGNS
+
+
 def test_it_is_a_failure_where_more_moves_than_a_rounding_explains() -> None:
-    found = findings(FakeDeployment(), TwoBoxes(jumps=2, at=(OWN, LEVELS, SIGNS)))
+    found = findings(FakeDeployment(), TwoBoxes(jumps=2, at=(OWN, *ROUNDED)))
     assert [failure.split(",")[0] for failure in found.failures] == ["end to end: label 1", "end to end: label 2"]
     assert found.borderline == ()
     assert all(figure.passed for figure in found.figures if not figure.name.endswith("end to end"))

@@ -79,8 +79,8 @@ class ImageProof(InputProof):
         """Enlarged, empty, shifted over itself, side by side."""
         return composed_images(inputs)
 
-    def rounded(self, own: NDArray[np.float32], production: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
+    def rounded(self, own: NDArray[np.float32], production: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
         """Of an image that was resized; see input_rounding."""
         if np.allclose(own, production, rtol=0, atol=EQUAL):
-            return ()
+            return iter(())
         return rounded_inputs(own, production)
