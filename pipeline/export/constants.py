@@ -83,7 +83,7 @@ def _of_first_step(job: Job) -> Iterator[Constant]:
 
 
 def _case(job: Job, model: nn.Module, entry: GraphInput) -> Case:
-    fixed = not any(side.dynamic for side in job.target.sides.values())
+    fixed = not job.target.image_sizes and not any(side.dynamic for side in job.target.sides.values())
     return Case(job.target.level, fixed, entry.shape, partial(_outputs, job, model, entry))
 
 

@@ -50,7 +50,9 @@ class Constant:
 
 @dataclass(frozen=True)
 class Case:
-    """What is compared. ``level``: of the outputs; ``fixed``: whether height and width are; ``shape`` of the images.
+    """What is compared. ``level``: of the outputs; ``shape`` of the images.
+
+    ``fixed``: whether the images have one height and width, which they fill, so that the graph knows its numbers of rows.
 
     ``outputs(modules)`` runs the unpatched model on the case's images and gives what these modules of it gave, by name.
     """
