@@ -30,7 +30,10 @@ def parity_inputs(
             raise InputError(f"{kind.noun} {path}: {fault}; give another {kind.noun} or wider --dynamic bounds")
     chosen = distinct(read)
     if len(chosen) < LEAST:
-        chosen = distinct([*chosen, *_from_dataset(config, rule, target, count)])
+        try:
+            chosen = distinct([*chosen, *_from_dataset(config, rule, target, count)])
+        except InputError as error:
+            raise InputError(f"{error}; with --image twice or more no data set is needed") from error
     if len(chosen) < LEAST:
         raise InputError(
             f"config {config.path}: parity needs {LEAST} different {kind.noun}s that fit the target, got "

@@ -224,7 +224,10 @@ class TestConfig:
     def test_an_unknown_data_set(self, deploy: Deploy, tiny: Tiny) -> None:
         tiny.write('dataset = dict(type="DigitsSegmentatio")\n')
         check_refused(
-            deploy(tiny.arguments()), tiny, 2, 'unknown dataset type "DigitsSegmentatio"; nearest: "DigitsSeg'
+            deploy(tiny.arguments()),
+            tiny,
+            2,
+            'unknown dataset type "DigitsSegmentatio"; nearest: "DigitsSeg.*; with --image twice or more no data',
         )
 
     @pytest.mark.parametrize("options", ['splt="val"', "split=3", 'split="val", root=3'])
