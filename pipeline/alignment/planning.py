@@ -47,7 +47,7 @@ def plan_pairs(
     flow: GraphFlow,
     run: EagerRun,
     modules: Mapping[str, nn.Module],
-    rearranged: tuple[type[nn.Module], ...] = (),
+    rearranged: tuple[type[nn.Module], ...],
 ) -> Plan:
     """`modules`: those of the model, by name. `rearranged`: as in Contract."""
     inside = _inside(modules, rearranged)
@@ -75,7 +75,7 @@ def plan_pairs(
 
 
 def _inside(modules: Mapping[str, nn.Module], kinds: tuple[type[nn.Module], ...]) -> set[str]:
-    """The names of the modules within one of these kinds, itself left out."""
+    """The names of the modules within one of these kinds, themselves left out."""
     return {
         f"{name}.{inner}"
         for name, module in modules.items()
