@@ -52,7 +52,7 @@ class Constant:
 class Case:
     """What is compared. ``level``: of the outputs; ``shape`` of the images.
 
-    ``fixed``: whether the images have one height and width, which they fill, so that the graph knows its numbers of rows.
+    ``fixed``: whether the images have one height and width, and fill them: the graph knows its numbers of rows then.
 
     ``outputs(modules)`` runs the unpatched model on the case's images and gives what these modules of it gave, by name.
     """
