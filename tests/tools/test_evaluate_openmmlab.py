@@ -82,6 +82,7 @@ def test_the_metric_of_the_runner(
     mode: dict[str, Any], corners: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mmengine.config import Config
+    from mmengine.registry import DefaultScope
     from mmengine.runner import Runner
 
     from zoo.codebases.mmcv_ext import stand_in
@@ -98,11 +99,12 @@ def test_the_metric_of_the_runner(
     path = write(tmp_path, config_of(tmp_path / "city", mode, corners=corners), "mine.py")
     config = Config.fromfile(str(path))
     config.work_dir = str(tmp_path / "trained")
-    Runner.from_cfg(config).train()
-    config.load_from = str(tmp_path / "trained" / "iter_12.pth")
-    with monkeypatch.context() as loading:  # mmengine 0.10.7 loads its own checkpoints by pickle
-        loading.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
-        expected = Runner.from_cfg(config).test()["mIoU"]
+    with DefaultScope.overwrite_default_scope("mmseg"):  # which a Runner sets for good, and for all tests behind it
+        Runner.from_cfg(config).train()
+        config.load_from = str(tmp_path / "trained" / "iter_12.pth")
+        with monkeypatch.context() as loading:  # mmengine 0.10.7 loads its own checkpoints by pickle
+            loading.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+            expected = Runner.from_cfg(config).test()["mIoU"]
     assert 20 < expected < 99
 
     images = sorted(map(str, (tmp_path / "city/leftImg8bit/val" / CITY).glob("*.png")))[:2]
