@@ -56,7 +56,7 @@ test: $(INSTALLED)
 	$(PYTEST) -n 2 --dist worksteal -m "not slow and not tensorrt and not gpu and not libraries and not openmmlab and not scale"
 
 $(INSTALLED_ALL): $(INSTALLED)
-	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,tensorrt-rtx,transformers,timm,smp,mmseg,mmdet,scale]'
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,tensorrt-rtx,transformers,timm,smp,mmseg,mmdet,scale,ray-serve]'
 	@touch $@
 
 test-all: $(INSTALLED_ALL)

@@ -45,5 +45,5 @@ def read_manifest(content: bytes, source: str) -> Manifest:
     try:
         fields = json.loads(content)
     except ValueError as error:
-        raise InputError(f"{source}: its output {DEPLOYMENT} is no manifest; serve it with zooport triton") from error
+        raise InputError(f"{source}: its output {DEPLOYMENT} is no manifest; see docs/serving.md") from error
     return Manifest.from_dict(fields, source)

@@ -27,7 +27,7 @@ ENSEMBLE = re.compile(r"^in ensemble '[^']*', ")  # Triton's, in front of what a
 
 
 class RemoteModel(Streams):
-    """`address`: http://host:port/model, of a model that `zooport triton` wrote. `workers`: requests at once.
+    """`address`: http://host:port/model, of a model behind Triton or Ray Serve. `workers`: requests at once.
 
     Results are those of the deployment itself: files are sent as they are, frames as PNG. Raises InputError for what
     is no such model, BackendUnavailableError if the server does not answer or the client library is not installed.

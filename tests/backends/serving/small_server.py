@@ -10,13 +10,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import numpy as np
-
-from backends.serving.protocol import DTYPES
+from backends.serving.v2_http import HEADER, error_body, parse_request, response_body
 from tests.backends.serving.stub import Request
-
-NUMPY = {protocol: numpy for numpy, protocol in DTYPES.items()}
-HEADER = "Inference-Header-Content-Length"
 
 
 class Server(ThreadingHTTPServer):
@@ -39,66 +34,48 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path != f"/v2/models/{self.server.name}":
-            self.answer(404, {"error": "no such path"})
+            self.answer(404, error_body("no such path"))
             return
         with self.server.lock:
             if self.refused():
                 return
-        self.answer(200, {"name": self.server.name, "outputs": [{"name": name} for name in self.server.outputs]})
+        outputs = [{"name": name} for name in self.server.outputs]
+        self.answer(200, json.dumps({"name": self.server.name, "outputs": outputs}).encode())
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path != f"/v2/models/{self.server.name}/infer":
-            self.answer(404, {"error": "Request for unknown model: it is not found"})
+            self.answer(404, error_body("Request for unknown model: it is not found"))
             return
         with self.server.lock:
             if self.refused():
                 return
-            (response,) = self.server.model.execute([request(body, int(self.headers[HEADER]))])
+            asked = parse_request(body, self.headers[HEADER])
+            inputs = {name: array.copy() for name, array in asked.inputs.items()}
+            (response,) = self.server.model.execute([Request(inputs, list(asked.outputs))])
         if response.error is not None:
-            self.answer(400, {"error": str(response.error)})
-            return
-        arrays = response.arrays()
-        described = [
-            {
-                "name": name,
-                "shape": list(array.shape),
-                "datatype": DTYPES[array.dtype.name],
-                "parameters": {"binary_data_size": array.nbytes},
-            }
-            for name, array in arrays.items()
-        ]
-        self.answer(200, {"outputs": described}, b"".join(array.tobytes() for array in arrays.values()))
+            self.answer(400, error_body(str(response.error)))
+        else:
+            self.answer(200, *response_body(self.server.name, asked, response.arrays()))
 
     def refused(self) -> bool:
         """Whether the server is full."""
         if not self.server.full:
             return False
         self.server.full -= 1
-        self.answer(503, {"error": "Exceeds maximum queue size"})
+        self.answer(503, error_body("Exceeds maximum queue size"))
         return True
 
-    def answer(self, status: int, content: dict[str, Any], binary: bytes = b"") -> None:
-        head = json.dumps(content).encode()
+    def answer(self, status: int, body: bytes, json_bytes: int | None = None) -> None:
         self.send_response(status)
-        self.send_header("Content-Length", str(len(head) + len(binary)))
-        if binary:
-            self.send_header(HEADER, str(len(head)))
+        self.send_header("Content-Length", str(len(body)))
+        if json_bytes is not None:
+            self.send_header(HEADER, str(json_bytes))
         self.end_headers()
-        self.wfile.write(head + binary)
+        self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Nothing on standard error."""
-
-
-def request(body: bytes, head: int) -> Request:
-    asked, binary = json.loads(body[:head]), body[head:]
-    inputs = {}
-    for tensor in asked["inputs"]:
-        size = tensor["parameters"]["binary_data_size"]
-        array = np.frombuffer(binary[:size], NUMPY[tensor["datatype"]]).reshape(tensor["shape"])
-        inputs[tensor["name"]], binary = array.copy(), binary[size:]
-    return Request(inputs, [output["name"] for output in asked["outputs"]])
 
 
 @contextmanager

@@ -1,0 +1,24 @@
+# A deployment behind Ray Serve, on one machine. Build it in a folder with:
+#   wheels/      a wheel of zooport: pip wheel --no-deps --wheel-dir wheels PATH_OF_THE_CHECKOUT
+#   deployment/  what zooport deploy wrote
+#   street.jpg   an image for the first call and for the health checks
+#   serve.yaml   as in docs/serving.md, with host: 0.0.0.0, port: 8000, deployment: /srv/deployment and
+#                image: /srv/street.jpg
+# Publish port 8000 alone: Ray's own ports have no password.
+# Not built by the tests of zooport.
+FROM python:3.11-slim
+
+WORKDIR /srv
+COPY wheels /tmp/wheels
+RUN wheel="$(ls /tmp/wheels/*.whl)" && pip install --no-cache-dir "${wheel}[ray-serve]" && rm -r /tmp/wheels
+
+COPY deployment /srv/deployment
+COPY street.jpg serve.yaml /srv/
+RUN useradd --create-home service
+USER service
+ENV OMP_NUM_THREADS=1 RAY_USAGE_STATS_ENABLED=0
+EXPOSE 8000
+HEALTHCHECK --interval=30s --timeout=20s --start-period=60s \
+    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/v2/health/ready', timeout=15)"]
+STOPSIGNAL SIGINT
+CMD ["serve", "run", "--address", "local", "serve.yaml"]

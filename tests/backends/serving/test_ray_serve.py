@@ -1,0 +1,217 @@
+"""`serve run zooport.serving:app` on a real Ray of this machine: results, refusals, a dead replica, the end."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from backends import load
+from backends.serving.protocol import FILE, MAX_BYTES
+from backends.serving.remote_model import RemoteModel
+from backends.serving.v2_http import HEADER
+from tests.backends.serving.conftest import ADJUSTABLE
+from tests.backends.serving.real_server import free_ports
+from zoo.errors import BackendUnavailableError
+
+pytestmark = [pytest.mark.scale, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytest.importorskip("ray.serve", reason="the extra ray-serve brings it", exc_type=ImportError)
+ROOT = Path(__file__).parents[3]
+QUEUE = 4
+Answer = tuple[int, bytes]
+
+
+@dataclass(frozen=True)
+class Server:
+    """`name`: of the model, which no other test of this machine uses."""
+
+    process: "subprocess.Popen[bytes]"
+    name: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}/{self.name}"
+
+    def ask(self, path: str, body: bytes | None = None, json_bytes: int | None = None, **headers: str) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        if json_bytes is not None:
+            headers[HEADER] = str(json_bytes)
+        connection.request("GET" if body is None else "POST", path, body, headers)
+        response = connection.getresponse()
+        answer = response.status, response.read()
+        connection.close()
+        return answer
+
+    def infer(self, content: bytes) -> Answer:
+        tensor = {
+            "name": FILE,
+            "shape": [1, len(content)],
+            "datatype": "UINT8",
+            "parameters": {"binary_data_size": len(content)},
+        }
+        head = json.dumps({"inputs": [tensor]}).encode()
+        return self.ask(f"/v2/models/{self.name}/infer", head + content, len(head))
+
+    def is_ready(self) -> bool:
+        try:
+            return self.ask("/v2/health/ready")[0] == 200
+        except OSError:
+            return False
+
+    def replica(self) -> int:
+        """The process of the replica; 0 if there is none."""
+        for line in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if line.read_bytes().startswith(f"ray::ServeReplica:default:{self.name}".encode()):
+                    return int(line.parent.name)
+        return 0
+
+
+@pytest.fixture
+def server(deployments: dict[str, Path], files: list[Path], tmp_path: Path) -> Iterator[Server]:
+    (port,) = free_ports(1)
+    name = f"cars-{port}"
+    arguments = {"deployment": str(deployments[ADJUSTABLE]), "image": str(files[0]), "name": name, "queue": QUEUE}
+    config = {
+        "http_options": {"host": "127.0.0.1", "port": port},
+        "applications": [{"name": "default", "import_path": "zooport.serving:app", "args": arguments}],
+    }
+    path, log = tmp_path / "serve.yaml", tmp_path / "log"
+    path.write_text(json.dumps(config))
+    command = [str(Path(sys.executable).with_name("serve")), "run", "--address", "local", str(path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"}
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process:
+        served = Server(process, name, port)
+        try:
+            while not served.is_ready():
+                assert process.poll() is None, log.read_text(errors="replace")
+                time.sleep(0.5)
+            yield served
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+
+
+def test_the_whole_life_of_a_server(server: Server, deployments: dict[str, Path], files: list[Path]) -> None:
+    """One server, because a start takes long."""
+    check_results(server, deployments[ADJUSTABLE], files)
+    check_bad_requests(server)
+    check_a_flood(server, files[-1].read_bytes())
+    check_a_dead_replica(server, files[0].read_bytes())
+    check_the_end(server, files[0].read_bytes())
+
+
+def check_results(server: Server, deployment: Path, files: list[Path]) -> None:
+    with load(deployment, threads=1) as local, RemoteModel(server.address, workers=QUEUE) as remote:
+        for settings in ({}, {"score_threshold": 0.5}):
+            expected = [local(local.task.kind.read(path), **settings) for path in files]
+            for prediction, result in zip(remote.stream(files, **settings), expected, strict=True):
+                assert prediction.result == result
+    status, page = server.ask("/openapi.json")
+    assert status == 200
+    assert "/v2/models/{model}/infer" in json.loads(page)["paths"]
+    status, metadata = server.ask(f"/v2/models/{server.name}")
+    assert status == 200
+    assert json.loads(metadata)["name"] == server.name
+    with pytest.raises(OSError, match="refused"):  # it listens on one address alone
+        http.client.HTTPConnection("127.0.0.2", server.port, timeout=5).request("GET", "/v2")
+
+
+def check_bad_requests(server: Server) -> None:
+    infer = f"/v2/models/{server.name}/infer"
+    for body, headers in (
+        (b"", {}),
+        (b"{", {}),
+        (b"[]", {}),
+        (b"{}", {HEADER: "9"}),
+        (b"{}", {"Content-Encoding": "gzip"}),
+        (bytes(MAX_BYTES + 2**21), {}),
+    ):
+        status, answer = server.ask(infer, body, **headers)
+        assert status == 400
+        assert "\n" not in json.loads(answer)["error"]
+    for content in (b"", b"no image", b"\x89PNG\r\n"):
+        status, answer = server.infer(content)
+        assert status == 400
+        assert "image" in json.loads(answer)["error"]
+    for path in ("/v2/models/none", "/v2/models/none/ready"):
+        assert server.ask(path)[0] == 404
+    assert server.ask("/v2/models/none/infer", b"{}")[0] == 404
+    assert server.is_ready()
+
+
+def check_a_flood(server: Server, content: bytes) -> None:
+    """Ten times as many clients as the queue has room for. What is not answered is 503, and nothing else."""
+    expected = server.infer(content)
+    assert expected[0] == 200
+    with ThreadPoolExecutor(10 * QUEUE) as pool:
+        answers = list(pool.map(lambda _: server.infer(content), range(100 * QUEUE)))
+    statuses = Counter(status for status, _ in answers)
+    assert set(statuses) == {200, 503}
+    assert {answer for answer in answers if answer[0] == 200} == {expected}
+
+
+def check_a_dead_replica(server: Server, content: bytes) -> None:
+    """It is replaced. Until then a request waits or is refused, and is never answered wrongly."""
+    expected = server.infer(content)
+    first = server.replica()
+    replaced = threading.Event()
+
+    def ask() -> set[int]:
+        statuses = set()
+        while not replaced.is_set():
+            answer = server.infer(content)
+            assert answer == expected or answer[0] in (500, 503)
+            statuses.add(answer[0])
+        return statuses
+
+    with ThreadPoolExecutor(4) as pool:
+        clients = [pool.submit(ask) for _ in range(4)]
+        time.sleep(0.5)
+        os.kill(first, signal.SIGKILL)
+        while server.replica() in (0, first):
+            time.sleep(0.1)
+        again = server.infer(content)
+        replaced.set()
+        statuses = {status for client in clients for status in client.result()}
+    assert 200 in statuses
+    assert again == expected
+
+
+def check_the_end(server: Server, content: bytes) -> None:
+    """SIGINT: requests under way are answered. Later ones find no server."""
+    expected = server.infer(content)
+    begun = threading.Barrier(3)
+
+    def ask() -> Counter[int]:
+        statuses = Counter[int]()
+        begun.wait()
+        with suppress(OSError, http.client.HTTPException):
+            while True:
+                answer = server.infer(content)
+                statuses[answer[0]] += 1
+                assert answer == expected or answer[0] != 200
+        return statuses
+
+    with ThreadPoolExecutor(2) as pool:
+        clients = [pool.submit(ask) for _ in range(2)]
+        begun.wait()
+        time.sleep(1)
+        server.process.send_signal(signal.SIGINT)
+        counts = [client.result() for client in clients]
+    assert all(count[200] for count in counts)
+    assert server.process.wait() in (0, 1)  # 1: Ctrl-C came between two of its waits
+    with pytest.raises(BackendUnavailableError), RemoteModel(server.address):
+        pass
