@@ -181,13 +181,10 @@ def check_a_dead_replica(server: Server, content: bytes) -> None:
         clients = [pool.submit(ask) for _ in range(4)]
         time.sleep(0.5)
         os.kill(first, signal.SIGKILL)
-        while server.replica() in (0, first):
+        while server.replica() in (0, first) or server.infer(content) != expected:
             time.sleep(0.1)
-        again = server.infer(content)
         replaced.set()
-        statuses = {status for client in clients for status in client.result()}
-    assert 200 in statuses
-    assert again == expected
+        assert 200 in set.union(*(client.result() for client in clients))
 
 
 def check_the_end(server: Server, content: bytes) -> None:
