@@ -68,7 +68,7 @@ def _application(arguments: Mapping[str, Any]) -> Any:
 
 def _count(name: str, value: object) -> int:
     if isinstance(value, bool) or not str(value).isdecimal() or not int(str(value)):
-        raise InputError(f"{name}={value}: expected a whole number, 1 or more")
+        raise InputError(f"{name}={value}: expected an integer, 1 or more")
     return int(str(value))
 
 

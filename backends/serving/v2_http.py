@@ -97,7 +97,7 @@ def _array(name: str, tensor: Mapping[str, Any], binary: memoryview) -> tuple[Ar
     if dtype is None:
         raise InputError(f"{where}: datatype {str(tensor.get('datatype'))[:60]}, expected {', '.join(NUMPY)}")
     if not isinstance(shape, list) or len(shape) > RANK or not all(type(side) is int for side in shape):
-        raise InputError(f"{where}: shape {str(shape)[:60]}, expected a list of at most {RANK} whole numbers")
+        raise InputError(f"{where}: shape {str(shape)[:60]}, expected a list of at most {RANK} integers")
     if not all(0 <= side <= MAX_BYTES for side in shape):
         raise InputError(f"{where}: shape {str(shape)[:60]}, expected sides of 0 to {MAX_BYTES}")
     if (size := _parameters(tensor).get("binary_data_size")) is not None:
