@@ -30,7 +30,8 @@ from zoo.target import AxisRange
 VAL = ROOT / "zoo/data/digits/val/images"
 SOURCES = ("zoo", "rewriters", "backends", "pipeline", "configs")
 IMAGES = 8
-SECOND_SIZE = {(256, 320): (320, 416), (384, 480): (352, 427)}  # the last one is odd, and no stride divides it
+SECOND_SIZE = {(64, 64): (96, 80), (256, 320): (320, 416), (320, 320): (352, 416), (384, 480): (352, 427)}
+"""Of each shipped size; the last one is odd, and no stride divides it."""
 BATCHES = {
     "1": AxisRange.fixed(1),
     "2": AxisRange.fixed(2),

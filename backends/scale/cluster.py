@@ -14,7 +14,6 @@ from zoo.errors import BackendUnavailableError, InputError
 from zoo.optional_library import optional_library
 
 AUTO = "auto"
-LOCAL = "127.0.0.1"
 ADDRESS = re.compile(r"(?:ray://)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+):(\d{1,5})")
 SECONDS = 5.0  # for the first answer of a cluster's machine
 MAX_PORT = 65535
@@ -22,6 +21,8 @@ PACKAGES = Path(__file__).resolve().parents[2]
 """Where the processes of a cluster of its own find zooport's packages, also those of a checkout."""
 QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
 """What Ray prints of its own work is one bar of ours; nothing is reported to anybody. Read when Ray is imported."""
+LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""What binds all ports of a cluster of its own to 127.0.0.1, on Linux as well. Read when Ray is imported."""
 
 
 class ClusterRequest(NamedTuple):
@@ -58,7 +59,8 @@ def cluster(address: str | None) -> Iterator[Any]:
     Raises BackendUnavailableError if nobody answers, LibraryMissingError without Ray.
     """
     paths = [str(PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
-    with _environment({**QUIET, "PYTHONPATH": os.pathsep.join(paths)}):
+    own = LOCAL if address is None else {}
+    with _environment({**QUIET, **own, "PYTHONPATH": os.pathsep.join(paths)}):
         ray = optional_library("ray", EXTRA, USE)
         optional_library("ray.data", EXTRA, USE)
         started = not ray.is_initialized()
@@ -74,9 +76,8 @@ def cluster(address: str | None) -> Iterator[Any]:
 def _connect(ray: Any, address: str | None) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is None:
-        own = {"address": "local", "include_dashboard": False, "_node_ip_address": LOCAL}
         try:
-            ray.init(num_cpus=default_threads(), **own, **quiet)
+            ray.init(address="local", include_dashboard=False, num_cpus=default_threads(), **quiet)
         except Exception as error:  # Ray raises no narrower one where its processes do not start
             reason = " ".join(str(error).split())
             raise BackendUnavailableError(f"{USE}: Ray does not start on this machine ({reason}); try again") from error

@@ -1,5 +1,6 @@
 """Blocks of work through a pool of Ray Data's actors."""
 
+import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -16,6 +17,7 @@ AT_ONCE = 2000
 LOOK = 2.0  # seconds between two looks at the machines
 PATIENCE = 60.0  # seconds that actors of a machine that was lost may wait for another one
 IN_FLIGHT = 2  # blocks of an actor: one that it computes, one that waits for it
+TRACES = "ray.data.exceptions"  # logs what the thread of an abandoned run raises, as pages of Ray's own code
 
 Row = Mapping[str, Any]
 
@@ -62,6 +64,7 @@ def _wave(
         except Empty:
             lost = lost + LOOK if _is_short(ray, actors) else 0.0
             if lost >= PATIENCE:
+                logging.getLogger(TRACES).disabled = True
                 raise BackendUnavailableError(
                     f"a machine of the cluster was lost, and its actors have had no room for {PATIENCE:g} s; add one, "
                     "or give fewer --workers"

@@ -4,7 +4,6 @@
 #   street.jpg   an image for the first call and for the health checks
 #   serve.yaml   as in docs/serving.md, with host: 0.0.0.0, port: 8000, deployment: /srv/deployment and
 #                image: /srv/street.jpg
-# Publish port 8000 alone: Ray's own ports have no password.
 # Not built by the tests of zooport.
 FROM python:3.11-slim
 
@@ -16,7 +15,8 @@ COPY deployment /srv/deployment
 COPY street.jpg serve.yaml /srv/
 RUN useradd --create-home service
 USER service
-ENV OMP_NUM_THREADS=1 RAY_USAGE_STATS_ENABLED=0
+# the last one binds Ray's own ports to 127.0.0.1, all but one of each replica: publish port 8000 alone
+ENV OMP_NUM_THREADS=1 RAY_USAGE_STATS_ENABLED=0 RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=20s --start-period=60s \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/v2/health/ready', timeout=15)"]

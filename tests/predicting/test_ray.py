@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,10 +17,10 @@ import pytest
 
 from backends import load
 from tests.predicting.conftest import Predict
+from tests.ray_cluster import ROOT, listening_addresses, pool_processes, two_nodes
 
 pytestmark = [pytest.mark.scale, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 ray = pytest.importorskip("ray", reason="the extra scale brings it")
-ROOT = Path(__file__).parents[2]
 IMAGES, BLOCK = 120, 4
 SLOW = """
 import time
@@ -58,17 +57,9 @@ def slowly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Two nodes: the first has room for both actors, the second for one."""
-    from ray.cluster_utils import Cluster
-
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", str(ROOT)))
-    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-    nodes.second = nodes.add_node(num_cpus=2)
-    nodes.wait_for_nodes()
-    yield nodes
-    ray.shutdown()
-    nodes.shutdown()
+    """The first node has room for both actors, the second for one."""
+    with two_nodes(monkeypatch) as nodes:
+        yield nodes
 
 
 def command(deployment: Path, *arguments: object) -> list[str]:
@@ -129,20 +120,6 @@ def test_a_killed_actor_and_a_killed_machine_cost_no_row(
     check_equal_to_load(out, detector, many)
 
 
-def pool_processes() -> list[int]:
-    """Those of Ray Data's actors, by their names."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal():
-            try:
-                name = (folder / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if name.startswith(b"ray::") and b"MapWorker" in name:
-                found.append(int(folder.name))
-    return found
-
-
 def test_a_killed_driver_continues_and_repeats_no_finished_block(
     predict: Predict, detector: Path, many: Path, tmp_path: Path, slowly: None
 ) -> None:
@@ -150,6 +127,7 @@ def test_a_killed_driver_continues_and_repeats_no_finished_block(
     arguments = (many, "--out", out, "--workers", 2, "--block-size", BLOCK)
     process = subprocess.Popen(command(detector, *arguments), start_new_session=True, text=True)
     wait_for_parts(out, 6, process)
+    assert listening_addresses(process.pid) == {"127.0.0.1"}
     process.kill()
     process.wait()
     time.sleep(5)  # its actors end with it
@@ -168,7 +146,7 @@ def test_two_actors_on_two_cpus_do_not_wait_for_readers(
     predict: Predict, detector: Path, many: Path, tmp_path: Path
 ) -> None:
     """Nothing but the actors takes a CPU; a third one is refused before the run, in one line."""
-    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         out = tmp_path / "out"
         run = predict(detector, many, "--engine", "ray", "--out", out, "--workers", 3)
@@ -180,23 +158,5 @@ def test_two_actors_on_two_cpus_do_not_wait_for_readers(
         run = predict(detector, many.as_uri(), "--engine", "ray", "--out", out.as_uri(), "--workers", 2)
         assert run.code == 6, run.err
         check_equal_to_load(out, detector, many)
-        check_listens_locally()
     finally:
         ray.shutdown()
-
-
-def check_listens_locally() -> None:
-    """Every port that a process of Ray listens on is bound to 127.0.0.1."""
-    inodes = set()
-    for name in ("gcs_server", "raylet"):
-        for folder in Path("/proc").iterdir():
-            try:
-                if folder.name.isdecimal() and name in str((folder / "exe").readlink()):
-                    inodes |= {str(link.readlink()) for link in (folder / "fd").iterdir()}
-            except OSError:
-                continue
-    assert inodes
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        fields = line.split()
-        if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
-            assert socket.inet_ntoa(bytes.fromhex(fields[1].partition(":")[0])[::-1]) == "127.0.0.1"
