@@ -81,8 +81,7 @@ class OnnxRuntime(Backend):
                 self.title,
                 path,
                 counts,
-                ": it joins no layer with the pairs around it, as where an activation reads each number twice (SiLU); "
-                "deploy it with --precision fp32, or in int8 for TensorRT",
+                ": it joins no layer with the nodes around it; deploy with --precision fp32, or in int8 for TensorRT",
             )
         return counts
 

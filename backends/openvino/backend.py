@@ -9,6 +9,7 @@ from backends.openvino.devices import DEVICE_PATTERN, DEVICES
 from backends.refused import check_int8
 from backends.registry import register
 from backends.runner import Array, Runner
+from zoo.dialect import Dialect
 from zoo.errors import ExportError
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
@@ -32,6 +33,7 @@ class OpenVINO(Backend):
     install = 'pip install "zooport[openvino]"'
     distributions = ("openvino",)
     fuses = True
+    dialect = Dialect(unsigned_activations=False)  # its kernels of int8 are no slower, and SiLU is faster in floats
     load_options = frozenset({"cache"})
     devices = DEVICES
     device_pattern = DEVICE_PATTERN

@@ -23,8 +23,9 @@ def converter(precision: str, backend: str) -> Converter:
     It takes the model, which stays as it is, the options, and the graph's inputs by name, of one calibration image
     after the other; it gives the model in that precision, and what came of it. Raises as to_fp16 and to_int8 do.
     """
+    dialect = dialect_of(backend)
     converters: Mapping[str, Converter] = {
         "fp16": to_fp16,
-        "int8": partial(to_int8, bits=dialect_of(backend).weight_bits),
+        "int8": partial(to_int8, bits=dialect.weight_bits, unsigned=dialect.unsigned_activations),
     }
     return converters[precision]

@@ -1,4 +1,4 @@
-"""int8 as explicit Q/DQ nodes, placed by ONNX Runtime's quantiser: symmetric, weights per channel, zero points 0."""
+"""int8 as explicit Q/DQ nodes, placed by ONNX Runtime's quantiser: weights symmetric, with a scale for each channel."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,9 +18,10 @@ from rewriters.precision.library_messages import library_messages
 from rewriters.precision.modules import nodes_of_modules
 from rewriters.precision.nothing_to_cast import NothingToCastError
 from rewriters.precision.pair_sums import SEVEN, check_pair_sums
-from rewriters.precision.qdq_forms import DEQUANTIZE, free_activations, own_pairs
+from rewriters.precision.qdq_forms import DEQUANTIZE, free_activations, own_pairs, unrounded
 from rewriters.precision.quantized_part import (
     BETWEEN,
+    GATE,
     QUANTIZABLE,
     activations,
     between_layers,
@@ -39,10 +40,10 @@ PRECISION = "int8"
 LEAST_OPSET = 13  # the first whose QuantizeLinear has an axis
 STEPS = 127  # of a symmetric int8, on each side of zero
 LIBRARY_OPTIONS: Mapping[str, Any] = {
-    "ActivationSymmetric": True,
     "WeightSymmetric": True,
     "QuantizeBias": False,  # TensorRT takes float biases alone; ONNX Runtime makes int32 of them when it loads the file
 }
+Overrides = dict[str, list[dict[str, Any]]]  # how the quantiser stores a tensor
 
 
 def to_int8(
@@ -51,14 +52,19 @@ def to_int8(
     feeds: Sequence[Mapping[str, NDArray[Any]]],
     *,
     bits: int = SEVEN,
+    unsigned: bool = True,
 ) -> tuple[onnx.ModelProto, PrecisionReport]:
     """A graph whose networks compute in int8, with the same inputs and outputs, and what was done. `model` stays.
 
     `feeds`: the graph's inputs by name, of calibration images. `bits` of the weights, 7 or 8, see zoo.dialect: with
-    7 every CPU computes the same. Every zero point is 0. A tensor that is never negative
-    is stored as uint8 with the scale of int8, because ONNX Runtime fuses Relu with that alone: TensorRT reads it as
-    int8, and up to the calibrated largest value, 127 steps, both are the same; above it TensorRT saturates at once,
-    ONNX Runtime at twice the value.
+    7 every CPU computes the same.
+
+    `unsigned`: activations are uint8 with a zero point, the range of their numbers on 255 steps, and every layer gives
+    such numbers. ONNX Runtime's kernels compute on these alone, from layer to layer.
+    Otherwise every zero point is 0, and what is not quantised reads floats that are not rounded. A tensor that is never
+    negative is stored as uint8 with the scale of int8 there, because ONNX Runtime fuses Relu with that alone: TensorRT
+    reads it as int8, and up to the calibrated largest value, 127 steps, both are the same; above it TensorRT saturates
+    at once, ONNX Runtime at twice the value.
 
     Raises ExportError where `options.keep_fp32` names no module of the graph, where ONNX Runtime does not run it, where
     the quantiser leaves out a layer, and where nothing would compute in int8.
@@ -78,13 +84,17 @@ def to_int8(
             "all of them; deploy with precision fp32"
         )
     whole = own_weights(source, layers)
-    chosen = sorted({*layers, *between_layers(source, layers, kept)})
+    chosen = sorted({*layers, *between_layers(source, layers, kept, unsigned=unsigned)})
     names = activations(source, chosen, value_types(source))
     with library_messages() as messages:
         ranges = value_ranges(source, names, feeds, options.calibration_method)
-        quantized = _quantized(source, [source.graph.node[place].name for place in chosen], ranges, whole, bits)
+        chosen_names = [source.graph.node[place].name for place in chosen]
+        overrides = _one_scale(whole) if unsigned else {**_same_as_int8(source, ranges), **_one_scale(whole)}
+        quantized = _quantized(source, chosen_names, ranges, overrides, bits=bits, unsigned=unsigned)
     free_activations(quantized)
-    own_pairs(quantized, {source.graph.node[place].name for place in chosen})
+    unrounded(quantized, set(chosen_names), also_of_layers=not unsigned)
+    if not unsigned:
+        own_pairs(quantized)
     drop_unused(quantized)
     _restore(quantized, source)
     _check_layers(quantized, [source.graph.node[place].name for place in layers])
@@ -101,31 +111,44 @@ def to_int8(
 
 
 def _quantized(
-    source: onnx.ModelProto, names: Sequence[str], ranges: TensorsData, whole: Sequence[str], bits: int
+    source: onnx.ModelProto,
+    names: Sequence[str],
+    ranges: TensorsData,
+    overrides: Overrides,
+    *,
+    bits: int,
+    unsigned: bool,
 ) -> onnx.ModelProto:
-    """`whole`: weights with one scale. `bits`: of all weights."""
-    unsigned = without_negatives(source)
-    scales: dict[str, list[dict[str, Any]]] = {
-        name: [{"quant_type": QuantType.QUInt8, "scale": _scale(ranges[name]), "zero_point": np.array(0, np.uint8)}]
-        for name in ranges.keys()  # noqa: SIM118 - no mapping
-        if name in unsigned
-    }
-    scales |= {name: [{"quant_type": QuantType.QInt8}] for name in whole}
+    """`bits`: of all weights."""
     quantizer = QDQQuantizer(
         _copy(source),
         per_channel=True,
         reduce_range=bits == SEVEN,  # of weights alone
         weight_qType=QuantType.QInt8,
-        activation_qType=QuantType.QInt8,
+        activation_qType=QuantType.QUInt8 if unsigned else QuantType.QInt8,
         tensors_range=ranges,
         nodes_to_quantize=list(names),
         nodes_to_exclude=[],
-        op_types_to_quantize=[*QUANTIZABLE, *BETWEEN],
-        extra_options={**LIBRARY_OPTIONS, "TensorQuantOverrides": scales},
+        op_types_to_quantize=[*QUANTIZABLE, *BETWEEN, *GATE],
+        extra_options={**LIBRARY_OPTIONS, "ActivationSymmetric": not unsigned, "TensorQuantOverrides": overrides},
     )
     quantized: onnx.ModelProto = quantizer.quantize_model()
     sort_nodes(quantized)
     return quantized
+
+
+def _one_scale(weights: Sequence[str]) -> Overrides:
+    return {name: [{"quant_type": QuantType.QInt8}] for name in weights}
+
+
+def _same_as_int8(source: onnx.ModelProto, ranges: TensorsData) -> Overrides:
+    """Tensors that are never negative, as uint8 whose numbers are those of int8."""
+    unsigned = without_negatives(source)
+    return {
+        name: [{"quant_type": QuantType.QUInt8, "scale": _scale(ranges[name]), "zero_point": np.array(0, np.uint8)}]
+        for name in ranges.keys()  # noqa: SIM118 - no mapping
+        if name in unsigned
+    }
 
 
 def _scale(extremes: Any) -> NDArray[np.float32]:

@@ -18,11 +18,7 @@ def free_activations(model: onnx.ModelProto) -> int:
     and half of int8's steps, which would go to what the Relu drops. The number of pairs that were taken out.
     """
     graph = model.graph
-    readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
-    makers = {name: node for node in graph.node for name in node.output}
-    for node in graph.node:
-        for name in node.input:
-            readers[name].append(node)
+    makers, readers = _makers(model), _readers(model)
     ends = {value.name for value in graph.output}
     dropped: set[int] = set()
     for node in graph.node:
@@ -42,56 +38,76 @@ def free_activations(model: onnx.ModelProto) -> int:
     return len(dropped) // 2
 
 
-def own_pairs(model: onnx.ModelProto, quantized: Collection[str]) -> int:
-    """Give floats to what reads a tensor beside quantised nodes, and each of these a pair of its own.
+def unrounded(model: onnx.ModelProto, quantized: Collection[str], *, also_of_layers: bool) -> None:
+    """Give floats, in place, to what reads a tensor beside nodes that read its int8.
 
-    In place; how many pairs were made. `quantized`: the names of the nodes that read int8. A module in fp32, or a
-    decoding, reads numbers that are not rounded: where it does, the layer that makes them gives floats. ONNX Runtime
-    computes that one in fp32, TensorRT does not need to.
+    `quantized`: the names of these nodes. A module in fp32, or a decoding, reads numbers that are not rounded then.
+    `also_of_layers`: of tensors that a quantised node gives, too. ONNX Runtime computes that one in fp32; TensorRT does
+    not need to.
+    """
+    makers, readers = _makers(model), _readers(model)
+    ends = {value.name for value in model.graph.output}
+    for node in model.graph.node:
+        source = makers.get(node.input[0]) if node.op_type == DEQUANTIZE else None
+        if source is None or node.output[0] in ends or len(readers[node.output[0]]) == 1:
+            continue
+        maker = makers.get(source.input[0])
+        if not also_of_layers and maker is not None and maker.name in quantized:
+            continue
+        for reader in readers[node.output[0]]:
+            if reader.name not in quantized:
+                _replace_input(reader, node.output[0], source.input[0])
 
-    Pairs of their own are for tensors with negative numbers (int8): ONNX Runtime computes on uint8, and makes it of an
-    int8 tensor only where one DequantizeLinear reads it. Pairs that are equal it merges again, so each has the next
-    float32 as its scale: no number changes its step.
+
+def own_pairs(model: onnx.ModelProto) -> None:
+    """Give each reader of a tensor with negative numbers (int8) a pair of its own, in place.
+
+    ONNX Runtime computes on uint8, and makes it of an int8 tensor only where one DequantizeLinear reads it. Pairs that
+    are equal it merges again, so each has the next float32 as its scale: no number changes its step.
     """
     graph = model.graph
     tensors = {tensor.name: tensor for tensor in graph.initializer}
-    makers = {name: node for node in graph.node for name in node.output}
-    readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
-    for node in graph.node:
-        for name in dict.fromkeys(node.input):
-            readers[name].append(node)
+    makers, readers = _makers(model), _readers(model)
     ends = {value.name for value in graph.output}
     added: dict[int, list[onnx.NodeProto]] = defaultdict(list)
     for node in graph.node:
         source = makers.get(node.input[0]) if node.op_type == DEQUANTIZE else None
-        if source is None or node.output[0] in ends:
+        if source is None or node.output[0] in ends or len(readers[node.output[0]]) == 1:
             continue
-        around = readers[node.output[0]]
-        if len(around) == 1:
+        if tensors[node.input[2]].data_type != onnx.TensorProto.INT8:
             continue
-        signed = tensors[node.input[2]].data_type == onnx.TensorProto.INT8
         scale = numpy_helper.to_array(tensors[node.input[1]])
-        for reader in around:
-            name = source.input[0]
-            if reader.name in quantized:
-                if not signed:
-                    continue
-                name = f"{node.output[0]}_{len(graph.initializer)}"
-                graph.initializer.append(numpy_helper.from_array(scale, f"{name}_scale"))
-                added[id(reader)] += [
-                    onnx.helper.make_node(kind, [read, f"{name}_scale", node.input[2]], [written], written)
-                    for kind, read, written in (
-                        (QUANTIZE, source.input[0], f"{name}_q"),
-                        (DEQUANTIZE, f"{name}_q", name),
-                    )
-                ]
-                scale = np.nextafter(scale, np.float32(np.inf))
-            reader.input[:] = [name if read == node.output[0] else read for read in reader.input]
+        for reader in readers[node.output[0]]:
+            name = f"{node.output[0]}_{len(graph.initializer)}"
+            graph.initializer.append(numpy_helper.from_array(scale, f"{name}_scale"))
+            added[id(reader)] += [
+                onnx.helper.make_node(kind, [read, f"{name}_scale", node.input[2]], [written], written)
+                for kind, read, written in (
+                    (QUANTIZE, source.input[0], f"{name}_q"),
+                    (DEQUANTIZE, f"{name}_q", name),
+                )
+            ]
+            scale = np.nextafter(scale, np.float32(np.inf))
+            _replace_input(reader, node.output[0], name)
     nodes = [_copied(item) for node in graph.node for item in (*added.get(id(node), ()), node)]
-    count = (len(nodes) - len(graph.node)) // 2
     del graph.node[:]
     graph.node.extend(nodes)
-    return count
+
+
+def _makers(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
+    return {name: node for node in model.graph.node for name in node.output}
+
+
+def _readers(model: onnx.ModelProto) -> dict[str, list[onnx.NodeProto]]:
+    readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
+    for node in model.graph.node:
+        for name in dict.fromkeys(node.input):
+            readers[name].append(node)
+    return readers
+
+
+def _replace_input(node: onnx.NodeProto, before: str, after: str) -> None:
+    node.input[:] = [after if name == before else name for name in node.input]
 
 
 def _copied(node: onnx.NodeProto) -> onnx.NodeProto:

@@ -1,6 +1,6 @@
 """Which nodes of a graph compute in int8: the networks' layers, and what lies between two of them."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 
 import onnx
@@ -16,6 +16,8 @@ BETWEEN = ("Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool", "Relu
 
 Never what follows the last layer: a detector's decoding, its NMS and its RoIAlign, a softmax.
 """
+GATE = ("Mul", "Sigmoid")
+"""x * sigmoid(y), and SiLU, where x is y: what ONNX Runtime computes on uint8 as well."""
 COMPUTED = "its weights are computed"
 NOT_NEGATIVE = ("Relu", "Sigmoid")
 KEEPS_SIGN = ("Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool", "Relu")
@@ -52,32 +54,41 @@ def _is_layer(node: onnx.NodeProto) -> bool:
     return node.op_type in LAYERS and node.domain in STANDARD
 
 
-def between_layers(model: onnx.ModelProto, layers: Collection[int], kept: Collection[int]) -> list[int]:
+def between_layers(
+    model: onnx.ModelProto, layers: Collection[int], kept: Collection[int], *, unsigned: bool
+) -> list[int]:
     """The places of the nodes that read what layers give, through such nodes alone, and that another layer reads.
 
-    Without those whose result has negative numbers and several readers: ONNX Runtime would leave all of them in fp32,
-    as it does where a feature pyramid adds.
+    `unsigned`: see to_int8. A Relu that no layer reads is one of them then. Otherwise gates are left out, and so are
+    nodes whose result has negative numbers and several readers: ONNX Runtime would leave all of them in fp32, as it
+    does where a feature pyramid adds.
     """
     nodes = model.graph.node
-    unsigned, times = without_negatives(model), Counter(name for node in nodes for name in node.input)
+    positive, times = without_negatives(model), Counter(name for node in nodes for name in node.input)
+    gates = _gates(model) if unsigned else set()
     constants = {tensor.name for tensor in model.graph.initializer}
     computed: set[str] = set()
     behind: set[int] = set()
     for place, node in enumerate(nodes):
         if place in layers:
             computed.update(node.output)
-        elif node.op_type in BETWEEN and node.domain in STANDARD and place not in kept:
+        elif (node.op_type in BETWEEN or place in gates) and node.domain in STANDARD and place not in kept:
             data = [name for name in _data(node) if name not in constants]
-            fusable = node.output[0] in unsigned or times[node.output[0]] == 1
+            fusable = unsigned or node.output[0] in positive or times[node.output[0]] == 1
             if fusable and len(data) == len(_data(node)) and computed.issuperset(data):
                 behind.add(place)
                 computed.update(node.output)
     read: set[str] = set()
     places: list[int] = []
+
+    def is_end(node: onnx.NodeProto) -> bool:
+        """Without a pair behind its Relu, a layer is computed in fp32."""
+        return unsigned and node.op_type == "Relu"
+
     for place in reversed(range(len(nodes))):
         if place in layers:
             read.add(nodes[place].input[0])
-        elif place in behind and not read.isdisjoint(nodes[place].output):
+        elif place in behind and (not read.isdisjoint(nodes[place].output) or is_end(nodes[place])):
             places.append(place)
             read.update(_data(nodes[place]))
     return sorted(places)
@@ -105,9 +116,26 @@ def without_negatives(model: onnx.ModelProto) -> set[str]:
     return values
 
 
+def _gates(model: onnx.ModelProto) -> set[int]:
+    """The places of each Sigmoid that is nothing but a factor, and of its products.
+
+    No other: what reads boxes that a Sigmoid gives needs more than 255 steps.
+    """
+    readers: dict[str, list[int]] = defaultdict(list)
+    for place, node in enumerate(model.graph.node):
+        for name in node.input:
+            readers[name].append(place)
+    gates: set[int] = set()
+    for place, node in enumerate(model.graph.node):
+        products = readers[node.output[0]] if node.op_type == "Sigmoid" else []
+        if products and all(model.graph.node[product].op_type == "Mul" for product in products):
+            gates.update((place, *products))
+    return gates
+
+
 def _data(node: onnx.NodeProto) -> list[str]:
     """The inputs that are computed with; those behind the first of Resize are sizes, of a layer weights."""
-    return list(node.input) if node.op_type in ("Add", "Concat") else list(node.input[:1])
+    return list(node.input) if node.op_type in ("Add", "Concat", "Mul") else list(node.input[:1])
 
 
 def _mode(node: onnx.NodeProto) -> str:

@@ -40,6 +40,39 @@ NETS = {
         2,
         {"QLinearConv": 2},
     ),
+    "SiLU": (
+        (
+            "a = Conv(images, w0, b0) s = Sigmoid(a) m = Mul(a, s) c = Conv(m, w1, b1) t = Sigmoid(c) n = Mul(c, t) "
+            "r = Add(n, m) result = Conv(r, w2, b2)"
+        ),
+        3,
+        {"QLinearConv": 3, "QLinearSigmoid": 2, "QLinearMul": 2, "QLinearAdd": 1, "Mul": 0, "QuickGelu": 0},
+    ),
+    "a gate that another layer computes": (
+        "a = Conv(images, w0, b0) g = Conv(images, w1, b1) s = Sigmoid(g) m = Mul(s, a) result = Conv(m, w2, b2)",
+        3,
+        {"QLinearConv": 3, "QLinearSigmoid": 1, "QLinearMul": 1},
+    ),
+    "negative numbers with several readers": (
+        "a = Conv(images, w0, b0) c = Conv(a, w1, b1) s = Add(a, c) d = Conv(s, w2, b2) result = Add(d, s)",
+        3,
+        {"QLinearConv": 3, "QLinearAdd": 1},
+    ),
+    "floats behind a layer": (
+        "a = Conv(images, w0, b0) t = Tanh(a) u = Neg(a) v = Add(t, u) result = Conv(v, w1, b1)",
+        2,
+        {"QLinearConv": 2, "QLinearAdd": 0},
+    ),
+    "a Relu that no layer reads": (
+        "a = Conv(images, w0, b0) r = Relu(a) t = Tanh(r) result = Neg(t)",
+        1,
+        {"QLinearConv": 1},
+    ),
+    "boxes by a Sigmoid": (
+        "a = Conv(images, w0, b0) s = Sigmoid(a) t = Exp(s) u = Mul(s, t) c = Conv(s, w1, b1) result = Add(c, u)",
+        2,
+        {"QLinearConv": 2, "QLinearSigmoid": 0, "QLinearMul": 0},
+    ),
 }
 
 

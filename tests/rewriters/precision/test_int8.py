@@ -23,21 +23,34 @@ STEPS = {7: 64, 8: 127}
 """Of the weights, on each side of zero, by their bits."""
 
 
-def quantized(seed: int, **options: object) -> onnx.ModelProto:
-    return to_int8(conv_net(seed), PrecisionOptions(**options), sample_images(seed))[0]  # type: ignore[arg-type]
+def quantized(seed: int, *, unsigned: bool = True, **options: object) -> onnx.ModelProto:
+    return to_int8(
+        conv_net(seed),
+        PrecisionOptions(**options),  # type: ignore[arg-type]
+        sample_images(seed),
+        unsigned=unsigned,
+    )[0]
 
 
 def constants(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     return {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
 
 
+@pytest.mark.parametrize("unsigned", [True, False])
 @pytest.mark.parametrize("bits", STEPS)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_zero_point_is_zero_and_every_weight_has_a_scale_for_each_channel(seed: int, bits: int) -> None:
-    made, _ = to_int8(conv_net(seed), PrecisionOptions(), sample_images(seed), bits=bits)
+def test_zero_points_and_the_scales_of_weights(seed: int, bits: int, unsigned: bool) -> None:
+    """Of weights 0, and of all else too where activations are not unsigned; a scale for each channel of a weight."""
+    made, _ = to_int8(conv_net(seed), PrecisionOptions(), sample_images(seed), bits=bits, unsigned=unsigned)
     known = constants(made)
-    pairs = [node for node in made.graph.node if node.op_type in (QUANTIZE, DEQUANTIZE)]
-    assert not any(known[node.input[2]].any() for node in pairs)
+    for node in made.graph.node:
+        if node.op_type not in (QUANTIZE, DEQUANTIZE):
+            continue
+        zero_point = known[node.input[2]]
+        if node.input[0] in known or not unsigned:
+            assert not zero_point.any()
+        else:
+            assert zero_point.dtype == np.uint8
     makers = {node.output[0]: node for node in made.graph.node}
     source = constants(conv_net(seed))
     for node in made.graph.node:
@@ -51,13 +64,14 @@ def test_every_zero_point_is_zero_and_every_weight_has_a_scale_for_each_channel(
             assert known[node.input[2]].dtype == np.float32, "TensorRT refuses int32 biases"
 
 
+@pytest.mark.parametrize("unsigned", [True, False])
 @pytest.mark.parametrize(
     ("seed", "method"), [*((seed, "minmax") for seed in SEEDS), (0, "percentile"), (1, "percentile"), (0, "entropy")]
 )
-def test_the_numbers_stay_within_what_the_scales_allow(seed: int, method: str) -> None:
+def test_the_numbers_stay_within_what_the_scales_allow(seed: int, method: str, unsigned: bool) -> None:
     """On calibrated images with minmax: half a step for each rounding, carried through the weights' sums."""
     model, feeds = conv_net(seed), sample_images(seed)
-    made = to_int8(model, PrecisionOptions(calibration_method=method), feeds)[0]
+    made = to_int8(model, PrecisionOptions(calibration_method=method), feeds, unsigned=unsigned)[0]
     bound = error_bound(made, model) if method == "minmax" else np.inf
     for feed in feeds:
         want, got = (run_once(one.SerializeToString(), feed)[0] for one in (model, made))
@@ -73,9 +87,9 @@ def error_bound(made: onnx.ModelProto, model: onnx.ModelProto) -> float:
     for node in made.graph.node:
         given = errors.get(node.input[0], 0.0)
         if node.op_type == QUANTIZE and node.input[0] not in known:
-            scale = float(known[node.input[1]])
-            errors[node.output[0]] = given + scale * 0.501 + 1e-5
-            largest[node.output[0]] = scale * 127
+            scale, zero = float(known[node.input[1]]), known[node.input[2]]
+            errors[node.output[0]] = given + scale * (0.501 if not zero else 1.001) + 1e-5
+            largest[node.output[0]] = scale * (max(255 - int(zero), int(zero)) if zero else 127)
         elif node.op_type == DEQUANTIZE and node.input[0] in errors:
             errors[node.output[0]], largest[node.output[0]] = given, largest[node.input[0]]
         elif node.op_type == "Conv":
@@ -92,25 +106,33 @@ def error_bound(made: onnx.ModelProto, model: onnx.ModelProto) -> float:
     return errors["result"] + 1e-4
 
 
+@pytest.mark.parametrize("unsigned", [True, False])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_activation_has_the_scale_of_its_largest_number(seed: int) -> None:
-    """Measured by a run of its own: 127 steps on each side, of the fp32 graph's values on all images."""
-    model, made = conv_net(seed), quantized(seed)
+def test_the_scales_of_activations(seed: int, unsigned: bool) -> None:
+    """By the fp32 graph's values on all images, measured by a run of its own.
+
+    Unsigned: the range with 0, on 255 steps. Else: 127 steps on each side.
+    """
+    model, made = conv_net(seed), quantized(seed, unsigned=unsigned)
     measured = onnx.ModelProto()
     measured.CopyFrom(model)
-    names = {"images", *(name for node in model.graph.node for name in node.output)}
+    names = sorted({"images", *(name for node in model.graph.node for name in node.output)})
     del measured.graph.output[:]
-    measured.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in sorted(names))
+    measured.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in names)
     runs = [run_once(measured.SerializeToString(), feed) for feed in sample_images(seed)]
-    largest = {name: max(float(np.abs(run[place]).max()) for run in runs) for place, name in enumerate(sorted(names))}
-    known, found = constants(made), set[str]()
+    values = {name: np.concatenate([run[place].ravel() for run in runs]) for place, name in enumerate(names)}
+    known, seen = constants(made), set[str]()
     for node in made.graph.node:
         if node.op_type == QUANTIZE:
             name = node.input[0].removesuffix("_QuantizeLinear_Input")  # of an output, which keeps its name
-            assert known[node.input[1]] == pytest.approx(largest[name] / 127, rel=1e-5), name
-            found.add(name)
+            low, high = min(values[name].min(), 0), max(values[name].max(), 0)
+            expected = (high - low) / 255 if unsigned else max(-low, high) / 127
+            assert known[node.input[1]] == pytest.approx(expected, rel=1e-5), name
+            zero_point = round(-low / expected) if unsigned else 0
+            assert abs(int(known[node.input[2]]) - zero_point) <= int(unsigned)
+            seen.add(name)
     convolutions = [node for node in model.graph.node if node.op_type == "Conv"]
-    assert found.issuperset(node.input[0] for node in convolutions)
+    assert seen.issuperset(node.input[0] for node in convolutions)
 
 
 def test_a_kept_module_is_untouched() -> None:
@@ -147,15 +169,17 @@ def test_the_same_graph_and_images_give_the_same_bytes() -> None:
     assert quantized(1).SerializeToString() == quantized(1).SerializeToString()
 
 
-def test_no_pair_stands_between_a_layer_and_its_relu() -> None:
+@pytest.mark.parametrize("unsigned", [True, False])
+def test_no_pair_stands_between_a_layer_and_its_relu(unsigned: bool) -> None:
     found = 0
     for seed in SEEDS:
-        net, made = conv_net(seed), quantized(seed)
+        net, made = conv_net(seed), quantized(seed, unsigned=unsigned)
         before, after = makers(net), makers(made)
         readers = Counter(name for node in net.graph.node for name in node.input)
         for name, node in before.items():
             if node.op_type == "Relu" and before[node.input[0]].op_type == "Conv" and readers[node.input[0]] == 1:
-                assert after[after[name].input[0]].op_type == "Conv"
+                maker = after[name.replace("result", "result_QuantizeLinear_Input") if unsigned else name]
+                assert maker.op_type == "Conv" if unsigned else after[maker.input[0]].op_type == "Conv"
                 found += 1
         kinds = constants(made)
         for node in made.graph.node:

@@ -95,8 +95,9 @@ def test_every_layer_in_fp32_is_reported() -> None:
     ]
 
 
+@pytest.mark.parametrize("unsigned", [True, False])
 @pytest.mark.parametrize("activation", ["Relu", "LeakyRelu"])
-def test_a_module_in_fp32_reads_what_is_not_rounded(activation: str) -> None:
+def test_a_module_in_fp32_reads_what_is_not_rounded(activation: str, unsigned: bool) -> None:
     """Where all on the way to an output is kept, the output is what it was."""
     before = model(
         f"g (float[4, 4] x) => (float[4, 4] y, float[4, 4] z) {{ a = MatMul(x, w)  f = {activation}(a)  "
@@ -106,7 +107,8 @@ def test_a_module_in_fp32_reads_what_is_not_rounded(activation: str) -> None:
     )
     for node, name in zip(before.graph.node, ("backbone", "backbone", "head.cls", "head.box"), strict=True):
         node.metadata_props.add(key=MODULE, value=name)
-    made, report = to_int8(before, PrecisionOptions(keep_fp32=("backbone", "head.box")), feeds(4, 4))
+    options = PrecisionOptions(keep_fp32=("backbone", "head.box"))
+    made, report = to_int8(before, options, feeds(4, 4), unsigned=unsigned)
     assert report.nodes == {"float32": 2, "int8": 1}
     for feed in feeds(4, 4):
         np.testing.assert_allclose(run(made, feed)["z"], run(before, feed)["z"], rtol=1e-6, atol=1e-6)
