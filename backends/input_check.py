@@ -72,7 +72,7 @@ class InputCheck:
 
     def _check_shape(self, spec: TensorSpec, shape: Sequence[int], sizes: dict[str, tuple[int, str]]) -> None:
         if len(shape) != len(spec.shape):
-            raise InputError(f'input "{spec.name}": got shape {list(shape)}, expected {_shape(spec)}')
+            raise InputError(_where(spec, shape))
         for index, (size, side) in enumerate(zip(shape, spec.shape, strict=True)):
             if size != side:
                 self._check_side(spec, shape, index, sizes)
@@ -81,19 +81,20 @@ class InputCheck:
         self, spec: TensorSpec, shape: Sequence[int], index: int, sizes: dict[str, tuple[int, str]]
     ) -> None:
         side, size = spec.shape[index], shape[index]
-        where = f'input "{spec.name}": got shape {list(shape)}, expected {_shape(spec)}'
         if isinstance(side, int):
-            raise InputError(f"{where}; axis {index} must be {side}")
+            raise InputError(f"{_where(spec, shape)}; axis {index} must be {side}")
         bounds = self._axes.get(side)
         if size < 1 or (bounds is not None and size not in bounds):
             allowed = f"{bounds.min} to {bounds.max}" if bounds is not None else "1 or more"
             raise InputError(
-                f"{where}; axis {side} must be {allowed}: split or resize the input, or deploy with wider bounds "
+                f"{_where(spec, shape)}; axis {side} must be {allowed}: split or resize the input, or deploy with wider bounds "
                 "(--dynamic)"
             )
         first = sizes.setdefault(side, (size, spec.name))
         if first[0] != size:
-            raise InputError(f'{where}; axis {side} is {first[0]} in input "{first[1]}" and must be the same here')
+            raise InputError(
+                f'{_where(spec, shape)}; axis {side} is {first[0]} in input "{first[1]}" and must be the same here'
+            )
 
     def _refuse_names(self, arrays: Mapping[str, Described]) -> None:
         for name in arrays:
@@ -113,5 +114,5 @@ def _contiguous(name: str, array: NDArray[Any]) -> NDArray[Any]:
         ) from error
 
 
-def _shape(spec: TensorSpec) -> str:
-    return f"[{', '.join(map(str, spec.shape))}]"
+def _where(spec: TensorSpec, shape: Sequence[int]) -> str:
+    return f'input "{spec.name}": got shape {list(shape)}, expected [{", ".join(map(str, spec.shape))}]'

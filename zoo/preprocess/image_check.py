@@ -20,34 +20,38 @@ def check_image(image: object, what: str = "image") -> None:
 
     `what` names the image in the message. That the channels are BGR cannot be checked.
     """
-    if image is None:
-        raise InputError(f"{what} is None: cv2.imread gives None for a file that it cannot read; check the path")
     if not isinstance(image, np.ndarray):
-        raise InputError(
-            f"{what}: got {type(image).__name__}, expected a numpy array, uint8 [H, W, 3], BGR; "
-            "read files with cv2.imread"
-        )
+        raise InputError(_no_array(image, what))
+    fits = image.ndim == IMAGE_DIMS and image.shape[2] == CHANNELS and image.dtype == np.uint8
+    if not fits or min(image.shape[:2]) < MIN_SIDE or image.shape[0] * image.shape[1] > OPENCV_MAX_PIXELS:
+        raise InputError(_refusal(image, what))
+
+
+def _no_array(image: object, what: str) -> str:
+    if image is None:
+        return f"{what} is None: cv2.imread gives None for a file that it cannot read; check the path"
+    return (
+        f"{what}: got {type(image).__name__}, expected a numpy array, uint8 [H, W, 3], BGR; read files with cv2.imread"
+    )
+
+
+def _refusal(image: Array, what: str) -> str:
+    """Of an array that is no image."""
     got = f"{what}: got {image.dtype} {list(image.shape)}, expected uint8 [H, W, 3], BGR"
     if image.size == 0:
-        raise InputError(f"{got}; the image is empty")
+        return f"{got}; the image is empty"
     if image.ndim == IMAGE_DIMS - 1 or (image.ndim == IMAGE_DIMS and image.shape[2] == 1):
-        raise InputError(f"{got}; turn a grey image into BGR with cv2.cvtColor(image, cv2.COLOR_GRAY2BGR)")
+        return f"{got}; turn a grey image into BGR with cv2.cvtColor(image, cv2.COLOR_GRAY2BGR)"
     if image.ndim == IMAGE_DIMS and image.shape[2] == CHANNELS + 1:
-        raise InputError(f"{got}; drop the alpha channel with image[:, :, :3]")
+        return f"{got}; drop the alpha channel with image[:, :, :3]"
     if image.ndim != IMAGE_DIMS or image.shape[2] != CHANNELS:
-        raise InputError(f"{got}; give one image, channels last")
+        return f"{got}; give one image, channels last"
     if image.dtype != np.uint8:
-        raise InputError(f"{got}; give bytes 0..255, for example (image * 255).round().astype(numpy.uint8) for 0..1")
+        return f"{got}; give bytes 0..255, for example (image * 255).round().astype(numpy.uint8) for 0..1"
+    pixels = f"{what}: got {image.shape[0]}x{image.shape[1]} pixels (height x width), expected"
     if min(image.shape[:2]) < MIN_SIDE:
-        raise InputError(
-            f"{what}: got {image.shape[0]}x{image.shape[1]} pixels (height x width), expected {MIN_SIDE} or more on "
-            "each side; give a larger image"
-        )
-    if image.shape[0] * image.shape[1] > OPENCV_MAX_PIXELS:
-        raise InputError(
-            f"{what}: got {image.shape[0]}x{image.shape[1]} pixels (height x width), expected {OPENCV_MAX_PIXELS} at "
-            "most, OpenCV's own bound; give a smaller image or parts of it"
-        )
+        return f"{pixels} {MIN_SIDE} or more on each side; give a larger image"
+    return f"{pixels} {OPENCV_MAX_PIXELS} at most, OpenCV's own bound; give a smaller image or parts of it"
 
 
 def rows_of_pixels(image: Array) -> Array:
