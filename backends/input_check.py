@@ -87,8 +87,8 @@ class InputCheck:
         if size < 1 or (bounds is not None and size not in bounds):
             allowed = f"{bounds.min} to {bounds.max}" if bounds is not None else "1 or more"
             raise InputError(
-                f"{_where(spec, shape)}; axis {side} must be {allowed}: split or resize the input, or deploy with wider bounds "
-                "(--dynamic)"
+                f"{_where(spec, shape)}; axis {side} must be {allowed}: split or resize the input, or deploy with "
+                "wider bounds (--dynamic)"
             )
         first = sizes.setdefault(side, (size, spec.name))
         if first[0] != size:

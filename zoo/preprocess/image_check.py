@@ -48,6 +48,10 @@ def _refusal(image: Array, what: str) -> str:
         return f"{got}; give one image, channels last"
     if image.dtype != np.uint8:
         return f"{got}; give bytes 0..255, for example (image * 255).round().astype(numpy.uint8) for 0..1"
+    return _refused_size(image, what)
+
+
+def _refused_size(image: Array, what: str) -> str:
     pixels = f"{what}: got {image.shape[0]}x{image.shape[1]} pixels (height x width), expected"
     if min(image.shape[:2]) < MIN_SIDE:
         return f"{pixels} {MIN_SIDE} or more on each side; give a larger image"
