@@ -1,14 +1,14 @@
 """Slide inference on the host: windows cut, run in batches, blended and joined, a strip of the image at a time.
 
 What is in memory beside the image and its label map: one strip of logits, as high as a window and as wide as the image,
-and one batch of windows.
+and one batch of windows. Logits are joined in the output itself.
 """
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from zoo.windows import Windows
 
 LOGITS = "logits"  # what the window's model gives
 WINDOWS = "windows"  # what progress counts
-ROWS_AT_ONCE = 32  # whose best classes are found at once: numpy's argmax copies what it looks at
+ROWS_AT_ONCE = 32  # whose best classes are found at once: few enough for a processor's cache
 
 
 class Source(Protocol):
@@ -91,61 +91,68 @@ class SlideRunner(Runner):
 
     def _joined(self, source: Source, size: tuple[int, int]) -> Array:
         """The output of one image, without its batch axis."""
-        spec = self.outputs[0]
+        return self._logits(source, size) if self.outputs[0].name == LOGITS else self._label_map(source, size)
+
+    def _logits(self, source: Source, size: tuple[int, int]) -> Array:
+        """The mean of the windows' logits [C, H, W]."""
+        height, width = self.windows.crop_size
+        row_weights, column_weights = self.windows.weights()
+        tops, lefts = self.windows.starts(size)
         joined: Array | None = None
-        for top, logits in self._strips(source, size):
-            if joined is None:
-                joined = np.empty((len(logits), *size) if spec.name == LOGITS else size, spec.dtype)
-            if spec.name == LOGITS:
-                joined[:, top : top + logits.shape[1]] = logits
-                continue
-            for row in range(0, logits.shape[1], ROWS_AT_ONCE):
-                labels = logits[:, row : row + ROWS_AT_ONCE].argmax(axis=0)
-                joined[top + row : top + row + len(labels)] = labels
+        for number, top in enumerate(tops):
+            for left, window in self._row(source, size, number):
+                if joined is None:
+                    joined = np.zeros((len(window), *size), self.outputs[0].dtype)
+                joined[:, top : top + height, left : left + width] += window
         assert joined is not None  # there is always one window
+        joined /= _covered(size[0], tops, row_weights)[:, np.newaxis] * _covered(size[1], lefts, column_weights)
         return joined
 
-    def _strips(self, source: Source, size: tuple[int, int]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """From top to bottom: (top, mean logits [C, rows, W]), each a view that holds until the next is asked for."""
+    def _label_map(self, source: Source, size: tuple[int, int]) -> Array:
+        """The best class of each pixel [H, W]. Sums of the windows' logits have it as well as their means."""
+        height, width = self.windows.crop_size
+        tops, _ = self.windows.starts(size)
+        label_map = np.empty(size, self.outputs[0].dtype)
+        strip: NDArray[np.float32] | None = None
+        begun = 0  # rows of the strip that earlier windows cover, too
+        for number, (top, below) in enumerate(pairwise([*tops, size[0]])):
+            right = 0
+            for left, window in self._row(source, size, number):
+                if strip is None:
+                    strip = np.empty((len(window), height, size[1]), np.float32)
+                columns, new = slice(left, left + width), max(right - left, 0)
+                right = left + width
+                strip[:, :begun, columns] += window[:, :begun]
+                strip[:, begun:, left : left + new] += window[:, begun:, :new]
+                strip[:, begun:, left + new : right] = window[:, begun:, new:]
+            assert strip is not None  # a row has one window at least
+            done = below - top
+            for row in range(0, done, ROWS_AT_ONCE):
+                rows = slice(row, min(row + ROWS_AT_ONCE, done))
+                _best_classes(strip[:, rows], label_map[top + rows.start : top + rows.stop])
+            begun = height - done
+            for plane in strip:
+                plane[:begun] = plane[done:].copy()
+        return label_map
+
+    def _row(self, source: Source, size: tuple[int, int], number: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """(left, logits [C, h, w]) of each window of the row `number`, weighted as they are blended, batch by batch."""
         tops, lefts = self.windows.starts(size)
+        done, total = number * len(lefts), len(tops) * len(lefts)
         row_weights, column_weights = self.windows.weights()
         weights = None if self.windows.blend == "constant" else row_weights[:, np.newaxis] * column_weights
-        height, width = self.windows.crop_size
-        across = np.zeros(size[1], np.float32)
-        for left in lefts:
-            across[left : left + width] += column_weights
-        down = np.zeros(height, np.float32)
-        total = len(tops) * len(lefts)
-        if self._progress is not None:
+        if self._progress is not None and not number:
             self._progress(WINDOWS, 0, total)
-        strip: NDArray[np.float32] | None = None
-        for number, (top, below) in enumerate(pairwise([*tops, size[0]])):
-            for first, logits in self._row(source, top, lefts, number * len(lefts), total):
-                if strip is None:
-                    strip = np.zeros((logits.shape[1], height, size[1]), np.float32)
-                if weights is not None:
-                    logits *= weights  # noqa: PLW2901 - a new array, and ours
-                for left, window in zip(lefts[first:], logits, strict=False):
-                    strip[:, :, left : left + width] += window
-                del logits, window  # before the next batch comes
-            assert strip is not None  # a row has one window at least
-            down += row_weights
-            done = below - top
-            np.divide(strip[:, :done], down[:done, np.newaxis] * across, out=strip[:, :done])
-            yield top, strip[:, :done]
-            for plane in (*strip, down):
-                _shift(plane, done)
-
-    def _row(
-        self, source: Source, top: int, lefts: list[int], done: int, total: int
-    ) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """(number of the first window, logits [n, C, h, w]), batch by batch. `done` and `total` windows: progress."""
         for first in range(0, len(lefts), self.windows.batch):
             chosen = lefts[first : first + self.windows.batch]
             crops = np.empty((len(chosen), CHANNELS, *self.windows.crop_size), np.float32)
             for left, crop in zip(chosen, crops, strict=True):
-                source.write(top, left, crop)
-            yield first, self.window_runner.run({IMAGES.name: crops})[LOGITS]
+                source.write(tops[number], left, crop)
+            logits = self.window_runner.run({IMAGES.name: crops})[LOGITS]
+            if weights is not None:
+                logits *= weights  # a new array, and ours
+            yield from zip(chosen, logits, strict=False)
+            del logits  # before the next batch comes
             if self._progress is not None:
                 self._progress(WINDOWS, done + first + len(chosen), total)
 
@@ -160,8 +167,23 @@ class _Tensor:
         out[...] = self._image[:, top : top + out.shape[1], left : left + out.shape[2]]
 
 
-def _shift(rows: NDArray[Any], count: int) -> None:
-    """The rows move up by `count`; zeros come in from below."""
-    rest = len(rows) - count
-    rows[:rest] = rows[count:].copy()
-    rows[rest:] = 0
+def _covered(size: int, starts: Sequence[int], weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """By how much the windows cover each of `size` rows or columns."""
+    covered = np.zeros(size, np.float32)
+    for start in starts:
+        covered[start : start + len(weights)] += weights
+    return covered
+
+
+def _best_classes(scores: NDArray[np.float32], out: Array) -> None:
+    """The class of the largest score [C, h, w] into `out` [h, w], the first of equal ones.
+
+    numpy's argmax takes six times as long: it copies, because the classes are not side by side.
+    """
+    out[...] = 0
+    best = scores[0].copy()
+    for label, score in enumerate(scores[1:], start=1):
+        higher = (score > best).astype(out.dtype)
+        np.maximum(best, score, out=best)
+        higher *= out.dtype.type(label)
+        np.maximum(out, higher, out=out)  # labels rise: the last one that was higher is the best

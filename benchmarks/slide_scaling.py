@@ -65,8 +65,9 @@ FORMS = {
 HOST, PLAIN = "host", "plain"
 WINDOWS = Windows((CROP, CROP), (STRIDE, STRIDE), batch=WINDOW_BATCH)
 RUNS = 5
-# The exponent of latency against area; memory against logits + input + one window batch; latency against other forms.
-EXPONENT, MEMORY, OF_PAD, OF_PLAIN, OF_PLAIN_REAL = 1.1, 1.5, 0.5, 0.1, 1.03
+# The exponent of latency against the number of windows; memory against logits + input + one window batch; latency
+# against other forms.
+EXPONENT, MEMORY, OF_PAD, OF_PLAIN, OF_PLAIN_REAL, HOST_OF_GRAPH = 1.1, 1.5, 0.5, 0.1, 1.03, 1.5
 MIB = 2**20
 
 
@@ -99,11 +100,15 @@ def main() -> int:
     table, held = _tables(cells, light, real)
     print(table)
     if args.page:
+        sizes, counts = (
+            " and ".join(map(str, numbers)) for numbers in (args.sizes, [_windows(side) for side in args.sizes])
+        )
         intro = (
             f"Windows of {CROP}x{CROP} every {STRIDE}, {CLASSES} classes, batch 1, at fixed sizes. Final gives the "
             f'label map, decoded the logits. "segments", "pad" and "host" take {WINDOW_BATCH} windows of a row '
-            "at once. Memory is what the process grows by, outputs included, in sessions of backends.onnxruntime; the "
-            "ratios to other graphs are of sessions with ONNX Runtime's defaults.\n\n" + machine("torch", "onnxruntime")
+            f"at once. Images of {sizes} pixels a side have {counts} windows. Memory is what the process grows by, "
+            "outputs included, in sessions of backends.onnxruntime; the ratios to other graphs are of sessions with "
+            "ONNX Runtime's defaults.\n\n" + machine("torch", "onnxruntime")
         )
         _plot(cells, args.page.with_suffix(".png"))
         write_page(args.page, "Slide inference and the size of the image", intro, "benchmarks/slide_scaling.py", table)
@@ -226,10 +231,15 @@ def _host_bound(size: int) -> float:
 
 
 def _exponent(cells: Mapping[tuple[str, str, int], Mapping[str, float]], form: str, level: str) -> float:
-    """Of latency against area: the slope of a line through the logarithms."""
-    own = {key[2] ** 2: cell["seconds"] for key, cell in cells.items() if key[:2] == (form, level)}
-    x, y = np.log(list(own.items())).T
+    """Of latency against the number of windows: the slope of a line through the logarithms."""
+    seconds = {_windows(key[2]): cell["seconds"] for key, cell in cells.items() if key[:2] == (form, level)}
+    x, y = np.log(list(seconds.items())).T
     return float(np.polyfit(x, y, 1)[0])
+
+
+def _windows(size: int) -> int:
+    tops, lefts = WINDOWS.starts((size, size))
+    return len(tops) * len(lefts)
 
 
 def _tables(
@@ -243,7 +253,7 @@ def _tables(
             largest[form, level] = (size, part)
         lines.append(f"| {form} | {level} | {size} | {cell['seconds']:.2f} | {cell['bytes'] / MIB:.0f} | {part:.2f} |")
     checks = [
-        (f"exponent of latency against area, {form}, {level}", _exponent(cells, form, level), EXPONENT)
+        (f"exponent of latency against the windows, {form}, {level}", _exponent(cells, form, level), EXPONENT)
         for form, level in largest
         if form != "pad"
     ]
@@ -251,6 +261,15 @@ def _tables(
         (f"memory at {size}, {form}, {level}, of logits + input + one window batch", part, MEMORY)
         for (form, level), (size, part) in largest.items()
         if form != "pad"
+    ]
+    checks += [
+        (
+            f"latency at {size}, host, {level}, of segments",
+            cell["seconds"] / cells["segments", level, size]["seconds"],
+            HOST_OF_GRAPH,
+        )
+        for (form, level, size), cell in cells.items()
+        if form == HOST and size == max(SIZES)
     ]
     huge = cells[HOST, "final", HUGE]["bytes"] / _host_bound(HUGE)
     checks += [
