@@ -54,7 +54,7 @@ def config(clouds: Path) -> Config:
 @pytest.fixture(scope="module")
 def checkpoint(config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
     load_config(config)
-    from point_clouds import PointNet  # what the config imports
+    from point_clouds_proof import PointNet  # what the config imports
 
     path = tmp_path_factory.mktemp("weights") / "pointnet.pth"
     torch.save(PointNet().state_dict(), path)
@@ -117,7 +117,7 @@ def test_the_report_shows_it_from_above(deployed: Path) -> None:
 def test_padding_that_matters_is_refused(
     config: Config, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from point_clouds import PointNet
+    from point_clouds_proof import PointNet
 
     forward = PointNet.forward
 
@@ -182,6 +182,6 @@ def test_predict_reads_and_draws_it(deployed: Path, clouds: Path, tmp_path: Path
 
 def test_the_page_is_made_of_its_code() -> None:
     page = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
-    for file in (OWN / "point_clouds.py", CONFIG):
+    for file in (OWN / "point_clouds.py", OWN / "point_clouds_proof.py", CONFIG):
         code = file.read_text(encoding="utf-8")
         assert f"```python\n{code}```" in page, f"docs/extending.md lacks {file.name} as it is"

@@ -29,7 +29,7 @@ IMAGE = ROOT / "zoo/data/digits/val/images/000003.jpg"
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The weights of its model, which it has from the start."""
     load_config(CONFIG)
-    from brightness import MeanLuma  # what the config imports
+    from brightness_proof import MeanLuma  # what the config imports
 
     path = tmp_path_factory.mktemp("weights") / "mean_luma.pth"
     torch.save(MeanLuma().state_dict(), path)
@@ -67,7 +67,7 @@ def test_the_report_has_its_plot_and_its_words(deployed: Path) -> None:
 
 def test_a_change_beyond_its_gate_is_refused(tmp_path: Path, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    from brightness import BrightnessFinal
+    from brightness_proof import BrightnessFinal
 
     forward = BrightnessFinal.forward
     monkeypatch.setattr(
@@ -118,7 +118,7 @@ def test_it_is_known_by_its_name() -> None:
 
 def test_the_page_is_made_of_its_code() -> None:
     page = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
-    for file in (OWN / "brightness.py", CONFIG):
+    for file in (OWN / "brightness.py", OWN / "brightness_proof.py", CONFIG):
         code = file.read_text(encoding="utf-8")
         assert f"```python\n{code}```" in page, f"docs/extending.md lacks {file.name} as it is"
 
@@ -126,7 +126,7 @@ def test_the_page_is_made_of_its_code() -> None:
 def test_a_training_of_it_is_validated() -> None:
     """A metric of the task alone says which keys an item's truth needs."""
     config = load_config(CONFIG)
-    from brightness import MeanLuma
+    from brightness_proof import MeanLuma
 
     assert Validation(config).figures(MeanLuma())["brightness/right"] > 95
 

@@ -1,6 +1,6 @@
 """Bars that lie or stand, as clouds of points: an input that zooport does not know."""
 
-custom_imports = dict(imports=["point_clouds"])
+custom_imports = dict(imports=["point_clouds", "point_clouds_proof"])
 task = dict(
     type="PointClassification", classes=[dict(name="lying", category_id=0), dict(name="standing", category_id=1)]
 )

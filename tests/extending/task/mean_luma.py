@@ -1,6 +1,6 @@
 """The mean luma of an image, as a task that zooport does not know."""
 
-custom_imports = dict(imports=["brightness"])
+custom_imports = dict(imports=["brightness", "brightness_proof"])
 task = dict(type="Brightness")
 model = dict(type="MeanLuma")
 preprocess = dict(size=(64, 96), resize="stretch", interpolation="area")
