@@ -15,6 +15,7 @@ from zoo.checkpoint import load_checkpoint
 from zoo.class_count import StateMismatchError, class_count_hint
 from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.downloads import refused_downloads
+from zoo.entry_points import FAMILIES, load_entry_points
 from zoo.errors import InputError, LibraryMissingError, nearest
 from zoo.optional_library import missing_library
 from zoo.registry import MODELS
@@ -88,6 +89,8 @@ def build_section(section: Mapping[str, Any], cure: str = "check the arguments o
 
 def _registered(kind: str) -> Any:
     """The class or function of a model type. Raises InputError for an unknown one."""
+    if kind not in MODELS.module_dict:
+        load_entry_points(FAMILIES)
     try:
         registered = MODELS.get(kind)
     except RuntimeError:  # a dotted type that cannot be imported

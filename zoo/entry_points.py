@@ -7,6 +7,9 @@ from importlib.metadata import EntryPoint, entry_points
 
 from zoo.errors import InputError
 
+FAMILIES = "zooport.families"
+"""The group whose modules register families of models, and models, data sets and metrics."""
+
 logger = logging.getLogger(__name__)
 
 

@@ -9,6 +9,7 @@ from mmengine.registry import MODELS as MMENGINE_MODELS
 from mmengine.registry import Registry
 
 from zoo.custom_imports import class_of
+from zoo.entry_points import FAMILIES, load_entry_points
 from zoo.errors import InputError, nearest
 
 MODELS = Registry("model", parent=MMENGINE_MODELS, scope="zoo", locations=["zoo.models"])
@@ -22,6 +23,8 @@ def registered_class(registry: Registry, base: type[Any], what: str, kind: objec
     ``what``: "dataset" or "evaluator", for the message. Raises InputError for an unknown one, naming the nearest, and
     for one that is no subclass.
     """
+    if kind not in registry.module_dict:
+        load_entry_points(FAMILIES)
     known = {
         name: registered
         for name, registered in registry.module_dict.items()

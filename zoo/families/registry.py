@@ -6,13 +6,11 @@ from typing import TypeVar
 
 from torch import nn
 
-from zoo.entry_points import load_entry_points
+from zoo.entry_points import FAMILIES, load_entry_points
 from zoo.errors import InputError
 from zoo.families.family import Family
 from zoo.families.generic import Generic
 
-ENTRY_POINTS = "zooport.families"
-"""The group of entry points that name modules of other packages; importing one registers its families."""
 SHIPPED = "zoo.models"  # imported by name: the models import this module
 GENERIC = Generic()
 
@@ -58,4 +56,4 @@ def families() -> tuple[Family, ...]:
 def _load() -> None:
     """Import the zoo's own models and those of other packages; a broken one of these is left out."""
     import_module(SHIPPED)
-    load_entry_points(ENTRY_POINTS)
+    load_entry_points(FAMILIES)
