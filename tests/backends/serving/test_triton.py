@@ -9,7 +9,7 @@ import pytest
 
 from backends import load
 from backends.serving.protocol import DEPLOYMENT, FILE, read_manifest
-from tests.backends.serving.conftest import OUTPUTS
+from tests.backends.serving.conftest import ADJUSTABLE, OUTPUTS
 from tests.backends.serving.stub import InferenceResponse, Request, TritonError
 from zooport.verbs import run_verb
 
@@ -47,6 +47,32 @@ def test_bad_requests_are_400_and_the_others_are_answered(served: Any, files: li
         assert "/tmp" not in str(response.error)
     first, last = responses[0].arrays(), responses[-1].arrays()
     assert all(np.array_equal(first[key], last[key]) for key in first)
+
+
+def test_two_files_in_a_request_are_refused_and_the_other_requests_are_answered(served: Any, files: list[Path]) -> None:
+    name, model = served
+    content = np.frombuffer(files[-1].read_bytes(), np.uint8)
+    two = Request({FILE: np.stack([content, content])}, OUTPUTS[name])
+    first, second = model.execute([two, asked(files[-1].read_bytes(), OUTPUTS[name])])
+    assert second.arrays()
+    assert first.error.code == TritonError.INVALID_ARG
+    shape = [2, len(content)]
+    expected = f'the request: input "file": shape {shape}, expected [1, bytes]; send one file in each request'
+    assert str(first.error) == expected
+
+
+@pytest.mark.parametrize("served", [ADJUSTABLE], indirect=True)
+def test_a_setting_of_another_size_is_refused_and_the_other_requests_are_answered(
+    served: Any, files: list[Path]
+) -> None:
+    name, model = served
+    thresholds = [np.full(shape, 0.5, np.float32) for shape in ((1, 1), (2, 1), (1, 0), (1, 1))]
+    requests = [asked(files[-1].read_bytes(), OUTPUTS[name], score_threshold=each) for each in thresholds]
+    good, two, none, last = model.execute(requests)
+    for response, count in ((two, 2), (none, 0)):
+        assert response.error.code == TritonError.INVALID_ARG
+        assert str(response.error) == f'the request: input "score_threshold": {count} numbers, expected 1'
+    assert all(np.array_equal(array, last.arrays()[key]) for key, array in good.arrays().items())
 
 
 def test_the_manifest_is_an_output(served: Any) -> None:

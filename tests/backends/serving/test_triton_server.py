@@ -51,6 +51,7 @@ def test_the_whole_life_of_a_server(triton: Triton, deployments: dict[str, Path]
             for place, prediction in enumerate(pool.map(lambda path: next(remote.stream(path)), files * 8)):
                 assert prediction.result == expected[place % len(files)]
         check_grpc(triton, name, files[-1], expected[-1].arrays)
+        check_batched(triton, name, files[-1])
         check_bad(triton, name, remote)
     status, text = triton.get("/metrics", triton.metrics)
     counts = [line for line in text.splitlines() if line.startswith("nv_inference_count") and f'"{name}"' in line]
@@ -77,6 +78,26 @@ def check_grpc(triton: Triton, name: str, path: Path, expected: dict[str, np.nda
         with pytest.raises(InferenceServerException, match="not an image") as refusal:
             opened.infer(name, [tensor], outputs=outputs)
         assert refusal.value.status() == "StatusCode.INVALID_ARGUMENT"
+
+
+def check_batched(triton: Triton, name: str, path: Path) -> None:
+    """Two files in one request are refused, over HTTP and gRPC."""
+    import tritonclient.grpc
+    import tritonclient.http
+    from tritonclient.utils import InferenceServerException
+
+    content = np.frombuffer(path.read_bytes(), np.uint8)[np.newaxis].repeat(2, 0)
+    for client, port, status in (
+        (tritonclient.http, triton.http, "400"),
+        (tritonclient.grpc, triton.grpc, "StatusCode.INVALID_ARGUMENT"),
+    ):
+        tensor = client.InferInput(FILE, content.shape, "UINT8")
+        tensor.set_data_from_numpy(content)
+        with client.InferenceServerClient(f"127.0.0.1:{port}") as opened:
+            with pytest.raises(InferenceServerException) as refusal:
+                opened.infer(name, [tensor])
+            assert refusal.value.status() == status
+            assert "\n" not in refusal.value.message()
 
 
 def check_bad(triton: Triton, name: str, remote: RemoteModel) -> None:
@@ -163,6 +184,7 @@ def test_an_ensemble(ensembles: Path, deployments: dict[str, Path], files: list[
                 expected = [local(local.task.kind.read(path), **settings) for path in files]
                 for prediction, result in zip(remote.stream(files, **settings), expected, strict=True):
                     assert prediction.result == result
+                check_batched(triton, name, files[-1])
                 for path, prediction in zip(files, remote.stream(files), strict=True):  # with the default
                     assert prediction.result == local(local.task.kind.read(path))
         status, text = triton.get("/metrics", triton.metrics)
