@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from backends.serving.triton_repository import start_command
 from tests.backends.serving import graph_backend
 
 VARIABLE = "ZOOPORT_TRITON"
@@ -91,10 +92,10 @@ def running_server(repository: Path, place: Path) -> Iterator[Triton]:
         "PYTHONPATH": os.pathsep.join([str(ROOT), *(path for path in sys.path if "site-packages" in path)]),
         "LD_LIBRARY_PATH": os.pathsep.join(libraries),
     }
-    command = [str(binary), "--model-repository", str(repository), "--backend-directory", str(place / "backends")]
+    command = [str(binary), *start_command(repository)[1:], "--backend-directory", str(place / "backends")]
     command += ["--exit-timeout-secs", "8"]
     for name, port in (("http", http), ("grpc", grpc), ("metrics", metrics)):
-        command += [f"--{name}-address", "127.0.0.1", f"--{name}-port", str(port)]
+        command += [f"--{name}-port", str(port)]
     log = place / "log"
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process:
         server = Triton(process, http, grpc, metrics, log)

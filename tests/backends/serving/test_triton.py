@@ -1,5 +1,9 @@
 """zooport triton: the files that it writes, and what the Python model answers, in a stand-in for Triton's stub."""
 
+import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +84,26 @@ def test_the_manifest_is_an_output(served: Any) -> None:
     (response,) = model.execute([asked(b"", [DEPLOYMENT])])
     (content,) = response.arrays()[DEPLOYMENT]
     assert read_manifest(content.tobytes(), "here") == model._model.manifest
+
+
+def test_the_printed_command_binds_to_this_machine(
+    deployments: dict[str, Path], files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "my models"
+    data = tmp_path / "data.json"
+    flags = ["--image", str(files[0]), "--out", str(out), "--json", str(data)]
+    assert run_verb(["triton", str(deployments["detector"]), *flags]) == 0
+    place, command = capsys.readouterr().out.splitlines()
+    assert Path(place).parent == out
+    binary, *arguments = shlex.split(command.removeprefix("start with: "))
+    addresses = {f"--{each}-address": "127.0.0.1" for each in ("http", "grpc", "metrics")}
+    assert binary == "tritonserver"
+    assert dict(zip(*[iter(arguments)] * 2, strict=True)) == {"--model-repository": str(out), **addresses}
+    assert json.loads(data.read_text())["command"] == command.removeprefix("start with: ")
+    help_text = subprocess.run(
+        [sys.executable, "-m", "zooport", "triton", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert all(f"{flag} {address}" in help_text for flag, address in addresses.items())
 
 
 def test_nothing_is_written_over_and_nothing_half_written_is_left(

@@ -16,6 +16,7 @@ from backends.serving.protocol import DEPLOYMENT, FILE
 from backends.serving.remote_model import RemoteModel
 from tests.backends.serving.conftest import ADJUSTABLE, ENSEMBLES, OUTPUTS
 from tests.backends.serving.real_server import NEEDS_SERVER, Triton, running_server
+from tests.ray_cluster import listening_addresses
 from zoo.errors import BackendUnavailableError, InputError
 
 pytestmark = NEEDS_SERVER
@@ -43,6 +44,7 @@ def stubs(server: Triton) -> list[int]:
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_the_whole_life_of_a_server(triton: Triton, deployments: dict[str, Path], files: list[Path], name: str) -> None:
     """One server for each model, because a start takes long: results, bad requests, metrics, SIGTERM."""
+    assert listening_addresses(triton.process.pid) == {"127.0.0.1"}
     with load(deployments[name], threads=1) as local, RemoteModel(triton.address(name), workers=8) as remote:
         expected = [local(local.task.kind.read(path)) for path in files]
         for prediction, result in zip(remote.stream(files), expected, strict=True):  # at once, so in batches as well
