@@ -109,7 +109,9 @@ def check_bad(triton: Triton, name: str, remote: RemoteModel) -> None:
     assert triton.get("/v2/health/ready")[0] == 200
 
 
-def test_sigterm_while_requests_come(triton: Triton, deployments: dict[str, Path], files: list[Path]) -> None:
+def test_sigterm_while_requests_come(
+    repository: Path, deployments: dict[str, Path], files: list[Path], tmp_path: Path
+) -> None:
     """Clients that keep their connections are answered until the exit timeout; no answer is wrong or cut off."""
     with load(deployments["detector"], threads=1) as local:
         expected = local(local.task.kind.read(files[-1]))
@@ -125,12 +127,16 @@ def test_sigterm_while_requests_come(triton: Triton, deployments: dict[str, Path
                     begun.wait()
         return answers
 
-    with RemoteModel(triton.address("detector")) as remote, ThreadPoolExecutor(4) as pool:
+    with (
+        running_server(repository, tmp_path, patience=8) as triton,
+        RemoteModel(triton.address("detector")) as remote,
+        ThreadPoolExecutor(4) as pool,
+    ):
         clients = [pool.submit(ask, remote) for _ in range(4)]
         begun.wait()
         triton.process.send_signal(signal.SIGTERM)
         assert all(client.result() > 1 for client in clients)
-    assert triton.process.wait() in (0, 1)  # 1: it stopped waiting for the connections
+        assert triton.process.wait() in (0, 1)  # 1: it stopped waiting for the connections
 
 
 def test_too_many_requests_are_refused_and_none_is_wrong(
