@@ -1,7 +1,8 @@
 """A running server under load: CPU for each request beside the plain call, and twice the requests that it can answer.
 
     zooport triton DEPLOYMENT --image street.jpg --out models --name cars
-    tritonserver --model-repository models --http-address 127.0.0.1 &
+    tritonserver --model-repository models --http-address 127.0.0.1 --grpc-address 127.0.0.1 \
+        --metrics-address 127.0.0.1 &
     python benchmarks/serving_load.py http://127.0.0.1:8000/cars DEPLOYMENT --image street.jpg --pid $! \
         --page docs/measured/serving.md
 

@@ -2,17 +2,19 @@
 
 import argparse
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from backends.scale.blocks import in_blocks, limited, usual_size
 from backends.scale.cluster import cluster, fitting_actors
-from backends.scale.inputs import find_inputs
+from backends.scale.inputs import find_inputs, reached
 from backends.scale.prediction import extent, held, predict_blocks
 from backends.scale.predictor import PredictionJob
 from backends.scale.run_folder import RunFolder
 from backends.scale.shipped import ShippedDeployment, deployment_contents
+from backends.scale.storage import is_uri
+from zoo.addresses import without_password
 from zoo.errors import InputError, SomeInputsFailedError, nearest
 from zoo.progress import Progress
 from zooport.prediction_options import check_task, graph_inputs
@@ -38,11 +40,16 @@ class RayPrediction:
         check_task(options, self._task)
         out = str(options.out)
         identity = {name: record["sha256"] for name, record in manifest.files.items()}
-        names = ("source", "image", "recursive", "limit", "score", "classes", "input", "block_size")
-        settings = {"deployment": identity, **{name: getattr(options, name) for name in names}}
+        uris = reached([*options.image, *options.source])
+        names = ("recursive", "limit", "score", "classes", "input", "block_size")
+        settings = {
+            "deployment": identity,
+            **{name: _shown(getattr(options, name)) for name in ("source", "image")},
+            **{name: getattr(options, name) for name in names},
+        }
         self.folder = RunFolder(out, settings, resume=options.resume)
         deployment = ShippedDeployment(str(options.deployment), contents, options.device)
-        self.job = PredictionJob(deployment, out, inputs, options.score, tuple(options.classes))
+        self.job = PredictionJob(deployment, out, inputs, options.score, tuple(options.classes), uris)
         self.faults: list[str] = []
         self.images = self.failed = self.images_before = self.blocks = self.actors = 0
         self.seconds = 0.0
@@ -86,7 +93,7 @@ class RayPrediction:
             "failed": self.faults,
             "failures": self.failed,
             "actors": self.actors,
-            "written": [str(self.options.out)],
+            "written": [self.folder.storage.location],
         }
 
     @property
@@ -95,8 +102,8 @@ class RayPrediction:
         rate = f", {self.images / self.seconds:.1f} images/s" if self.seconds else ""
         earlier = f", {self.images_before} more by an earlier run" if self.images_before else ""
         return (
-            f"{self.options.out}: {self.images} images by {self.actors} actors{rate}{earlier}; {self.failed} with a "
-            f"fault, in {self.blocks} files"
+            f"{self.folder.storage.location}: {self.images} images by {self.actors} actors{rate}{earlier}; "
+            f"{self.failed} with a fault, in {self.blocks} files"
         )
 
     def _add(self, images: int, faults: list[str]) -> None:
@@ -105,6 +112,11 @@ class RayPrediction:
         self.faults += faults[: FAULTS_KEPT - len(self.faults)]
         for fault in faults:
             write_fault(fault)
+
+
+def _shown(names: Sequence[str]) -> list[str]:
+    """Sources as they may be written down."""
+    return [without_password(name) if is_uri(name) else name for name in names]
 
 
 def _graph_inputs(options: argparse.Namespace, manifest: "Manifest") -> Mapping[str, float]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from backends.scale.storage import EXTRA, USE, Storage, is_uri
+from zoo.addresses import without_password
 from zoo.errors import InputError
 from zoo.input_kinds import InputKind
 from zoo.optional_library import optional_library
@@ -21,7 +22,8 @@ NESTED = "bytes"  # how data sets of Hugging Face keep the content of an image
 class Inputs(NamedTuple):
     """A file, or some rows of a Parquet file that holds the contents of files.
 
-    `base`: what the user named, whose file system has it. `path`: on that file system; of this machine absolute.
+    `base`: the location of the storage that has it, see `reached`; empty on this machine. `path`: on that file system;
+    of this machine absolute.
     `label`: for messages and results. Of a Parquet file: `column`, its row group, and `first` in that group,
     and `images` of its rows; `row`: the number of the first of these rows in the file.
     """
@@ -59,6 +61,19 @@ def find_inputs(names: Sequence[str], kind: InputKind, *, recursive: bool) -> li
     return list(first.values())
 
 
+def reached(names: Sequence[str]) -> dict[str, str]:
+    """Of URIs: a storage's location, which may be shown, -> the URI, whose user, password and query open it.
+
+    Raises InputError for two URIs that only differ in these.
+    """
+    uris: dict[str, str] = {}
+    for name in filter(is_uri, names):
+        location = without_password(name)
+        if uris.setdefault(location, name) != name:
+            raise InputError(f"{location}: is named twice, with another user, password or query; name it once")
+    return uris
+
+
 def _of(name: str, kind: InputKind, *, recursive: bool) -> Iterator[Inputs]:
     """What one name names."""
     storage = Storage(name)
@@ -69,8 +84,10 @@ def _of(name: str, kind: InputKind, *, recursive: bool) -> Iterator[Inputs]:
         paths = [path for path in _uri_files(storage, recursive=recursive) if path.lower().endswith(kind.suffixes)]
         if not paths:
             more = "" if recursive else "; --recursive also searches the folders in it"
-            raise InputError(f"{name}: no {kind.noun}s, expected files {', '.join(kind.suffixes)} or {TABLE}{more}")
-        yield from (Inputs(name, path, storage.label(path)) for path in paths)
+            raise InputError(
+                f"{storage.location}: no {kind.noun}s, expected files {', '.join(kind.suffixes)} or {TABLE}{more}"
+            )
+        yield from (Inputs(storage.location, path, storage.label(path)) for path in paths)
     else:
         for source in find_sources(name, kind, recursive=recursive):
             if source.recording is not None:

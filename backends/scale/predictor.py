@@ -19,13 +19,17 @@ from zoo.errors import ZooportError
 
 @dataclass(frozen=True)
 class PredictionJob:
-    """What each block is computed with. `out`: the folder of the results; `score`, `classes`: what is kept of them."""
+    """What each block is computed with. `out`: the folder of the results; `score`, `classes`: what is kept of them.
+
+    `uris`: those of the sources, see `inputs.reached`.
+    """
 
     deployment: ShippedDeployment
-    out: str
+    out: str = field(repr=False)  # may hold a password, as the URIs may
     inputs: Mapping[str, float] = field(default_factory=dict)
     score: float | None = None
     classes: tuple[str, ...] = ()
+    uris: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class BlockPredictor:
@@ -76,7 +80,7 @@ class BlockPredictor:
     def _rows(self, inputs: list[Inputs], faults: list[str]) -> Iterator[dict[str, Any]]:
         assert self._model is not None
         job = self.job
-        stream = self._model.predictions(read_inputs(inputs, self._model.task.kind), job.inputs)
+        stream = self._model.predictions(read_inputs(inputs, self._model.task.kind, job.uris), job.inputs)
         for prediction in stream:
             result = prediction.computed
             if prediction.fault is not None:

@@ -1,8 +1,9 @@
 """From the places of inputs to the inputs themselves, on the machine that computes them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
+from types import MappingProxyType
 
 from backends.scale.inputs import NESTED, Inputs
 from backends.scale.storage import EXTRA, USE, Storage
@@ -12,22 +13,23 @@ from zoo.optional_library import optional_library
 from zoo.sources import Item, Source
 
 CONTENTS_AT_ONCE = 16
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @lru_cache(maxsize=8)
-def _storage(base: str) -> Storage:
-    return Storage(base)
+def _opened(location: str) -> Storage:
+    return Storage(location)
 
 
-def read_inputs(inputs: Iterable[Inputs], kind: InputKind) -> Iterator[Item]:
-    """One item for each image, with its value or the fault of its file."""
+def read_inputs(inputs: Iterable[Inputs], kind: InputKind, uris: Mapping[str, str] = NONE) -> Iterator[Item]:
+    """One item for each image, with its value or the fault of its file. `uris`: see `inputs.reached`."""
     for each in inputs:
         if each.column is not None:
-            yield from _read_rows(each, kind)
+            yield from _read_rows(each, kind, uris)
             continue
         source = Source(each.label, each.label)
         try:
-            value = kind.decode(_content(each), each.label) if each.base else kind.read(each.path)
+            value = kind.decode(_content(each, uris), each.label) if each.base else kind.read(each.path)
         except InputError as error:
             yield Item(source, fault=str(error).replace(each.path, each.label) if not each.base else str(error))
         except FileNotFoundError:
@@ -39,16 +41,20 @@ def read_inputs(inputs: Iterable[Inputs], kind: InputKind) -> Iterator[Item]:
             yield Item(source, value=value)
 
 
-def _content(inputs: Inputs) -> bytes:
-    with _storage(inputs.base).files.open_input_stream(inputs.path) as stream:
+def _storage(inputs: Inputs, uris: Mapping[str, str]) -> Storage:
+    return _opened(uris.get(inputs.base, inputs.base) or inputs.path)
+
+
+def _content(inputs: Inputs, uris: Mapping[str, str]) -> bytes:
+    with _storage(inputs, uris).files.open_input_stream(inputs.path) as stream:
         content: bytes = stream.read()
     return content
 
 
-def _read_rows(inputs: Inputs, kind: InputKind) -> Iterator[Item]:
+def _read_rows(inputs: Inputs, kind: InputKind, uris: Mapping[str, str]) -> Iterator[Item]:
     """A row is a frame of its file."""
     source = Source(inputs.label, inputs.label)
-    for row, content in enumerate(_contents(inputs), inputs.row):
+    for row, content in enumerate(_contents(inputs, uris), inputs.row):
         label = f"{inputs.label}, row {row}"
         try:
             yield Item(source, row, kind.decode(content or b"", label))
@@ -56,11 +62,10 @@ def _read_rows(inputs: Inputs, kind: InputKind) -> Iterator[Item]:
             yield Item(source, row, fault=str(error))
 
 
-def _contents(inputs: Inputs) -> Iterator[bytes | None]:
+def _contents(inputs: Inputs, uris: Mapping[str, str]) -> Iterator[bytes | None]:
     """The values of the column, few of them in memory at a time. Raises OSError if the file is gone."""
     library = optional_library("pyarrow.parquet", EXTRA, USE)
-    files = _storage(inputs.base or inputs.path).files
-    with library.ParquetFile(inputs.path, filesystem=files) as table:
+    with library.ParquetFile(inputs.path, filesystem=_storage(inputs, uris).files) as table:
         batches = table.iter_batches(CONTENTS_AT_ONCE, row_groups=[inputs.group], columns=[inputs.column])
         values = (value for batch in batches for value in batch.column(0).to_pylist())
         for value in islice(values, inputs.first, inputs.first + inputs.images):

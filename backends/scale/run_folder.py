@@ -34,6 +34,7 @@ class RunFolder:
 
     def __init__(self, location: str, settings: Mapping[str, Any], *, resume: bool) -> None:
         self.storage = Storage(location)
+        location = self.storage.location
         self.settings = json.loads(json.dumps(settings))
         if self.storage.kind() == "file":
             raise InputError(f"--out {location}: is a file, and {USE} writes a folder of files; give another name")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from zoo.addresses import unreadable, without_password
 from zoo.errors import InputError
 from zoo.optional_library import optional_library
 
@@ -24,11 +25,13 @@ def is_uri(text: str) -> bool:
 class Storage:
     """A folder, or a file, and what is beside it. `location`: a path, or a URI as pyarrow takes it.
 
+    Its own `location` is what may be shown and written down: of a URI without user, password and query.
+
     Raises InputError for a URI that pyarrow does not take; LibraryMissingError without pyarrow.
     """
 
     def __init__(self, location: str) -> None:
-        self.location = location
+        self.location = without_password(location) if is_uri(location) else location
         library = optional_library("pyarrow.fs", EXTRA, USE)
         if not is_uri(location):
             self.path = str(Path(location).absolute())
@@ -38,10 +41,11 @@ class Storage:
         try:
             self.files, self.path = library.FileSystem.from_uri(location)
         except (ValueError, OSError) as error:  # ArrowInvalid is a ValueError
-            raise InputError(
-                f"{location}: {_line(error)}; expected a path, or a URI such as s3://bucket/folder"
-            ) from error
-        self._prefix = location.partition("?")[0].rstrip("/").removesuffix(self.path.rstrip("/"))
+            shown = unreadable(location.partition("?")[0])
+            reason = str(_line(error)).replace(location, shown)
+            expected = "expected a path, or a URI such as s3://bucket/folder, with / of a password as %2F"
+            raise InputError(f"{shown}: {reason}; {expected}") from error
+        self._prefix = self.location.rstrip("/").removesuffix(self.path.rstrip("/"))
 
     @property
     def is_local(self) -> bool:
@@ -86,7 +90,7 @@ class Storage:
 
     @contextmanager
     def staged(self, name: str) -> Iterator[str]:
-        """A hidden place in the folder: what is written there moves to `name` in one step.
+        """A unreadable place in the folder: what is written there moves to `name` in one step.
 
         An exception removes it; a process that is killed leaves it, and readers of the folder pass it over.
         """

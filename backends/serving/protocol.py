@@ -28,11 +28,27 @@ DTYPES = {"bool": "BOOL", "float16": "FP16", "float32": "FP32", "float64": "FP64
 
 
 def read_content(kind: InputKind, content: NDArray[np.uint8] | None) -> Any:
-    """The input in the content of a file, of whatever shape. Raises InputError, without a name, as `kind.read` does."""
+    """The input in the content of one file, uint8 [n] or [1, n].
+
+    Raises InputError, without a name, as `kind.read` does; also for the contents of several files.
+    """
+    if content is not None and content.shape not in ((content.size,), (1, content.size)):
+        raise InputError(
+            f'the request: input "{FILE}": shape {list(content.shape)}, expected [1, bytes]; send one file in each '
+            "request"
+        )
     count = 0 if content is None else content.size
     if content is None or not 1 <= count <= MAX_BYTES:
         raise InputError(f"{kind.noun}: {count} bytes, expected the content of a file, 1 to {MAX_BYTES} bytes")
     return kind.decode(content.tobytes(), "of the request")
+
+
+def read_setting(name: str, array: NDArray[Any]) -> float:
+    """The number in an input beside the file. Raises InputError unless it has one number."""
+    if array.size != 1:
+        raise InputError(f'the request: input "{name}": {array.size} numbers, expected 1')
+    number: float = array.item()
+    return number
 
 
 def manifest_content(manifest: Manifest) -> bytes:

@@ -121,7 +121,7 @@ class ModelReplica:
 
 def application(settings: ServedModelSettings, replicas: Replicas) -> Any:
     """What `serve run` and `serve.run` take. The folder is read by each replica, on its own machine."""
-    deployment = serve.deployment(
+    deployment: Any = serve.deployment(
         ModelReplica,
         name=settings.name,
         num_replicas=replicas.count,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends.loading import load
-from backends.serving.protocol import DEPLOYMENT, DTYPES, FILE, manifest_content, read_content
+from backends.serving.protocol import DEPLOYMENT, DTYPES, FILE, manifest_content, read_content, read_setting
 from backends.serving.v2_http import V2Request, parse_request, response_body
 from zoo.errors import InputError, nearest
 
@@ -93,7 +93,5 @@ class ServedModel:
             if name not in self._model.manifest.defaults:
                 known = [FILE, *self._model.manifest.defaults]
                 raise InputError(f'the request: unknown input "{name}"; {nearest(name, known)}')
-            if array.size != 1:
-                raise InputError(f'the request: input "{name}": {array.size} numbers, expected 1')
-            settings[name] = array.item()
+            settings[name] = read_setting(name, array)
         return settings

@@ -38,10 +38,10 @@ class TritonPythonModel:
                 continue
             try:
                 values[place] = read_content(self._model.task.kind, self._tensors.array(request, FILE))
+                settings = self._tensors.settings(request, tuple(self._model.runner.defaults))
             except InputError as error:
                 responses[place] = self._tensors.refusal(error)
                 continue
-            settings = self._tensors.settings(request, tuple(self._model.runner.defaults))
             groups.setdefault(tuple(settings.items()), []).append(place)
         for items, places in groups.items():
             for place, answer in self._answers(places, values, dict(items)):

@@ -16,6 +16,7 @@ from zoo.manifest import Manifest
 from zoo.opened_folder import MANIFEST_FILE
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+LISTENERS = ("http", "grpc", "metrics")  # what a server listens for, each on a port of its own
 
 
 def write_model(folder: Path, image: Path, out: Path, serving: Serving, *, ensemble: bool = False) -> Path:
@@ -39,6 +40,12 @@ def write_model(folder: Path, image: Path, out: Path, serving: Serving, *, ensem
         manifest = model.manifest
     _publish(models, out, folder, manifest)
     return out / serving.name
+
+
+def start_command(repository: Path) -> list[str]:
+    """What starts Triton with the repository, for programs of this machine alone; by itself it listens everywhere."""
+    addresses = [part for each in LISTENERS for part in (f"--{each}-address", "127.0.0.1")]
+    return ["tritonserver", "--model-repository", str(repository), *addresses]
 
 
 def _publish(models: Sequence[TritonModel], out: Path, folder: Path, manifest: Manifest) -> None:

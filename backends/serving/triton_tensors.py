@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backends.serving.protocol import read_setting
 from zoo.errors import InputError
 
 Array = NDArray[Any]
@@ -34,9 +35,9 @@ class TritonTensors:
         return None if tensor is None else np.from_dlpack(tensor)
 
     def settings(self, request: Any, names: Sequence[str]) -> dict[str, float]:
-        """The numbers of those optional inputs that a request has."""
+        """The numbers of those optional inputs that a request has. Raises InputError."""
         arrays = {name: self.array(request, name) for name in names}
-        return {name: array.item() for name, array in arrays.items() if array is not None}
+        return {name: read_setting(name, array) for name, array in arrays.items() if array is not None}
 
     def response(self, arrays: Mapping[str, Array]) -> Any:
         """A response with these outputs."""

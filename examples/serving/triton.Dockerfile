@@ -4,6 +4,9 @@
 #   street.jpg   an image for the probe
 # TRITON: NVIDIA's image of tritonserver with its tag, of a release whose Python is 3.11 or later:
 #   docker build --build-arg TRITON=... --file triton.Dockerfile .
+# The server listens on all addresses of the container, as it has to: publish its ports on those of the machine that
+# you mean, and give it shared memory, through which the Python models get their tensors:
+#   docker run --shm-size=1g -p 127.0.0.1:8000:8000 -p 127.0.0.1:8001:8001 -p 127.0.0.1:8002:8002 IMAGE
 # Not built by the tests of zooport.
 ARG TRITON
 FROM ${TRITON}

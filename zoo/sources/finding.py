@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from zoo.addresses import unreadable
 from zoo.errors import InputError
 from zoo.input_kinds import InputKind
 from zoo.input_kinds.recording import Recording
@@ -66,7 +67,7 @@ def _listed(kind: InputKind, *, recursive: bool) -> Iterator[_Match]:
         try:
             yield from _of(text, kind, recursive=recursive)
         except (InputError, OSError):  # of a long list, one that is not there must not stop the rest
-            yield _Match(text, PurePath(PurePath(text).name))
+            yield _Match(unreadable(text), PurePath(PurePath(text).name))
 
 
 def _of(text: str, kind: InputKind, *, recursive: bool) -> Iterator[_Match]:
@@ -84,10 +85,10 @@ def _of(text: str, kind: InputKind, *, recursive: bool) -> Iterator[_Match]:
         matches = [Path(match) for match in sorted(glob.glob(text, recursive=True))]  # noqa: PTH207 - of any root
         files = [match for match in matches if match.is_file()]
         if not files:
-            raise InputError(f"{text}: no file matches; check the folder and the pattern, and quote it")
+            raise InputError(f"{unreadable(text)}: no file matches; check the folder and the pattern, and quote it")
         yield from (_file(match, kind) for match in files)
     else:
-        raise InputError(f"{text}: no such file")
+        raise InputError(f"{unreadable(text)}: no such file")
 
 
 def _in_folder(folder: Path, kind: InputKind, *, recursive: bool) -> Iterator[_Match]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.addresses import without_password
 from zoo.errors import InputError, SomeInputsFailedError
 from zooport.engines import RAY, add_engine_flags, check_engine, folder_or_uri
 from zooport.parser import Parser
@@ -87,7 +88,9 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         os.environ.update({name: os.environ.get(name, value) for name, value in QUIET_OPENCV.items()})
     check_engine(options, RAY_FLAGS)
     if options.engine != RAY and isinstance(options.out, str):
-        raise InputError(f"--out {options.out}: a URI is for --engine {RAY}; give a folder of this machine")
+        raise InputError(
+            f"--out {without_password(options.out)}: a URI is for --engine {RAY}; give a folder of this machine"
+        )
     return _run_by_ray(options) if options.engine == RAY else _run_here(options)
 
 

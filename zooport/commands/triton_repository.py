@@ -1,6 +1,7 @@
 """Write a model repository for NVIDIA's Triton Inference Server."""
 
 import argparse
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ EXAMPLES = """examples:
   zooport triton work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image street.jpg --out models
   zooport triton DEPLOYMENT --image street.jpg --out models --name cars --instances 4 --queue 128
   zooport triton DEPLOYMENT --image street.jpg --out models --ensemble
-  tritonserver --model-repository models --http-address 127.0.0.1
+  tritonserver --model-repository models --http-address 127.0.0.1 --grpc-address 127.0.0.1 --metrics-address 127.0.0.1
 
-Triton then answers requests of the Open Inference Protocol, version 2: the content of an image file in, the arrays of
-the result out. The Python of Triton's Python backend needs zooport's core package. A single service in one process
-needs no server: see load(folder, workers=N)."""
+The last command is printed for your repository. Without its addresses, Triton listens on all of the machine's. It then
+answers requests of the Open Inference Protocol, version 2: the content of an image file in, the arrays of the result
+out. The Python of Triton's Python backend needs zooport's core package. A single service in one process needs no
+server: see load(folder, workers=N)."""
 
 
 def parser() -> Parser:
@@ -43,10 +45,10 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
-    """Write it, and print where it is."""
+    """Write it, and print where it is and how a server starts with it."""
     check_counts(options, "instances", "threads", "queue", "timeout")
     from backends.serving.triton_config import Serving
-    from backends.serving.triton_repository import write_model
+    from backends.serving.triton_repository import start_command, write_model
     from backends.threads import default_threads
     from zoo.errors import InputError
     from zoo.manifest import Manifest
@@ -68,5 +70,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         delay=options.delay,
     )
     place = write_model(Path(options.deployment), options.image, options.out, serving, ensemble=options.ensemble)
+    command = shlex.join(start_command(options.out))
     write_line(str(place))
-    return {"model": str(place), "name": serving.name, "instances": serving.instances}
+    write_line(f"start with: {command}")
+    return {"model": str(place), "name": serving.name, "instances": serving.instances, "command": command}

@@ -1,16 +1,27 @@
 """Sources of a large run: files, globs, URIs and Parquet files, named without being read, and the blocks of them."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
+from backends.scale import reading
 from backends.scale.blocks import Block, in_blocks, limited, usual_size
-from backends.scale.inputs import Inputs, find_inputs
+from backends.scale.inputs import Inputs, find_inputs, reached
+from backends.scale.predictor import BlockPredictor
 from backends.scale.reading import read_inputs
+from tests.backends.scale.test_predictor import shipped
 from zoo.errors import InputError
 from zoo.input_kinds import input_kind
+from zoo.sources import find_sources
+from zooport.commands.predict import parser
+from zooport.ray_prediction import RayPrediction
 
 KIND = input_kind("image")
 
@@ -95,6 +106,85 @@ def test_what_names_no_inputs_is_refused(
         find_inputs([source], KIND, recursive=False)
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+SECRET = "7ftX"
+CREDENTIALS = f"key:{SECRET}@"
+
+
+@pytest.fixture
+def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """s3:// is this folder. The URIs that were opened."""
+    opened: list[str] = []
+
+    def from_uri(uri: str) -> tuple[fs.FileSystem, str]:
+        opened.append(uri)
+        place = urlsplit(uri)
+        return fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), place.netloc.rpartition("@")[2] + place.path
+
+    library = SimpleNamespace(
+        FileSystem=SimpleNamespace(from_uri=from_uri), LocalFileSystem=fs.LocalFileSystem, FileSelector=fs.FileSelector
+    )
+    monkeypatch.setattr("backends.scale.storage.optional_library", lambda *_: library)
+    reading._opened.cache_clear()
+    return opened
+
+
+def test_a_password_is_for_access_alone(detector: Path, photos: Path, tmp_path: Path, bucket: list[str]) -> None:
+    """It is in no label, row, fault, plan or settings file; the actor, and a run that continues, open with it."""
+    table = tmp_path / "tables/t.parquet"
+    table.parent.mkdir()
+    pq.write_table(pa.table({"image": [(photos / "1.png").read_bytes(), b"no image"]}), table)
+    sources = [f"s3://{CREDENTIALS}{name}?endpoint_override=here" for name in ("photos", "photos/*.png", "tables")]
+    flags = ["--engine", "ray", "--out", f"s3://{CREDENTIALS}results"]
+    options = parser().parse_args([str(detector), *sources, *flags])
+    run = RayPrediction(options)
+    inputs = find_inputs(sources, KIND, recursive=False)
+    assert {each.base for each in inputs} == {"s3://photos", "s3://tables"}
+    assert inputs[0].label == "s3://photos/0.png"
+    run.folder.begin(in_blocks(inputs, 100))
+    predictor = BlockPredictor(replace(run.job, deployment=shipped(detector)), dict)
+    done = predictor({"block": [0], "inputs": [json.dumps(inputs)]})
+    assert done["refused"] == [""]
+    assert len(json.loads(done["faults"][0])) == 2
+    (part,) = (tmp_path / "results").glob("part-*.parquet")
+    shown = [run.summary, json.dumps(run.data), json.dumps(done), repr(run.job), repr(pq.read_table(part).to_pylist())]
+    shown += [path.read_bytes().decode(errors="replace") for path in (tmp_path / "results").iterdir()]
+    assert len(shown) == 8
+    assert not any(SECRET in text or CREDENTIALS in text or "endpoint_override" in text for text in shown)
+    assert all(CREDENTIALS in uri for uri in bucket)
+    options.resume, options.source = True, [uri.replace(SECRET, "new") for uri in sources]
+    assert RayPrediction(options).folder.begun
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        f"s3://key:{SECRET}/ab@bucket/x",
+        f"s3://key:{SECRET} ab@bucket/x",
+        f"s3://key:{SECRET}@bucket/x?no=1",
+        f"nosuch://key:{SECRET}@bucket/x",
+        f"s3://[{SECRET}@bucket/x",
+    ],
+)
+def test_a_uri_that_cannot_be_opened_is_refused_without_its_password(uri: str) -> None:
+    for refused in (lambda: find_inputs([uri], KIND, recursive=False), lambda: find_sources([uri], KIND)):
+        with pytest.raises(InputError) as error:
+            refused()
+        assert SECRET not in str(error.value)
+        assert str(error.value).startswith(uri.partition("://")[0])
+        assert "\n" not in str(error.value)
+
+
+def test_two_uris_that_differ_in_their_passwords_alone_are_refused() -> None:
+    assert reached(["photos", "s3://a:b@c/d", "s3://a:b@c/d", "s3://c"]) == {
+        "s3://c/d": "s3://a:b@c/d",
+        "s3://c": "s3://c",
+    }
+    with pytest.raises(
+        InputError, match="^s3://c/d: is named twice, with another user, password or query; name it onc"
+    ):
+        reached(["s3://a:b@c/d", "s3://c/d"])
 
 
 def test_blocks_keep_every_image_once_and_in_order() -> None:

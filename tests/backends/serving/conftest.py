@@ -19,7 +19,12 @@ from zoo.tensor_spec import TensorSpec
 from zooport.verbs import run_verb
 
 ADJUSTABLE = "adjustable"
-OUTPUTS = {"detector": ["boxes", "scores", "labels"], "segmentor": ["label_map"], "slide": ["label_map"]}
+OUTPUTS = {
+    "detector": ["boxes", "scores", "labels"],
+    "segmentor": ["label_map"],
+    "slide": ["label_map"],
+    ADJUSTABLE: ["boxes", "scores", "labels"],
+}
 ENSEMBLES = ("detector", "segmentor", ADJUSTABLE)
 
 

@@ -21,9 +21,11 @@ from pathlib import Path
 
 import pytest
 
+from backends.serving.triton_repository import start_command
 from tests.backends.serving import graph_backend
 
 VARIABLE = "ZOOPORT_TRITON"
+BROKEN_OFF = "boost::interprocess::lock_exception"
 ROOT = Path(__file__).parents[3]
 NEEDS_SERVER = [
     pytest.mark.slow,
@@ -81,8 +83,11 @@ def free_ports(count: int) -> list[int]:
 
 
 @contextmanager
-def running_server(repository: Path, place: Path) -> Iterator[Triton]:
-    """A server of its own, which is ready. `place`: a folder for its backends and its log."""
+def running_server(repository: Path, place: Path, patience: int = 600) -> Iterator[Triton]:
+    """A server of its own, which is ready. `place`: a folder for its backends and its log.
+
+    `patience`: seconds that a server which is stopped waits for its clients and its models.
+    """
     binary = installed_server(place)
     http, grpc, metrics = free_ports(3)
     libraries = [str(Path(os.environ[VARIABLE]) / "nvidia_pytriton.libs"), sysconfig.get_config_var("LIBDIR")]
@@ -91,17 +96,31 @@ def running_server(repository: Path, place: Path) -> Iterator[Triton]:
         "PYTHONPATH": os.pathsep.join([str(ROOT), *(path for path in sys.path if "site-packages" in path)]),
         "LD_LIBRARY_PATH": os.pathsep.join(libraries),
     }
-    command = [str(binary), "--model-repository", str(repository), "--backend-directory", str(place / "backends")]
-    command += ["--exit-timeout-secs", "8"]
+    command = [str(binary), *start_command(repository)[1:], "--backend-directory", str(place / "backends")]
+    command += ["--exit-timeout-secs", str(patience)]
     for name, port in (("http", http), ("grpc", grpc), ("metrics", metrics)):
-        command += [f"--{name}-address", "127.0.0.1", f"--{name}-port", str(port)]
+        command += [f"--{name}-port", str(port)]
     log = place / "log"
-    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process:
-        server = Triton(process, http, grpc, metrics, log)
-        while server.get("/v2/health/ready")[0] != 200:
-            assert process.poll() is None, log.read_text(errors="replace")
-            time.sleep(0.2)
-        try:
-            yield server
-        finally:
-            process.kill()
+    while True:
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process,
+        ):
+            server = Triton(process, http, grpc, metrics, log)
+            try:
+                if has_started(server):
+                    yield server
+                    return
+            finally:
+                process.kill()
+
+
+def has_started(server: Triton) -> bool:
+    """Waits. False for a start that Triton 2.51 broke off by itself, as it can on a busy machine."""
+    while server.get("/v2/health/ready")[0] != 200:
+        if server.process.poll() is not None:
+            log = server.log.read_text(errors="replace")
+            assert BROKEN_OFF in log, log
+            return False
+        time.sleep(0.2)
+    return True

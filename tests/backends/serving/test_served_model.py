@@ -54,7 +54,7 @@ def content(path: Path) -> np.ndarray:
     return np.frombuffer(path.read_bytes(), np.uint8)[np.newaxis]
 
 
-@pytest.mark.parametrize("name", ["detector", "segmentor", "slide", ADJUSTABLE])
+@pytest.mark.parametrize("name", OUTPUTS)
 def test_answers_are_those_of_load(name: str, serve: Serve, deployments: dict[str, Path], files: list[Path]) -> None:
     served = serve(name)
     with load(deployments[name], threads=1) as model:
@@ -68,7 +68,7 @@ def test_answers_are_those_of_load(name: str, serve: Serve, deployments: dict[st
                 assert np.array_equal(answer[key], array[np.newaxis])
 
 
-@pytest.mark.parametrize("name", ["detector", "segmentor", "slide", ADJUSTABLE])
+@pytest.mark.parametrize("name", OUTPUTS)
 def test_describes_what_it_answers(name: str, serve: Serve, files: list[Path]) -> None:
     served = serve(name)
     described = served.describe()
@@ -77,7 +77,7 @@ def test_describes_what_it_answers(name: str, serve: Serve, files: list[Path]) -
     settings = [{"name": "score_threshold", "datatype": "FP32", "shape": [1, 1]}] if name == ADJUSTABLE else []
     assert described["inputs"] == [{"name": "file", "datatype": "UINT8", "shape": [1, -1]}, *settings]
     outputs = {each["name"]: each for each in described["outputs"]}
-    assert set(outputs) >= {DEPLOYMENT, *OUTPUTS.get(name, [])}
+    assert set(outputs) >= {DEPLOYMENT, *OUTPUTS[name]}
     for key, array in ask(served, tensor("file", content(files[1]))).items():
         assert outputs[key]["datatype"] == DTYPES[array.dtype.name]
         assert len(outputs[key]["shape"]) == array.ndim
@@ -92,6 +92,12 @@ def test_settings_are_those_of_a_call(serve: Serve, deployments: dict[str, Path]
     for path, result in zip(files, expected, strict=True):
         answer = ask(served, tensor("file", content(path)), threshold)
         assert all(np.array_equal(answer[key], array[np.newaxis]) for key, array in result.arrays.items())
+
+
+def test_a_file_needs_no_batch_axis(serve: Serve, files: list[Path]) -> None:
+    served = serve("detector")
+    flat, batch = (ask(served, tensor("file", array)) for array in (content(files[0])[0], content(files[0])))
+    assert all(np.array_equal(flat[key], batch[key]) for key in batch)
 
 
 def test_only_what_is_asked_for_is_sent(serve: Serve, files: list[Path]) -> None:
@@ -109,6 +115,12 @@ FILE = np.zeros((1, 4), np.uint8)
         ([], (), "file"),
         ([tensor("file", FILE)], (), "not an image"),
         ([tensor("file", FILE.astype(np.float32))], (), 'input "file" is float32, expected UINT8'),
+        (
+            [tensor("file", FILE.repeat(2, 0))],
+            (),
+            'input "file": shape [2, 4], expected [1, bytes]; send one file in each',
+        ),
+        ([tensor("file", FILE[np.newaxis])], (), 'input "file": shape [1, 1, 4], expected [1, bytes]'),
         ([tensor("fil", FILE)], (), 'unknown input "fil"; '),
         ([tensor("score_threshold", np.zeros((1, 2), np.float32))], (), "2 numbers, expected 1"),
         ([], ("boxs",), "file"),

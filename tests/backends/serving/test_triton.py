@@ -1,5 +1,9 @@
 """zooport triton: the files that it writes, and what the Python model answers, in a stand-in for Triton's stub."""
 
+import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +13,7 @@ import pytest
 
 from backends import load
 from backends.serving.protocol import DEPLOYMENT, FILE, read_manifest
-from tests.backends.serving.conftest import OUTPUTS
+from tests.backends.serving.conftest import ADJUSTABLE, OUTPUTS
 from tests.backends.serving.stub import InferenceResponse, Request, TritonError
 from zooport.verbs import run_verb
 
@@ -49,11 +53,57 @@ def test_bad_requests_are_400_and_the_others_are_answered(served: Any, files: li
     assert all(np.array_equal(first[key], last[key]) for key in first)
 
 
+def test_two_files_in_a_request_are_refused_and_the_other_requests_are_answered(served: Any, files: list[Path]) -> None:
+    name, model = served
+    content = np.frombuffer(files[-1].read_bytes(), np.uint8)
+    two = Request({FILE: np.stack([content, content])}, OUTPUTS[name])
+    first, second = model.execute([two, asked(files[-1].read_bytes(), OUTPUTS[name])])
+    assert second.arrays()
+    assert first.error.code == TritonError.INVALID_ARG
+    shape = [2, len(content)]
+    expected = f'the request: input "file": shape {shape}, expected [1, bytes]; send one file in each request'
+    assert str(first.error) == expected
+
+
+@pytest.mark.parametrize("served", [ADJUSTABLE], indirect=True)
+def test_a_setting_of_another_size_is_refused_and_the_other_requests_are_answered(
+    served: Any, files: list[Path]
+) -> None:
+    name, model = served
+    thresholds = [np.full(shape, 0.5, np.float32) for shape in ((1, 1), (2, 1), (1, 0), (1, 1))]
+    requests = [asked(files[-1].read_bytes(), OUTPUTS[name], score_threshold=each) for each in thresholds]
+    good, two, none, last = model.execute(requests)
+    for response, count in ((two, 2), (none, 0)):
+        assert response.error.code == TritonError.INVALID_ARG
+        assert str(response.error) == f'the request: input "score_threshold": {count} numbers, expected 1'
+    assert all(np.array_equal(array, last.arrays()[key]) for key, array in good.arrays().items())
+
+
 def test_the_manifest_is_an_output(served: Any) -> None:
     _, model = served
     (response,) = model.execute([asked(b"", [DEPLOYMENT])])
     (content,) = response.arrays()[DEPLOYMENT]
     assert read_manifest(content.tobytes(), "here") == model._model.manifest
+
+
+def test_the_printed_command_binds_to_this_machine(
+    deployments: dict[str, Path], files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "my models"
+    data = tmp_path / "data.json"
+    flags = ["--image", str(files[0]), "--out", str(out), "--json", str(data)]
+    assert run_verb(["triton", str(deployments["detector"]), *flags]) == 0
+    place, command = capsys.readouterr().out.splitlines()
+    assert Path(place).parent == out
+    binary, *arguments = shlex.split(command.removeprefix("start with: "))
+    addresses = {f"--{each}-address": "127.0.0.1" for each in ("http", "grpc", "metrics")}
+    assert binary == "tritonserver"
+    assert dict(zip(*[iter(arguments)] * 2, strict=True)) == {"--model-repository": str(out), **addresses}
+    assert json.loads(data.read_text())["command"] == command.removeprefix("start with: ")
+    help_text = subprocess.run(
+        [sys.executable, "-m", "zooport", "triton", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert all(f"{flag} {address}" in help_text for flag, address in addresses.items())
 
 
 def test_nothing_is_written_over_and_nothing_half_written_is_left(

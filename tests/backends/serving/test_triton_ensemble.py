@@ -92,6 +92,20 @@ def test_a_bad_request_is_400_and_one_line(ensemble: tuple[str, Ensemble], files
         assert "\n" not in str(error)
 
 
+def test_two_files_and_two_thresholds_are_refused(ensemble: tuple[str, Ensemble], files: list[Path]) -> None:
+    name, steps = ensemble
+    content = np.frombuffer(files[0].read_bytes(), np.uint8)[np.newaxis].copy()
+    bad: list[tuple[dict[str, np.ndarray], str]] = [({FILE: content.repeat(2, 0)}, 'input "file": shape [2, ')]
+    if name == ADJUSTABLE:
+        thresholds = np.zeros((2, 1), np.float32)
+        bad += [({FILE: content, "score_threshold": thresholds}, 'input "score_threshold": 2 numbers, expected 1')]
+    for inputs, message in bad:
+        refused, answered = steps.before.execute([Request(inputs, [GEOMETRY]), Request({FILE: content}, [GEOMETRY])])
+        assert refused.error.code == TritonError.INVALID_ARG
+        assert str(refused.error).startswith(f"the request: {message}")
+        assert answered.arrays()
+
+
 def test_the_manifest_is_an_output_without_a_file_and_the_last_step_refuses_the_rest(
     ensemble: tuple[str, Ensemble],
 ) -> None:

@@ -16,6 +16,7 @@ from backends.serving.protocol import DEPLOYMENT, FILE
 from backends.serving.remote_model import RemoteModel
 from tests.backends.serving.conftest import ADJUSTABLE, ENSEMBLES, OUTPUTS
 from tests.backends.serving.real_server import NEEDS_SERVER, Triton, running_server
+from tests.ray_cluster import listening_addresses
 from zoo.errors import BackendUnavailableError, InputError
 
 pytestmark = NEEDS_SERVER
@@ -43,6 +44,7 @@ def stubs(server: Triton) -> list[int]:
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_the_whole_life_of_a_server(triton: Triton, deployments: dict[str, Path], files: list[Path], name: str) -> None:
     """One server for each model, because a start takes long: results, bad requests, metrics, SIGTERM."""
+    assert listening_addresses(triton.process.pid) == {"127.0.0.1"}
     with load(deployments[name], threads=1) as local, RemoteModel(triton.address(name), workers=8) as remote:
         expected = [local(local.task.kind.read(path)) for path in files]
         for prediction, result in zip(remote.stream(files), expected, strict=True):  # at once, so in batches as well
@@ -51,6 +53,7 @@ def test_the_whole_life_of_a_server(triton: Triton, deployments: dict[str, Path]
             for place, prediction in enumerate(pool.map(lambda path: next(remote.stream(path)), files * 8)):
                 assert prediction.result == expected[place % len(files)]
         check_grpc(triton, name, files[-1], expected[-1].arrays)
+        check_batched(triton, name, files[-1])
         check_bad(triton, name, remote)
     status, text = triton.get("/metrics", triton.metrics)
     counts = [line for line in text.splitlines() if line.startswith("nv_inference_count") and f'"{name}"' in line]
@@ -79,6 +82,26 @@ def check_grpc(triton: Triton, name: str, path: Path, expected: dict[str, np.nda
         assert refusal.value.status() == "StatusCode.INVALID_ARGUMENT"
 
 
+def check_batched(triton: Triton, name: str, path: Path) -> None:
+    """Two files in one request are refused, over HTTP and gRPC."""
+    import tritonclient.grpc
+    import tritonclient.http
+    from tritonclient.utils import InferenceServerException
+
+    content = np.frombuffer(path.read_bytes(), np.uint8)[np.newaxis].repeat(2, 0)
+    for client, port, status in (
+        (tritonclient.http, triton.http, "400"),
+        (tritonclient.grpc, triton.grpc, "StatusCode.INVALID_ARGUMENT"),
+    ):
+        tensor = client.InferInput(FILE, content.shape, "UINT8")
+        tensor.set_data_from_numpy(content)
+        with client.InferenceServerClient(f"127.0.0.1:{port}") as opened:
+            with pytest.raises(InferenceServerException) as refusal:
+                opened.infer(name, [tensor])
+            assert refusal.value.status() == status
+            assert "\n" not in refusal.value.message()
+
+
 def check_bad(triton: Triton, name: str, remote: RemoteModel) -> None:
     for content in (b"", b"no image", b"\x89PNG\r\n"):
         with pytest.raises(InputError, match="image"):
@@ -86,7 +109,9 @@ def check_bad(triton: Triton, name: str, remote: RemoteModel) -> None:
     assert triton.get("/v2/health/ready")[0] == 200
 
 
-def test_sigterm_while_requests_come(triton: Triton, deployments: dict[str, Path], files: list[Path]) -> None:
+def test_sigterm_while_requests_come(
+    repository: Path, deployments: dict[str, Path], files: list[Path], tmp_path: Path
+) -> None:
     """Clients that keep their connections are answered until the exit timeout; no answer is wrong or cut off."""
     with load(deployments["detector"], threads=1) as local:
         expected = local(local.task.kind.read(files[-1]))
@@ -102,12 +127,16 @@ def test_sigterm_while_requests_come(triton: Triton, deployments: dict[str, Path
                     begun.wait()
         return answers
 
-    with RemoteModel(triton.address("detector")) as remote, ThreadPoolExecutor(4) as pool:
+    with (
+        running_server(repository, tmp_path, patience=8) as triton,
+        RemoteModel(triton.address("detector")) as remote,
+        ThreadPoolExecutor(4) as pool,
+    ):
         clients = [pool.submit(ask, remote) for _ in range(4)]
         begun.wait()
         triton.process.send_signal(signal.SIGTERM)
         assert all(client.result() > 1 for client in clients)
-    assert triton.process.wait() in (0, 1)  # 1: it stopped waiting for the connections
+        assert triton.process.wait() in (0, 1)  # 1: it stopped waiting for the connections
 
 
 def test_too_many_requests_are_refused_and_none_is_wrong(
@@ -163,6 +192,7 @@ def test_an_ensemble(ensembles: Path, deployments: dict[str, Path], files: list[
                 expected = [local(local.task.kind.read(path), **settings) for path in files]
                 for prediction, result in zip(remote.stream(files, **settings), expected, strict=True):
                     assert prediction.result == result
+                check_batched(triton, name, files[-1])
                 for path, prediction in zip(files, remote.stream(files), strict=True):  # with the default
                     assert prediction.result == local(local.task.kind.read(path))
         status, text = triton.get("/metrics", triton.metrics)

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.addresses import without_password
 from zoo.errors import InputError
 from zoo.input_kinds.recording import Recording
 from zoo.printable import is_utf8
@@ -109,15 +109,6 @@ def live(source: str) -> Video | None:
         shown = without_password(source)
         return Video(source, shown, re.sub(r"[^A-Za-z0-9.]+", "-", shown).strip("-.") or "stream", live=True)
     return None
-
-
-def without_password(url: str) -> str:
-    """An address as it may be shown."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url.partition("://")[0] + "://..."
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 
 
 def _claimed(capture: Any) -> int | None:
