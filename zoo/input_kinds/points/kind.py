@@ -63,6 +63,10 @@ class PointsKind(InputKind):
     training_class: ClassVar[str | None] = "zoo.datasets.training.cloud_samples:CloudSamples"
     suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
+    def size_words(self, size: Sequence[int]) -> str:
+        """How many points there are."""
+        return f"{size[0]} points"
+
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
         """Both."""
         return self.inputs
