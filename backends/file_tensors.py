@@ -1,12 +1,15 @@
-"""The tensors of a deployment's file, which is the model of a whole image or of one window."""
+"""The tensors of a deployment's file, which may be the model of one window, or take pillars instead of points."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from backends.pillar_runner import PillarRunner
 from backends.runner import Runner
 from backends.slide_runner import LOGITS, SlideRunner
+from zoo.input_kinds.points.kind import CELLS, COUNTS, VOXELS
 from zoo.input_specs import IMAGES
 from zoo.manifest import Manifest
+from zoo.pillars import AXIS, Pillars
 from zoo.preprocess import CHANNELS
 from zoo.progress import Progress
 from zoo.target import AxisRange
@@ -22,7 +25,9 @@ class FileTensors(NamedTuple):
 
 
 def file_tensors(manifest: Manifest) -> FileTensors:
-    """Those of the file: the manifest's, or those of one window where the host cuts windows."""
+    """Those of the file: the manifest's where the host has no part in the inference."""
+    if manifest.pillars is not None:
+        return _of_pillars(manifest, manifest.pillars)
     if manifest.windows is None:
         return FileTensors(manifest.inputs, manifest.outputs, manifest.axes)
     crop = manifest.windows.crop_size
@@ -31,8 +36,25 @@ def file_tensors(manifest: Manifest) -> FileTensors:
     return FileTensors(inputs, outputs, {"batch": AxisRange(1, 1, manifest.windows.batch)})
 
 
-def with_windows(runner: Runner, manifest: Manifest, progress: Progress | None = None) -> Runner:
-    """A runner of whole images, where that of the file takes windows."""
+def _of_pillars(manifest: Manifest, pillars: Pillars) -> FileTensors:
+    batch = manifest.inputs[0].shape[0]
+    fixed = {"batch": batch, "slots": pillars.slots}
+    axes = {axis: bounds for axis, bounds in manifest.axes.items() if axis == batch}
+    if pillars.count.dynamic:
+        axes[AXIS] = pillars.count
+    else:
+        fixed[AXIS] = pillars.count.opt
+    inputs = (
+        spec._replace(shape=tuple(fixed.get(side, side) if isinstance(side, str) else side for side in spec.shape))
+        for spec in (VOXELS, COUNTS, CELLS)
+    )
+    return FileTensors(tuple(inputs), manifest.outputs, axes)
+
+
+def with_host_part(runner: Runner, manifest: Manifest, progress: Progress | None = None) -> Runner:
+    """A runner of what the deployment takes, where that of the file takes windows or pillars."""
+    if manifest.pillars is not None:
+        return PillarRunner(runner, manifest.pillars, manifest.inputs, manifest.outputs, manifest.axes)
     if manifest.windows is None:
         return runner
     windows = manifest.windows

@@ -10,7 +10,7 @@ from typing import Any
 from backends.availability import require
 from backends.backend import Backend, LoadOptions
 from backends.deployment import Deployment
-from backends.file_tensors import with_windows
+from backends.file_tensors import with_host_part
 from backends.load_arguments import check_options, check_path
 from backends.registry import get_backend
 from backends.runner import Runner
@@ -88,7 +88,7 @@ def _load(folder: OpenedFolder, options: LoadOptions, progress: Progress | None,
     for name in (ONNX_FILE, *backend.files):
         if name not in manifest.files:
             raise InputError(f"{folder.path / MANIFEST_FILE}: files: no {name}, which backend {manifest.backend} loads")
-    runner = with_windows(
+    runner = with_host_part(
         _verified(folder, manifest, lambda: _opened(backend, folder, manifest, options)), manifest, progress
     )
     self_test = _self_test(folder, manifest)
@@ -132,7 +132,7 @@ def load_graph(path: Folder, note: str, onnx_path: Path | None = None, threads: 
         options = LoadOptions("cpu", threads, onnx_path=onnx_path, in_floats=manifest.backend != DEFAULT_BACKEND)
         backend = get_backend(DEFAULT_BACKEND)
         runner = _verified(folder, manifest, lambda: backend.open(folder, manifest, options))
-        return Deployment(manifest, with_windows(runner, manifest), note, _self_test(folder, manifest))
+        return Deployment(manifest, with_host_part(runner, manifest), note, _self_test(folder, manifest))
 
     return read_whole(path, loaded)
 
@@ -147,7 +147,7 @@ def load_with(path: Folder, backend: str, options: LoadOptions, note: str) -> De
         manifest = Manifest.read(folder)
         runner = _verified(folder, manifest, lambda: _opened(get_backend(backend), folder, manifest, options))
         self_test = _self_test(folder, manifest)
-        return Deployment(manifest, with_windows(runner, manifest), note, self_test, options.workers)
+        return Deployment(manifest, with_host_part(runner, manifest), note, self_test, options.workers)
 
     return read_whole(path, loaded)
 

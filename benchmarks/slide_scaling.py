@@ -39,7 +39,8 @@ from sessions import open_session, plain_export, session_run
 from backends.onnxruntime.runner import OnnxRuntimeRunner
 from backends.onnxruntime.session import open_session as backend_session
 from backends.slide_runner import SlideRunner
-from pipeline.export.host_windows import WindowModel, export_window, sliding_of
+from pipeline.export.export_step import export_file
+from pipeline.export.host_windows import WindowModel, WindowsOnHost, sliding_of
 from rewriters import export_onnx
 from zoo import Target
 from zoo.families import contract_module
@@ -160,8 +161,9 @@ def _window(model: EncoderDecoder, path: Path) -> None:
     """The file of the host's form."""
     side = AxisRange.fixed(CROP)
     target = Target({"height": side, "width": side}, exporter="torchscript", slide=HOST)
-    images = torch.rand(2, 3, CROP, CROP)
-    export_window(WindowModel(model, {}), target, WINDOWS, path, images=images, required_rewriters=(), metadata={})
+    host = WindowsOnHost(WindowModel(model, {}), WINDOWS)
+    example = host.file_example({"images": torch.rand(2, 3, CROP, CROP)})
+    export_file(host.module, host.file_target(target), path, example=example, output_specs=host.file_outputs(()))
 
 
 def _in_a_process(path: Path, form: str, level: str, size: int) -> dict[str, float]:

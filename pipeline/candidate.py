@@ -67,13 +67,14 @@ def _is_current(config: ModelConfig, target: Target, weights: str, place: Path) 
     host = None if target.slide == "graph" else target.window_batch or WINDOW_BATCH
     requested = (
         *(target.backend, target.precision, target.exporter, target.opset),
-        *(target.image_sizes, target.thresholds, host),
+        *(target.level, target.image_sizes, target.thresholds, host),
         {} if target.engine is None else target.engine.to_dict(),
         None if target.precision == "fp32" else target.precision_options.to_dict(),
     )
     recorded = (
         *(manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset),
         *(
+            manifest.target_level,
             _takes_sizes(manifest),
             SCORE_THRESHOLD.name in manifest.defaults,
             manifest.windows and manifest.windows.batch,

@@ -12,6 +12,7 @@ from zoo.manifest_schema import DIGEST_KEY, NEW_KEYS, SCHEMA_VERSION, manifest_s
 from zoo.manifest_text import REDEPLOY, manifest_fields, manifest_text
 from zoo.opened_file import COPY_AGAIN, OpenedFile
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole
+from zoo.pillars import LEVEL, Pillars
 from zoo.printable import printable
 from zoo.target import AxisRange
 from zoo.tasks import ClassInfo, Task, build_task, input_kind_of
@@ -40,10 +41,11 @@ class Manifest:
     process's CPU affinity. `checkpoint`: {sha256} of the weights, `config`: {sha256} of the config's model section and
     of what its forward is given; None where a manifest does not tell. `task_options`: those that are on, see
     zoo.tasks.Task.options; the file has no such key where there are none. `windows`: where the ONNX file is the model
-    of one window and the backend cuts and joins them; the file has no such key elsewhere. `defaults`: of the inputs
-    that may be left out; the file has no such key where there are none. `proved_on`: {processor, architecture,
-    instruction_sets, versions} of the proof; `self_test`: {image, gates, thresholds}, of the file SELF_TEST_FILE. The
-    file has no such keys where there was no proof, or nothing here can run the deployment.
+    of one window and the backend cuts and joins them; `pillars`: where the ONNX file takes pillars and the backend puts
+    the points into them; the file has no such keys elsewhere. `defaults`: of the inputs that may be left out; the file
+    has no such key where there are none. `proved_on`: {processor, architecture, instruction_sets, versions} of the
+    proof; `self_test`: {image, gates, thresholds}, of the file SELF_TEST_FILE. The file has no such keys where there
+    was no proof, or nothing here can run the deployment.
     """
 
     name: str
@@ -69,11 +71,17 @@ class Manifest:
     config: Mapping[str, str] | None = None
     task_options: Mapping[str, bool | str | Sequence[str]] = field(default_factory=dict)
     windows: Windows | None = None
+    pillars: Pillars | None = None
     defaults: Mapping[str, float] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
     proved_on: Mapping[str, Any] | None = None
     self_test: Mapping[str, Any] | None = None
     schema_version: int = SCHEMA_VERSION
+
+    @property
+    def target_level(self) -> str:
+        """The output level that the deployment was made with: what gives the outputs of another one."""
+        return self.output_level if self.pillars is None else LEVEL
 
     def build_task(self) -> Task:
         """The task of its results. Raises InputError for one that is not known here."""
@@ -94,7 +102,8 @@ class Manifest:
         for name in ("precision", "versions", "parity", "gates", "task_options", "defaults", "engine"):
             plain[name] = dict(plain[name])
         plain["windows"] = self.windows and self.windows.to_dict()
-        for name in ("task_options", "windows", "defaults", "engine"):
+        plain["pillars"] = self.pillars and self.pillars.to_dict()
+        for name in ("task_options", "windows", "pillars", "defaults", "engine"):
             if not plain[name]:
                 del plain[name]
         for name in ("proved_on", "self_test"):
@@ -209,6 +218,8 @@ def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:
         typed[side] = tuple(TensorSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in fields[side])
     if "windows" in fields:
         typed["windows"] = Windows(**fields["windows"])
+    if "pillars" in fields:
+        typed["pillars"] = Pillars.from_dict(fields["pillars"])
     build_task({**fields.get("task_options", {}), "type": fields["task"], "classes": typed["classes"]})
     return typed
 

@@ -51,6 +51,7 @@ _LINE: Schema = {"type": "string", "pattern": LINE}
 _COUNT: Schema = {"type": "integer", "minimum": 1}
 _COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}
 _SIZE: Schema = {"type": "array", "minItems": 2, "maxItems": 2, "items": _COUNT}
+_PLACE: Schema = {"type": "array", "minItems": 3, "maxItems": 3, "items": _NUMBER}
 _SHA256: Schema = {
     **_object({"sha256": {**_TEXT, "pattern": "^[0-9a-f]{64}$"}}),
     "type": ["object", "null"],
@@ -74,7 +75,17 @@ THRESHOLDS: Schema = {
     "class_agnostic": {"type": "boolean"},
 }
 
-OPTIONAL = ("checkpoint", "config", "defaults", "engine", "proved_on", "self_test", "task_options", "windows")
+OPTIONAL = (
+    "checkpoint",
+    "config",
+    "defaults",
+    "engine",
+    "pillars",
+    "proved_on",
+    "self_test",
+    "task_options",
+    "windows",
+)
 
 MANIFEST_SCHEMA: Schema = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -108,6 +119,21 @@ MANIFEST_SCHEMA: Schema = {
                 "backend cuts an image into windows every stride pixels, runs batch of them at once and blends them; "
                 "sizes are height, width",
                 **_object({"crop_size": _SIZE, "stride": _SIZE, "blend": {"enum": list(BLENDS)}, "batch": _COUNT}),
+            },
+            "pillars": {
+                "description": "where the ONNX file takes voxels, counts and cells, and the backend puts the points "
+                "into pillars of side metres: size along y and x, from low to high (x, y, z), slots points of each, "
+                "count pillars of a cloud",
+                **_object(
+                    {
+                        "low": _PLACE,
+                        "high": _PLACE,
+                        "side": _NUMBER,
+                        "size": _SIZE,
+                        "slots": _COUNT,
+                        "count": _object({"min": _COUNT, "opt": _COUNT, "max": _COUNT}),
+                    }
+                ),
             },
             "inputs": {**_TENSORS, "description": "a string in a shape names a dynamic axis"},
             "defaults": {

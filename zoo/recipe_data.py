@@ -1,8 +1,8 @@
 """What a training learns from: the config's own data, or what the shipped recipes generate. Known without torch."""
 
 from zoo.config import ModelConfig
-from zoo.config.inherited import DIGITS, GENERATED
 from zoo.errors import InputError
+from zoo.generated_data import DIGITS, GENERATED
 
 DIGIT_CATEGORIES = frozenset(range(1, 11))  # a digit's category id is one more than the digit
 NO_OBJECT = (None, 0)  # the category ids of a background
@@ -26,14 +26,15 @@ def check_recipe_data(config: ModelConfig) -> None:
     if config.dataset is None:
         return  # there is nothing that could be mistaken for training data
     kind = config.dataset["type"]
-    fix = "add train_dataset=dict(type=..., ...), the images to learn from (docs/own_data.md)"
-    if kind not in GENERATED:
+    fix = "add train_dataset=dict(type=..., ...), the data to learn from (docs/own_data.md)"
+    generated = GENERATED.get(kind)
+    if generated is None or not generated.recipes:
         raise InputError(
             f"config {config.path}: training on dataset {kind} needs training data: without train_dataset only the "
             f"shipped recipes are repeated, on generated digits or shipped photographs; {fix}"
         )
     categories = {info.category_id for info in config.task.classes}
-    if kind in DIGITS and categories.difference(NO_OBJECT) != DIGIT_CATEGORIES:
+    if generated == DIGITS and categories.difference(NO_OBJECT) != DIGIT_CATEGORIES:
         raise InputError(
             f"config {config.path}: training on {len(categories.difference(NO_OBJECT))} classes of your own needs "
             "training data: without train_dataset only the shipped recipes are repeated, whose classes are the ten "

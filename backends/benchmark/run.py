@@ -11,18 +11,23 @@ from backends.benchmark.case import Case, Setting, Subject
 from backends.benchmark.cold_start import ColdStart, cold_start
 from backends.benchmark.rows import Row, Stability, rows_of, stability_of
 from backends.calls import Array
+from zoo.input_kinds import InputKind
 from zoo.processor import Processor, processor
 from zoo.progress import Progress
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """``rounds``: of bursts. ``cold_rounds``: processes of each case. ``images``: (height, width) of each."""
+    """``rounds``: of bursts. ``cold_rounds``: processes of each case. ``kind``: of what the models take.
+
+    ``images``: the first two axes of each input, of an image (height, width).
+    """
 
     rows: Sequence[Row]
     stability: Stability
     rounds: int
     cold_rounds: int
+    kind: InputKind
     images: Sequence[Sequence[int]]
     processor: Processor
 
@@ -52,11 +57,13 @@ def run_benchmark(
     cases = [Case(subject, setting) for subject in subjects for setting in settings]
     with ExitStack() as opened:
         models = [Opened(opened.enter_context(case.subject.open(case.setting)), case.setting) for case in cases]
+        kind = models[0].model.task.kind
         bursts = interleave(models, images, rounds, progress, clock)
     colds = _cold_starts(cases, images, cold_rounds, progress)
     stability = stability_of(bursts)
     rows = rows_of(cases, bursts, colds, stability)
-    return Benchmark(rows, stability, rounds, cold_rounds, [image.shape[:2] for image in images], processor())
+    sizes = [image.shape[:2] for image in images]
+    return Benchmark(rows, stability, rounds, cold_rounds, kind, sizes, processor())
 
 
 def _cold_starts(

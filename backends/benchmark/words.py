@@ -5,12 +5,22 @@ from collections.abc import Sequence
 from backends.benchmark.rows import NOISY, Row, Stability
 from backends.calls import Stages
 from zoo.byte_sizes import format_size
+from zoo.input_kinds import InputKind
 
-CALL_HEADS = ("row", "what", "threads", "workers", "batch", "p50 ms", "p90 ms", "p99 ms", "images/s", "time per image")
+SETTING_HEADS = ("row", "what", "threads", "workers", "batch", "p50 ms", "p90 ms", "p99 ms")
 STAGE_HEADS = ("row", "what", *Stages._fields)
 COLD_HEADS = ("row", "what", "first result s", "loading s", "peak memory")
-TEXT_HEADS = ("row", "what", "time per image")
 NONE = "-"
+
+
+def call_heads(kind: InputKind) -> tuple[str, ...]:
+    """The heads of `call_rows`."""
+    return (*SETTING_HEADS, f"{kind.plural}/s", f"time per {kind.noun}")
+
+
+def text_heads(kind: InputKind) -> tuple[str, ...]:
+    """The heads of the columns that hold text."""
+    return ("row", "what", f"time per {kind.noun}")
 
 
 def call_rows(rows: Sequence[Row]) -> list[tuple[str, ...]]:

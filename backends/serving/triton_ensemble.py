@@ -48,6 +48,8 @@ def check_ensemble(manifest: Manifest) -> None:
         raise InputError(f"{manifest.name}: Triton has no backend of its own for {backend.title}; {advice}")
     if manifest.windows is not None:
         raise InputError(f"{manifest.name}: the host cuts its images into windows, which Triton cannot; {advice}")
+    if manifest.pillars is not None:
+        raise InputError(f"{manifest.name}: the host puts its points into pillars, which Triton cannot; {advice}")
 
 
 def ensemble_models(model: Deployment, content: bytes, result: Result, serving: Serving) -> list[TritonModel]:

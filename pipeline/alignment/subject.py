@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
@@ -16,7 +15,8 @@ from torch import nn
 from pipeline.base.steps import BUILD, CHECK, EXPORT, BeginStep
 from pipeline.export.bound_job import bound_job
 from pipeline.export.export_step import export_step
-from pipeline.export.host_windows import host_windows, window_model
+from pipeline.export.host_part import HostPart
+from pipeline.export.on_host import on_host
 from pipeline.export.reference_run import ReferenceRun
 from pipeline.export.scales import at_other_scales
 from pipeline.graphs.deployed_graph import deployed_graph
@@ -32,11 +32,9 @@ from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import family_of
-from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_folder import OpenedFolder, read_whole
 from zoo.target import AxisRange, Target
-from zoo.windows import Windows
 
 Array = NDArray[Any]
 IMAGES_COMPARED = 2  # of different content; each costs a run of both sides
@@ -93,46 +91,38 @@ def load_subject(
     job = replace(job, images=chosen)
     progress(BUILD)
     built = build_model(job.config, checkpoint)
+    job, host = on_host(job, built)
     job = bound_job(job, built)
-    windows = host_windows(built, job.target)
     if model is None:
         progress(EXPORT)
-        model = _exported(job, built, windows)
-    subject = subject_of(job, built, model, windows)
+        model = _exported(job, built, host)
+    subject = subject_of(job, built, model, host)
     _check_inputs(subject, onnx_file)
     return subject
 
 
-def subject_of(job: Job, built: nn.Module, model: onnx.ModelProto, windows: Windows | None) -> Subject:
-    """Of what a deploy has at hand. `windows`: those that the host cuts."""
-    module = _module(job, built, windows)
-    cases = tuple(_cases(job, module, windows))
-    outputs = None if windows is not None else tuple(spec.name for spec in module.outputs(job.task, job.target.level))
+def subject_of(job: Job, built: nn.Module, model: onnx.ModelProto, host: HostPart | None) -> Subject:
+    """Of what a deploy has at hand. `host`: what the backend does on the host."""
+    module = job.contract(built) if host is None else host.module
+    cases = tuple(_cases(job, module, host))
+    names = tuple(spec.name for spec in module.outputs(job.task, job.target.level))
+    outputs = names if host is None or host.gives_outputs else None
     return Subject(job, module, model, cases, _extra(model, cases), family_of(built).decision_rule(built), outputs)
 
 
-def _module(job: Job, built: nn.Module, windows: Windows | None) -> Contract:
-    if windows is not None:
-        return window_model(job, built)
-    return job.contract(built)
-
-
-def _cases(job: Job, module: Contract, windows: Windows | None) -> list[GraphInput]:
-    """Each image as a batch of the smallest size; of slide inference on the host the first window."""
+def _cases(job: Job, module: Contract, host: HostPart | None) -> list[GraphInput]:
+    """Each image as a batch of the smallest size, as the file takes it."""
     target, count = job.target, job.target.batch.min
     cases = []
     for place in range(len(job.images)):
         chosen = [job.images[(place + step) % len(job.images)] for step in range(count)]
         case = stacked(job.task.kind, chosen, target.preferred, job.preprocess, image_sizes=target.image_sizes)
-        arrays = dict(case.arrays)
-        if windows is not None:
-            height, width = windows.crop_size
-            arrays = {IMAGES.name: np.ascontiguousarray(arrays[IMAGES.name][..., :height, :width])}
+        arrays = dict(case.arrays) if host is None else host.file_arrays(case.arrays)
         cases.append(GraphInput(case.images, {**arrays, **module.default_arrays()}))
     return cases
 
 
-def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.ModelProto:
+def _exported(job: Job, built: nn.Module, host: HostPart | None) -> onnx.ModelProto:
     """As a deploy exports it; of the cases of parity one for each size is run, which is all that an export asks for."""
     target = job.target
     inputs = graph_inputs(job.task.kind, job.images, target, job.preprocess, checked_divisor(built, target))
@@ -144,7 +134,7 @@ def _exported(job: Job, built: nn.Module, windows: Windows | None) -> onnx.Model
     ]
     with tempfile.TemporaryDirectory(prefix="zooport-align-") as folder:
         export_step(
-            job, built, ReferenceRun(references, results, family_of(built).decision_rule(built)), Path(folder), windows
+            job, built, ReferenceRun(references, results, family_of(built).decision_rule(built)), Path(folder), host
         )
         return onnx.load(Path(folder, ONNX_FILE))
 
@@ -171,7 +161,7 @@ def _of_deployment(config: ModelConfig, folder: OpenedFolder) -> tuple[Target, o
         precision=manifest.precision["stored"],
         exporter=manifest.exporter,
         opset=manifest.opset,
-        level=manifest.output_level,
+        level=manifest.target_level,
         image_sizes="image_sizes" in names,
         thresholds="score_threshold" in names,
         slide="graph" if manifest.windows is None else "host",

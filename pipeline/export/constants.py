@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 from numpy.typing import NDArray
 from torch import nn
 
+from pipeline.export.host_part import HostPart
 from pipeline.job.eager import job_runner
 from pipeline.job.job import Job
 from pipeline.parity.constants.comparing import DECIDING, GraphSide, compare_constants
@@ -23,39 +23,38 @@ from zoo.contract.constants.constant import constant
 from zoo.contract.module_outputs import module_outputs
 from zoo.families import family_of
 from zoo.input_kinds.proof import input_proof
-from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE
-from zoo.windows import Windows
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 def compared_constants(
-    job: Job, model: nn.Module, references: Sequence[GraphReference], folder: Path, windows: Windows | None
+    job: Job, model: nn.Module, references: Sequence[GraphReference], folder: Path, host: HostPart | None
 ) -> tuple[ComparedConstant, ...]:
     """Those of the graph in ``folder``, at each size of the cases; none for a family that declares none.
 
-    ``windows``: those that the host cuts. Raises ExportError where ONNX Runtime refuses the graph.
+    ``host``: what the backend does on the host. Raises ExportError where ONNX Runtime refuses the graph.
     """
     inputs = [reference.given for reference in references]
-    return tuple(constants_at_sizes(job, model, inputs, onnx.load(folder / ONNX_FILE), windows))
+    return tuple(constants_at_sizes(job, model, inputs, onnx.load(folder / ONNX_FILE), host))
 
 
 def constants_at_sizes(
-    job: Job, model: nn.Module, inputs: Sequence[GraphInput], graph: onnx.ModelProto, windows: Windows | None
+    job: Job, model: nn.Module, inputs: Sequence[GraphInput], graph: onnx.ModelProto, host: HostPart | None
 ) -> Iterable[ComparedConstant]:
     """As ``compared_constants``, of a ``graph`` that lies anywhere, at each size of the ``inputs``."""
     by_size = {entry.shape[1:]: entry for entry in reversed(inputs)}
     compared: dict[tuple[str, str, str], ComparedConstant] = {}
     for entry in by_size.values():
         constants = [
-            *family_of(model).constants(model, _case(job, model, entry)),
+            *family_of(model).constants(model, _case(job, model, entry, host)),
             *_of_first_step(job),
         ]
         if not constants:
             continue
         half = job.target.precision == "fp16"
-        for one in constants_of_graph(graph, constants, _given(entry, windows), half=half):
+        arrays = entry.arrays if host is None else host.file_arrays(entry.arrays)
+        for one in constants_of_graph(graph, constants, arrays, half=half):
             key = (one.module, one.name, one.expected)
             if key not in compared or compared[key].passed:
                 compared[key] = one
@@ -82,9 +81,10 @@ def _of_first_step(job: Job) -> Iterator[Constant]:
         yield constant(name, FIRST_STEP, value, operator)
 
 
-def _case(job: Job, model: nn.Module, entry: GraphInput) -> Case:
+def _case(job: Job, model: nn.Module, entry: GraphInput, host: HostPart | None) -> Case:
     fixed = not job.target.image_sizes and not any(side.dynamic for side in job.target.sides.values())
-    return Case(job.target.level, fixed, entry.shape, partial(_outputs, job, model, entry))
+    level = job.target.level if host is None else host.level
+    return Case(level, fixed, entry.shape, partial(_outputs, job, model, entry))
 
 
 def _outputs(job: Job, model: nn.Module, entry: GraphInput, modules: Mapping[str, nn.Module]) -> dict[str, Any]:
@@ -92,11 +92,3 @@ def _outputs(job: Job, model: nn.Module, entry: GraphInput, modules: Mapping[str
     with module_outputs(modules) as seen:
         runner.run(entry.arrays)
     return seen
-
-
-def _given(entry: GraphInput, windows: Windows | None) -> Arrays:
-    """The graph's inputs: the first window of the images where the host cuts them."""
-    if windows is None:
-        return entry.arrays
-    height, width = windows.crop_size
-    return {IMAGES.name: np.ascontiguousarray(entry.arrays[IMAGES.name][..., :height, :width])}

@@ -21,7 +21,7 @@ def computed_dtypes(
 ) -> Mapping[str, int] | None:
     """Kernels or layers of the backend, by dtype; None where it does not count them.
 
-    `arrays`: the deployment's inputs by name, for one run. Raises NothingComputedError where int8 was asked for and
+    `arrays`: the file's inputs by name, for one run. Raises NothingComputedError where int8 was asked for and
     the backend computes nothing in it.
     """
     path = folder / ONNX_FILE

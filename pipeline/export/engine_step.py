@@ -8,14 +8,14 @@ from torch import nn
 from backends.backend import BuildRequest, Built
 from backends.refused import GraphRefusedError
 from backends.registry import get_backend
+from pipeline.export.host_part import HostPart, dynamic_axes
 from pipeline.export.scales import shape_values
 from pipeline.preflight import explain
 from rewriters.export_onnx import tensor_spec
 from rewriters.precision.report import DTYPES, PrecisionReport
 from zoo.errors import ExportError
 from zoo.manifest import ONNX_FILE
-from zoo.target import AxisRange, Target
-from zoo.windows import Windows
+from zoo.target import Target
 
 
 def engine_step(
@@ -23,12 +23,12 @@ def engine_step(
     folder: Path,
     model: nn.Module,
     precision: PrecisionReport | None = None,
-    windows: Windows | None = None,
+    host: HostPart | None = None,
 ) -> Built | None:
     """What the backend builds of the folder's ONNX file, written beside it; None where it builds nothing.
 
-    `model` says which scales it has; `precision`: what the file was brought to, None for fp32; `windows`: where the
-    file is the model of one. Raises ExportError where the backend refuses the graph, or would not compute in the
+    `model` says which scales it has; `precision`: what the file was brought to, None for fp32; `host`: what the backend
+    does on the host. Raises ExportError where the backend refuses the graph, or would not compute in the
     target's precision, and what the build raises.
     """
     backend = get_backend(target.backend)
@@ -37,9 +37,7 @@ def engine_step(
     path = folder / ONNX_FILE
     graph = onnx.load(path)
     inputs = [tensor_spec(value) for value in graph.graph.input]
-    axes = {axis: target.axes[axis] for axis in target.dynamic_axes}
-    if windows is not None:
-        axes = {"batch": AxisRange(1, min(2, windows.batch), windows.batch)}
+    axes = dynamic_axes(target) if host is None else host.file_axes(target)
     try:
         built = backend.build(BuildRequest(path, target, inputs, axes, shape_values(model)))
     except GraphRefusedError as error:

@@ -1,5 +1,6 @@
 """The export of a deploy: the contract's module, real images as the example, the contract's names and shapes."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.base.steps import PRECISION, BeginStep, unseen
-from pipeline.export.graph_step import rewritten
-from pipeline.export.host_windows import export_window, images_spec, window_model
+from pipeline.export.graph_step import Steps, rewritten
+from pipeline.export.host_part import HostPart, deployment_inputs
 from pipeline.export.manifest import onnx_metadata
 from pipeline.export.output_specs import output_specs
 from pipeline.export.precision_step import at_precision
@@ -21,10 +22,11 @@ from pipeline.parity.graph_inputs import stacked
 from pipeline.parity.graph_parity import graph_references
 from pipeline.precision.calibration import Calibration, calibration
 from rewriters import ExportRecord, export_onnx
+from zoo.contract import Contract
 from zoo.families import contract_module
-from zoo.input_specs import IMAGES
 from zoo.manifest import ONNX_FILE
-from zoo.windows import Windows
+from zoo.target import Target
+from zoo.tensor_spec import TensorSpec
 
 EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch
 
@@ -34,13 +36,13 @@ def export_step(
     model: nn.Module,
     reference: ReferenceRun,
     folder: Path,
-    windows: Windows | None = None,
+    host: HostPart | None = None,
     progress: BeginStep = unseen,
 ) -> ExportRecord:
     """Write model.onnx into the folder; the record says what the deployment takes and gives.
 
-    `windows`: those that the backend will cut; the file is then the model of one. `progress` is called when the file is
-    brought to fp16 or int8. Raises ExportError, and InputError for a call that export_onnx refuses.
+    `host`: what the backend will do on the host. `progress` is called when the file is brought to fp16 or int8. Raises
+    ExportError, and InputError for a call that export_onnx refuses.
     """
     target, path = job.target, folder / ONNX_FILE
     if target.level == "plugin":
@@ -54,36 +56,57 @@ def export_step(
 
     specs = output_specs(contract.outputs(job.task, target.level), target, reference.graph)
     section = job.config.export
-    required, metadata = section.rewriters, onnx_metadata(job, model, windows)
     example = _example(job, reference)
     example |= {name: torch.tensor([value]) for name, value in contract.defaults.items()}
-    if windows is not None:
-        images = example[IMAGES.name]
-        record = export_window(
-            window_model(job, model),
-            target,
-            windows,
-            path,
-            images=images,
-            required_rewriters=required,
-            graph_rewriters=section.graph_rewriters,
-            metadata=metadata,
-            calibration=calibrated,
+    rest: dict[str, Any] = {
+        "steps": [*section.graph_rewriters, *threshold_steps(model, target)],
+        "metadata": onnx_metadata(job, model, host),
+    }
+    if host is None:
+        return export_file(
+            *(contract, target, path),
+            example=example,
+            output_specs=specs,
+            required_rewriters=section.rewriters,
+            calibrated=calibrated,
+            **rest,
         )
-        return replace(record, inputs=(images_spec(target),), outputs=specs)
+    record = export_file(
+        *(host.module, host.file_target(target), path),
+        example=host.file_example(example),
+        output_specs=host.file_outputs(specs),
+        required_rewriters=host.required(section.rewriters),
+        calibrated=lambda: host.calibration(calibrated()),
+        **rest,
+    )
+    return replace(record, inputs=deployment_inputs(job.task.kind, target), outputs=specs)
+
+
+def export_file(
+    module: Contract,
+    target: Target,
+    path: Path,
+    *,
+    example: Mapping[str, Tensor],
+    output_specs: Sequence[TensorSpec],
+    required_rewriters: Sequence[str | Mapping[str, Any]] = (),
+    steps: Steps = (),
+    metadata: Mapping[str, str] | None = None,
+    calibrated: Callable[[], Calibration] = Calibration,
+) -> ExportRecord:
+    """The export, then the graph rewriters `steps`, then the target's precision. Raises as export_onnx does."""
     record = export_onnx(
-        contract,
+        module,
         target,
         path,
         example=example,
-        output_specs=specs,
-        required_rewriters=required,
+        output_specs=output_specs,
+        required_rewriters=required_rewriters,
         metadata=metadata,
         other_sizes=False,  # the comparison of the deployment covers them
     )
-    steps = [*section.graph_rewriters, *threshold_steps(model, target)]
-    record = rewritten(record, path, steps, target, example, specs)
-    return at_precision(record, path, target, example, specs, calibrated)
+    record = rewritten(record, path, steps, target, example, output_specs)
+    return at_precision(record, path, target, example, output_specs, calibrated)
 
 
 def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Path) -> ExportRecord:

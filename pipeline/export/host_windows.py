@@ -1,20 +1,18 @@
-"""Slide inference on the host: the export of one window's model, for a deployment that takes whole images."""
+"""Slide inference on the host: the file is one window's model, in a deployment that takes whole images."""
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from backends.slide_runner import LOGITS
-from pipeline.export.graph_step import rewritten
-from pipeline.export.precision_step import at_precision
+from pipeline.export.host_part import Arrays, HostPart
 from pipeline.job.job import Job
-from pipeline.precision.calibration import Calibration
-from rewriters import ExportRecord, export_onnx
 from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import Sliding, family_of, first_step
@@ -22,8 +20,6 @@ from zoo.input_specs import IMAGES
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import WINDOW_BATCH, Windows
-
-Feeds = Sequence[dict[str, NDArray[Any]]]
 
 
 class WindowModel(Contract):
@@ -91,66 +87,51 @@ def sliding_of(model: nn.Module) -> Sliding:
     return sliding
 
 
-def export_window(
-    module: WindowModel,
-    target: Target,
-    windows: Windows,
-    path: Path,
-    *,
-    images: Tensor,
-    required_rewriters: Sequence[str | Mapping[str, Any]],
-    metadata: Mapping[str, str],
-    graph_rewriters: Sequence[str | Mapping[str, Any]] = (),
-    calibration: Callable[[], Calibration] = Calibration,
-) -> ExportRecord:
-    """Write the ONNX file of `module`, one window's model.
+class WindowsOnHost(HostPart):
+    """``windows``: those that the backend cuts."""
 
-    `target`, `images` [N, 3, H, W] and what `calibration` makes are those of the whole images.
+    gives_outputs: ClassVar[bool] = False
 
-    Raises as export_onnx does. The rewriter of slide inference in the graph is not required here.
-    """
-    sliding = sliding_of(module.model)
-    height, width = windows.crop_size
-    batch = AxisRange(1, min(2, windows.batch), windows.batch)
-    spec = TensorSpec(LOGITS, "float32", ("batch" if batch.dynamic else 1, sliding.num_classes, height, width))
-    window = target.with_(
-        batch=batch, height=AxisRange.fixed(height), width=AxisRange.fixed(width), level="decoded", slide="graph"
-    )
-    corners = torch.cat([images[..., :height, :width], images[..., -height:, -width:]])[: batch.opt]
-    record = export_onnx(
-        module,
-        window,
-        path,
-        example={IMAGES.name: corners},
-        output_specs=[spec],
-        required_rewriters=[
-            entry
-            for entry in required_rewriters
-            if (entry if isinstance(entry, str) else entry["name"]) != sliding.rewriter
-        ],
-        metadata=metadata,
-        other_sizes=False,  # the comparison of the deployment covers them
-    )
-    example = {IMAGES.name: corners}
-    record = rewritten(record, path, graph_rewriters, window, example, [spec])
+    def __init__(self, module: WindowModel, windows: Windows, level: str = "decoded") -> None:
+        """``module``: one window's model; ``level``: of the deployment."""
+        self.windows, self.sliding = windows, sliding_of(module.model)
+        super().__init__(module, level, [self.sliding.rewriter])
 
-    def crops() -> Calibration:
-        whole = calibration()
-        return replace(whole, feeds=in_windows(whole.feeds, windows))
+    @property
+    def fields(self) -> dict[str, Any]:
+        """See Manifest."""
+        return {"windows": self.windows}
 
-    return at_precision(record, path, window, example, [spec], crops)
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The file's own level and size, and the windows."""
+        return {
+            "zooport.output_level": "decoded",
+            "zooport.windows": json.dumps(self.windows.to_dict(), sort_keys=True),
+            "imgsz": repr(list(self.windows.crop_size)),
+        }
 
+    def file_target(self, target: Target) -> Target:
+        """Of windows."""
+        height, width = (AxisRange.fixed(side) for side in self.windows.crop_size)
+        return target.with_(batch=self._batch, height=height, width=width, level="decoded", slide="graph")
 
-def in_windows(feeds: Feeds, windows: Windows | None) -> Feeds:
-    """Of each feed of whole images the first window; as they are where the host cuts none."""
-    if windows is None:
-        return feeds
-    height, width = windows.crop_size
-    return [{IMAGES.name: feed[IMAGES.name][..., :height, :width]} for feed in feeds]
+    def file_arrays(self, arrays: Arrays) -> dict[str, NDArray[Any]]:
+        """The first window of the images."""
+        height, width = self.windows.crop_size
+        return {IMAGES.name: np.ascontiguousarray(arrays[IMAGES.name][..., :height, :width])}
 
+    def file_example(self, example: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The first and the last window."""
+        (height, width), images = self.windows.crop_size, example[IMAGES.name]
+        corners = torch.cat([images[..., :height, :width], images[..., -height:, -width:]])
+        return {IMAGES.name: corners[: self._batch.opt]}
 
-def images_spec(target: Target) -> TensorSpec:
-    """The whole images that a deployment takes."""
-    fixed = {axis: bounds.opt for axis, bounds in target.axes.items() if not bounds.dynamic}
-    shape = (fixed.get(side, side) if isinstance(side, str) else side for side in IMAGES.shape)
-    return TensorSpec(IMAGES.name, IMAGES.dtype, tuple(shape))
+    def file_outputs(self, specs: Sequence[TensorSpec]) -> Sequence[TensorSpec]:  # noqa: ARG002 - whatever they are
+        """The logits of a window."""
+        batch = "batch" if self._batch.dynamic else 1
+        return [TensorSpec(LOGITS, "float32", (batch, self.sliding.num_classes, *self.windows.crop_size))]
+
+    @property
+    def _batch(self) -> AxisRange:
+        return AxisRange(1, min(2, self.windows.batch), self.windows.batch)

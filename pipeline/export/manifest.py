@@ -11,6 +11,7 @@ from torch import nn
 
 from backends.registry import get_backend
 from pipeline.base.weights import weights_sha256
+from pipeline.export.host_part import HostPart
 from pipeline.export.thresholds import default_thresholds
 from pipeline.job.job import Job
 from pipeline.job.plugin_level import plugin_level
@@ -22,7 +23,6 @@ from zoo.installed_versions import installed_versions
 from zoo.manifest import ONNX_FILE, Manifest, file_record
 from zoo.processor import processor
 from zoo.target import DEFAULT_BACKEND, Target
-from zoo.windows import Windows
 
 EXPORTERS_PACKAGES = ("zooport", "torch", "torchvision", "onnx", "onnxscript", "numpy", "opencv-python")
 RUNNING_PACKAGES = ("numpy", "opencv-python")
@@ -51,11 +51,11 @@ def proved_on(target: Target) -> dict[str, Any]:
     return {**processor().to_dict(), "versions": installed_versions(packages)}
 
 
-def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) -> dict[str, str]:
+def onnx_metadata(job: Job, model: nn.Module, host: HostPart | None = None) -> dict[str, str]:
     """What is known before parity, for the file's metadata_props: ``zooport.*``, and plain keys that other tools read.
 
-    ``names`` is a literal dict from label to name, ``imgsz`` a literal [height, width] of a fixed size. ``windows``:
-    where the file is the model of one of them. In layout "ultralytics" all keys that its tools read are there.
+    ``names`` is a literal dict from label to name, ``imgsz`` a literal [height, width] of a fixed size. ``host``: what
+    the backend does on the host. In layout "ultralytics" all keys that its tools read are there.
     """
     task, target = job.task, job.target
     metadata = {
@@ -69,14 +69,7 @@ def onnx_metadata(job: Job, model: nn.Module, windows: Windows | None = None) ->
     }
     if task.options:
         metadata["zooport.task_options"] = json.dumps(task.options, sort_keys=True)
-    if windows is not None:
-        metadata |= {
-            "zooport.output_level": "decoded",
-            "zooport.windows": json.dumps(windows.to_dict(), sort_keys=True),
-            "imgsz": repr(list(windows.crop_size)),
-        }
-    else:
-        metadata |= task.kind.metadata(target.sides)
+    metadata |= task.kind.metadata(target.sides) if host is None else host.metadata
     if target.layout == "ultralytics":
         arguments = {"batch": target.batch.max, "dynamic": bool(target.dynamic_axes), "nms": False}
         metadata |= {
@@ -98,13 +91,13 @@ def output_level(job: Job, model: nn.Module) -> str:
 
 
 def config_sha256(config: ModelConfig) -> str:
-    """Of what else decides the model's numbers: the sections `model` and `export.forward`, and `export.plugin` and
-    `export.graph_rewriters` where the config has them, and the files beside it that its model and task are made of, as
-    JSON with sorted keys.
+    """Of what else decides the model's numbers: the sections `model` and `export.forward`, and `export.plugin`,
+    `export.level_options` and `export.graph_rewriters` where the config has them, and the files beside it that its
+    model and task are made of, as JSON with sorted keys.
     """
     export = config.content.get("export", {})
     sections = {"model": config.model, "forward": config.export.forward}
-    sections |= {key: export[key] for key in ("plugin", "graph_rewriters") if key in export}
+    sections |= {key: export[key] for key in ("plugin", "level_options", "graph_rewriters") if key in export}
     if modules := config.source_hashes(("model", "task")):
         sections["modules"] = modules
     return hashlib.sha256(json.dumps(sections, sort_keys=True).encode()).hexdigest()
@@ -115,7 +108,7 @@ def manifest(
     model: nn.Module,
     export: ExportRecord,
     folder: Path,
-    windows: Windows | None = None,
+    host: HostPart | None = None,
     computed: Mapping[str, int] | None = None,
 ) -> Manifest:
     """The manifest of the files in ``folder``, with no verdict yet.
@@ -128,7 +121,6 @@ def manifest(
         name=job.name,
         task=job.task.name,
         task_options=job.task.options,
-        windows=windows,
         defaults=_defaults(job, model),
         classes=job.task.classes,
         preprocess=job.preprocess,
@@ -149,6 +141,7 @@ def manifest(
         checkpoint={"sha256": weights_sha256(model)},
         config={"sha256": config_sha256(job.config)},
         proved_on=proved_on(target),
+        **({} if host is None else host.fields),
     )
 
 

@@ -11,15 +11,15 @@ from pipeline.alignment.aligning import MEMORY, THRESHOLDS, align_subject
 from pipeline.alignment.figures import Figures
 from pipeline.alignment.records import Alignment
 from pipeline.alignment.subject import subject_of
+from pipeline.export.host_part import HostPart
 from pipeline.job.job import Job
 from pipeline.proof.module_error_record import ModuleError, ModuleErrors
 from zoo.manifest import ONNX_FILE
-from zoo.windows import Windows
 
 AS_RUN = "The graph was computed by ONNX Runtime node by node, whatever the backend makes of it."
 
 
-def module_errors(job: Job, model: nn.Module, folder: Path, windows: Windows | None) -> ModuleErrors:
+def module_errors(job: Job, model: nn.Module, folder: Path, host: HostPart | None) -> ModuleErrors:
     """Of the graph in ``folder``. What cannot be aligned has the reason in the place of rows.
 
     Whatever goes wrong keeps nothing from being published: parity decides, and this is for people.
@@ -27,7 +27,7 @@ def module_errors(job: Job, model: nn.Module, folder: Path, windows: Windows | N
     if job.target.level == "plugin":
         return ModuleErrors("Plugin nodes run only in TensorRT, so the tensors between modules were not compared.")
     try:
-        subject = subject_of(job, model, onnx.load(folder / ONNX_FILE), windows)
+        subject = subject_of(job, model, onnx.load(folder / ONNX_FILE), host)
         alignment = align_subject(subject, THRESHOLDS[job.target.precision], MEMORY, by_pieces=False, images=1)
     except Exception as error:  # noqa: BLE001 - see above
         reason = next(iter(str(error).splitlines()), "")

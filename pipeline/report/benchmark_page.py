@@ -5,9 +5,9 @@ from pathlib import Path
 from backends.benchmark.rows import NOISY, STEADY, Stability
 from backends.benchmark.run import Benchmark
 from backends.benchmark.words import (
-    CALL_HEADS,
     COLD_HEADS,
     STAGE_HEADS,
+    call_heads,
     call_rows,
     cold_rows,
     comparison,
@@ -25,7 +25,8 @@ NUMBERS_FROM = 2  # the first two columns are the row and what it is
 
 def write_benchmark(measured: Benchmark, out: Path) -> None:
     """Write the page."""
-    rows, stability = measured.rows, measured.stability
+    rows, stability, kind = measured.rows, measured.stability, measured.kind
+    heads = call_heads(kind)
     page = render(
         TEMPLATE,
         plots=True,
@@ -36,14 +37,14 @@ def write_benchmark(measured: Benchmark, out: Path) -> None:
         facts=[
             ("processor", str(measured.processor)),
             ("rounds", str(measured.rounds)),
-            ("images", ", ".join(f"{height} x {width}" for height, width in measured.images)),
+            (kind.plural, ", ".join(map(kind.size_words, measured.images))),
             ("processes for each row", str(measured.cold_rounds)),
         ],
         noisy=f"{NOISY:.0%}",
-        calls=Table("Calls", CALL_HEADS, call_rows(rows), frozenset(range(NUMBERS_FROM, len(CALL_HEADS) - 1))),
+        calls=Table("Calls", heads, call_rows(rows), frozenset(range(NUMBERS_FROM, len(heads) - 1))),
         stages=Table("Stages of a call", STAGE_HEADS, stage_rows(rows), frozenset(range(NUMBERS_FROM, 5))),
         colds=Table("Starts", COLD_HEADS, cold_rows(rows), frozenset(range(NUMBERS_FROM, 5))),
-        plots_of_rows=benchmark_plots(rows),
+        plots_of_rows=benchmark_plots(rows, kind.plural),
     )
     write_whole(out, page)
 

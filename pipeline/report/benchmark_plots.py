@@ -1,4 +1,4 @@
-"""The plots of a benchmark: time of a call, images a second, and how the time is divided."""
+"""The plots of a benchmark: time of a call, inputs a second, and how the time is divided."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,11 +15,11 @@ STAGE_COLOURS = (REFERENCE, CANDIDATE, OTHER)
 DOT = 11
 
 
-def benchmark_plots(rows: Sequence[Row]) -> list[Plot]:
-    """A line for each row, the first on top."""
+def benchmark_plots(rows: Sequence[Row], inputs: str) -> list[Plot]:
+    """A line for each row, the first on top. `inputs`: what the models take, in the plural."""
     return [
         make_plot("latency", "Milliseconds of a call: median, 90th and 99th percentile", _latency(rows)),
-        make_plot("throughput", "Images a second", _throughput(rows)),
+        make_plot("throughput", f"{inputs.capitalize()} a second", _throughput(rows, f"{inputs}/s")),
         make_plot("stages", "Shares of the time of a call", _stages(rows)),
     ]
 
@@ -53,7 +53,7 @@ def _latency(rows: Sequence[Row]) -> "Figure":
     return drawn
 
 
-def _throughput(rows: Sequence[Row]) -> "Figure":
+def _throughput(rows: Sequence[Row], unit: str) -> "Figure":
     from bokeh.models import HoverTool
     from bokeh.plotting import ColumnDataSource
 
@@ -64,9 +64,9 @@ def _throughput(rows: Sequence[Row]) -> "Figure":
             "rate": [row.images_per_second for row in rows],
         }
     )
-    drawn = _figure(rows, "images/s")
+    drawn = _figure(rows, unit)
     drawn.hbar(y="row", right="rate", height=0.7, source=source, color=REFERENCE)
-    drawn.add_tools(HoverTool(visible=False, tooltips=[("", "@subject"), ("images/s", "@rate{0.0}")]))
+    drawn.add_tools(HoverTool(visible=False, tooltips=[("", "@subject"), (unit, "@rate{0.0}")]))
     return drawn
 
 

@@ -6,10 +6,12 @@ from pathlib import Path
 from pipeline.report.table import Table
 from zoo.cards import Card, read_card
 from zoo.cards.measured_card import BackendFigures, Measured
-from zoo.cards.table import format_figure, format_input_size, metric_label
+from zoo.cards.section import size_with_axes
+from zoo.cards.table import format_figure, metric_label
 from zoo.config import ModelConfig
 from zoo.config.located import is_address
 from zoo.errors import InputError
+from zoo.input_kinds import InputKind
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def card_facts(card: Card) -> CardFacts:
     facts = [("config", card.config), ("source", card.paper), ("licence", card.licence)]
     facts += [("weights", _weights(card.checkpoint)), ("data set", _dataset(card))]
     if card.measured is not None:
-        facts += _cost(card.measured)
+        facts += _cost(card.measured, card.kind)
     figures = None if card.measured is None else _figures(card.measured)
     return CardFacts(card.what, tuple((name, words) for name, words in facts if words), figures, card.state)
 
@@ -52,11 +54,11 @@ def _dataset(card: Card) -> str:
     return ", ".join(str(value) for key, value in card.dataset.items() if key in {"type", "root", "split"})
 
 
-def _cost(measured: Measured) -> list[tuple[str, str]]:
+def _cost(measured: Measured, kind: InputKind) -> list[tuple[str, str]]:
     return [
         ("parameters", f"{measured.parameters / 1e6:.2f} million"),
-        ("cost", f"{measured.flops / 1e9:.2f} GFLOPs for an input of {format_input_size(measured)} pixels"),
-        ("measured", f"{measured.date}, on {measured.images} images"),
+        ("cost", f"{measured.flops / 1e9:.2f} GFLOPs for {kind.one} of {size_with_axes(measured, kind)}"),
+        ("measured", f"{measured.date}, on {measured.images} {kind.plural}"),
     ]
 
 

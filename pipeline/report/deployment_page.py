@@ -125,4 +125,6 @@ def _facts(manifest: Manifest, export: ExportRecord) -> list[tuple[str, str]]:
     if (windows := manifest.windows) is not None:
         cut, step = ("x".join(map(str, sides)) for sides in (windows.crop_size, windows.stride))
         facts.append(("windows", f"windows of {cut} every {step} pixels, cut and joined by the backend"))
+    if (pillars := manifest.pillars) is not None:
+        facts.append(("pillars", f"made by the backend, {pillars.side:g} m, {pillars.slots} points of each are kept"))
     return facts

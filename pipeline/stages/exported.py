@@ -22,5 +22,5 @@ def export(prepared: Prepared, progress: BeginStep) -> Exported:
     """Write model.onnx into the folder. Raises ExportError where the exporter or the backend refuses the model."""
     progress(EXPORT)
     job, folder = prepared.job, prepared.folder
-    record = export_step(job, prepared.model, prepared.reference, folder, prepared.windows, progress)
+    record = export_step(job, prepared.model, prepared.reference, folder, prepared.host, progress)
     return Exported(*preflight_step(job.target, folder, record))

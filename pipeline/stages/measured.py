@@ -23,5 +23,5 @@ def measure(prepared: Prepared, progress: BeginStep) -> Measured:
     """Run the deployment in its folder beside PyTorch."""
     progress(MEASURE)
     job, model, folder = prepared.job, prepared.model, prepared.folder
-    modules = module_errors(job, model, folder, prepared.windows)
+    modules = module_errors(job, model, folder, prepared.host)
     return Measured(modules, latency(job, model, folder, prepared.arrays))

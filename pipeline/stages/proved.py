@@ -37,7 +37,7 @@ def prove(prepared: Prepared, progress: BeginStep, *, allowed: bool) -> Proved:
     and that is not ``allowed``.
     """
     job, reference, folder = prepared.job, prepared.reference, prepared.folder
-    constants = compared_constants(job, prepared.model, reference.graph, folder, prepared.windows)
+    constants = compared_constants(job, prepared.model, reference.graph, folder, prepared.host)
     opened = open_deployment(folder)
     with opened.deployment as staged:
         cases, results = _compared(prepared, staged, progress)

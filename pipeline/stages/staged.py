@@ -23,11 +23,11 @@ class Staged:
 
 def stage(prepared: Prepared, exported: Exported, progress: BeginStep) -> Staged:
     """Build what the backend needs, and write the manifest that the proof loads. Raises what the build raises."""
-    job, folder, model, windows = prepared.job, prepared.folder, prepared.model, prepared.windows
+    job, folder, model, host = prepared.job, prepared.folder, prepared.model, prepared.host
     if get_backend(job.target.backend).files:
         progress(ENGINE)
-    engine = engine_step(job.target, folder, model, exported.record.precision, windows)
-    computed = computed_dtypes(job.target, folder, engine, prepared.arrays)
-    staged = Staged(engine, manifest(job, model, exported.record, folder, windows, computed))
+    engine = engine_step(job.target, folder, model, exported.record.precision, host)
+    computed = computed_dtypes(job.target, folder, engine, prepared.file_arrays)
+    staged = Staged(engine, manifest(job, model, exported.record, folder, host, computed))
     staged.manifest.write(folder)
     return staged

@@ -21,6 +21,8 @@ from zoo.datasets.training.kinds import samples_of
 from zoo.errors import InputError
 
 SIZE = "size"  # what a recipe takes from the preprocessing
+DATA = "train_dataset"  # what it takes from beside the section
+PLACES = {SIZE: f"preprocess.{SIZE}", DATA: DATA}  # in a config, of what is not in its section
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Recipe:
     anew. `val_interval`: iterations between two validations, by default a tenth of all. `patience`: after as many
     validations without a better figure training stops; None: never. `mirror`: whether half of the samples are mirrored.
     `turn`: of point clouds, degrees by which a sample is turned at most; they have neither crop nor size.
+    `train_dataset`: the config's section of that name, of data of one's own alone.
     Paths are relative to the config's folder.
     """
 
@@ -70,6 +73,7 @@ class Recipe:
     patience: int | None = None
     mirror: bool | None = None
     turn: float | None = None
+    train_dataset: dict[str, Any] | None = None
 
     @classmethod
     def from_config(
@@ -105,7 +109,7 @@ class Recipe:
             )
         values: dict[str, Any] = {**({"crop": size} if is_sized else {}), **section}
         arguments = {key: value for key, value in values.items() if key != "pretrain"}
-        faults = [*wrong_arguments(cls, arguments, (SIZE, "pretrain")), *recipe_values(arguments)]
+        faults = [*wrong_arguments(cls, arguments, (SIZE, DATA, "pretrain")), *recipe_values(arguments)]
         pretrain = section.get("pretrain")
         if isinstance(pretrain, dict):
             more_faults = [*wrong_arguments(Pretraining, pretrain), *pretraining_values(pretrain)]
@@ -129,19 +133,24 @@ class Recipe:
             **requested,
             "size": size or pairs.get("crop"),
             "pretrain": first,
+            DATA: None if config.train_dataset is None else dict(config.train_dataset),
         }
         return cls(**fields)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types, as cards and checkpoints keep it; of what is for data of one's own alone, what is set."""
         content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return {key: value for key, value in content.items() if value is not None or key not in OWN_DATA}
+        return {key: value for key, value in content.items() if value is not None or key not in (*OWN_DATA, DATA)}
 
 
 def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Words for the keys in which two recipes, as to_dict gives them, differ, but for the seed; else empty."""
+    """Words for the keys in which two recipes, as to_dict gives them, differ, but for the seed; else empty.
+
+    Older records of data of one's own do not name it: there it is not compared.
+    """
+    passed_over = {"seed"} if DATA in before else {"seed", DATA}
     return ", ".join(
-        f"{'preprocess' if key == SIZE else 'train'}.{key} was {before.get(key)!r} and is {now.get(key)!r}"
+        f"{PLACES.get(key, f'train.{key}')} was {before.get(key)!r} and is {now.get(key)!r}"
         for key in dict.fromkeys((*before, *now))
-        if key != "seed" and before.get(key) != now.get(key)
+        if key not in passed_over and before.get(key) != now.get(key)
     )

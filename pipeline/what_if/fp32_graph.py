@@ -14,7 +14,7 @@ from torch import nn
 from pipeline.base.steps import BeginStep
 from pipeline.deploying import make_deployment
 from pipeline.export.bound_job import bound_job
-from pipeline.export.host_windows import in_windows
+from pipeline.export.on_host import on_host
 from pipeline.job.job import Job, plan_job
 from pipeline.parity.errors import ParityMissedError
 from pipeline.precision.calibration import check_calibration, feeds
@@ -63,15 +63,17 @@ def fp32_graph(
         check_calibration(job, count)
         step("build the PyTorch model")
         model = build_model(config, checkpoint)
+        planned = job
+        job, host = on_host(planned, model)
         job = bound_job(job, model)
         inputs = feeds(job, count, images=calibration, defaults=job.contract(model).defaults)
         step("deploy in fp32")
         try:
-            deployed = make_deployment(job, checkpoint)
+            deployed = make_deployment(planned, checkpoint)
         except ParityMissedError as error:
             raise GateError(
                 f"in fp32 the graph is not the model: {error.record.failures[0]}; fix that first (zooport align)"
             ) from error
         deployed.deployment.close()
-        cut = in_windows(inputs, deployed.deployment.manifest.windows)
-        yield Fp32Graph(job, model, deployed.place, onnx.load(deployed.place / ONNX_FILE), cut, options)
+        of_file = inputs if host is None else [host.file_arrays(feed) for feed in inputs]
+        yield Fp32Graph(job, model, deployed.place, onnx.load(deployed.place / ONNX_FILE), of_file, options)

@@ -10,16 +10,20 @@ import onnxruntime as ort
 import torch
 from torch import Tensor, nn
 
+from backends.voxeliser import voxelised
 from rewriters import ExportRecord, export_onnx
 from zoo import Target
 from zoo.calibration import learn_statistics
 from zoo.contract import Contract
 from zoo.families import family_of
 from zoo.models.pillars import CenterPoint, PointPillars
+from zoo.models.pillars.on_host import pillars_on_host
+from zoo.pillars import AXIS, LEVEL
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
 SLOTS, CLASSES = 12, 3
+SLOTS_OF_TESTS = 128  # of a pillar: more than any of these clouds fills
 RANGE = (0.0, -5.12, -2.0, 10.24, 5.12, 2.0)
 SMALL: dict[str, Any] = {
     "num_classes": CLASSES,
@@ -95,6 +99,16 @@ def padded(clouds: list[Tensor], count: int, fill: float = 0.0) -> dict[str, Ten
     return {"points": points, "num_points": torch.tensor([len(cloud) for cloud in clouds])}
 
 
+def in_pillars(model: Any, inputs: dict[str, Tensor], slots: int | None = None) -> dict[str, Tensor]:
+    """What the host makes of them, with as many slots as the fullest pillar needs unless `slots` says otherwise."""
+    points, ends = inputs["points"].numpy(), inputs["num_points"].numpy()
+    clouds = [cloud[:end] for cloud, end in zip(points, ends, strict=True)]
+    form = pillars_on_host(model.encoder.grid, {"slots": slots or SLOTS_OF_TESTS}, clouds, 4096)
+    made = voxelised(points, ends, form)
+    assert slots is not None or not made.cut
+    return {name: torch.from_numpy(array) for name, array in made.arrays.items()}
+
+
 def pillars_contract(model: nn.Module, level: str = "final") -> Contract:
     return family_of(model).contracts["detection3d", level](model, {})
 
@@ -104,12 +118,17 @@ def export_pillars(
 ) -> ExportRecord:
     """With a dynamic batch and a dynamic count."""
     axes = {"batch": AxisRange(1, 2, 4), "count": AxisRange(1, 200, 4096)}
+    if level == LEVEL:
+        axes = {"batch": AxisRange(1, 2, 4), AXIS: AxisRange(1, 100, 256)}
     target = Target(axes, exporter=exporter, backend=backend, opset=opset)  # type: ignore[arg-type]
     contract = pillars_contract(model, level)
     example = padded(random_clouds(2, 200, 1), 200)
+    if level == LEVEL:
+        example = in_pillars(model, example)
     with torch.no_grad():
         shapes = [tuple(tensor.shape) for tensor in contract(*example.values())]
-    names = ("num_dets", "boxes", "scores", "labels") if level == "final" else contract.raw_names or ("boxes", "scores")
+    finals, decoded = ("num_dets", "boxes", "scores", "labels"), ("boxes", "scores")
+    names = finals if level in ("final", LEVEL) else contract.raw_names or decoded
     specs = [
         TensorSpec(name, "int64" if name in ("num_dets", "labels") else "float32", ("N", *shape[1:]))
         for name, shape in zip(names, shapes, strict=True)

@@ -7,13 +7,24 @@ import pytest
 import zoo.datasets  # noqa: F401 - registers them
 from tests.zoo_configs import ROOT
 from zoo.config import load_config
-from zoo.config.inherited import DIGITS, PHOTOGRAPHS
 from zoo.datasets.digits.generated_split import GeneratedSplit
 from zoo.errors import InputError
+from zoo.generated_data import DIGITS, GENERATED
 from zoo.registry import DATASETS
 
 DETECTOR = "detection/faster-rcnn_r18-fpn_digits.py"
 OWN = 'dict(_delete_=True, type="CocoDetection", images="i", annotations="a.json")'
+STREETS = """
+task = dict(type="Detection3D", classes=[dict(name="car", category_id=0)])
+model = dict(type="SomeModel")
+preprocess = dict()
+train_dataset = dict(type="Streets", split="train")
+dataset = dict(type="Streets", split="shipped")
+gate_dataset = dict(type="Streets", split="gate")
+calibration_dataset = dict(type="Streets", split="train", count=4)
+evaluator = dict(type="KittiAP")
+card = dict(what="a model", paper="2020", licence="Apache-2.0")
+"""
 SILENT = '"card", "gate_dataset", "calibration_dataset"'
 
 
@@ -74,5 +85,20 @@ def test_none_switches_an_inherited_key_off(tmp_path: Path) -> None:
 def test_every_generated_data_set_is_known() -> None:
     """The names are read without torch, so they are written down."""
     of_digits = {name for name, made in DATASETS.module_dict.items() if issubclass(made, GeneratedSplit)}
-    assert of_digits == set(DIGITS)
-    assert set(PHOTOGRAPHS) <= set(DATASETS.module_dict)
+    assert of_digits == {name for name, data in GENERATED.items() if data == DIGITS}
+    assert set(GENERATED) <= set(DATASETS.module_dict)
+
+
+def test_a_training_set_of_a_shipped_config_does_not_come_along_with_other_data(tmp_path: Path) -> None:
+    """It would be learned, and another one judged."""
+    path = config(tmp_path, 'dataset = dict(_delete_=True, type="KittiDataset", root="kitti")', "streets.py")
+    shipped = tmp_path / "configs" / "streets.py"
+    shipped.parent.mkdir()
+    shipped.write_text(STREETS, encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8").replace(f"{ROOT}/configs", str(shipped.parent)), encoding="utf-8")
+    load_config(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zoo.config.inherited.CONFIGS", shipped.parent)
+        with pytest.raises(InputError) as caught:
+            load_config(path)
+    assert '"card", "train_dataset", "gate_dataset", "calibration_dataset" would be inherited' in str(caught.value)

@@ -7,20 +7,22 @@ from typing import Any
 
 from zoo.cards.measured_card import Measured
 from zoo.cards.training_record import TrainingRecord
+from zoo.input_kinds import InputKind
 
 
 @dataclass(frozen=True)
 class Card:
     """What a config says of itself, what was measured of it, and how its weights were made.
 
-    `what`, `paper` and `licence` are empty where the config has no card. `dataset` and `recipe` are its sections
-    `dataset` and `train`. `measured` is kept where it is stale; None, also where all is well: nobody measured weights
-    that are not shipped. `training`: None where no record of it lies beside the weights. `problem`: one line that says
-    why the card is not what it should be, and how to fix it; None where all is well.
+    `kind`: of what the model takes. `what`, `paper` and `licence` are empty where the config has no card. `dataset` and
+    `recipe` are its sections `dataset` and `train`. `measured` is kept where it is stale; None, also where all is well:
+    nobody measured weights that are not shipped. `training`: None where no record of it lies beside the weights.
+    `problem`: one line that says why the card is not what it should be, and how to fix it; None where all is well.
     """
 
     config: str
     task: str
+    kind: InputKind
     what: str
     paper: str
     licence: str
@@ -51,6 +53,7 @@ class Card:
             "config": self.config,
             "name": self.name,
             "task": self.task,
+            "input_kind": self.kind.name,
             "what": self.what,
             "paper": self.paper,
             "licence": self.licence,

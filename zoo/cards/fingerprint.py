@@ -5,22 +5,22 @@ import json
 from pathlib import Path
 
 from zoo.config import ModelConfig
-from zoo.config.inherited import DIGITS
 from zoo.config.located import is_address
 from zoo.errors import InputError
-from zoo.shipped import shipped_path, whereabouts
+from zoo.generated_data import GENERATED
+from zoo.shipped import whereabouts
 
-DIGITS_ROOT = shipped_path("zoo/data/digits")  # zoo.datasets, which knows it, too, needs torch
 NOT_MEASURED = ("precision", "engine")
 SECTIONS = ("model", "task", "preprocess", "dataset", "evaluator", "export")
 
 
 def fingerprint(config: ModelConfig) -> str:
-    """sha256 over the config's SECTIONS, its bases included, and what checkpoint and annotations hold; 64 hex digits.
+    """sha256 over the config's SECTIONS, its bases included, and what checkpoint and data set hold; 64 hex digits.
 
     The files beside the config that it imports, or that describe its model, count as well, where there are any.
 
-    Annotations are those of the digits alone, which lie here; other data sets are known by their names.
+    Of a data set that zooport makes, the file counts that says what the split holds. Other data sets are known by their
+    names.
 
     Raises InputError where the checkpoint is missing, or a section holds what JSON cannot.
     """
@@ -30,7 +30,7 @@ def fingerprint(config: ModelConfig) -> str:
     if modules := config.source_hashes():
         content["modules"] = modules
     content["checkpoint"] = checkpoint_sha256(config) or config.checkpoint
-    if (truth := _annotations(config)) is not None:
+    if (truth := _description(config)) is not None:
         content["annotations"] = hashlib.sha256(truth.read_bytes()).hexdigest()
     try:
         text = json.dumps(content, sort_keys=True)
@@ -58,11 +58,12 @@ def checkpoint_file(config: ModelConfig) -> Path | None:
     return None if source is None or is_address(source) else config.locate(source, "checkpoint")
 
 
-def _annotations(config: ModelConfig) -> Path | None:
-    """The annotation file of a split of the digits; None for other data sets, and where it is not there."""
+def _description(config: ModelConfig) -> Path | None:
+    """The file that says what a generated split holds; None for other data sets, and where it is not there."""
     dataset = config.dataset or {}
-    if dataset.get("type") not in DIGITS:
+    generated = GENERATED.get(str(dataset.get("type")))
+    if generated is None or generated.description is None:
         return None
-    root = config.locate(str(dataset["root"]), "dataset", "root") if dataset.get("root") else DIGITS_ROOT
-    path = root / str(dataset.get("split", "val")) / "annotations.json"
+    root = config.locate(str(dataset["root"]), "dataset", "root") if dataset.get("root") else generated.root
+    path = root / str(dataset.get("split", generated.shipped)) / generated.description
     return path if path.is_file() else None

@@ -33,9 +33,10 @@ class BackendFigures:
 class Measured:
     """The measured part of a card.
 
-    `flops` of one image: a multiply-add counts as two. `input_size`: (height, width) in pixels of the tensor that it
-    was counted on. `images` of the data set; `metric`: the name of the main figure in each row's figures; `unit`:
-    "points" or "dB". `machine`: the processor, its threads and the libraries' versions. `date`: ISO 8601.
+    `flops` of one input: a multiply-add counts as two. `input_size`: the last two axes of the tensor that it was
+    counted on, of an image (height, width) in pixels. `images`: inputs of the data set; `metric`: the name of the main
+    figure in each row's figures; `unit`: "points" or "dB". `machine`: the processor, its threads and the libraries'
+    versions. `date`: ISO 8601.
     """
 
     fingerprint: str
@@ -54,9 +55,9 @@ class Measured:
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """From what to_dict gives. Raises KeyError, TypeError or ValueError where it is not that."""
         values = {field.name: content[field.name] for field in fields(cls)}
-        height, width = values["input_size"]
+        first, second = values["input_size"]
         rows = tuple(BackendFigures.from_dict(row) for row in values["rows"])
-        return cls(**{**values, "input_size": (int(height), int(width)), "rows": rows})
+        return cls(**{**values, "input_size": (int(first), int(second)), "rows": rows})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""

@@ -13,7 +13,7 @@ from zoo.errors import InputError
 BEGIN = "<!-- zoo table: made by tools/update_zoo.py -->"
 END = "<!-- end of zoo table -->"
 CAPTION = (
-    "Metrics in points (PSNR in dB), measured on each config's own data set; GFLOPs of one image, counted by torch",
+    "Metrics in points (PSNR in dB), measured on each config's own data set; GFLOPs of one input, counted by torch",
     "(a multiply-add is two).",
 )
 ELSEWHERE = "not measured here"

@@ -34,6 +34,7 @@ def read_card(path: str | Path, folder: Path = MEASURED) -> Card:
     return Card(
         config=str(path),
         task=config.task.name,
+        kind=config.task.kind,
         what=section.what,
         paper=section.paper,
         licence=section.licence,

@@ -1,15 +1,14 @@
 """One card as a section of docs/zoo.md."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from zoo.cards.card import Card
 from zoo.cards.measured_card import BackendFigures, Measured
-from zoo.cards.table import format_figure, format_input_size, metric_label
+from zoo.cards.table import format_figure, metric_label
 from zoo.cards.training_section import Link, training_section
 from zoo.config.located import is_address
+from zoo.input_kinds import InputKind
 
 
 def section(card: Card, link: Link) -> list[str]:
@@ -23,9 +22,9 @@ def section(card: Card, link: Link) -> list[str]:
         lines += [f"- source: {card.paper}", f"- licence: {card.licence}"]
     lines += _checkpoint(card, link)
     if card.measured is not None:
-        lines += [*_cost(card.measured), "", *_figures(card.measured, card.dataset)]
+        lines += [*_cost(card.measured, card.kind), "", *_figures(card.measured, card)]
     if card.training is not None and not _is_anothers(card):
-        lines += training_section(card.training, link)
+        lines += training_section(card.training, card.kind, link)
     return lines
 
 
@@ -52,14 +51,19 @@ def _checkpoint(card: Card, link: Link) -> list[str]:
     return lines
 
 
-def _cost(measured: Measured) -> list[str]:
+def size_with_axes(measured: Measured, kind: InputKind) -> str:
+    """The size of the input that the cost was counted on, and what its numbers are."""
+    return kind.size_words(measured.input_size) + (f" ({kind.size_axes})" if kind.size_axes else "")
+
+
+def _cost(measured: Measured, kind: InputKind) -> list[str]:
     return [
         f"- parameters: {measured.parameters}",
-        f"- input: {format_input_size(measured)} (height x width), {measured.flops / 1e9:.3f} GFLOPs an image",
+        f"- input: {size_with_axes(measured, kind)}, {measured.flops / 1e9:.3f} GFLOPs {kind.one}",
     ]
 
 
-def _figures(measured: Measured, dataset: Mapping[str, Any]) -> list[str]:
+def _figures(measured: Measured, card: Card) -> list[str]:
     """A table with a row for each figure and a column for each backend."""
     rows = measured.rows
     names = list(dict.fromkeys(key for row in rows for key in row.figures))
@@ -71,11 +75,12 @@ def _figures(measured: Measured, dataset: Mapping[str, Any]) -> list[str]:
         f"| gate | {' | '.join('-' if row.gate is None else f'{row.gate:g}' for row in rows)} |",
         f"| verdict | {' | '.join(row.verdict for row in rows)} |",
     ]
+    dataset = card.dataset
     about = ", ".join([dataset["type"], *(f"{key} {value}" for key, value in dataset.items() if key != "type")])
     machine = measured.machine
     libraries = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     on = f"{machine['processor']}, {machine['threads']} threads, Python {machine['python']}, {libraries}"
-    return [*lines, "", f"On {measured.images} images ({about}), measured {measured.date} on {on}."]
+    return [*lines, "", f"On {measured.images} {card.kind.plural} ({about}), measured {measured.date} on {on}."]
 
 
 def _figure(name: str, rows: tuple[BackendFigures, ...], *, bold: bool) -> str:

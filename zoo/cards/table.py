@@ -29,18 +29,14 @@ def format_figure(value: float | None) -> str:
     return NONE if value is None else f"{value:.2f}"
 
 
-def format_input_size(measured: Measured) -> str:
-    """The input's height x width."""
-    return "{}x{}".format(*measured.input_size)
-
-
 def _row(card: Card, names: Iterable[str]) -> list[str]:
     about = [card.name, card.task, card.what or NONE]
     measured = card.measured
     if measured is None:
         return [*about, NONE, NONE, NONE, card.state, *(NONE for _ in names)]
     metric = metric_label(measured.metric) + (f" ({card.state})" if card.problem else "")
-    cost = [f"{measured.parameters / 1e6:.2f}", f"{measured.flops / 1e9:.2f}", format_input_size(measured)]
+    size = card.kind.size_words(measured.input_size)
+    cost = [f"{measured.parameters / 1e6:.2f}", f"{measured.flops / 1e9:.2f}", size]
     by_name = {row.name: row for row in measured.rows}
     return [*about, *cost, metric, *(_main(measured, by_name.get(name)) for name in names)]
 

@@ -18,6 +18,7 @@ KINDS: Kinds = {
     "layout": str,
     "slide": str,
     "window_batch": int,
+    "level_options": dict,
     "plugin": dict,
     "graph_rewriters": (list, tuple),
     "rewriters": (list, tuple),
@@ -54,7 +55,8 @@ class InputsSection:
 class ExportSection:
     """``target``: fields of Target that the config sets (exporter, opset, level, layout, slide, window_batch).
 
-    ``forward``: keyword arguments of the model's forward. ``plugin``: dict(name=..., option=value).
+    ``forward``: keyword arguments of the model's forward. ``level_options``: of the output level, which the model's
+    family knows. ``plugin``: dict(name=..., option=value).
     ``graph_rewriters`` and ``rewriters``: names, or dict(name=..., option=value). ``precision``: options by precision.
     ``engine``: options of a backend's build, by name.
     """
@@ -62,6 +64,7 @@ class ExportSection:
     target: Mapping[str, Any] = field(default_factory=dict)
     inputs: InputsSection = field(default_factory=InputsSection)
     forward: Mapping[str, Any] = field(default_factory=dict)
+    level_options: Mapping[str, Any] = field(default_factory=dict)
     plugin: Mapping[str, Any] | None = None
     graph_rewriters: tuple[str | Mapping[str, Any], ...] = ()
     rewriters: tuple[str | Mapping[str, Any], ...] = ()
@@ -76,6 +79,7 @@ class ExportSection:
             target={name: fields[key] for key, name in TARGET_FIELDS.items() if key in fields},
             inputs=InputsSection.from_dict(fields.get("inputs", {})),
             forward=fields.get("forward", {}),
+            level_options=fields.get("level_options", {}),
             plugin=fields.get("plugin"),
             graph_rewriters=tuple(fields.get("graph_rewriters", ())),
             rewriters=tuple(fields.get("rewriters", ())),

@@ -6,20 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.bases import assigned, bases
+from zoo.generated_data import GENERATED
 from zoo.shipped import CONFIGS
 
-DIGITS = (
-    "DigitsClassification",
-    "DigitsDetection",
-    "DigitsInstances",
-    "DigitsKeypoints",
-    "DigitsSegmentation",
-    "RotatedDigits",
-)
-PHOTOGRAPHS = ("PhotographCrops",)
-GENERATED = (*DIGITS, *PHOTOGRAPHS)
-"""The data sets of the shipped recipes, whose training data is generated; here, for zoo.datasets needs torch."""
-ABOUT_DATA = ("card", "gates", "gate_dataset", "calibration_dataset")
+ABOUT_DATA = ("card", "gates", "train_dataset", "gate_dataset", "calibration_dataset")
 ABOUT_TRAINING = (*ABOUT_DATA, "dataset", "checkpoint", "train")  # where a config has training data of its own
 
 
@@ -50,7 +40,7 @@ def _from(keys: Sequence[str], origins: Mapping[str, Path]) -> str:
 def _replaces_generated(path: Path, origins: Mapping[str, Path], content: Mapping[str, Any]) -> bool:
     """Whether ``dataset`` is the config's own, where a shipped config had generated data."""
     dataset = content.get("dataset")
-    if not isinstance(dataset, dict) or dataset.get("type") in GENERATED or _is_shipped(origins.get("dataset")):
+    if not isinstance(dataset, dict) or str(dataset.get("type")) in GENERATED or _is_shipped(origins.get("dataset")):
         return False
     return any(_is_shipped(file) and _type_in(file, "dataset") in GENERATED for file in _files(path))
 

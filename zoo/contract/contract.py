@@ -25,6 +25,8 @@ class Contract(nn.Module):
     """The head's own tensors, float32, for level "raw", which the task leaves open."""
     settings: tuple[TensorSpec, ...] = ()
     """What forward takes behind the images: tensors of one element, each with a default."""
+    unused_rewriters: tuple[str, ...] = ()
+    """Of the rewriters of its family, those of what a graph of this level does not hold."""
     rearranged: tuple[type[nn.Module], ...] = ()
     """Modules within which the graph has other rows than PyTorch, or another order: what they give is as PyTorch's."""
 

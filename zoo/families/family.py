@@ -1,6 +1,6 @@
 """The base of all families of models."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -12,7 +12,8 @@ from zoo.comparison.decision_rule import DecisionRule
 from zoo.contract import Contract
 from zoo.contract.constants import Case, Constant
 from zoo.contract.coverage import Usage
-from zoo.target import AxisRange
+from zoo.pillars import Pillars
+from zoo.target import AxisRange, Target
 from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
@@ -163,6 +164,20 @@ class Family:
 
     def sliding(self, model: nn.Module) -> Sliding | None:  # noqa: ARG002 - a family of segmentors uses it
         """The slide inference of a segmentor; None where one pass over the image is all."""
+        return None
+
+    def pillars(
+        self,
+        model: nn.Module,  # noqa: ARG002 - a family of detectors in point clouds uses them
+        target: Target,  # noqa: ARG002
+        options: Mapping[str, Any],  # noqa: ARG002
+        clouds: Sequence[Any],  # noqa: ARG002
+    ) -> Pillars | None:
+        """The pillars that the host makes of points at the target's level; None where it makes none there.
+
+        `options`: the config's `export.level_options`. `clouds`: points float32 [n, 4] that will be compared. Raises
+        InputError for other options.
+        """
         return None
 
     def scales(self, model: nn.Module) -> Scales | None:  # noqa: ARG002 - a family of restorers uses it

@@ -28,9 +28,13 @@ class InputKind(ABC):
     name: ClassVar[str]
     noun: ClassVar[str]
     """For messages: one input, in the singular."""
+    size_axes: ClassVar[str] = ""
+    """For pages: the numbers of `size_words`, if these words do not say what they are."""
     inputs: ClassVar[tuple[TensorSpec, ...]]
     """The graph's inputs of this kind: the one that holds the inputs themselves, batch axis first, then those that
     `companions` makes."""
+    host_inputs: ClassVar[tuple[TensorSpec, ...]] = ()
+    """Inputs of files that the backend makes of `inputs` on the host, see zoo.families.HostPart."""
     preprocess_schema: ClassVar[Mapping[str, Any]]
     """The JSON schema of a manifest's `preprocess`, in the words that zoo.manifest_schema knows."""
 
@@ -45,6 +49,20 @@ class InputKind(ABC):
     """Of the files that are one input, in lower case: what is taken from a folder."""
     recording_suffixes: ClassVar[tuple[str, ...]] = ()
     """Of the files that hold several inputs, see `recording`: taken from a folder where a model is run."""
+
+    @property
+    def one(self) -> str:
+        """For pages: the noun with its article."""
+        return f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}"
+
+    @property
+    def plural(self) -> str:
+        """For pages: the noun of several."""
+        return f"{self.noun}s"
+
+    def size_words(self, size: Sequence[int]) -> str:
+        """For pages: what a size is called, of which a measurement keeps two numbers."""
+        return "x".join(map(str, size))
 
     @abstractmethod
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:

@@ -61,5 +61,5 @@ def input_axes(name: str) -> dict[int, str]:
         return {}
     import_subpackages(SHIPPED)
     load_entry_points(ENTRY_POINTS)
-    specs = {spec.name: spec for kind in _KINDS.values() for spec in kind.inputs}
+    specs = {spec.name: spec for kind in _KINDS.values() for spec in (*kind.inputs, *kind.host_inputs)}
     return specs.get(name, IMAGES).axes

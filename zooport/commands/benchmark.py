@@ -84,18 +84,19 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 
 def _print(console: "Console | PlainConsole", measured: "Benchmark") -> None:
     from backends.benchmark.words import (
-        CALL_HEADS,
         COLD_HEADS,
         STAGE_HEADS,
-        TEXT_HEADS,
+        call_heads,
         call_rows,
         cold_rows,
         stability_words,
         stage_rows,
+        text_heads,
     )
 
-    rows = measured.rows
-    for heads, table in ((CALL_HEADS, call_rows(rows)), (STAGE_HEADS, stage_rows(rows)), (COLD_HEADS, cold_rows(rows))):
+    rows, kind = measured.rows, measured.kind
+    calls = (call_heads(kind), call_rows(rows))
+    for heads, table in (calls, (STAGE_HEADS, stage_rows(rows)), (COLD_HEADS, cold_rows(rows))):
         if table:
-            print_table(console, heads, table, TEXT_HEADS)
+            print_table(console, heads, table, text_heads(kind))
     console.print(stability_words(measured.stability), soft_wrap=True, highlight=False)

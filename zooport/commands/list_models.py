@@ -18,7 +18,7 @@ EXAMPLES = """examples:
   zooport list
   zooport list --task semantic-segmentation --name 'fcn*' --json zoo.json
 
-Parameters are in millions, and GFLOPs of one image count a multiply-add as two. Metrics are in points (PSNR in dB), on
+Parameters are in millions, and GFLOPs of one input count a multiply-add as two. Metrics are in points (PSNR in dB), on
 each config's data set."""
 PLAIN_WIDTH = 160  # of what is printed into a file or a pipe: a row has a line or two
 NUMBERS = ("parameters (M)", "GFLOPs", "input")

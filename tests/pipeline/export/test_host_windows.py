@@ -6,9 +6,12 @@ import onnx
 import pytest
 import torch
 
-from pipeline.export.host_windows import WindowModel, export_window, host_windows, images_spec
+from pipeline.export.export_step import export_file
+from pipeline.export.host_part import deployment_inputs
+from pipeline.export.host_windows import WindowModel, WindowsOnHost, host_windows
 from tests.rewriters.small_models import fixed_target, small_segmentor
 from zoo.errors import InputError
+from zoo.input_kinds import input_kind
 from zoo.target import AxisRange
 from zoo.windows import Windows
 
@@ -42,22 +45,22 @@ def test_a_window_batch_in_the_graph_needs_a_fixed_size() -> None:
 
 def test_the_images_of_a_target() -> None:
     target = fixed_target(64, 96).with_(width=AxisRange(48, 96, 200), batch=AxisRange.fixed(2))
-    assert images_spec(target).shape == (2, 3, 64, "width")
+    (images,) = deployment_inputs(input_kind("image"), target)
+    assert images.shape == (2, 3, 64, "width")
 
 
 def test_graph_rewriters_act_on_the_windows_file(tmp_path: Path) -> None:
     target = fixed_target(64, 96, exporter="torchscript", slide="host")
     windows = host_windows(MODEL, target)
     assert windows is not None
-    record = export_window(
-        WindowModel(MODEL, {}),
-        target,
-        windows,
+    host = WindowsOnHost(WindowModel(MODEL, {}), windows)
+    record = export_file(
+        host.module,
+        host.file_target(target),
         tmp_path / "m.onnx",
-        images=torch.rand(2, 3, 64, 96),
-        required_rewriters=(),
-        graph_rewriters=[{"name": "set_metadata", "props": {"owner": "somebody"}}],
-        metadata={},
+        example=host.file_example({"images": torch.rand(2, 3, 64, 96)}),
+        output_specs=host.file_outputs(()),
+        steps=[{"name": "set_metadata", "props": {"owner": "somebody"}}],
     )
     assert "graph.set_metadata" in {fired.name for fired in record.rewriters}
     assert [entry.value for entry in onnx.load(tmp_path / "m.onnx").metadata_props] == ["somebody"]

@@ -95,7 +95,7 @@ def test_clouds_that_the_model_was_not_trained_for_are_refused(deployed: Path, c
 def test_predict_reads_a_folder_of_clouds(
     deployed: Path, clouds: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (clouds / "scan.pcd").write_bytes(b"")
+    (clouds / "scan.ply").write_bytes(b"")
     predict = in_this_process("predict", capsys)
     places = [str(place) for place in (deployed, clouds, "--out", tmp_path / "out")]
     assert predict([*places, "--draw", "--format", "files", "csv"]).code == 0

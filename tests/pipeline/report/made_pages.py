@@ -20,6 +20,7 @@ from pipeline.report.embedded import data_uri, embedded_images
 from pipeline.report.formatting import format_milliseconds
 from pipeline.report.page import render
 from tests.pipeline.report.made import made_data
+from zoo.input_kinds import input_kind
 from zoo.processor import Processor
 
 NAMES = ("beta", "alpha", "gamma")
@@ -113,7 +114,8 @@ def benchmark_page(folder: Path) -> Path:
     ]
     machine = Processor("a processor", "x86_64", ("AVX2",))
     path = folder / "benchmark.html"
-    write_benchmark(Benchmark(rows, Stability(Interval(0.99, 1.0, 1.01)), 30, 3, [(480, 640)], machine), path)
+    stability = Stability(Interval(0.99, 1.0, 1.01))
+    write_benchmark(Benchmark(rows, stability, 30, 3, input_kind("image"), [(480, 640)], machine), path)
     return path
 
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from pipeline.training import Recipe, begin_run, train
+from pipeline.training.recipe import changed
 from pipeline.training.training_data import training_data
-from zoo.config import load_config
+from zoo.config import load_config, read_config
 from zoo.datasets import Streets
 from zoo.datasets.streets.objects import CLASSES
 from zoo.datasets.streets.scene import points_inside
@@ -18,6 +19,7 @@ from zoo.datasets.training.kinds import samples_of
 from zoo.errors import InputError
 from zoo.input_kinds import InputKind, input_kind
 from zoo.input_kinds.points import PointsRule
+from zoo.recipe_data import check_recipe_data
 from zoo.tasks import ClassInfo
 
 DETECTOR = """
@@ -133,3 +135,23 @@ def test_a_kind_without_samples_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(type(input_kind("points")), "training_class", InputKind.training_class)
     with pytest.raises(InputError, match="models that take a point cloud are not trained here; train elsewhere"):
         samples_of(input_kind("points"))
+
+
+def test_the_recipe_keeps_what_it_learns_from(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    recipe = Recipe.from_config(load_config(path)).to_dict()
+    assert recipe["train_dataset"] == {"type": "Streets", "split": "train", "count": 4}
+    path.write_text(path.read_text(encoding="utf-8").replace("count=4", "count=5"), encoding="utf-8")
+    other = Recipe.from_config(load_config(path)).to_dict()
+    assert changed(recipe, other).startswith("train_dataset was {'type': 'Streets', 'split': 'train', 'count': 4} and")
+    older = {key: value for key, value in recipe.items() if key != "train_dataset"}
+    assert not changed(older, other)
+    assert "warmup" in changed(older, {**other, "warmup": 7})
+
+
+def test_streets_are_only_learned_where_they_are_named(tmp_path: Path) -> None:
+    config = read_config(written(tmp_path))
+    check_recipe_data(load_config(config))
+    config.pop("train_dataset")
+    with pytest.raises(InputError, match="training on dataset Streets needs training data: without train_dataset"):
+        check_recipe_data(load_config(config))

@@ -19,6 +19,7 @@ from tests.rewriters.small_pillars import (
     NAMES,
     SLOTS,
     export_pillars,
+    in_pillars,
     padded,
     pillars_contract,
     random_clouds,
@@ -27,6 +28,7 @@ from tests.rewriters.small_pillars import (
 )
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from zoo.errors import ExportError
+from zoo.pillars import LEVEL
 
 BOXES, SCORES = 1e-4, 1e-5  # issue: metres and radians; probabilities
 EMPTY = torch.zeros(0, 4)
@@ -140,6 +142,37 @@ def test_the_other_levels(name: str, level: str, tmp_path: Path) -> None:
         expected = pillars_contract(small_pillars(name), level)(*inputs.values())
     for output, wanted in zip(run_pillars(session, inputs), expected, strict=True):
         np.testing.assert_allclose(output, wanted.numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", NAMES)
+def test_level_pillars_finds_what_the_unpatched_model_finds(name: str, exporter: str, tmp_path: Path) -> None:
+    """The pillars are made by the host; no pillar of these clouds is fuller than its slots."""
+    path, model = tmp_path / "model.onnx", small_pillars(name)
+    export_pillars(path, model, exporter, "onnxruntime", LEVEL)
+    graph = onnx.load(path).graph
+    assert [value.name for value in graph.input] == ["voxels", "counts", "cells"]
+    assert not {"Unique", "If", "NonMaxSuppression", "Compress"} & set(operators(graph))
+    scatters = [node for node in graph.node if node.op_type.startswith("Scatter")]
+    assert not [node for node in scatters if any(item.name == "reduction" for item in node.attribute)]
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    for case in ("one cloud", "four of different sizes", "an empty cloud beside a full one", "all outside"):
+        clouds, inputs = CASES[case]()
+        same(run_pillars(session, in_pillars(model, inputs)), unpatched(name, clouds))
+
+
+def test_level_pillars_knows_its_pillars_by_their_counts() -> None:
+    """Whatever the cells of rows that are filled up hold, and in whatever order the pillars are."""
+    model = small_pillars("CenterPoint")
+    contract = pillars_contract(model, LEVEL)
+    _, inputs = CASES["four of different sizes"]()
+    made = in_pillars(model, inputs)
+    order = torch.randperm(made["cells"].shape[1], generator=torch.Generator().manual_seed(1))
+    other = {name: tensor[:, order] for name, tensor in made.items()}
+    other["cells"] = torch.where(other["counts"] > 0, other["cells"], -1)
+    with torch.no_grad():
+        for ours, theirs in zip(contract(**made), contract(**other), strict=True):
+            torch.testing.assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,12 +12,18 @@ from tests.zoo.cards.tiny_zoo import BASE, CONFIG, MEASURED, TinyZoo
 from tests.zoo.cards.training_records import record
 from zoo import list_models
 from zoo.cards import BackendFigures, Measured, fingerprint, measured_file, pages, problems, read_card, table
-from zoo.cards.fingerprint import DIGITS_ROOT as LIGHT_ROOT
 from zoo.cards.pages import BEGIN, END
 from zoo.config import load_config
 from zoo.config.located import is_address
 from zoo.datasets import DIGITS_ROOT
+from zoo.datasets.digits.cache import ANNOTATIONS
+from zoo.datasets.digits.cache import SHIPPED as SHIPPED_DIGITS
+from zoo.datasets.photographs.super_resolution_folder import PHOTOGRAPHS_ROOT
+from zoo.datasets.streets.splits import SHIPPED as SHIPPED_STREETS
+from zoo.datasets.streets.splits import STREETS_ROOT
+from zoo.datasets.streets.stored import SCENES
 from zoo.errors import InputError
+from zoo.generated_data import DIGITS, PHOTOGRAPHS, STREETS
 
 ROOT = Path(__file__).parents[3]
 CONFIGS = list_models(ROOT / "configs")
@@ -123,9 +129,16 @@ class TestFingerprint:
             found.add(fingerprint(load_config(zoo.one)))
         assert len(found) == 2
 
-    @pytest.mark.parametrize("kind", ["DigitsDetection", "DigitsSegmentation"])
-    def test_follows_the_annotations_of_the_digits(self, kind: str, zoo: TinyZoo) -> None:
-        annotations = zoo.root / "data" / "gate" / "annotations.json"
+    @pytest.mark.parametrize(
+        ("kind", "file"),
+        [
+            ("DigitsDetection", "annotations.json"),
+            ("DigitsSegmentation", "annotations.json"),
+            ("Streets", "scenes.json"),
+        ],
+    )
+    def test_follows_what_a_generated_split_holds(self, kind: str, file: str, zoo: TinyZoo) -> None:
+        annotations = zoo.root / "data" / "gate" / file
         annotations.parent.mkdir(parents=True)
         dataset = f'dataset = dict(_delete_=True, type="{kind}", split="gate", root="{zoo.root}/data")'
         zoo.one.write_text(f"{CONFIG}\n{dataset}\n", encoding="utf-8")
@@ -135,8 +148,12 @@ class TestFingerprint:
             found.add(fingerprint(load_config(zoo.one)))
         assert len(found) == 3
 
-    def test_knows_where_the_shipped_digits_lie(self) -> None:
-        assert LIGHT_ROOT == DIGITS_ROOT
+    def test_knows_where_generated_data_lies(self) -> None:
+        assert (DIGITS.root, DIGITS.shipped, DIGITS.description) == (DIGITS_ROOT, SHIPPED_DIGITS, ANNOTATIONS)
+        assert (STREETS.root, STREETS.shipped, STREETS.description) == (STREETS_ROOT, SHIPPED_STREETS, SCENES)
+        assert PHOTOGRAPHS.root == PHOTOGRAPHS_ROOT
+        for data in (DIGITS, STREETS):
+            assert (data.root / data.shipped / str(data.description)).is_file()
 
     def test_a_config_of_more_than_plain_data_is_refused(self, zoo: TinyZoo) -> None:
         zoo.one.write_text(f"{CONFIG}\nmodel['act'] = {{1, 2}}", encoding="utf-8")

@@ -13,6 +13,7 @@ from tests.zoo.cards.training_records import CONFIG, again, record, run
 from zoo.cards import TrainingRecord
 from zoo.cards.training_section import training_section
 from zoo.errors import InputError
+from zoo.input_kinds import input_kind
 
 POINTS = st.floats(0, 100) | st.none()
 ROOT = Path(__file__).parents[3]
@@ -72,8 +73,8 @@ def link(path: Path) -> str:
     return f"../{path.relative_to(ROOT).as_posix()}"
 
 
-def shown(training: TrainingRecord) -> str:
-    return "\n".join([*training_section(training, link), ""])
+def shown(training: TrainingRecord, kind: str = "image") -> str:
+    return "\n".join([*training_section(training, input_kind(kind), link), ""])
 
 
 class TestPage:
@@ -95,6 +96,43 @@ class TestPage:
             assert fact in page
         assert re.search(r"^1\. seed 0, 4 iterations, .*: other weights$", page, re.MULTILINE)
         assert re.search(r"^2\. seed 0, 4 iterations, .*: the published weights, to the bit$", page, re.MULTILINE)
+
+    def test_it_says_which_data_of_ones_own(self) -> None:
+        own = {
+            "num_scenes": None,
+            "val_interval": 9,
+            "load_from": "../x/y.pth",
+            "train_dataset": {"type": "CocoDetection", "images": "train", "annotations": "train.json"},
+        }
+        page = shown(record(recipe={**record().recipe, **own}))
+        for fact in (
+            "- data: CocoDetection, images train, annotations train.json, never mirrored\n",
+            "- weights: the best of the validations on the config's `dataset`, one every 9 iterations\n",
+            "- batch: 2 tensors of 64x64 (height x width)\n",
+            "- scale: as the config's `preprocess` says, times 1.0 to 1.0\n",
+            "- start: the weights of `y.pth`\n",
+        ):
+            assert fact in page
+        assert "photograph" not in page
+        del own["train_dataset"]
+        assert "- data: the config's `train_dataset`, never" in shown(record(recipe={**record().recipe, **own}))
+
+    def test_of_point_clouds_it_has_no_sizes_in_pixels(self) -> None:
+        own = {
+            "crop": None,
+            "size": None,
+            "num_scenes": None,
+            "val_interval": 9,
+            "mirror": True,
+            "turn": 20.0,
+            "train_dataset": {"type": "Streets", "split": "train"},
+        }
+        page = shown(record(recipe={**record().recipe, **own}), "points")
+        assert (
+            "- data: Streets, split train ([card](../zoo/data/streets/README.md)), half of it mirrored, turned by up "
+            "to 20 degrees\n"
+        ) in page
+        assert "- batch: 2 point clouds\n- scale: the point cloud, times 1.0 to 1.0\n" in page
 
     def test_it_says_where_and_how_it_was_trained(self) -> None:
         page = shown(record(training=run(device="NVIDIA H100", amp=True, remark="alone")))

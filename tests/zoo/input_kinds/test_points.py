@@ -57,7 +57,6 @@ def npy(array) -> bytes:
         ("a.bin", b"x" * 100, r"a\.bin: 100 bytes, as of nuScenes with 5 columns, expected 16"),
         ("a.pcd.bin", b"x" * 160, r"a\.pcd\.bin: nuScenes' files have 5 columns, expected 4; convert it to \.npy"),
         ("a.ply", b"ply", r"a\.ply: \.ply files are not read; convert it to \.npy: numpy\.save\(FILE"),
-        ("a.pcd", b"", r"a\.pcd: \.pcd files are not read; convert"),
         ("a.npy", b"text", r"a\.npy: not an \.npy file; convert"),
         ("a.npy", npy(np.zeros((3, 4), np.float32))[:-5], r"a\.npy: the \.npy file is broken"),
         ("a.npy", npy(np.zeros((3, 4))), r"a\.npy: got float64 \[3, 4\], expected float32 \[n, 4\]"),

@@ -89,6 +89,7 @@ class ImageKind(InputKind):
 
     name: ClassVar[str] = "image"
     noun: ClassVar[str] = "image"
+    size_axes: ClassVar[str] = "height x width"
     inputs: ClassVar[tuple[TensorSpec, ...]] = (IMAGES, IMAGE_SIZES)
     preprocess_schema: ClassVar[Mapping[str, Any]] = PREPROCESS_SCHEMA
     proof_class: ClassVar[str] = "zoo.input_kinds.image.proof:ImageProof"

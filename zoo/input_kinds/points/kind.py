@@ -21,8 +21,12 @@ POINTS = TensorSpec("points", "float32", ("batch", "count", COLUMNS))
 """x y z in metres, x forward, y left, z up; and the intensity. Zeros behind the last point."""
 NUM_POINTS = TensorSpec("num_points", "int64", ("batch",))
 """How many points each cloud has; 0 to count."""
+VOXELS = TensorSpec("voxels", "float32", ("batch", "pillars", "slots", COLUMNS))
+COUNTS = TensorSpec("counts", "int64", ("batch", "pillars"))
+CELLS = TensorSpec("cells", "int64", ("batch", "pillars"))
+"""The points of each pillar, how many they are, and the pillar's cell, row * columns + column: see zoo.pillars."""
 COUNT = "count"
-COUNTS = AxisRange(1, 16384, 65536)  # of a config that says nothing else
+USUAL_COUNTS = AxisRange(1, 16384, 65536)  # of a config that says nothing else
 
 
 @register_input_kind
@@ -37,6 +41,7 @@ class PointsKind(InputKind):
     name: ClassVar[str] = "points"
     noun: ClassVar[str] = "point cloud"
     inputs: ClassVar[tuple[TensorSpec, ...]] = (POINTS, NUM_POINTS)
+    host_inputs: ClassVar[tuple[TensorSpec, ...]] = (VOXELS, COUNTS, CELLS)
     preprocess_schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {
@@ -63,13 +68,17 @@ class PointsKind(InputKind):
     training_class: ClassVar[str | None] = "zoo.datasets.training.cloud_samples:CloudSamples"
     suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
+    def size_words(self, size: Sequence[int]) -> str:
+        """How many points there are."""
+        return f"{size[0]} points"
+
     def specs(self, *, image_sizes: bool = False) -> tuple[TensorSpec, ...]:
         """Both."""
         return self.inputs
 
     def sides(self, rule: PointsRule) -> Mapping[str, AxisRange]:
         """Of any cloud of a usual sensor."""
-        return {COUNT: COUNTS}
+        return {COUNT: USUAL_COUNTS}
 
     def target_rule(self, rule: PointsRule, sides: Mapping[str, AxisRange]) -> PointsRule:
         """With the numbers of points that the target's tensors hold."""

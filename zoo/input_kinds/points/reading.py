@@ -1,4 +1,4 @@
-"""Point clouds from files: KITTI's .bin, and .npy."""
+"""Point clouds from files: KITTI's .bin, .npy, and PCL's .pcd."""
 
 import io
 from pathlib import Path
@@ -7,14 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
+from zoo.input_kinds.points.pcd import MAGIC, decode_pcd
 
 COLUMNS = 4
-SUFFIXES = (".bin", ".npy")
+SUFFIXES = (".bin", ".npy", ".pcd")
 POINT_BYTES = 4 * COLUMNS
 NUSCENES, NUSCENES_BYTES = ".pcd.bin", 4 * 5
 CONVERTED = "convert it to .npy: numpy.save(FILE, POINTS.astype('float32')), points [n, 4] as x y z intensity"
-OTHER_FORMATS = (".e57", ".las", ".laz", ".pcd", ".ply", ".pts", ".xyz")
-"""Formats of point clouds that no library reads which fits a production machine: conversion is one line of another."""
+OTHER_FORMATS = (".e57", ".las", ".laz", ".ply", ".pts", ".xyz")
+"""Formats of point clouds that are not read: no maintained library under a permissive licence gives the intensities of
+.ply files in its API, and the others are those of surveys, whose intensities have no scale that a detector could know.
+"""
 
 
 def read_cloud(path: str | Path) -> NDArray[np.float32]:
@@ -36,6 +39,8 @@ def decode_cloud(content: bytes, name: str, label: str) -> NDArray[np.float32]:
     refuse_format(name, label)
     if is_npy(content):
         return _from_npy(content, label)
+    if name.lower().endswith(".pcd") or content.startswith(MAGIC):
+        return decode_pcd(content, label)
     if name.lower().endswith(".npy"):
         raise InputError(f"point cloud {label}: not an .npy file; {CONVERTED}")
     if len(content) % POINT_BYTES:

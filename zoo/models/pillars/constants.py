@@ -9,29 +9,37 @@ from zoo.models.pillars.anchors import HALF_TURN
 from zoo.models.pillars.center_point import CenterPoint
 from zoo.models.pillars.grid import PillarGrid
 from zoo.models.pillars.point_pillars import PointPillars
+from zoo.pillars import LEVEL
+
+RESULTS = ("final", LEVEL)
 
 
 def point_pillars_constants(model: PointPillars, case: Case) -> Iterator[Constant]:
     """The grid of every level; the anchors and thresholds of those that decide."""
-    yield from _grid(model.encoder.grid)
-    if case.level in ("decoded", "final"):
+    yield from _grid(model.encoder.grid, case.level)
+    if case.level != "raw":
         yield _half_turn()
-    if case.level == "final":
+    if case.level in RESULTS:
         yield constant("anchors", "", model.anchors.cpu().numpy(), *GATHERS)
         yield from _decisions(model, len(model.anchors))
 
 
 def center_point_constants(model: CenterPoint, case: Case) -> Iterator[Constant]:
     """The grid of every level; the cells and thresholds of those that decide."""
-    yield from _grid(model.encoder.grid)
-    if case.level in ("decoded", "final"):
+    yield from _grid(model.encoder.grid, case.level)
+    if case.level != "raw":
         yield constant("side of a cell", "", model.cell, "Mul")
         yield _half_turn()
-    if case.level == "final":
+    if case.level in RESULTS:
         yield from _decisions(model, len(model.all_cells()) * model.num_classes)
 
 
-def _grid(grid: PillarGrid) -> Iterator[Constant]:
+def _grid(grid: PillarGrid, level: str) -> Iterator[Constant]:
+    if level == LEVEL:  # the host has the grid, but for the centres of the pillars
+        yield constant("side of a pillar", "", grid.side, "Mul")
+        for axis, low in zip("xy", grid.low[:2], strict=True):
+            yield constant(f"lowest {axis}", "", low, "Add")
+        return
     yield constant("side of a pillar", "encoder", grid.side, "Div")
     for axis, low, high in zip("xyz", grid.low, grid.high, strict=True):
         yield constant(f"lowest {axis}", "encoder", low, "GreaterOrEqual")

@@ -1,6 +1,6 @@
 """The families of PointPillars and CenterPoint."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, ClassVar, cast
@@ -11,6 +11,7 @@ from zoo.comparison.decision_rule import DecisionRule
 from zoo.contract.constants import Case, Constant
 from zoo.contract.coverage import Usage
 from zoo.families import Contracts, Family, register
+from zoo.input_kinds.points.kind import COUNT
 from zoo.models.pillars.center_point import CenterMaps, CenterPoint
 from zoo.models.pillars.constants import center_point_constants, point_pillars_constants
 from zoo.models.pillars.coverage import pillars_coverage
@@ -18,11 +19,15 @@ from zoo.models.pillars.levels import (
     CenterPointDecoded,
     CenterPointRaw,
     PillarsFinal,
+    PillarsFromVoxels,
     PointPillarsDecoded,
     PointPillarsRaw,
 )
+from zoo.models.pillars.on_host import pillars_on_host
 from zoo.models.pillars.other_places import Result, other_places
 from zoo.models.pillars.point_pillars import PointPillars
+from zoo.pillars import LEVEL, Pillars
+from zoo.target import Target
 
 
 class PillarsFamily(Family):
@@ -46,6 +51,15 @@ class PillarsFamily(Family):
         """Points near the edge of a pillar in the neighbouring one."""
         return other_places(model, run)
 
+    def pillars(
+        self, model: nn.Module, target: Target, options: Mapping[str, Any], clouds: Sequence[Any]
+    ) -> Pillars | None:
+        """At their own level."""
+        if target.level != LEVEL:
+            return None
+        grid = cast("PointPillars | CenterPoint", model).encoder.grid
+        return pillars_on_host(grid, options, clouds, target.sides[COUNT].max)
+
     def losses(self, model: Any, batch: Mapping[str, Any]) -> Mapping[str, Tensor]:
         """Of points, N x float32 [n, 4], and targets, N x {"boxes", "labels"}."""
         losses: Mapping[str, Tensor] = model(batch["points"], batch["targets"])
@@ -59,6 +73,7 @@ class PointPillarsFamily(PillarsFamily):
     name: ClassVar[str] = "PointPillars"
     contracts: ClassVar[Contracts] = {
         ("detection3d", "final"): PillarsFinal,
+        ("detection3d", LEVEL): PillarsFromVoxels,
         ("detection3d", "decoded"): PointPillarsDecoded,
         ("detection3d", "raw"): PointPillarsRaw,
     }
@@ -81,6 +96,7 @@ class CenterPointFamily(PillarsFamily):
     name: ClassVar[str] = "CenterPoint"
     contracts: ClassVar[Contracts] = {
         ("detection3d", "final"): PillarsFinal,
+        ("detection3d", LEVEL): PillarsFromVoxels,
         ("detection3d", "decoded"): CenterPointDecoded,
         ("detection3d", "raw"): CenterPointRaw,
     }
