@@ -155,7 +155,7 @@ def test_it_takes_no_image_sizes() -> None:
 @pytest.mark.parametrize(
     ("level", "layout", "words"),
     [
-        ("decoded", "zooport", "level decoded: detection has no such level; use level final"),
+        ("decoded", "zooport", "level decoded: Peaks has no such level for task detection; it has final"),
         ("plugin", "zooport", "level plugin: Peaks has no plugin nodes; YOLOv5 has"),
         ("decoded", "ultralytics", "layout ultralytics: Peaks has no such layout; YOLOv5 has"),
     ],

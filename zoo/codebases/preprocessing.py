@@ -14,7 +14,11 @@ BYTES = 255.0
 DIGITS = 12  # more than float32 holds
 ANNOTATIONS = ("LoadAnnotations", "FilterAnnotations", "LoadEmptyAnnotations")
 PACKERS = ("PackSegInputs", "PackDetInputs")
-AUGMENTATIONS = ("TestTimeAug", "MultiScaleFlipAug")
+REASONS = {
+    **dict.fromkeys(("TestTimeAug", "MultiScaleFlipAug"), ", which deploys one pass over one image"),
+    "ResizeShortestEdge": ", whose resizes round a side once, and this one twice: some images differ by a pixel",
+}
+"""Why some transforms have no counterpart."""
 
 
 def preprocess_of(config: CodebaseConfig) -> dict[str, Any]:
@@ -29,13 +33,9 @@ def preprocess_of(config: CodebaseConfig) -> dict[str, Any]:
         if name in (*ANNOTATIONS, *PACKERS):
             continue
         if name not in TRANSFORMS:
-            raise InputError(f"{where}: {name} has no counterpart in zooport{_reason(name)}; {WRITE}")
+            raise InputError(f"{where}: {name} has no counterpart in zooport{REASONS.get(name, '')}; {WRITE}")
         steps = TRANSFORMS[name](steps, options, f"{where}: {name}")
     return _section(steps, preprocessor_of(config, steps.normalization), where)
-
-
-def _reason(name: str) -> str:
-    return ", which deploys one pass over one image" if name in AUGMENTATIONS else ""
 
 
 def _section(steps: Steps, after: Preprocessor, where: str) -> dict[str, Any]:

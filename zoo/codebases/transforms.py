@@ -8,6 +8,8 @@ from zoo.codebases.known_keys import WRITE, check_keys, refusal
 from zoo.errors import InputError
 
 INTERPOLATIONS = ("bilinear", "nearest", "area")  # OpenCV's, under mmcv's names
+SAME_IMAGES = ("cv2", "pillow", None)
+"""Decoders that give the same bytes of PNG and JPEG files, by the standard library of each format."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,12 @@ class Steps:
 
 
 def _load(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
-    expected = {"color_type": "color", "imdecode_backend": "cv2", "to_float32": False, "ignore_empty": False}
-    check_keys(options, (*expected, "backend_args", "file_client_args"), where, WRITE)
-    for key in ("color_type", "imdecode_backend"):
-        if options.get(key, expected[key]) not in (expected[key], None):
-            raise refusal(where, key, options[key], repr(expected[key]))
+    known = ("color_type", "imdecode_backend", "to_float32", "ignore_empty", "backend_args", "file_client_args")
+    check_keys(options, known, where, WRITE)
+    if options.get("color_type") not in ("color", None):
+        raise refusal(where, "color_type", options["color_type"], "'color'")
+    if options.get("imdecode_backend") not in SAME_IMAGES:
+        raise refusal(where, "imdecode_backend", options["imdecode_backend"], "'cv2' or 'pillow'")
     return steps
 
 

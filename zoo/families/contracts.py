@@ -10,6 +10,7 @@ from zoo.errors import InputError
 from zoo.families.family import Family
 from zoo.families.first_step import first_step
 from zoo.families.registry import families, family_of
+from zoo.target import LEVELS
 from zoo.tasks import Task
 
 
@@ -42,8 +43,8 @@ def _contract(model: nn.Module, task: Task, level: str, forward: Mapping[str, An
     contract = family.contract_type(task, level)
     if contract is not None:
         return contract.of_task(model, forward, task)
-    if family.contract_type(task, "final") is not None:
-        raise InputError(f"level {level}: {task.name} has no such level; use level final")
+    if levels := [one for one in LEVELS if family.contract_type(task, one) is not None]:
+        raise InputError(f"level {level}: {kind} has no such level for task {task.name}; it has {', '.join(levels)}")
     names = [one.name for one in families() if (task.name, "final") in one.contracts]
     raise InputError(f"model {kind}: expected {', '.join(names) or 'a model of no family'} for task {task.name}")
 

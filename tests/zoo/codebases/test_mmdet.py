@@ -95,7 +95,24 @@ def test_cocos_own_classes_have_cocos_ids() -> None:
 def test_a_number_of_classes_that_is_nowhere() -> None:
     config = content()
     del config["model"]["bbox_head"]["num_classes"]
-    with pytest.raises(InputError, match="my.py: model: no num_classes in roi_head, bbox_head, mask_head"):
+    words = "my.py: model RetinaNet: no num_classes in roi_head, bbox_head, mask_head: zooport takes detectors whose"
+    with pytest.raises(InputError, match=words):
+        translated(config)
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"type": "YOLACT", "mask_head": {"type": "YOLACTProtonet"}}, "YOLACT gives a mask for each object by its YO"),
+        ({"type": "CondInst", "mask_head": {"type": "CondInstMaskHead"}}, "CondInst gives a mask for each object by"),
+        ({"bbox_head": {"type": "RTMDetInsSepBNHead", "num_classes": 5}}, "by its RTMDetInsSepBNHead, which zooport"),
+        ({"type": "GroundingDINO", "language_model": {"type": "BertModel"}}, "GroundingDINO takes text beside the im"),
+    ],
+)
+def test_a_model_that_would_lose_something_is_refused_by_its_name(parts: dict[str, Any], words: str) -> None:
+    config = content()
+    config["model"] |= parts
+    with pytest.raises(InputError, match=words):
         translated(config)
 
 

@@ -1,14 +1,18 @@
 """The transforms of a test as a config's `preprocess`, and the refusal of what has no counterpart."""
 
+import io
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image, ImageOps
 
 from tests.zoo.codebases.small_configs import MEAN, MODEL, PREPROCESSOR, config_content
 from zoo.codebases import CodebaseConfig
 from zoo.codebases.preprocessing import preprocess_of
 from zoo.errors import InputError
+from zoo.image_pixels import decode_pixels
 
 LOAD, LABELS, PACK = {"type": "LoadImageFromFile"}, {"type": "LoadAnnotations"}, {"type": "mmdet.PackDetInputs"}
 NORMALIZED = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
@@ -27,6 +31,34 @@ def test_the_shorter_edge() -> None:
     expected = {"resize": "shortest", "shortest_edge": 512, "longest_edge": 2048, "size_divisor": 1}
     resize = {"type": "Resize", "scale": (2048, 512), "keep_ratio": True}
     assert section(resize) == {**expected, **MMCV, **NORMALIZED}
+
+
+def stored(image: Image.Image, kind: str, **options: Any) -> bytes:
+    file = io.BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def test_pillow_and_opencv_decode_the_same_pixels() -> None:
+    """So imdecode_backend="pillow" of a config is no difference, for JPEG and PNG files of 8 bits."""
+    generator = np.random.default_rng(0)
+    coarse = generator.integers(0, 256, (7, 5, 3)).astype(np.uint8)
+    image = Image.fromarray(coarse).resize((101, 67), Image.Resampling.BICUBIC)
+    noisy = np.clip(np.asarray(image, int) + generator.integers(-30, 31, (67, 101, 3)), 0, 255).astype(np.uint8)
+    image = Image.fromarray(noisy)
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    files = [
+        *(stored(image, "JPEG", quality=q, subsampling=s) for q in (40, 75, 95) for s in (0, 1, 2)),
+        *(stored(image.convert(mode), "PNG") for mode in ("RGB", "RGBA", "P", "L", "LA")),
+        *(stored(image.convert("L"), "JPEG"), stored(image, "JPEG", exif=turned)),
+    ]
+    for content in files:
+        upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content))).convert("RGB")
+        assert np.array_equal(decode_pixels(content), np.asarray(upright)[..., ::-1])
+    loads = [{"type": "LoadImageFromFile", "imdecode_backend": kind} for kind in ("pillow", "cv2")]
+    sections = [preprocess_of(CodebaseConfig(Path("my.py"), config_content(MODEL, [load, PACK]))) for load in loads]
+    assert sections[0] == sections[1]
 
 
 def test_a_stretch() -> None:
@@ -83,6 +115,9 @@ def test_a_transform_that_normalises() -> None:
         ),
         ({"type": "Pad", "size": (64, 64)}, "Pad to a size without a Resize before it"),
         ({"type": "Pad", "size_divisor": 32, "padding_mode": "edge"}, "padding_mode is 'edge', expected 'constant'"),
+        ({"type": "LoadImageFromFile", "imdecode_backend": "turbojpeg"}, "imdecode_backend is 'turbojpeg', expected"),
+        ({"type": "LoadImageFromFile", "color_type": "grayscale"}, "color_type is 'grayscale', expected 'color'"),
+        ({"type": "ResizeShortestEdge", "scale": 64, "max_size": 150}, "in zooport, whose resizes round a side once"),
         ({"type": "LetterResize", "scale": (64, 64)}, "LetterResize puts the image at the centre"),
         ({"type": "Normalize", "mean": MEAN, "std": MEAN}, "mean is there, and the test pipeline normalises as well"),
     ],

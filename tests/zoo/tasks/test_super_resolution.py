@@ -81,7 +81,8 @@ def test_the_contract_of_any_scale_has_it_as_a_setting() -> None:
 
 @pytest.mark.parametrize("level", ["decoded", "raw"])
 def test_other_levels_are_refused(level: str) -> None:
-    with pytest.raises(InputError, match=f"level {level}: super-resolution has no such level; use level final"):
+    words = f"level {level}: SRCNN has no such level for task super-resolution; it has final"
+    with pytest.raises(InputError, match=words):
         contract_module(SRCNN(), TASK, level, {})
 
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from zoo.codebases.codebase import Codebase, Translation, register_codebase
 from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.codebases.mmdet.datasets import category_ids, dataset_sections
+from zoo.codebases.mmdet.tasks import task_of
 from zoo.codebases.preprocessing import preprocess_of
 from zoo.errors import InputError
 
@@ -26,11 +27,12 @@ class Mmdet(Codebase):
         """The section `model` as it is, but for what a training alone needs."""
         model = {key: value for key, value in config.model.items() if key not in ("train_cfg", "data_preprocessor")}
         model = {**model, "train_cfg": None, "data_preprocessor": dict(config.preprocessor)}
-        has_masks = bool((model.get("roi_head") or {}).get("mask_head"))
+        task = task_of(config)
+        has_masks = task["type"] != "Detection"
         preprocess = {key: value for key, value in preprocess_of(config).items() if key not in IN_THE_MODEL}
         content: dict[str, Any] = {
             "model": {"type": "MmdetDetector", "config": model},
-            "task": {"type": "InstanceSegmentation", "sampled_masks": True} if has_masks else {"type": "Detection"},
+            "task": task,
             "preprocess": preprocess,
             "export": {"inputs": {"batch": BATCH}},
         }
@@ -46,7 +48,10 @@ def class_count(config: CodebaseConfig) -> int:
     for key in HEADS:
         for count in _counts(config.model.get(key)):
             return count
-    raise InputError(f"{config.path}: model: no num_classes in {', '.join(HEADS)}; add it to the head")
+    raise InputError(
+        f"{config.path}: model {type_name(config.model.get('type'))}: no num_classes in {', '.join(HEADS)}: zooport "
+        "takes detectors whose head gives a class to each object; add it to the head, or use another detector"
+    )
 
 
 def _counts(value: Any) -> Iterator[int]:

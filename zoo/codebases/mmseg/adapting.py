@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from zoo.codebases.as_deployed import as_deployed
 from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.codebases.mmseg.part import UnknownPartError
-from zoo.codebases.without_weights import without_weights
 from zoo.errors import InputError
 
 LIBRARY = "mmseg"
@@ -32,7 +32,7 @@ def adapted(config: CodebaseConfig, unknown: UnknownPartError) -> dict[str, Any]
             f"{config.path}: the head has one output channel, which a threshold decides; zooport takes the best class"
         )
     kept = {key: value for key, value in model.items() if key not in LEFT_OUT}
-    return {"type": "MmsegSegmentor", "config": without_weights(kept)}
+    return {"type": "MmsegSegmentor", "config": as_deployed(kept)}
 
 
 def last_head(config: CodebaseConfig) -> Mapping[str, Any]:

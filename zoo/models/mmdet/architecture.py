@@ -10,8 +10,8 @@ from mmengine.model.utils import revert_sync_batchnorm
 from mmengine.registry import DefaultScope
 from torch import nn
 
+from zoo.codebases.as_deployed import as_deployed
 from zoo.codebases.mmcv_ext import stand_in
-from zoo.codebases.without_weights import without_weights
 from zoo.errors import InputError
 from zoo.optional_library import optional_library
 
@@ -25,18 +25,19 @@ LACK_LOSS = ("SSDHead",)
 def model_section(config: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     """The section `model` of an mmdetection config: given itself, or the path of the file that has it.
 
-    Such a file is Python, and runs when it is read. Keys that name weights are left out. Raises InputError for a file
+    Such a file is Python, and runs when it is read. Keys that name weights are left out, and batch norms that several
+    GPUs share become plain ones. Raises InputError for a file
     that cannot be read, or has no model.
     """
     section = config if isinstance(config, Mapping) else _read(Path(config))
-    without: dict[str, Any] = without_weights(section)
-    return without
+    deployed: dict[str, Any] = as_deployed(section)
+    return deployed
 
 
 def build_detector(section: Mapping[str, Any]) -> nn.Module:
     """mmdetection's own model of a section `model`, in eval mode, with random weights.
 
-    Batch norms that several GPUs share become plain ones. Raises BackendUnavailableError without mmdet or mmcv.
+    Raises BackendUnavailableError without mmdet or mmcv, and for a part that another library registers.
     """
     for name in ("mmcv", "mmdet"):
         optional_library(name, EXTRA, USE)

@@ -9,8 +9,8 @@ from mmengine.model.utils import revert_sync_batchnorm
 from mmengine.registry import DefaultScope
 from torch import nn
 
+from zoo.codebases.as_deployed import as_deployed
 from zoo.codebases.mmcv_ext import stand_in
-from zoo.codebases.without_weights import without_weights
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.optional_library import optional_library
 
@@ -33,7 +33,7 @@ def build_segmentor(section: Mapping[str, Any]) -> nn.Module:
     inference = {key: value for key, value in section.items() if key not in NOT_IN_TESTS}
     try:
         with DefaultScope.overwrite_default_scope(SCOPE):
-            model: Any = registry.MODELS.build(ConfigDict(without_weights(inference)))
+            model: Any = registry.MODELS.build(ConfigDict(as_deployed(inference)))
     except ImportError as error:  # a head that another codebase has
         raise BackendUnavailableError(f"{USE} needs another library: {' '.join(str(error).split())}") from error
     if not hasattr(model, "encode_decode") or not hasattr(model, "out_channels"):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from zoo.build import build_section
+from zoo.codebases.as_deployed import as_deployed
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.models.mmdet.architecture import model_section
 from zoo.models.mmdet.image_input import ImageInput
@@ -23,6 +24,19 @@ def test_keys_that_name_weights_are_left_out() -> None:
     assert section["backbone"] == {"type": "ResNet"}
     assert section["bbox_head"] == [{"type": "Head", "num_classes": 5}]
     assert "init_cfg" in SECTION["backbone"]
+
+
+def test_batch_norms_of_several_devices_become_plain_ones() -> None:
+    """mmcv's own cannot be built outside a distributed training."""
+    norms = {"neck": {"norm_cfg": {"type": "MMSyncBN", "requires_grad": True}}, "head": {"norm_cfg": {"type": "GN"}}}
+    assert as_deployed(norms) == {
+        "neck": {"norm_cfg": {"type": "BN", "requires_grad": True}},
+        "head": {"norm_cfg": {"type": "GN"}},
+    }
+
+
+def test_the_weights_of_a_teacher_are_not_followed() -> None:
+    assert model_section({**SECTION, "teacher_ckpt": "https://nowhere.invalid/paa.pth"}) == model_section(SECTION)
 
 
 def test_a_file_gives_its_section_and_the_preprocessor_beside_it(tmp_path: Path) -> None:
