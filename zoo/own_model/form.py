@@ -53,6 +53,10 @@ class Form(ABC):
         """Where the config goes if the request does not say."""
         return Path(f"{request.weights_file.stem}.py")
 
+    def sources(self, request: ModelRequest) -> tuple[Path | None, ...]:
+        """The files of the request that a config must not replace."""
+        return (request.weights,)
+
 
 class LibraryForm(Form):
     """`PREFIX:NAME`, a model of a library; of some also the folder that its save_pretrained wrote."""

@@ -8,6 +8,7 @@ from typing import Any
 from zoo.errors import InputError
 from zoo.files.writing import write_whole
 from zoo.own_model.form import Description, Form, find_form
+from zoo.own_model.replacing import check_out
 from zoo.own_model.request import ModelRequest
 
 FLAGS = {"weights": "--weights", "classes": "--classes", "task": "--task", "size": "--size", "arguments": "--arg"}
@@ -34,7 +35,7 @@ def write_config(request: ModelRequest) -> WrittenConfig:
     form = find_form(request.source)
     _check_flags(form, request)
     out = request.out or form.out(request)
-    _check_out(out, force=request.force)
+    check_out(out, form.sources(request), force=request.force)
     description = form.describe(request, out)
     content = _ordered(description, out)
     text = config_source_of(description, content)
@@ -60,13 +61,6 @@ def _check_flags(form: Form, request: ModelRequest) -> None:
             raise InputError(f"{flag} with {request.source}: {form.example} does not take it; leave it out")
     if request.weights is not None and not request.weights.is_file():
         raise InputError(f"--weights {request.weights}: no such file; give the state dict of the trained model")
-
-
-def _check_out(out: Path, *, force: bool) -> None:
-    if out.suffix != ".py":
-        raise InputError(f"--out {out}: expected a name that ends in .py")
-    if out.is_dir() or (out.exists() and not force):
-        raise InputError(f"{out}: this file already exists; give another --out, or --force to replace it")
 
 
 def _ordered(description: Description, out: Path) -> dict[str, Any]:
