@@ -155,6 +155,18 @@ class TestFaults:
         assert "\n" not in str(raised.value)
         assert Path(out).read_text() == text
 
+    def test_a_forward_that_downloads(self) -> None:
+        download = "return self.conv(__import__('urllib.request').request.urlopen('https://weights.invalid/net'))"
+        Path("own_net.py").write_text(NET.replace("return self.conv(images)", download))
+        message = "model own_net.OwnNet tries to download something while it runs .https://weights.invalid/net."
+        with pytest.raises(InputError, match=message):
+            init()
+        assert not Path("trained.py").exists()
+
+    def test_a_forward_that_fails_is_left_to_a_deploy(self) -> None:
+        Path("own_net.py").write_text(NET.replace("self.conv(images)", "self.conv(images[:, :2])"))
+        assert init().path.is_file()
+
 
 @pytest.mark.parametrize("arguments", [["nothing"], ["torchvison:ssd"], ["own_net.py:Ow", "--weights", "trained.pth"]])
 def test_a_typo_is_answered_without_torch(arguments: list[str], folder: Path) -> None:

@@ -18,6 +18,7 @@ class PythonFileForm(Form):
 
     example: ClassVar[str] = "FILE.py:NAME"
     flags: ClassVar[frozenset[str]] = frozenset({"weights", "classes", "task", "size", "arguments"})
+    is_own_code: ClassVar[bool] = True
 
     def accepts(self, source: str) -> bool:
         """Whether a name follows a Python file, or should."""
