@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from backends.availability import require
 from backends.runner import Array, Runner
+from zoo.downloads import refused_downloads
 from zoo.errors import InputError
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
@@ -20,7 +21,7 @@ class PyTorchRunner(Runner):
     Inputs and outputs are copied, so a module that works in place, or gives a view of its input or of a buffer, does no
     harm. The module stays where it is, as `device` says, and inputs go there. cuDNN's TF32 is off during a run.
     Raises InputError where a part of the module is in train mode (also if it is put there later) or gives another
-    number of tensors than `outputs`; BackendUnavailableError without torch.
+    number of tensors than `outputs`, and where it asks for a download; BackendUnavailableError without torch.
     """
 
     def __init__(
@@ -50,7 +51,11 @@ class PyTorchRunner(Runner):
         _check_eval(module)
         if self.threads is not None:
             torch.set_num_threads(self.threads)
-        with torch.inference_mode(), torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        with (
+            refused_downloads("the model", runs=True),
+            torch.inference_mode(),
+            torch.backends.cudnn.flags(enabled=True, allow_tf32=False),
+        ):
             tensors = module(*(torch.tensor(array, device=self.device) for array in arrays.values()))
             if isinstance(tensors, torch.Tensor):
                 tensors = (tensors,)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torchvision.models.detection.image_list import ImageList
 
 from zoo.contract import Contract
+from zoo.downloads import refused_downloads
 from zoo.ops.mark import hearing_marks
 
 Array = NDArray[Any]
@@ -37,15 +38,18 @@ class EagerRun:
     kept: dict[int, Array] = field(default_factory=dict)
     outputs: tuple[Array, ...] = ()
     own: Any = None
+    mark: object = field(default_factory=object)
+    """On each numbered tensor: one that the model keeps for later runs has a number of each run's own."""
 
     def seen(self, tensor: Tensor, wanted: Collection[int]) -> int:
         """The tensor's number; a copy is kept where it is wanted, for what follows may change it in place."""
-        known: tuple[int, int] | None = getattr(tensor, _NUMBER, None)
-        if known is not None and known[1] == tensor._version:  # noqa: SLF001 - torch has no other name for it
-            return known[0]
+        known: tuple[object, int, int] | None = getattr(tensor, _NUMBER, None)
+        version = _version(tensor)
+        if known is not None and known[0] is self.mark and known[2] == version:
+            return known[1]
         number = len(self.sizes)
         self.sizes[number] = tensor.numel() * tensor.element_size()
-        setattr(tensor, _NUMBER, (number, tensor._version))  # noqa: SLF001 - see above
+        setattr(tensor, _NUMBER, (self.mark, number, version))
         if number in wanted:
             self.kept[number] = np.array(tensor.numpy())
         return number
@@ -79,7 +83,7 @@ def run_eager(module: Contract, feed: Mapping[str, Array], wanted: Collection[in
     def heard(name: str, tensor: Tensor) -> None:
         run.add((name, MARKED), [run.seen(tensor, wanted)])
 
-    with ExitStack() as stack, torch.no_grad():
+    with ExitStack() as stack, refused_downloads("the model", runs=True), torch.no_grad():
         for name, part in module.model.named_modules():
             handles = (
                 part.register_forward_pre_hook(before, with_kwargs=True),
@@ -91,6 +95,11 @@ def run_eager(module: Contract, feed: Mapping[str, Array], wanted: Collection[in
         outputs = module(*(torch.from_numpy(np.array(array)) for array in feed.values()))
     run.outputs = tuple(tensor.numpy() for tensor in outputs)
     return run
+
+
+def _version(tensor: Tensor) -> int:
+    """How often a tensor was changed in place. One of an inference mode has no count, and cannot be changed here."""
+    return 0 if tensor.is_inference() else tensor._version  # noqa: SLF001 - torch has no other name for it
 
 
 def tensors_in(value: Any) -> Iterator[Tensor]:

@@ -14,6 +14,7 @@ from pipeline.doctor.processes import attempts
 from pipeline.doctor.report import Finding, Report
 from pipeline.doctor.subject import Subject
 from pipeline.doctor.tracer_warnings import UNIQUE, TracerWarnings, watch
+from zoo.downloads import refused_downloads
 from zoo.errors import InputError
 from zoo.target import EXPORTERS
 
@@ -35,7 +36,8 @@ def examine(
     """
     begin("eager PyTorch")
     loaded = subject.load()
-    watched, sights, tested = observe(loaded)
+    with refused_downloads("the model", runs=True):
+        watched, sights, tested = observe(loaded)
     opset = opset or loaded.target.opset
     ways = [ExportVariant(exporter, rewriters, opset) for rewriters in (False, True) for exporter in exporters]
     return diagnose(attempts(subject, ways, seconds=seconds, begin=begin), watched, sights, tested)

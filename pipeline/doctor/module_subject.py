@@ -11,6 +11,7 @@ from torch import nn
 
 from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.example import Input, parse_inputs, trials
+from zoo.downloads import refused_downloads
 from zoo.errors import InputError, nearest
 from zoo.target import AxisRange, Target
 
@@ -29,7 +30,9 @@ def load_module_subject(path: Path, name: str, texts: Sequence[str]) -> Examined
         rounds = list(trials(inputs))
     except RuntimeError as error:
         raise InputError(f"--input {' '.join(texts)}: {first_line(error)}; give smaller sizes") from error
-    return ExaminedModel(_module(path, name).eval(), rounds, axes, _target(inputs))
+    with refused_downloads(f"{path}:{name}"):
+        module = _module(path, name)
+    return ExaminedModel(module.eval(), rounds, axes, _target(inputs))
 
 
 def first_line(error: BaseException) -> str:

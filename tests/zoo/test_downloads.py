@@ -1,15 +1,20 @@
-"""A model that asks the network for something while it is built is stopped with one line."""
+"""A model that asks the network for something while it is built, or runs, is stopped with one line."""
 
 import contextlib
+import logging
 import socket
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import Request, urlopen
 
+import cv2
+import numpy as np
 import pytest
 import torch
 
+from pipeline.training.trainable import Trainable
 from tests.zoo_configs import ROOT
 from zoo.build import build_model
 from zoo.downloads import refused_downloads
@@ -89,6 +94,7 @@ def test_other_threads_and_later_requests_are_free() -> None:
 
 
 def failing() -> None:
+    sys.stdout.write("of the model\n")
     sys.stderr.write("of the model\n")
     raise ValueError("wrong")
 
@@ -96,4 +102,95 @@ def failing() -> None:
 def test_an_error_of_the_model_itself_stays_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ValueError, match="wrong"), refused_downloads("model Net"):
         failing()
-    assert capsys.readouterr().err == "of the model\n"
+    assert capsys.readouterr() == ("of the model\n", "of the model\n")
+
+
+def test_what_torch_hub_prints_before_it_asks_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match=r"\(https://weights.invalid/net.pth\)"), refused_downloads("model Net"):
+        torch.hub.load_state_dict_from_url("https://weights.invalid/net.pth")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_log_that_the_model_opened_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with refused_downloads("model Net"):
+        handler = logging.StreamHandler()
+        handler.stream.write("one, ")
+    handler.stream.write("two")
+    assert capsys.readouterr().err == "one, two"
+
+
+def test_a_guard_in_a_guard_names_the_part(capsys: pytest.CaptureFixture[str]) -> None:
+    def build() -> None:
+        sys.stdout.write("Downloading")
+        with refused_downloads("its encoder"):
+            swallowing("https://weights.invalid/net.pth")
+
+    with pytest.raises(InputError, match="its encoder tries to download"), refused_downloads("model Net"):
+        build()
+    assert capsys.readouterr().out == ""
+
+
+NET = """
+from urllib.request import urlopen
+
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 2, 3, padding=1)
+
+    def forward(self, images, *labels, **options):
+        urlopen("https://weights.invalid/net.pth")
+        return self.conv(images)
+"""
+RUNS = (
+    "the model tries to download something while it runs (https://weights.invalid/net.pth); a deployment has no "
+    "network: make what it needs a part of the module, whose weights the checkpoint holds, or read it from a file when "
+    "the module is built"
+)
+
+
+@pytest.fixture
+def downloading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A config of a module whose forward downloads."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "downloading_net.py").write_text(NET)
+    torch.save({"conv.weight": torch.zeros(2, 3, 3, 3), "conv.bias": torch.zeros(2)}, tmp_path / "net.pth")
+    config = tmp_path / "config.py"
+    config.write_text(f'model = dict(type="downloading_net.Net"){TASK}checkpoint = "net.pth"')
+    yield config
+    sys.modules.pop("downloading_net", None)
+
+
+@pytest.mark.parametrize("verb", ["deploy", "align", "evaluate"])
+def test_a_forward_that_downloads_is_stopped(verb: str, downloading: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    images = sorted((ROOT / "zoo/data/digits/val/images").iterdir())[:2]
+    flags = ["--image", *map(str, images)]
+    if verb == "evaluate":
+        (downloading.parent / "one.png").write_bytes(cv2.imencode(".png", np.ones((64, 64), np.uint8))[1].tobytes())
+        with downloading.open("a") as file:
+            file.write('\ndataset = dict(type="LabelMaps", images=".", label_maps=".")')
+            file.write('\nevaluator = dict(type="MeanIoU", num_classes=2)\n')
+        flags = ["--backend", "pytorch"]
+    assert run_verb([verb, str(downloading), *flags]) == 2
+    err = capsys.readouterr().err.splitlines()[-1]
+    assert err.startswith("error: ")
+    assert err.endswith(RUNS)
+
+
+def test_a_training_step_that_downloads_is_stopped(downloading: Path) -> None:
+    model = Trainable(build_model(downloading))
+    with pytest.raises(InputError, match="tries to download something while it runs"):
+        model(images=torch.zeros(1, 3, 8, 8), label_maps=torch.zeros(1, 8, 8, dtype=torch.long))
+
+
+def test_an_examination_is_stopped(downloading: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = downloading.with_name("downloading_net.py")
+    assert run_verb(["doctor", f"{file}:Net", "--input", "images=float32[1,3,8,8]"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"error: {RUNS}"
+    file.write_text(NET.replace("        self.conv", '        urlopen("https://weights.invalid/a")\n        self.conv'))
+    assert run_verb(["doctor", f"{file}:Net", "--input", "images=float32[1,3,8,8]"]) == 2
+    assert f"{file}:Net tries to download something while it is built" in capsys.readouterr().err

@@ -13,6 +13,11 @@ def bases(path: Path) -> list[Path]:
     return [path.parent / name for name in ([names] if isinstance(names, str) else names) if isinstance(name, str)]
 
 
+def with_bases(path: Path) -> list[Path]:
+    """A config's bases, and theirs, in the order in which they are read; the config itself comes last."""
+    return [*(file for base in bases(path) for file in with_bases(base)), path]
+
+
 def assigned(path: Path) -> dict[str, ast.expr]:
     """What a file assigns to names; nothing where it cannot be read."""
     try:

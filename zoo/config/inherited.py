@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zoo.config.bases import assigned, bases
+from zoo.config.bases import assigned, with_bases
 from zoo.generated_data import GENERATED
 from zoo.shipped import CONFIGS
 
@@ -42,17 +42,12 @@ def _replaces_generated(path: Path, origins: Mapping[str, Path], content: Mappin
     dataset = content.get("dataset")
     if not isinstance(dataset, dict) or str(dataset.get("type")) in GENERATED or _is_shipped(origins.get("dataset")):
         return False
-    return any(_is_shipped(file) and _type_in(file, "dataset") in GENERATED for file in _files(path))
+    return any(_is_shipped(file) and _type_in(file, "dataset") in GENERATED for file in with_bases(path))
 
 
 def _origins(path: Path) -> dict[str, Path]:
     """For each key the file that sets it last: the config itself, or the nearest of its bases."""
-    return {key: file for file in _files(path) for key in assigned(file)}
-
-
-def _files(path: Path) -> list[Path]:
-    """A config's bases, and theirs, in the order in which they are read; the config itself comes last."""
-    return [*(file for base in bases(path) for file in _files(base)), path]
+    return {key: file for file in with_bases(path) for key in assigned(file)}
 
 
 def _type_in(path: Path, key: str) -> object:

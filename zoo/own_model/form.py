@@ -41,6 +41,9 @@ class Form(ABC):
     flags: ClassVar[frozenset[str]] = frozenset()
     """The fields of a request, besides those of every form, that it takes: classes, task, size, arguments, weights."""
 
+    is_own_code: ClassVar[bool] = False
+    """Whether the model is the user's own code, whose forward may do anything."""
+
     @abstractmethod
     def accepts(self, source: str) -> bool:
         """Whether a source has this form; not whether it exists."""
@@ -52,6 +55,10 @@ class Form(ABC):
     def out(self, request: ModelRequest) -> Path:
         """Where the config goes if the request does not say."""
         return Path(f"{request.weights_file.stem}.py")
+
+    def sources(self, request: ModelRequest) -> tuple[Path | None, ...]:
+        """The files of the request that a config must not replace."""
+        return (request.weights,)
 
 
 class LibraryForm(Form):

@@ -8,6 +8,7 @@ from typing import Any
 from zoo.errors import InputError
 from zoo.files.writing import write_whole
 from zoo.own_model.form import Description, Form, find_form
+from zoo.own_model.replacing import check_out
 from zoo.own_model.request import ModelRequest
 
 FLAGS = {"weights": "--weights", "classes": "--classes", "task": "--task", "size": "--size", "arguments": "--arg"}
@@ -29,16 +30,17 @@ def write_config(request: ModelRequest) -> WrittenConfig:
     """Write the config of a model; the file is there whole or not at all.
 
     Raises InputError: a source of no known form, a flag that its form does not take, a file that is there already, what
-    cannot be mapped, a model that cannot be built, or weights that are not its own.
+    cannot be mapped, a model that cannot be built or downloads something, or weights that are not its own.
     """
     form = find_form(request.source)
     _check_flags(form, request)
     out = request.out or form.out(request)
-    _check_out(out, force=request.force)
+    check_out(out, form.sources(request), force=request.force)
     description = form.describe(request, out)
     content = _ordered(description, out)
+    written = _read(description, content, out)
+    _check_model(form, written)
     text = config_source_of(description, content)
-    written = _checked(content, text, out)
     try:
         write_whole(out, text, make_folders=True)
     except OSError as error:
@@ -62,13 +64,6 @@ def _check_flags(form: Form, request: ModelRequest) -> None:
         raise InputError(f"--weights {request.weights}: no such file; give the state dict of the trained model")
 
 
-def _check_out(out: Path, *, force: bool) -> None:
-    if out.suffix != ".py":
-        raise InputError(f"--out {out}: expected a name that ends in .py")
-    if out.is_dir() or (out.exists() and not force):
-        raise InputError(f"{out}: this file already exists; give another --out, or --force to replace it")
-
-
 def _ordered(description: Description, out: Path) -> dict[str, Any]:
     """The content with the path of the checkpoint, in the order in which a person reads it."""
     checkpoint = os.path.relpath(description.checkpoint, out.parent)
@@ -77,13 +72,37 @@ def _ordered(description: Description, out: Path) -> dict[str, Any]:
     return {key: content[key] for key in (*order, *content) if key in content}
 
 
-def _checked(content: dict[str, Any], text: str, out: Path) -> Any:
-    """The config as it will be read, its model built with its weights."""
+def _read(description: Description, content: dict[str, Any], out: Path) -> Any:
+    """The config as it will be read."""
     from mmengine.config import Config
 
-    from zoo.build import build_model
     from zoo.config import load_config
 
-    config = load_config(Config(content, cfg_text=text, filename=str(out)))
-    build_model(config)
-    return config
+    text = config_source_of(description, content)
+    return load_config(Config(content, cfg_text=text, filename=str(out)))
+
+
+def _check_model(form: Form, config: Any) -> None:
+    """Whether it is built, with its weights."""
+    from zoo.build import build_model
+
+    model = build_model(config)
+    if form.is_own_code:
+        _check_run(model, config)
+
+
+def _check_run(model: Any, config: Any) -> None:
+    """One run, for what it downloads. If it fails for another reason, a deploy says more, on images."""
+    import torch
+
+    from zoo.config import config_target
+    from zoo.downloads import DownloadRefusedError, refused_downloads
+
+    sides = config_target(config).preferred
+    try:
+        with refused_downloads(f"model {config.model['type']}", runs=True), torch.inference_mode():
+            model(torch.zeros(1, 3, sides["height"], sides["width"]))
+    except DownloadRefusedError:
+        raise
+    except Exception:  # noqa: BLE001, S110  # the user's code may raise anything
+        pass

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import InputError
-from zoo.own_model import known_forms
+from zoo.own_model import check_out, known_forms
 from zooport.parser import Parser
 from zooport.terminal import write_line
 
@@ -140,13 +140,11 @@ def _for_data(options: argparse.Namespace) -> Mapping[str, Any]:
     if options.images is not None and not options.images.is_dir():
         raise InputError(f"--images {options.images}: no such folder; give the folder of the images")
     out = options.out or Path(f"{_data_name(options.data)}.py")
-    if out.suffix != ".py":
-        raise InputError(f"--out {out}: expected a name that ends in .py")
-    if out.exists() and not options.force:
-        raise InputError(f"{out}: this file already exists; give another --out, or --force to replace it")
+    check_out(out, (), force=options.force)
     from zoo.config import load_config
 
     base = load_config(options.base)
+    check_out(out, (base.path,), force=options.force)
     from pipeline.training.own_config import DataRequest, write_config
 
     classes = tuple(options.classes)

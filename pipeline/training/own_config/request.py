@@ -11,7 +11,7 @@ class DataRequest:
     """`base`: the config whose model is trained. `data`: a file or folder in one of the layouts. `out`: the config.
 
     `images`: the folder of the images, where `data` has none. `val`: data of the same layout to be judged on.
-    `classes`: names, where `data` has none. `force`: replace files that are there, but never `data` or `val`.
+    `classes`: names, where `data` has none. `force`: replace files, but never `base`, `data` or `val`.
     """
 
     base: ModelConfig

@@ -60,7 +60,7 @@ def write_config(request: DataRequest) -> OwnConfig:
     text = config_source(name, notes, content)
     load_config(Config(content, cfg_text=text, filename=str(out)))  # as it will be read
     texts = {**parts.texts, out: text}
-    _write(texts, replaced=_others(texts, (request.data, request.val)) if request.force else ())
+    _write(texts, replaced=_others(texts, (request.data, request.val, request.base.path)) if request.force else ())
     return OwnConfig(out, parts.sources, tuple(info.name for info in classes), (learned, judged), notes)
 
 

@@ -237,6 +237,15 @@ class TestTheCommand:
         assert run_verb(["init", *flags]) == 2
         assert capsys.readouterr().err.startswith("error: data.py: this file already exists")
 
+    def test_force_does_not_replace_the_base(self, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        base = data.parent / "mine.py"
+        base.write_text(f'_base_ = ["{next((ROOT / "configs").rglob(f"{DETECTOR}.py"))}"]\n')
+        before = base.read_text()
+        flags = ["--data", str(data), "--images", str(data.parent / "images"), "--base", str(base)]
+        assert run_verb(["init", *flags, "--out", str(base), "--force"]) == 2
+        assert "the config is made of this file and would replace it; give another --out" in capsys.readouterr().err
+        assert base.read_text() == before
+
     @pytest.mark.parametrize(
         ("flags", "message"),
         [

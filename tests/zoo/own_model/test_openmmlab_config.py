@@ -87,6 +87,17 @@ def test_a_folder_of_cityscapes_becomes_the_data_set(tmp_path: Path) -> None:
     assert written.classes == ("class_0", "class_1", "class_2")  # Cityscapes has 19, by mmseg where it is installed
 
 
+@pytest.mark.parametrize("name", ["my_fcn.py", "base.py"])
+def test_force_replaces_neither_the_config_nor_its_bases(name: str, tmp_path: Path) -> None:
+    base = write(tmp_path, config_content()).rename(tmp_path / "base.py")
+    source = tmp_path / "my_fcn.py"
+    source.write_text("_base_ = ['base.py']\n")
+    before = base.read_text()
+    with pytest.raises(InputError, match="the config is made of this file and would replace it; give another --out"):
+        write_config(ModelRequest(str(source), weights=base, out=tmp_path / "x" / ".." / name, force=True))
+    assert base.read_text() == before
+
+
 @pytest.mark.openmmlab
 def test_a_type_of_data_set_names_its_classes_in_a_fresh_process(tmp_path: Path) -> None:
     """mmcv-lite has no operators, without which mmseg is not imported."""

@@ -80,6 +80,13 @@ class TestTheConfig:
         assert written.path == Path("../trained.py")
         assert load_config(written.path).checkpoint == "trained.pth"
 
+    def test_weights_of_the_modules_own_name(self) -> None:
+        Path("trained.pth").rename("own_net.pth")
+        written = init(weights=Path("own_net.pth"))
+        assert written.path == Path("own_net_config.py")
+        assert Path("own_net.py").read_text() == NET
+        assert load_config(written.path).model["type"] == "own_net.OwnNet"
+
     def test_without_a_task_it_is_any_module(self) -> None:
         written = init(task=None, classes=())
         assert load_config(written.path).content["task"] == {"type": "Tensors"}
@@ -127,11 +134,38 @@ class TestFaults:
             init()
 
     def test_nothing_is_written_over_without_force(self) -> None:
-        Path("trained.py").write_text("mine")
+        Path("trained.py").write_text("model = 1")
         with pytest.raises(InputError, match="trained.py: this file already exists; give another --out, or --force"):
             init()
-        assert Path("trained.py").read_text() == "mine"
+        assert Path("trained.py").read_text() == "model = 1"
         assert load_config(init(force=True).path).model["type"] == "own_net.OwnNet"
+
+    @pytest.mark.parametrize(
+        ("text", "out", "message"),
+        [
+            (NET, "own_net.py", "--out own_net.py: the config is made of this file and would replace it; give another"),
+            ("class Layer: ...", "layers.py", "layers.py: --force replaces a config, and this file is none"),
+            ("", "new.py", "new.py: --force replaces a config, and this file is none"),
+        ],
+    )
+    def test_force_replaces_configs_alone(self, text: str, out: str, message: str) -> None:
+        Path(out).write_text(text)
+        with pytest.raises(InputError, match=message) as raised:
+            init(out=Path(out), force=True)
+        assert "\n" not in str(raised.value)
+        assert Path(out).read_text() == text
+
+    def test_a_forward_that_downloads(self) -> None:
+        download = "return self.conv(__import__('urllib.request').request.urlopen('https://weights.invalid/net'))"
+        Path("own_net.py").write_text(NET.replace("return self.conv(images)", download))
+        message = "model own_net.OwnNet tries to download something while it runs .https://weights.invalid/net."
+        with pytest.raises(InputError, match=message):
+            init()
+        assert not Path("trained.py").exists()
+
+    def test_a_forward_that_fails_is_left_to_a_deploy(self) -> None:
+        Path("own_net.py").write_text(NET.replace("self.conv(images)", "self.conv(images[:, :2])"))
+        assert init().path.is_file()
 
 
 @pytest.mark.parametrize("arguments", [["nothing"], ["torchvison:ssd"], ["own_net.py:Ow", "--weights", "trained.pth"]])

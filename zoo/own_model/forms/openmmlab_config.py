@@ -33,6 +33,12 @@ class OpenMMLabForm(Form):
         """In the current folder, by the config's name."""
         return Path(f"{Path(request.source).stem}_zooport{SUFFIX}")
 
+    def sources(self, request: ModelRequest) -> tuple[Path | None, ...]:
+        """The config and those that it starts from as well."""
+        from zoo.config.bases import with_bases
+
+        return *super().sources(request), *with_bases(Path(request.source))
+
     def describe(self, request: ModelRequest, out: Path) -> Description:  # noqa: ARG002 - it names no other file
         """What the codebase makes of the config, and the checkpoint says of the classes."""
         read = read_codebase_config(request.source)

@@ -18,14 +18,20 @@ class PythonFileForm(Form):
 
     example: ClassVar[str] = "FILE.py:NAME"
     flags: ClassVar[frozenset[str]] = frozenset({"weights", "classes", "task", "size", "arguments"})
+    is_own_code: ClassVar[bool] = True
 
     def accepts(self, source: str) -> bool:
         """Whether a name follows a Python file, or should."""
         return source.rpartition(":")[0].endswith(SUFFIX) or source.endswith(SUFFIX)
 
     def out(self, request: ModelRequest) -> Path:
-        """Beside the file, where the class is found."""
-        return _split(request.source)[0].parent / f"{request.weights_file.stem}.py"
+        """Beside the file, where the class is found, named after the weights; `net_config.py` for those of `net.py`."""
+        file, name = _split(request.source)[0], request.weights_file.stem
+        return file.parent / f"{name}_config{SUFFIX}" if name == file.stem else file.parent / f"{name}{SUFFIX}"
+
+    def sources(self, request: ModelRequest) -> tuple[Path | None, ...]:
+        """The file as well."""
+        return *super().sources(request), _split(request.source)[0]
 
     def describe(self, request: ModelRequest, out: Path) -> Description:
         """The source is read, not run: what is wrong with it is known before torch is loaded."""
