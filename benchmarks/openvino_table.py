@@ -1,9 +1,9 @@
 """OpenVINO beside ONNX Runtime: every shipped model, fp32 and int8, on 1 and 2 threads, in one run.
 
 Stage `metric` deploys each model for both backends: the metric of both against PyTorch's (fp32: the config's data set;
-int8: the gate split, as a deploy judges it), and what OpenVINO computes in. Stage `time` runs these deployments: the
-latency of a whole call on one image in turns, the first load and the memory in fresh processes. Each cell is a process
-of its own.
+int8: the gate split, as a deploy judges it), and what they compute in. Stage `time` runs these deployments: the latency
+of a whole call on one image in turns, the first load and the memory in fresh processes. Each cell is a process of its
+own. benchmarks/int8_speed.py runs the same deployments.
 
     python benchmarks/openvino_table.py --stages metric
     python benchmarks/openvino_table.py --page docs/measured/openvino.md
@@ -41,7 +41,8 @@ from zoo.config import load_config
 from zoo.processor import processor
 from zoo.target import DEFAULT_BACKEND
 
-BACKENDS = (DEFAULT_BACKEND, "openvino")
+OPENVINO, TIME = "openvino", "time"
+BACKENDS = (DEFAULT_BACKEND, OPENVINO)
 PRECISIONS = ("fp32", "int8")
 STAGES = ("metric", "time")
 THREADS = (1, 2)
@@ -61,12 +62,13 @@ MIB = 2**20
 IMAGE = "image.png"
 PACKAGES = ("openvino", "onnxruntime", "torch", "onnx")
 INTRO = (
-    "Every shipped model for OpenVINO and for ONNX Runtime, the same graph. Metric: of PyTorch, and the differences of "
-    "both deployments to it (points, or dB), in fp32 on the config's data set, in int8 on the gate split. Latency: "
-    f"OpenVINO's time over ONNX Runtime's of a whole call on one image, the median of {ROUNDS} interleaved rounds; in "
-    "brackets ONNX Runtime's milliseconds. First load: from `load` to the first result in a fresh process, in ms, on "
-    f"one thread; for OpenVINO also from its cache. Memory: by how much that process grows, in MiB, in {RUNS} runs. "
-    "Layers: what OpenVINO computes in, read from the graph that it executes."
+    "Every shipped model for OpenVINO and for ONNX Runtime; in fp32 the file is the same. Metric: of PyTorch, and the "
+    "differences of both deployments to it (points, or dB), in fp32 on the config's data set, in int8 on the gate "
+    "split. Latency: OpenVINO's time over ONNX Runtime's of a whole call on one image, the median of "
+    f"{ROUNDS} interleaved rounds; in brackets ONNX Runtime's milliseconds. First load: from `load` to the first "
+    "result in a fresh process, in ms, on one thread; for OpenVINO also from its cache. Memory: by how much that process "
+    f"grows, in MiB, in {RUNS} runs. Layers: what OpenVINO computes in, read from the graph that it executes. Where a "
+    "backend refuses a model, its column says why, and nothing is timed."
 )
 
 
@@ -78,14 +80,14 @@ def main() -> int:
     parser.add_argument("--stages", nargs="+", default=STAGES, choices=STAGES)
     parser.add_argument("--state", type=Path, default=WORK_DIR / "state.json")
     parser.add_argument("--page", type=Path)
-    parser.add_argument("--cell", nargs=3, metavar=("CONFIG", "PRECISION", "STAGE"), help=argparse.SUPPRESS)
+    parser.add_argument("--cell", nargs=3, metavar=("CONFIG", "PRECISION", "BACKEND"), help=argparse.SUPPRESS)
     parser.add_argument("--start", nargs=2, metavar=("DEPLOYMENT", "IMAGE"), help=argparse.SUPPRESS)
     parser.add_argument("--cache", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     if args.cell:
-        config, precision, stage = args.cell
-        print(json.dumps(_metric(config, precision) if stage == "metric" else _time(config, precision)))
+        config, precision, backend = args.cell
+        print(json.dumps(_time(config, precision) if backend == TIME else _metric(config, precision, backend)))
         return 0
     if args.start:
         print(json.dumps(_start(Path(args.start[0]), Path(args.start[1]), args.cache)))
@@ -93,43 +95,64 @@ def main() -> int:
     configs = shipped_configs(args.only)
     state = state_of(args.state, sources(*CODE), *PACKAGES)
     models = [(config, precision) for config in configs for precision in args.precisions]
-    cells = [(*model, stage) for stage in args.stages for model in models]
-    run_cells(__file__, cells, state, args.state)
-    if set(args.stages) != set(STAGES):
-        return 0 if all_passed(cells, state) else 3
-    content = table({model: [state[" | ".join((*model, stage))] for stage in STAGES] for model in models})
-    print(content)
-    if args.page:
-        sets = " ".join(processor().instruction_sets or ["unknown"])
-        intro = f"{INTRO}\n\n{machine(*PACKAGES)}; instruction sets: {sets}"
-        write_page(args.page, "OpenVINO beside ONNX Runtime", intro, "benchmarks/openvino_table.py", content)
-    return 0 if all_passed(cells, state) else 3
+    stages = {"metric": BACKENDS, "time": (TIME,)}
+    cells = [(*model, last) for stage in args.stages for model in models for last in stages[stage]]
+    run_cells(__file__, [cell for cell in cells if cell[-1] != TIME], state, args.state)
+    run_cells(__file__, [cell for cell in cells if cell[-1] == TIME and _is_whole(cell, state)], state, args.state)
+    if set(args.stages) == set(STAGES):
+        content = table({model: _cells_of(model, state) for model in models})
+        print(content)
+        if args.page:
+            sets = " ".join(processor().instruction_sets or ["unknown"])
+            intro = f"{INTRO}\n\n{machine(*PACKAGES)}; instruction sets: {sets}"
+            write_page(args.page, "OpenVINO beside ONNX Runtime", intro, "benchmarks/openvino_table.py", content)
+    return 0 if all_passed([cell for cell in cells if cell[-1] == OPENVINO], state) else 3
 
 
-def table(rows: Mapping[tuple[str, str], Sequence[dict[str, Any]]]) -> str:
-    """One line for each model and precision, of its cells by stage."""
+def judged(state: Mapping[str, Any], config: str, precision: str, backend: str) -> dict[str, Any]:
+    """The cell of a deployment: its metric and layers, or why there is none."""
+    cell: dict[str, Any] = state[f"{config} | {precision} | {backend}"]
+    return cell
+
+
+def _is_whole(cell: Sequence[str], state: Mapping[str, Any]) -> bool:
+    """Whether there is a deployment for each backend."""
+    return all("metric" in judged(state, cell[0], cell[1], backend) for backend in BACKENDS)
+
+
+def _cells_of(model: tuple[str, str], state: Mapping[str, Any]) -> dict[str, Any]:
+    return {last: state.get(" | ".join((*model, last))) for last in (*BACKENDS, TIME)}
+
+
+def table(rows: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
+    """One line for each model and precision, of its cells by backend, and of the times."""
     heads = (
         *("model", "precision", "metric", "ONNX Runtime", "OpenVINO", "gate", "1 thread", "2 threads"),
         *("first load, ONNX Runtime", "OpenVINO", "from its cache", "memory, ONNX Runtime", "OpenVINO", "layers", ""),
     )
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    ours, theirs = ("openvino", DEFAULT_BACKEND)
     for (config, precision), cells in rows.items():
-        name = Path(config).stem
-        reasons = [cell["reason"] for cell in cells if cell["verdict"] == "failed"]
-        if reasons:
-            lines.append(f"| {name} | {precision} |{' |' * 12} {reasons[0]} |")
-            continue
-        judged, latency, starts = cells[0], cells[1]["latency"], cells[1]["starts"]
-        metric = judged["metric"]
-        lines.append(
-            f"| {name} | {precision} | {metric['name'].rpartition('/')[2]} {metric['reference']:.2f} "
-            f"| {metric[theirs]:+.3f} | {metric[ours]:+.3f} | {metric['gate']:g} "
-            + "".join(f"| {latency[str(n)]['ratio']:.2f} ({latency[str(n)]['ms']:.1f} ms) " for n in THREADS)
-            + f"| {starts[theirs]['ms']:.0f} | {starts[ours]['ms']:.0f} | {starts['cached']['ms']:.0f} "
-            f"| {starts[theirs]['mib']:.0f} | {starts[ours]['mib']:.0f} "
-            f"| {', '.join(f'{count} {dtype}' for dtype, count in judged['layers'].items())} | {judged['verdict']} |"
-        )
+        ours, theirs = cells[OPENVINO], cells[DEFAULT_BACKEND]
+        metric = (theirs if "metric" in theirs else ours).get("metric")
+        words = ["", *(cell.get("reason", "refused") for cell in (theirs, ours)), ""]
+        if metric is not None:
+            name, reference = metric["name"].rpartition("/")[2], f"{metric['reference']:.2f}"
+            differences = (
+                f"{cell['metric']['difference']:+.3f}" if "metric" in cell else cell["reason"]
+                for cell in (theirs, ours)
+            )
+            words = [f"{name} {reference}", *differences, f"{metric['gate']:g}"]
+        times = [""] * 7
+        if cells[TIME] is not None and "latency" in cells[TIME]:
+            latency, starts = cells[TIME]["latency"], cells[TIME]["starts"]
+            times = [
+                *(f"{latency[str(n)]['ratio']:.2f} ({latency[str(n)]['ms']:.1f} ms)" for n in THREADS),
+                *(f"{starts[name]['ms']:.0f}" for name in (DEFAULT_BACKEND, OPENVINO, "cached")),
+                *(f"{starts[name]['mib']:.0f}" for name in (DEFAULT_BACKEND, OPENVINO)),
+            ]
+        layers = ", ".join(f"{count} {dtype}" for dtype, count in ours.get("layers", {}).items())
+        verdict = "refused" if ours["verdict"] == "failed" else ours["verdict"]
+        lines.append(f"| {Path(config).stem} | {precision} | {' | '.join([*words, *times, layers, verdict])} |")
     return "\n".join(lines)
 
 
@@ -142,24 +165,25 @@ def _places(folder: Path) -> dict[str, Path]:
     return {backend: folder / backend for backend in BACKENDS}
 
 
-def _metric(config: str, precision: str) -> dict[str, Any]:
-    """Makes and judges both deployments; a missed gate is a result, too."""
+def _metric(config: str, precision: str, backend: str) -> dict[str, Any]:
+    """Makes and judges a deployment; a missed gate is a result, too."""
     folder = _folder(config, precision)
-    figures: dict[str, Any] = {}
-    precisions: dict[str, Mapping[str, Any]] = {}
-    for backend, place in _places(folder).items():
-        target = deploy_target(load_config(config), backend=backend, precision=precision)
-        with tempfile.TemporaryDirectory() as scratch:
-            job = plan_job(config, target, (), scratch)
-            deployed = make_deployment(job, allow_parity_failure=True)
-            shutil.rmtree(place, ignore_errors=True)
-            shutil.copytree(deployed.place, place)
-        figures[backend] = deployed.record.metric
-        precisions[backend] = deployed.deployment.manifest.precision
-        cv2.imwrite(str(folder / IMAGE), job.images[0].value)
-    metric = _on_data_set(config, folder) if precision == "fp32" else _of_gate_split(figures)
-    verdict = "passed" if abs(metric["openvino"]) <= metric["gate"] else "missed"
-    return {"verdict": verdict, "metric": metric, "layers": precisions["openvino"]["nodes"]["computed"]}
+    place = _places(folder)[backend]
+    target = deploy_target(load_config(config), backend=backend, precision=precision)
+    with tempfile.TemporaryDirectory() as scratch:
+        job = plan_job(config, target, (), scratch)
+        deployed = make_deployment(job, allow_parity_failure=True)
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(deployed.place, place)
+    cv2.imwrite(str(folder / IMAGE), job.images[0].value)
+    if precision == "fp32":
+        metric = _on_data_set(config, place)
+    else:
+        assert isinstance(deployed.record.metric, tuple)  # each shipped config has a gate split
+        metric = _of_gate_split(deployed.record.metric)
+    verdict = "passed" if abs(metric["difference"]) <= metric["gate"] else "missed"
+    layers = deployed.deployment.manifest.precision.get("nodes", {}).get("computed", {})
+    return {"verdict": verdict, "metric": metric, "layers": layers}
 
 
 def _time(config: str, precision: str) -> dict[str, Any]:
@@ -168,28 +192,31 @@ def _time(config: str, precision: str) -> dict[str, Any]:
     places, image = _places(folder), folder / IMAGE
     starts = {backend: _fresh(place, image) for backend, place in places.items()}
     with tempfile.TemporaryDirectory() as cache:
-        _fresh(places["openvino"], image, Path(cache))
-        starts["cached"] = _fresh(places["openvino"], image, Path(cache))
+        _fresh(places[OPENVINO], image, Path(cache))
+        starts["cached"] = _fresh(places[OPENVINO], image, Path(cache))
     latency = {str(threads): _latency(places, image, threads) for threads in THREADS}
     return {"verdict": "passed", "latency": latency, "starts": starts}
 
 
-def _on_data_set(config: str, folder: Path) -> dict[str, Any]:
+def _on_data_set(config: str, place: Path) -> dict[str, Any]:
     """By the config's data set."""
     with tempfile.TemporaryDirectory() as work_dir:
-        evaluation = evaluate(config, deployments=list(_places(folder).values()), work_dir=work_dir)
+        evaluation = evaluate(config, deployments=[place], work_dir=work_dir)
     name = evaluation.metric
     assert name is not None  # each shipped config has truth
-    reference, *rows = evaluation.rows
-    differences = {row.backend: row.difference for row in rows}
-    return {"name": name, "reference": reference.figures[name], "gate": rows[0].gate, **differences}
+    reference, row = evaluation.rows
+    return {"name": name, "reference": reference.figures[name], "gate": row.gate, "difference": row.difference}
 
 
-def _of_gate_split(figures: dict[str, Any]) -> dict[str, Any]:
-    """As the deploys judged it."""
-    first = figures[DEFAULT_BACKEND][0]
-    differences = {backend: found[0].value - found[0].reference for backend, found in figures.items()}
-    return {"name": first.name, "reference": first.reference, "gate": first.gate, **differences}
+def _of_gate_split(figures: Sequence[Any]) -> dict[str, Any]:
+    """As the deploy judged it."""
+    main = figures[0]
+    return {
+        "name": main.name,
+        "reference": main.reference,
+        "gate": main.gate,
+        "difference": main.value - main.reference,
+    }
 
 
 def _latency(places: dict[str, Path], image: Path, threads: int) -> dict[str, float]:
@@ -199,7 +226,7 @@ def _latency(places: dict[str, Path], image: Path, threads: int) -> dict[str, fl
     for model in models.values():
         model.close()
     return {
-        "ratio": ratio(seconds, "openvino", DEFAULT_BACKEND),
+        "ratio": ratio(seconds, OPENVINO, DEFAULT_BACKEND),
         "ms": 1000 * float(np.median(seconds[DEFAULT_BACKEND])),
     }
 

@@ -7,19 +7,17 @@ the least that any rewriting can reach. From ONNX Runtime's own profile of both,
 """
 
 import argparse
-import json
 import sys
 import tempfile
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
-import onnxruntime as ort
 import torch
+from kernel_times import RUNS, onnxruntime_times
 from measured import machine, write_page
 from sessions import PlainDetector, plain_export
 from torchvision_models import ARCHITECTURES, calibrated, sample_images
@@ -35,7 +33,6 @@ DEFAULT = (
 )
 SHARED = ("Conv", "FusedConv", "Gemm", "FusedGemm", "MatMul", "FusedMatMul", "ConvTranspose", "RoiAlign", "MaxPool")
 THREADS = 2
-WARM_UP, RUNS = 3, 10
 ROWS = 8
 
 
@@ -56,7 +53,7 @@ def main() -> None:
         height, width = SIZES[args.size]
         intro = (
             f"Milliseconds of each kind of node, ONNX Runtime's profile: batch 1, {THREADS} threads, {height}x{width}, "
-            f"calibrated random weights; means of {RUNS} runs, in turns.\n\n"
+            f"calibrated random weights; the median of {RUNS} runs of each node, in turns.\n\n"
             + machine("torch", "torchvision", "onnxruntime")
         )
         write_page(args.page, "Where the time goes", intro, "benchmarks/operator_times.py", "\n\n".join(tables))
@@ -70,31 +67,8 @@ def _times(architecture: str, size: tuple[int, int]) -> tuple[Counter[str], Coun
         paths = {name: Path(folder) / f"{name}.onnx" for name in ("plain", "ours")}
         paths["plain"].write_bytes(plain_export(PlainDetector(model).eval(), images))
         export_ours(model, architecture, "dynamo", size, paths["ours"])
-        sessions = {name: _profiled(path) for name, path in paths.items()}
-        for _ in range(WARM_UP + RUNS):
-            for session in sessions.values():
-                session.run(None, {"images": images.numpy()})
-        plain, ours = (_milliseconds(Path(session.end_profiling())) for session in sessions.values())
-    return plain, ours
-
-
-def _profiled(path: Path) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = THREADS
-    options.enable_profiling = True
-    options.profile_file_prefix = str(path.with_suffix(""))
-    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-
-
-def _milliseconds(profile: Path) -> Counter[str]:
-    events: list[dict[str, Any]] = json.loads(profile.read_text(encoding="utf-8"))
-    kernels = [event for event in events if event["name"].endswith("_kernel_time")]
-    measured = kernels[len(kernels) * WARM_UP // (WARM_UP + RUNS) :]
-    times: Counter[str] = Counter()
-    for event in measured:
-        times[event["args"]["op_name"]] += event["dur"] / 1000 / RUNS
-    return times
+        times = onnxruntime_times(paths, {"images": images.numpy()}, THREADS)
+    return Counter(times["plain"]), Counter(times["ours"])
 
 
 def _table(plain: Counter[str], ours: Counter[str]) -> str:
