@@ -43,10 +43,11 @@ PACKAGES = ("onnxruntime", "openvino")
 INTRO = (
     f"Batch 1, {ROUNDS} rounds in turns on one image; calibrated on training images, minmax. The ratio is the time of "
     f"int8 over that of fp32 in the same backend: below 1 int8 is faster. The target is {TARGET} on one thread, with "
-    "the metric within its gate on the gate split. Metric: int8 less PyTorch, in points (dB for PSNR). Layers: what the "
-    "backend computes in. Where the target is missed, the last column has the backend's own profile of one thread: the "
-    "time of the layers in int8 over their time in fp32, and the kinds of nodes that take most of the time in int8, "
-    "each with its part of it. Kernels without VNNI add products in 16 bits, and are at best twice as fast as fp32."
+    "the metric within its gate on the gate split. Metric: int8 less PyTorch, in points (dB for PSNR). Layers: what "
+    "the backend computes in. Where the target is missed, the last column has the backend's own profile of one thread: "
+    "the time of the layers in int8 over their time in fp32, and the kinds of nodes that take most of the time in "
+    "int8, each with its part of it. Kernels without VNNI add products in 16 bits, and are at best twice as fast as "
+    "fp32."
 )
 
 
