@@ -238,8 +238,10 @@ def _exports(cells: Mapping[str, Any]) -> str:
 
 
 def _latencies(cells: Mapping[str, Any]) -> tuple[str, bool]:
-    columns = ("architecture", "px", "batch", "threads", "ours ms", "of plain", "OpenVINO, of plain")
-    columns += ("of eager", "of torch.compile", "target", "")
+    columns = (
+        *("architecture", "px", "batch", "threads", "ours ms", "of plain", "OpenVINO, of plain"),
+        *("of eager", "of torch.compile", "target", ""),
+    )
     lines, held = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"], True
     for key, cell in cells.items():
         architecture, size = key.split()
