@@ -1,6 +1,7 @@
 """What a precision costs in each module: everything but it in that precision, and only it."""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -128,19 +129,37 @@ def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def last_tensors(model: onnx.ModelProto) -> list[str]:
-    """What layers give that no other layer reads before something is chosen by the numbers."""
+    """What layers give that no other layer reads before something is chosen by the numbers.
+
+    Of a layer whose one reader is a Relu it is what the Relu gives: int8 makes one layer of both.
+    """
     read: set[str] = set()
     tensors = []
+    relus = _only_relus(model)
     for node in reversed(model.graph.node):
         if node.op_type in CHOOSES:
             continue
         if node.op_type in LAYERS:
             if read.isdisjoint(node.output):
-                tensors.append(node.output[0])
+                tensors.append(relus.get(node.output[0], node.output[0]))
             read.add(node.input[0])
         elif not read.isdisjoint(node.output):
             read.update(node.input)
     return list(reversed(tensors))
+
+
+def _only_relus(model: onnx.ModelProto) -> dict[str, str]:
+    """Tensors that one Relu reads, and nothing else -> what it gives."""
+    readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
+    for node in model.graph.node:
+        for name in node.input:
+            readers[name].append(node)
+    ends = {value.name for value in model.graph.output}
+    return {
+        name: nodes[0].output[0]
+        for name, nodes in readers.items()
+        if len(nodes) == 1 and nodes[0].op_type == "Relu" and name not in ends
+    }
 
 
 def decibels(expected: Sequence[NDArray[Any]], actual: Sequence[NDArray[Any]]) -> float:

@@ -53,7 +53,7 @@ def test_help_and_wrong_flags_load_no_library() -> None:
     done = without("torch,mmengine,rich,cv2", "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert "example" in done.stdout
-    assert "GFLOPs of one image" in done.stdout
+    assert "GFLOPs of one input" in done.stdout
     assert without("torch,mmengine,rich,cv2", "--tusk=x").stderr.startswith("error: unknown argument --tusk=x; nearest")
 
 

@@ -57,8 +57,12 @@ def test_modules_are_cut_off_at_the_depth() -> None:
 
 
 def test_the_last_tensors_are_those_that_no_layer_reads() -> None:
-    found = last_tensors(conv_net(0))
-    assert found == [conv_net(0).graph.node[-1].output[0]] or found == ["conv3"]
+    model = conv_net(0)
+    layers = [node for node in model.graph.node if node.op_type == "Conv"]
+    assert [node.op_type for node in model.graph.node][-2:] == ["Conv", "Relu"]
+    assert last_tensors(model) == ["result"], "a layer and the Relu that alone reads it are one"
+    model.graph.output.append(helper.make_tensor_value_info(layers[-1].output[0], onnx.TensorProto.FLOAT, None))
+    assert last_tensors(model) == [layers[-1].output[0]], "an output of the graph stays what it is"
 
 
 def test_decibels() -> None:
