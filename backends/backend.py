@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from zoo.manifest import Manifest
     from zoo.opened_folder import OpenedFolder
 
+CPU = "cpu"
 Shape = tuple[int, ...]
 
 
@@ -161,6 +162,10 @@ class Backend(ABC):
     def device(self, requested: str) -> str:
         """The device that it builds for and runs on if ``requested`` is requested."""
         return requested
+
+    def is_on_cpu(self, requested: str | None) -> bool:
+        """Whether it runs on the CPU if ``requested`` is requested; None: no device is."""
+        return self.device(requested or CPU) == CPU
 
     def check_device(self, device: str) -> None:
         """Raises InputError if the backend has no such device."""

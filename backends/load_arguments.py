@@ -7,6 +7,7 @@ from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.manifest_schema import MAX_THREADS
 
+AUTO = "auto"  # workers: as many as CPUs
 DEVICE_NUMBER = re.compile(r"[0-9]{1,3}")
 
 
@@ -49,7 +50,8 @@ def check_options(
             f'load: provider is {_format_value(provider)}, expected a name such as "cpu", "cuda" or "cuda:1"'
         )
     check_threads(threads)
-    _check_count("workers", workers, "no pool of them")
+    if workers != AUTO:
+        _check_count("workers", workers, f'no pool of them, or "{AUTO}" for one for each CPU')
     if progress is not None and workers is not None:
         raise InputError("load: progress with workers, which cut several images at once; leave out one of them")
     if progress is not None and not callable(progress):

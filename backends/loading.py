@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from backends.availability import require
 from backends.backend import Backend, LoadOptions
@@ -16,6 +16,7 @@ from backends.registry import get_backend
 from backends.runner import Runner
 from backends.runner_group import RunnerGroup
 from backends.self_test.proof import lacking, warn_once
+from backends.threads import default_threads
 from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.manifest import ONNX_FILE, SELF_TEST_FILE, Manifest
@@ -35,7 +36,7 @@ def load(
     cuda_graph: bool = False,
     check: bool = False,
     cache: str | os.PathLike[str] | None = None,
-    workers: int | None = None,
+    workers: int | Literal["auto"] | None = None,
 ) -> Deployment:
     """Load the deployment in the folder `path`, as zooport deploy wrote it.
 
@@ -49,10 +50,10 @@ def load(
     TensorRTRunner. `cache`: a folder for what the backend compiles while it loads, which makes the next load quick; a
     process that can write there can change what runs. If it is None, ONNX Runtime's providers use zooport's cache
     folder, and OpenVINO keeps nothing. `workers`: how many calls of `submit`, `acall` and `stream` the model makes at
-    the same time, in threads of its own. Each call then runs on one thread unless `threads` says otherwise; as many
-    workers as CPUs give the highest throughput. `check`: also run the deployment's self-test, see Deployment.check. A
-    warning is logged once for an int8 deployment whose proof used instruction sets or a version that this machine
-    lacks.
+    the same time, in threads of its own. Each call then runs on one thread unless `threads` says otherwise. "auto" is
+    as many as CPUs that this process may use, which gives the highest throughput. `check`: also run the deployment's
+    self-test, see Deployment.check. A warning is logged once for an int8 deployment whose proof used instruction sets
+    or a version that this machine lacks.
 
     Raises InputError if the folder or one of its files is missing, changed or of an unknown schema version, if the
     backend is unknown, if the engine is for another version or GPU, or if the backend does not have an option. Raises
@@ -61,8 +62,9 @@ def load(
     if not isinstance(path, OpenedFolder):
         check_path(path)
     check_options(provider, threads, progress, engine, cuda_graph, check, cache, workers)
+    count = default_threads() if isinstance(workers, str) else workers
     kept = None if cache is None else Path(cache).absolute()
-    options = LoadOptions(provider, threads, engine, cuda_graph, kept, workers=workers)
+    options = LoadOptions(provider, threads, engine, cuda_graph, kept, workers=count)
     return read_whole(path, lambda folder: _named(folder, options, progress, check))
 
 

@@ -5,13 +5,15 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from itertools import islice
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from backends import load
+from backends.registry import get_backend
 from backends.serving.address import is_address
 from backends.serving.remote_model import RemoteModel
 from backends.streaming import Prediction
 from backends.streams import Streams
+from backends.threads import default_threads
 from zoo.errors import InputError, SomeInputsFailedError
 from zoo.manifest import Manifest
 from zoo.progress import Progress
@@ -68,7 +70,6 @@ class PredictionSession:
         tables = tables_of(options, task, self.sources)
         if options.out is not None:
             check_sources(options, task, self.sources, tables)
-        self.counts_windows = manifest.windows is not None and options.workers is None and remote is None
         if options.out is not None:
             identity = {name: record["sha256"] for name, record in manifest.files.items()}
             self.output = opened.enter_context(
@@ -82,14 +83,23 @@ class PredictionSession:
                     resume=options.resume,
                 )
             )
+        workers = options.workers or (None if remote else self._usual_workers(manifest))
+        self.counts_windows = manifest.windows is not None and workers is None and remote is None
         self.model: Streams = remote or opened.enter_context(
             load(
                 options.deployment,
                 provider=options.device,
                 progress=self._count_windows if self.counts_windows else None,
-                workers=options.workers,
+                workers=workers,
             )
         )
+
+    def _usual_workers(self, manifest: Manifest) -> Literal["auto"] | None:
+        """As many as CPUs, each of one thread, where there are images for all of them and the CPU computes."""
+        on_cpu = get_backend(manifest.backend).is_on_cpu(self.options.device or manifest.provider)
+        if self.live or not on_cpu or manifest.threads is not None:
+            return None
+        return "auto" if self._total() >= default_threads() > 1 else None
 
     def predictions(self) -> Iterator[Prediction]:
         """All of them, counted, and written where there is an output. Raises as the model and the disk do."""

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from backends.serving.protocol import DTYPES
+from backends.threads import default_threads
+from zoo.errors import InputError
+from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
 ANY = -1  # a side of any size
@@ -16,16 +19,31 @@ OPTIONAL = " optional: true"  # see Tensor.form
 class Serving:
     """``name``: of the model. ``instances``: processes, each with a model of its own. ``threads``: of a call of each.
 
+    ``instances`` None: as many as CPUs, or one on each GPU. ``batch``: the largest of requests that are joined; None:
+    the smallest that the graph takes on a CPU, where batches do not pay, and the largest on a GPU.
     ``queue``: requests that may wait; further ones are refused with 503, as are those that have waited for
     ``timeout`` milliseconds. ``delay``: microseconds that a request may wait for others to share its batch.
     """
 
     name: str
-    instances: int = 1
+    instances: int | None = None
     threads: int = 1
+    batch: int | None = None
     queue: int = 64
     timeout: int = 10_000
     delay: int = 0
+
+
+def largest_batch(serving: Serving, graph: AxisRange, *, on_cpu: bool) -> int:
+    """Of the requests that Triton joins. ``graph``: what it takes. Raises InputError for more than that."""
+    if serving.batch is None:
+        return graph.min if on_cpu else graph.max
+    if serving.batch > graph.max:
+        raise InputError(
+            f"--batch {serving.batch}: the graph of {serving.name} takes at most {graph.max} at a time from Triton; "
+            "give that, or less"
+        )
+    return serving.batch
 
 
 class Tensor(NamedTuple):
@@ -78,9 +96,10 @@ def config_text(
     return "\n".join(line for line in lines if line) + "\n"
 
 
-def instances(count: int, kind: str = "KIND_CPU") -> str:
+def instances(serving: Serving, *, on_cpu: bool = True) -> str:
     """How many of the model run at the same time."""
-    return f"instance_group [ {{ kind: {kind} count: {count} }} ]"
+    kind, usual = ("KIND_CPU", default_threads()) if on_cpu else ("KIND_GPU", 1)
+    return f"instance_group [ {{ kind: {kind} count: {serving.instances or usual} }} ]"
 
 
 def queue(serving: Serving) -> str:

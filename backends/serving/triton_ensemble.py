@@ -6,6 +6,7 @@ tensors have the same shape. The steps are a chain: Triton 2.51 can crash if one
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from backends.serving.triton_config import (
     config_text,
     graph_tensor,
     instances,
+    largest_batch,
     parameters,
     queue,
     step_tensor,
@@ -33,11 +35,11 @@ from zoo.errors import InputError
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.manifest_text import manifest_text
 from zoo.opened_folder import MANIFEST_FILE
+from zoo.target import AxisRange
 from zoo.tasks import Result
 from zoo.tensor_spec import TensorSpec
 
 PYTHON = 'backend: "python"'
-DEVICE = "cpu"  # of a manifest that names none
 
 
 def check_ensemble(manifest: Manifest) -> None:
@@ -61,11 +63,11 @@ def ensemble_models(model: Deployment, content: bytes, result: Result, serving: 
         *(Tensor(name, dtypes[name], (1, 1), OPTIONAL) for name in manifest.defaults),
     ]
     results = [Tensor(name, array.dtype.name, (1,) + (ANY,) * array.ndim) for name, array in result.arrays.items()]
-    batched = _largest_batch(manifest) > 0
+    batched = _largest_batch(manifest, serving) > 0
     prepared = [step_tensor(spec, GRAPH + spec.name, batched=batched) for spec in manifest.inputs]
     computed = [step_tensor(spec, GRAPH + spec.name, batched=batched) for spec in manifest.outputs]
     described, geometry = Tensor(DEPLOYMENT, "uint8", (1, ANY)), Tensor(GEOMETRY, "int64", (1, ANY))
-    bounds = (instances(serving.instances), queue(serving))
+    bounds = (instances(serving), queue(serving))
     first_call = warmup(0, Tensor(FILE, "uint8", (1, len(content))))
     before = config_text(
         names.preprocessing, PYTHON, 0, requested, [*prepared, geometry, described], *bounds, first_call
@@ -102,8 +104,8 @@ def _graph(name: str, model: Deployment, content: bytes, serving: Serving) -> Tr
     """The model of the graph, with the files of the deployment in the folder of its version."""
     manifest = model.manifest
     backend = get_backend(manifest.backend)
-    on_cpu = backend.device(manifest.provider or DEVICE) == DEVICE
-    batch = _largest_batch(manifest)
+    on_cpu = backend.is_on_cpu(manifest.provider)
+    batch = _largest_batch(manifest, serving)
     first = min(batch, 1)  # a model with batches leaves their axis out
     arrays = preprocessed(model, read_content(model.task.kind, np.frombuffer(content, np.uint8)), {})
     feeds = {spec: arrays[GRAPH + spec.name] for spec in manifest.inputs}
@@ -113,7 +115,7 @@ def _graph(name: str, model: Deployment, content: bytes, serving: Serving) -> Tr
         batch,
         [graph_tensor(spec, batched=batch > 0) for spec in manifest.inputs],
         [graph_tensor(spec, batched=batch > 0) for spec in manifest.outputs],
-        instances(serving.instances) if on_cpu else instances(1, "KIND_GPU"),
+        instances(serving) if on_cpu else instances(replace(serving, instances=1), on_cpu=False),
         queue(serving),
         warmup(first, *(Tensor(spec.name, spec.dtype, array.shape[first:]) for spec, array in feeds.items())),
         parameters(backend.triton_parameters(serving.threads)) if on_cpu else "",
@@ -122,18 +124,25 @@ def _graph(name: str, model: Deployment, content: bytes, serving: Serving) -> Tr
     return TritonModel(name, config, files, deployment="1")
 
 
-def _largest_batch(manifest: Manifest) -> int:
-    """Of requests that Triton may join; 0 where each is computed alone.
+def _largest_batch(manifest: Manifest, serving: Serving) -> int:
+    """Of requests that Triton may join; 0 where each is computed alone. Raises InputError for too large a one."""
+    on_cpu = get_backend(manifest.backend).is_on_cpu(manifest.provider)
+    most = largest_batch(serving, _joined_batches(manifest), on_cpu=on_cpu)
+    return most if most > 1 else 0
 
-    It joins those whose tensors have the same shapes, which is not enough if the graph has other inputs: a threshold,
-    or the size of each image in its tensor, which a batch would have to share.
+
+def _joined_batches(manifest: Manifest) -> AxisRange:
+    """Those that Triton may make.
+
+    It joins requests whose tensors have the same shapes, which is not enough if the graph has other inputs: a
+    threshold, or the size of each image in its tensor, which a batch would have to share.
     """
     images, *others = manifest.inputs
     axis = images.shape[0]
     if others or isinstance(axis, int) or any(spec.shape[:1] != (axis,) for spec in manifest.outputs):
-        return 0
+        return AxisRange.fixed(1)
     axes = manifest.axes[axis]
-    return axes.max if axes.min == 1 and axes.max > 1 else 0
+    return axes if axes.min == 1 else AxisRange.fixed(1)
 
 
 def _file(backend: Backend) -> str:

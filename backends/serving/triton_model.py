@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from backends.backend import CPU
 from backends.loading import load
+from backends.registry import get_backend
 from backends.serving.protocol import DEPLOYMENT, FILE, manifest_content, read_content
 from backends.serving.triton_tensors import TritonTensors
 from zoo.errors import InputError
+from zoo.manifest import Manifest
 
 FOLDER = "deployment"  # beside model.py
 THREADS = "threads"  # a parameter of config.pbtxt
@@ -24,7 +27,8 @@ class TritonPythonModel:
         """Load the deployment. Triton makes the first call, with the file in the folder warmup."""
         self._tensors = TritonTensors()
         parameters = json.loads(arguments["model_config"])["parameters"]
-        self._model = load(deployment_folder(arguments), threads=int(parameters[THREADS]["string_value"]))
+        threads = int(parameters[THREADS]["string_value"])
+        self._model = load(deployment_folder(arguments), provider=_provider(arguments), threads=threads)
         self._manifest = np.frombuffer(manifest_content(self._model.manifest), np.uint8)
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
@@ -71,6 +75,16 @@ class TritonPythonModel:
         """The requested outputs, each with a batch axis."""
         outputs = {**arrays, DEPLOYMENT: self._manifest}
         return self._tensors.response({name: outputs[name][np.newaxis] for name in names})
+
+
+def _provider(arguments: Mapping[str, str]) -> str | None:
+    """On the GPU that Triton gives to this process; None: as deployed."""
+    manifest = Manifest.read(deployment_folder(arguments))
+    backend = get_backend(manifest.backend)
+    if arguments["model_instance_kind"] != "GPU" or backend.is_on_cpu(manifest.provider):
+        return None
+    name, _, _ = backend.device(manifest.provider or CPU).partition(":")
+    return f"{name}:{arguments['model_instance_device_id']}"
 
 
 def deployment_folder(arguments: Mapping[str, str]) -> Path:

@@ -1,6 +1,7 @@
 """A deployment as one Python model of NVIDIA's Triton, around `load`: for every backend and task."""
 
 from backends.deployment import Deployment
+from backends.registry import get_backend
 from backends.serving.protocol import DEPLOYMENT, FILE
 from backends.serving.triton_config import (
     ANY,
@@ -9,6 +10,7 @@ from backends.serving.triton_config import (
     Tensor,
     config_text,
     instances,
+    largest_batch,
     parameters,
     queue,
     warmup,
@@ -16,12 +18,14 @@ from backends.serving.triton_config import (
 from backends.serving.triton_files import FIRST_CALL, TritonModel, model_py
 from backends.serving.triton_model import FOLDER, THREADS
 from zoo.manifest import Manifest
+from zoo.target import AxisRange
 from zoo.tasks import Result
 
 
 def python_model(model: Deployment, content: bytes, result: Result, serving: Serving) -> TritonModel:
     """`content`: of the file that Triton makes the first call with. `result`: of it; its arrays are the outputs."""
     manifest = model.manifest
+    on_cpu = get_backend(manifest.backend).is_on_cpu(manifest.provider)
     dtypes = {spec.name: spec.dtype for spec in manifest.inputs}
     file = Tensor(FILE, "uint8", (ANY,), " allow_ragged_batch: true")
     settings = [Tensor(name, dtypes[name], (1,), OPTIONAL) for name in manifest.defaults]
@@ -29,10 +33,10 @@ def python_model(model: Deployment, content: bytes, result: Result, serving: Ser
     config = config_text(
         serving.name,
         'backend: "python"',
-        _largest_batch(manifest),
+        largest_batch(serving, _batches(manifest), on_cpu=on_cpu),
         [file, *settings],
         [*outputs, Tensor(DEPLOYMENT, "uint8", (ANY,))],
-        instances(serving.instances),
+        instances(serving, on_cpu=on_cpu),
         queue(serving),
         warmup(1, file._replace(sides=(len(content),))),
         parameters({THREADS: str(serving.threads)}),
@@ -44,7 +48,7 @@ def python_model(model: Deployment, content: bytes, result: Result, serving: Ser
     return TritonModel(serving.name, config, files, deployment=f"1/{FOLDER}")
 
 
-def _largest_batch(manifest: Manifest) -> int:
-    """The largest batch of the graph."""
+def _batches(manifest: Manifest) -> AxisRange:
+    """Those that the graph takes."""
     count = manifest.inputs[0].shape[0]
-    return manifest.axes[count].max if isinstance(count, str) else count
+    return manifest.axes[count] if isinstance(count, str) else AxisRange.fixed(count)

@@ -153,6 +153,17 @@ def test_a_call_of_a_worker_runs_on_one_thread_unless_another_number_is_asked_fo
             assert model.runner.threads == threads
 
 
+def test_as_many_workers_as_cpus(detector: Path, images: list[np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backends.loading.default_threads", lambda: 5)
+    with load(detector, threads=1) as plain, load(detector, workers="auto") as model:
+        assert (model.pool.workers, model.runner.threads) == (5, 1)
+        assert model.submit(images[0]).result() == plain(images[0])
+    with pytest.raises(
+        InputError, match='workers=.*: expected .* or None for no pool of them, or "auto" for one for each'
+    ):
+        load(detector, workers="all")
+
+
 def test_images_that_are_cut_into_windows_on_the_host(slide: Path, images: list[np.ndarray]) -> None:
     with load(slide, threads=1) as plain, load(slide, workers=3) as model:
         assert type(model.runner).__name__ == "SlideRunner"

@@ -7,6 +7,7 @@ from pathlib import Path
 import cv2
 import pytest
 
+from backends import load
 from tests.predicting.conftest import Predict
 from tests.zoo.sources.videos import write_video
 from zoo.input_kinds.image import video
@@ -55,6 +56,21 @@ def test_a_limit_ends_it_well(predict: Predict, detector: Path, tmp_path: Path) 
     assert (run.code, run.err) == (0, "")
     names = sorted(path.name for path in (tmp_path / "out/camera-0").iterdir())
     assert names == [f"{number:06}.json" for number in range(3)]
+
+
+def test_a_camera_has_all_threads_for_each_frame(
+    predict: Predict, detector: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requested = []
+
+    def spy(*arguments: object, **options: object) -> object:
+        requested.append(options["workers"])
+        return load(*arguments, **options)
+
+    monkeypatch.setattr("zooport.prediction_session.default_threads", lambda: 2)
+    monkeypatch.setattr("zooport.prediction_session.load", spy)
+    assert predict(detector, 0).code == 0
+    assert requested == [None]
 
 
 def test_a_stream_that_ends_is_a_run_that_ends(predict: Predict, detector: Path) -> None:

@@ -11,7 +11,8 @@ import cv2
 import numpy as np
 import pytest
 
-from tests.backends.conftest import Recipe, write_deployment
+from backends import load
+from tests.backends.conftest import Recipe, rewrite_manifest, write_deployment
 from tests.predicting.conftest import Predict
 from tests.zoo.sources.videos import write_video
 from zoo.errors import BackendUnavailableError
@@ -54,6 +55,61 @@ class TestFiles:
         written = [{path.name: path.read_bytes() for path in folder.glob("[0-9p]*")} for folder in out.values()]
         assert len(written[0]) == 7
         assert written[0] == written[1]
+
+    @pytest.mark.parametrize(
+        ("cpus", "flags", "workers"),
+        [
+            (6, ["photos"], "auto"),
+            (7, ["photos"], None),  # too few images: all threads for each of them
+            (1, ["photos"], None),
+            (3, ["photos", "--limit", "2"], None),
+            (3, ["street.avi"], "auto"),
+            (3, ["photos", "--workers", "2"], 2),
+            (3, ["photos", "--device", "cuda"], None),
+        ],
+    )
+    def test_as_many_workers_as_cpus_where_there_are_images_for_all(
+        self,
+        predict: Predict,
+        detector: Path,
+        photos: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        cpus: int,
+        flags: list[str],
+        workers: object,
+    ) -> None:
+        write_video(tmp_path / "street.avi", frames=4)
+        photos.rename(tmp_path / "photos")
+        monkeypatch.chdir(tmp_path)
+        requested = []
+
+        def spy(*arguments: object, **options: object) -> object:
+            requested.append(options["workers"])
+            return load(*arguments, **options)
+
+        for module in ("backends.loading", "zooport.prediction_session"):
+            monkeypatch.setattr(f"{module}.default_threads", lambda: cpus)
+        monkeypatch.setattr("zooport.prediction_session.load", spy)
+        run = predict(detector, *flags, "--out", "found", "--format", "jsonl")
+        assert requested == [workers]
+        assert run.code == (4 if "cuda" in flags else 0)
+        if workers == "auto":
+            predict(detector, *flags, "--out", "one", "--format", "jsonl", "--workers", 1)
+            assert Path("found/predictions.jsonl").read_bytes() == Path("one/predictions.jsonl").read_bytes()
+
+    def test_the_threads_of_a_manifest_are_kept(
+        self, predict: Predict, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = write_deployment(tmp_path / "deployment", Recipe(batch=1))
+        rewrite_manifest(folder, threads=2)
+        threads = []
+        monkeypatch.setattr("zooport.prediction_session.default_threads", lambda: 2)
+        monkeypatch.setattr(
+            "backends.backend.LoadOptions.call_threads", lambda options, manifest: threads.append(options.workers)
+        )
+        assert predict(folder, photos).code == 0
+        assert threads == [None]
 
     def test_images_cut_into_windows_are_counted_as_images_with_workers(
         self, predict: Predict, slide: Path, photos: Path, tmp_path: Path

@@ -33,8 +33,11 @@ def parser() -> Parser:
     )
     flags.add_argument("--name", metavar="N", help="name of the model; default: that of the deployment's config")
     counts: dict[str, Any] = {"type": int, "metavar": "N"}
-    flags.add_argument("--instances", help="processes; default: the CPUs of this machine", **counts)
+    flags.add_argument("--instances", help="processes; default: the CPUs of this machine, one on each GPU", **counts)
     flags.add_argument("--threads", default=1, help="threads of each process (default: 1)", **counts)
+    flags.add_argument(
+        "--batch", help="requests that are computed together; default: 1, on a GPU what the graph takes", **counts
+    )
     flags.add_argument("--queue", default=64, help="requests that may wait; 503 for others (default: 64)", **counts)
     flags.add_argument(
         "--timeout", default=10_000, help="ms that a request may wait; then 503 (default: 10000)", **counts
@@ -46,10 +49,9 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Write it, and print where it is and how a server starts with it."""
-    check_counts(options, "instances", "threads", "queue", "timeout")
+    check_counts(options, "instances", "threads", "batch", "queue", "timeout")
     from backends.serving.triton_config import Serving
     from backends.serving.triton_repository import start_command, write_model
-    from backends.threads import default_threads
     from zoo.errors import InputError
     from zoo.manifest import Manifest
 
@@ -63,8 +65,9 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     check_writable(options.out, f"--out {options.out}", "give another folder", make=True)
     serving = Serving(
         name=options.name or manifest.name,
-        instances=options.instances or default_threads(),
+        instances=options.instances,
         threads=options.threads,
+        batch=options.batch,
         queue=options.queue,
         timeout=options.timeout,
         delay=options.delay,
@@ -73,4 +76,4 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     command = shlex.join(start_command(options.out))
     write_line(str(place))
     write_line(f"start with: {command}")
-    return {"model": str(place), "name": serving.name, "instances": serving.instances, "command": command}
+    return {"model": str(place), "name": serving.name, "command": command}

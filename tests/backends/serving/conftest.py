@@ -25,6 +25,7 @@ OUTPUTS = {
     "slide": ["label_map"],
     ADJUSTABLE: ["boxes", "scores", "labels"],
 }
+BATCH = 4  # the largest of each graph
 ENSEMBLES = ("detector", "segmentor", ADJUSTABLE)
 
 
@@ -72,6 +73,7 @@ def repository(deployments: dict[str, Path], files: list[Path], tmp_path_factory
     models = tmp_path_factory.mktemp("repository") / "models"
     for name in OUTPUTS:
         flags = ["--image", str(files[-1]), "--out", str(models), "--name", name, "--instances", "2", "--queue", "8"]
+        flags += ["--batch", str(BATCH)]
         assert run_verb(["triton", str(deployments[name]), *flags]) == 0
     return models
 
@@ -81,8 +83,15 @@ def ensembles(deployments: dict[str, Path], files: list[Path], tmp_path_factory:
     models = tmp_path_factory.mktemp("ensembles") / "models"
     for name in ENSEMBLES:
         flags = ["--image", str(files[-1]), "--out", str(models), "--name", name, "--instances", "1", "--ensemble"]
+        flags += [] if name == ADJUSTABLE else ["--batch", str(BATCH)]
         assert run_verb(["triton", str(deployments[name]), *flags]) == 0
     return models
+
+
+def arguments_of(place: Path, kind: str = "CPU", device: int = 0) -> dict[str, str]:
+    """What Triton initialises a Python model with, beside its config."""
+    instance = {"model_instance_kind": kind, "model_instance_device_id": str(device)}
+    return {"model_repository": str(place), "model_version": "1", **instance}
 
 
 @pytest.fixture(params=OUTPUTS)
@@ -92,6 +101,6 @@ def served(request: pytest.FixtureRequest, repository: Path, monkeypatch: pytest
     place = repository / request.param
     model = runpy.run_path(str(place / "1" / "model.py"))["TritonPythonModel"]()
     config = {"parameters": {"threads": {"string_value": "1"}}}
-    model.initialize({"model_config": json.dumps(config), "model_repository": str(place), "model_version": "1"})
+    model.initialize({"model_config": json.dumps(config), **arguments_of(place)})
     yield request.param, model
     model.finalize()

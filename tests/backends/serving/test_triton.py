@@ -2,8 +2,10 @@
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,12 @@ import pytest
 
 from backends import load
 from backends.serving.protocol import DEPLOYMENT, FILE, read_manifest
-from tests.backends.serving.conftest import ADJUSTABLE, OUTPUTS
-from tests.backends.serving.stub import InferenceResponse, Request, TritonError
+from backends.serving.triton_config import Serving
+from backends.serving.triton_model import FOLDER, TritonPythonModel
+from backends.serving.triton_python import python_model
+from tests.backends.conftest import rewrite_manifest
+from tests.backends.serving.conftest import ADJUSTABLE, BATCH, OUTPUTS, arguments_of
+from tests.backends.serving.stub import InferenceResponse, Request, TritonError, module
 from zooport.verbs import run_verb
 
 
@@ -106,6 +112,84 @@ def test_the_printed_command_binds_to_this_machine(
     assert all(f"{flag} {address}" in help_text for flag, address in addresses.items())
 
 
+@pytest.mark.parametrize(
+    ("provider", "serving", "expected"),
+    [
+        (None, Serving("cars"), ("KIND_CPU", 3, 1)),
+        (None, Serving("cars", instances=5, batch=2), ("KIND_CPU", 5, 2)),
+        ("cuda:1", Serving("cars"), ("KIND_GPU", 1, BATCH)),
+        ("cuda", Serving("cars", instances=2, batch=1), ("KIND_GPU", 2, 1)),
+    ],
+)
+def test_processes_and_batches_by_what_computes(
+    deployments: dict[str, Path],
+    files: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    provider: str | None,
+    serving: Serving,
+    expected: tuple[str, int, int],
+) -> None:
+    monkeypatch.setattr("backends.serving.triton_config.default_threads", lambda: 3)
+    kind, count, batch = expected
+    with load(deployments["detector"], threads=1) as model:
+        result = model(model.task.kind.read(files[0]))
+        model.manifest = replace(model.manifest, provider=provider)
+        config = python_model(model, files[0].read_bytes(), result, serving).config
+    assert f"instance_group [ {{ kind: {kind} count: {count} }} ]" in config
+    assert f"max_batch_size: {batch}\n" in config
+
+
+@pytest.mark.parametrize("form", [[], ["--ensemble"]])
+def test_a_batch_that_the_graph_does_not_take_is_refused(
+    deployments: dict[str, Path], files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], form: list[str]
+) -> None:
+    name, most = (ADJUSTABLE, 1) if form else ("detector", BATCH)
+    flags = ["--image", str(files[0]), "--out", str(tmp_path), "--name", "cars", "--batch", str(most + 1), *form]
+    assert run_verb(["triton", str(deployments[name]), *flags]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: --batch {most + 1}: the graph of cars takes at most {most} at a time")
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("kind", "provider", "expected"),
+    [
+        ("CPU", None, None),
+        ("CPU", "cuda", None),
+        ("GPU", None, None),  # a config that was edited, of a deployment for the CPU
+        ("GPU", "cuda", "cuda:1"),
+        ("GPU", "cuda:0", "cuda:1"),
+        ("GPU", "tensorrt", "tensorrt:1"),
+    ],
+)
+def test_a_process_computes_on_the_gpu_that_triton_gives_it(
+    repository: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    provider: str | None,
+    expected: str | None,
+) -> None:
+    monkeypatch.setitem(sys.modules, "triton_python_backend_utils", module())
+    place = tmp_path / "cars"
+    shutil.copytree(repository / "detector", place)
+    folder = place / "1" / FOLDER
+    rewrite_manifest(folder, provider=provider)
+    requested = []
+
+    def without_gpu(path: Path, *, provider: str | None, threads: int) -> object:
+        requested.append(provider)
+        return load(path, provider="cpu", threads=threads)
+
+    monkeypatch.setattr("backends.serving.triton_model.load", without_gpu)
+    config = {"parameters": {"threads": {"string_value": "1"}}}
+    model = TritonPythonModel()
+    model.initialize({"model_config": json.dumps(config), **arguments_of(place, kind, device=1)})
+    model.finalize()
+    assert requested == [expected]
+
+
 def test_nothing_is_written_over_and_nothing_half_written_is_left(
     repository: Path,
     deployments: dict[str, Path],
@@ -133,7 +217,7 @@ def test_every_config_parses_and_has_no_unknown_field(repository: Path, files: l
         config = text_format.Parse(text, proto.ModelConfig())
         assert (config.name, config.backend) == (name, "python")
         assert [each.name for each in config.output] == [*outputs, DEPLOYMENT]
-        assert config.instance_group[0].count == 2
+        assert (config.instance_group[0].count, config.max_batch_size) == (2, BATCH)
         assert config.dynamic_batching.default_queue_policy.max_queue_size == 8
         warmup = config.model_warmup[0].inputs[FILE]
         assert list(warmup.dims) == [(repository / name / "warmup" / warmup.input_data_file).stat().st_size]

@@ -17,7 +17,7 @@ from backends.serving.protocol import DEPLOYMENT, FILE, read_manifest
 from backends.serving.triton_config import Serving
 from backends.serving.triton_ensemble import ensemble_models
 from backends.serving.triton_steps import GEOMETRY, GRAPH
-from tests.backends.serving.conftest import ADJUSTABLE, ENSEMBLES
+from tests.backends.serving.conftest import ADJUSTABLE, BATCH, ENSEMBLES
 from tests.backends.serving.stub import InferenceResponse, Request, TritonError, module
 from zooport.verbs import run_verb
 
@@ -150,11 +150,20 @@ def test_every_config_parses_and_every_tensor_has_its_place(ensembles: Path) -> 
         assert {each.name for each in config.output} <= tensors
         graph = configs[f"{name}-graph"]
         assert (graph.backend, graph.default_model_filename) == ("onnxruntime", "model.onnx")
-        assert graph.max_batch_size == (0 if name == ADJUSTABLE else 4)
+        assert graph.max_batch_size == (0 if name == ADJUSTABLE else BATCH)
         for warmup in graph.model_warmup:
             for key, value in warmup.inputs.items():
                 size = (ensembles / f"{name}-graph" / "warmup" / value.input_data_file).stat().st_size
                 assert size == 4 * np.prod(value.dims), key
+
+
+def test_a_graph_on_a_cpu_makes_no_batches_unless_they_are_asked_for(
+    deployments: dict[str, Path], files: list[Path]
+) -> None:
+    with load(deployments["detector"], threads=1) as model:
+        result = model(model.task.kind.read(files[0]))
+        models = ensemble_models(model, files[0].read_bytes(), result, Serving("cars"))
+    assert all("max_batch_size: 0" in each.config for each in models)
 
 
 def test_an_engine_is_run_by_tritons_tensorrt_on_a_gpu(deployments: dict[str, Path], files: list[Path]) -> None:
@@ -162,10 +171,18 @@ def test_an_engine_is_run_by_tritons_tensorrt_on_a_gpu(deployments: dict[str, Pa
         result = model(model.task.kind.read(files[0]))
         model.manifest = replace(model.manifest, backend="tensorrt")
         models = ensemble_models(model, files[0].read_bytes(), result, Serving("cars", instances=3))
-    graph = next(each.config for each in models if each.name == "cars-graph")
-    assert 'backend: "tensorrt"\ndefault_model_filename: "model.engine"' in graph
-    assert "KIND_GPU count: 1" in graph
-    assert "intra_op_thread_count" not in graph
+    proto = pytest.importorskip("tritonclient.grpc.model_config_pb2", reason="needs tritonclient[grpc]")
+    text_format = pytest.importorskip("google.protobuf.text_format")
+    configs = {each.name: text_format.Parse(each.config, proto.ModelConfig()) for each in models}
+    assert len(configs) == 4
+    assert all(config.name == name for name, config in configs.items())
+    graph = configs["cars-graph"]
+    assert (graph.backend, graph.default_model_filename) == ("tensorrt", "model.engine")
+    (group,) = graph.instance_group
+    assert (group.kind, group.count, graph.max_batch_size) == (proto.ModelInstanceGroup.KIND_GPU, 1, BATCH)
+    assert not graph.parameters
+    (group,) = configs["cars-preprocessing"].instance_group
+    assert (group.kind, group.count) == (proto.ModelInstanceGroup.KIND_CPU, 3)
 
 
 def test_what_triton_cannot_run_by_itself_is_one_line(
