@@ -9,6 +9,10 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_ALL := $(VENV)/.installed-all
 INSTALLED_DOCS := $(VENV)/.installed-docs
 LOWER_INSTALLED := $(LOWER)/.installed
+# The devkit that the metric of nuScenes is tested against. It pins numpy below 2, and runs with 2, so it is installed
+# without what it depends on; these two of that are what the test needs and nothing else brings.
+DEVKIT := 'nuscenes-devkit>=1.2'
+DEVKIT_NEEDS := 'pyquaternion>=0.9.9' 'cachetools>=5'
 CONFIGS := configs/segmentation/fcn_r18_digits.py \
            configs/segmentation/fcn_r18-slide_digits.py \
            configs/detection/faster-rcnn_r18-fpn_digits.py
@@ -57,6 +61,8 @@ test: $(INSTALLED)
 
 $(INSTALLED_ALL): $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,tensorrt-rtx,transformers,timm,smp,mmseg,mmdet,scale,ray-serve]'
+	@$(BIN)/python -m pip install --quiet --no-compile $(DEVKIT_NEEDS)
+	@$(BIN)/python -m pip install --quiet --no-compile --no-deps $(DEVKIT)
 	@touch $@
 
 test-all: $(INSTALLED_ALL)

@@ -15,6 +15,7 @@ BACKEND_NAME = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
 PRECISIONS = ("fp32", "fp16", "int8")
 EXPORTERS = ("dynamo", "torchscript")
 LEVELS = ("final", "decoded", "raw", "plugin", "pillars")
+RESULTS = ("final", "pillars")  # those whose deployments give results
 LAYOUTS = ("zooport", "ultralytics")
 BATCH = "batch"  # the axis that the inputs of every kind have
 SLIDES = ("graph", "host")
@@ -168,6 +169,11 @@ class Target:
             )
         if self.window_batch is not None and (type(self.window_batch) is not int or self.window_batch < 1):
             raise InputError(f"window_batch {self.window_batch!r}: expected a number of windows, 1 or more")
+
+    @property
+    def has_results(self) -> bool:
+        """Whether a deployment gives results, and not only tensors."""
+        return self.level in RESULTS
 
     @property
     def dynamic_axes(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The constants of a deployment's graph beside those of its PyTorch model."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,9 @@ def constants_at_sizes(
             continue
         half = job.target.precision == "fp16"
         arrays = entry.arrays if host is None else host.file_arrays(entry.arrays)
-        for one in constants_of_graph(graph, constants, arrays, half=half):
+        for one in constants_of_graph(
+            graph, constants, arrays, half=half, content=() if host is None else host.content
+        ):
             key = (one.module, one.name, one.expected)
             if key not in compared or compared[key].passed:
                 compared[key] = one
@@ -62,16 +64,22 @@ def constants_at_sizes(
 
 
 def constants_of_graph(
-    graph: onnx.ModelProto, constants: Sequence[Constant], arrays: Arrays, *, half: bool = False
+    graph: onnx.ModelProto,
+    constants: Sequence[Constant],
+    arrays: Arrays,
+    *,
+    half: bool = False,
+    content: Collection[str] = (),
 ) -> list[ComparedConstant]:
     """What is declared beside what the graph reads. ``arrays``: the graph's inputs; ``half``: it may be in fp16.
+    ``content``: see read_constants.
 
     Raises ExportError where ONNX Runtime refuses the graph.
     """
     parts = [part for constant in constants for form in constant.forms for part in form]
     operators = {operator for part in parts if isinstance(part, Read) for operator in part.operators}
     attributed = {part.operator for part in parts if isinstance(part, Attributes)}
-    readings = read_constants(graph, arrays, operators | DECIDING.keys())
+    readings = read_constants(graph, arrays, operators | DECIDING.keys(), content)
     return list(compare_constants(constants, GraphSide(readings, graph_nodes(graph, attributed), half=half)))
 
 

@@ -26,6 +26,8 @@ class HostPart(ABC):
 
     gives_outputs: ClassVar[bool]
     """Whether what the file gives is what the deployment gives."""
+    content: ClassVar[tuple[str, ...]] = ()
+    """Inputs of the file beside the first that say what is where, and not how much there is."""
 
     def __init__(self, module: Contract, level: str, unused_rewriters: Sequence[str]) -> None:
         self.module, self.level, self.unused_rewriters = module, level, tuple(unused_rewriters)

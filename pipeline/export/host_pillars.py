@@ -11,6 +11,7 @@ from backends.voxeliser import voxelised
 from pipeline.export.host_part import Arrays, HostPart
 from pipeline.job.job import Job
 from zoo.input_kinds.points import NUM_POINTS, POINTS
+from zoo.input_kinds.points.kind import CELLS
 from zoo.pillars import AXIS, Pillars
 from zoo.target import BATCH, Target
 
@@ -19,6 +20,7 @@ class PillarsOnHost(HostPart):
     """``pillars``: how the points are put into them. The job's target has the level of the file."""
 
     gives_outputs: ClassVar[bool] = True
+    content: ClassVar[tuple[str, ...]] = (CELLS.name,)
 
     def __init__(self, job: Job, model: nn.Module, pillars: Pillars) -> None:
         module = job.contract(model)

@@ -37,7 +37,7 @@ def check_files(job: Job, files: Iterable[Path]) -> None:
     where no metric can judge, and a gate split that is not there yet is made where there are files to compare.
     """
     files = [path for path in files if path.is_file()]
-    if not files or job.config.evaluator is None or job.target.level != "final":
+    if not files or job.config.evaluator is None or not job.target.has_results:
         return
     for name in _judges(job.config):
         if name == "gate_dataset":

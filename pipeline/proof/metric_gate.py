@@ -27,7 +27,7 @@ def check_judgeable(job: Job) -> None:
     """Raises InputError where no metric can decide; known before the long work."""
     requirement = f"precision {job.target.precision} is judged by the metric on a data set"
     remedy = "or give --allow-parity-failure, and the manifest says that nothing judged it"
-    if job.target.level != "final":
+    if not job.target.has_results:
         raise InputError(
             f"{requirement}, which output level {job.target.level} does not have; give --output-level final, {remedy}"
         )

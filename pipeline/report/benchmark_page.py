@@ -40,6 +40,7 @@ def write_benchmark(measured: Benchmark, out: Path) -> None:
             (kind.plural, ", ".join(map(kind.size_words, measured.images))),
             ("processes for each row", str(measured.cold_rounds)),
         ],
+        one=kind.one,
         noisy=f"{NOISY:.0%}",
         calls=Table("Calls", heads, call_rows(rows), frozenset(range(NUMBERS_FROM, len(heads) - 1))),
         stages=Table("Stages of a call", STAGE_HEADS, stage_rows(rows), frozenset(range(NUMBERS_FROM, 5))),

@@ -9,9 +9,9 @@ from zoo.errors import InputError
 
 def check_judge(kind: str, config: ModelConfig, given: Sequence[str | Path], tolerance: float | None) -> None:
     """Raises InputError where there is nothing to judge by; known before the long work."""
-    level = config_target(config).level
-    if level != "final":
-        raise InputError(f"config {config.path}: output level {level} has no results to judge; expected final")
+    target = config_target(config)
+    if not target.has_results:
+        raise InputError(f"config {config.path}: output level {target.level} has no results to judge; expected final")
     if kind == "matched" and tolerance is None:
         raise InputError("matched results have no gate; give --tolerance, how many points of 100 may be lost")
     if kind == "metric" and given:

@@ -67,13 +67,17 @@ def graph_nodes(model: onnx.ModelProto, operators: Collection[str]) -> list[Read
     ]
 
 
-def read_constants(model: onnx.ModelProto, arrays: Mapping[str, Array], operators: Collection[str]) -> list[Reading]:
+def read_constants(
+    model: onnx.ModelProto, arrays: Mapping[str, Array], operators: Collection[str], content: Collection[str] = ()
+) -> list[Reading]:
     """Every constant that a node of these operators reads. ``arrays``: inputs of a case, the images first.
+
+    ``content``: others of them whose values are content as well: nothing that is computed of them is a constant.
 
     Raises ExportError where ONNX Runtime refuses the graph.
     """
     values = {tensor.name: tensor for tensor in model.graph.initializer}
-    graph_places = _places(model.graph, {next(iter(arrays))}, values, None)
+    graph_places = _places(model.graph, {next(iter(arrays)), *content}, values, None)
     places = [place for place in graph_places if place.operator in operators]
     computed = sorted({place.name for place in places} - values.keys())
     with more_outputs(model, computed):

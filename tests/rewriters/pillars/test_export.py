@@ -124,10 +124,11 @@ def test_the_graph_has_no_shape_that_depends_on_the_points(exported: tuple[str, 
 @needs_rtx
 @pytest.mark.tensorrt
 @pytest.mark.slow
+@pytest.mark.parametrize("level", ["final", LEVEL])
 @pytest.mark.parametrize("name", NAMES)
-def test_an_engine_is_built_from_points_to_boxes(name: str, tmp_path: Path) -> None:
+def test_an_engine_is_built_from_points_or_pillars_to_boxes(name: str, level: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
-    export_pillars(path, small_pillars(name), "torchscript", "tensorrt-rtx")
+    export_pillars(path, small_pillars(name), "torchscript", "tensorrt-rtx", level)
     rtx_engine(path, 1, 2, 4)
 
 

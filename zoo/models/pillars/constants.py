@@ -10,8 +10,7 @@ from zoo.models.pillars.center_point import CenterPoint
 from zoo.models.pillars.grid import PillarGrid
 from zoo.models.pillars.point_pillars import PointPillars
 from zoo.pillars import LEVEL
-
-RESULTS = ("final", LEVEL)
+from zoo.target import RESULTS
 
 
 def point_pillars_constants(model: PointPillars, case: Case) -> Iterator[Constant]:

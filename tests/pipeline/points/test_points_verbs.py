@@ -1,0 +1,140 @@
+"""The other verbs of the command line on a detector of point clouds: each with the smallest model that it needs."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline import deploy
+from tests.rewriters.small_pillars import find_things
+from tests.tools.conftest import Run, in_this_process
+from zoo import build_model
+from zoo.config import read_config
+from zoo.datasets.kitti.writing import write_kitti
+from zoo.datasets.streets.as_kitti import frames
+from zoo.datasets.streets.scene import make_scene
+
+pytestmark = pytest.mark.slow  # four deploys of a tiny model
+
+HERE = Path(__file__).parent
+CONFIG = """_base_ = ["{base}"]
+model = dict(pillar_size=1.28, pillar_channels=8, channels=(8, 8), depths=(1, 1), strides=(1, 2), up_channels=(8, 8))
+model.update(head_channels=8, score_thresh=0.5, topk_candidates=40, detections_per_img=20)
+checkpoint = "tiny.pth"
+dataset = dict(count=3)
+gate_dataset = dict(split="shipped", count=3)
+calibration_dataset = dict(type="Streets", split="train", count=2)
+evaluator = dict(_delete_=True, type="CentreDistanceMAP")
+export = dict(exporter="torchscript", inputs=dict(batch=1, count=(1, 4096, 20000)))
+"""
+OF_KITTI = """_base_ = ["tiny.py"]
+dataset = dict(_delete_=True, type="KittiDataset", root="{root}", split="train")
+evaluator = dict(_delete_=True, type="KittiAP")
+"""
+MATRIX = """models: [{config}]
+backends: [onnxruntime]
+precisions: [fp32]
+exporters: [torchscript]
+limit: 2
+timeout_seconds: 3600
+"""
+Verb = Callable[..., Run]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tiny.py, its checkpoint, the deployment `tiny`, and a cloud."""
+    folder = tmp_path_factory.mktemp("verbs")
+    config = folder / "tiny.py"
+    config.write_text(CONFIG.format(base=HERE / "centerpoint-pillars_streets.py"), encoding="utf-8")
+    torch.manual_seed(0)
+    clouds = [torch.from_numpy(make_scene("train", number).points) for number in range(2)]
+    model = find_things(build_model(read_config(config), weights=False), clouds)
+    torch.save(model.state_dict(), folder / "tiny.pth")
+    deploy(config, work_dir=folder / "work").close()
+    shutil.copytree(folder / "work" / "detection3d" / "tiny" / "onnxruntime-fp32", folder / "tiny")
+    np.save(folder / "cloud.npy", make_scene("train", 2).points)
+    return folder
+
+
+@pytest.fixture
+def verb(capsys: pytest.CaptureFixture[str], made: Path, monkeypatch: pytest.MonkeyPatch) -> Verb:
+    """verb("evaluate", ...) in the folder."""
+    monkeypatch.chdir(made)
+
+    def run(name: str, *arguments: object) -> Run:
+        return in_this_process(name, capsys)([str(argument) for argument in arguments])
+
+    return run
+
+
+def test_a_folder_in_kittis_layout_is_evaluated(verb: Verb, made: Path, tmp_path: Path) -> None:
+    for _ in write_kitti(tmp_path / "kitti", "train", frames("train", 3)):
+        pass
+    (made / "of_kitti.py").write_text(OF_KITTI.format(root=tmp_path / "kitti"), encoding="utf-8")
+    done = verb("evaluate", "of_kitti.py", "--deployment", "tiny", "--json", tmp_path / "table.json")
+    assert done.code == 0, done.err
+    content = json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))
+    assert content["dataset"]["images"] == 3
+    pytorch, onnxruntime = content["rows"]
+    assert pytorch["figures"] == onnxruntime["figures"]
+    assert "kitti/3D_moderate" in pytorch["figures"]
+
+
+def test_a_matrix_of_one_cell_passes(verb: Verb, made: Path, tmp_path: Path) -> None:
+    (made / "one.yaml").write_text(MATRIX.format(config=made / "tiny.py"), encoding="utf-8")
+    done = verb("regression", "one.yaml", "--work-dir", tmp_path / "cells", "--json", tmp_path / "cells.json")
+    assert done.code == 0, done.err
+    (cell,) = json.loads((tmp_path / "cells.json").read_text(encoding="utf-8"))["cells"]
+    assert cell["state"] == "passed"
+    assert cell["measured"]["images"] == 2
+
+
+def test_a_benchmark_counts_point_clouds(verb: Verb, tmp_path: Path) -> None:
+    page = tmp_path / "benchmark.html"
+    done = verb("benchmark", "tiny", "--image", "cloud.npy", "--rounds", 3, "--cold", 0, "--page", page)
+    assert done.code == 0, done.err
+    assert "point clouds/s" in done.out
+    text = page.read_text(encoding="utf-8")
+    points = len(np.load("cloud.npy"))
+    assert re.search(rf"point clouds</\w+>\s*<\w+[^>]*>{points} points<", text)
+    assert "Point clouds a second" in text
+    assert "image" not in re.sub(r"<script.*?</script>|<style.*?</style>|data:image", "", text, flags=re.DOTALL)
+
+
+def test_a_deployment_checks_itself(verb: Verb) -> None:
+    done = verb("check", "tiny")
+    assert done.code == 0, done.err
+    assert "tiny" in done.out
+
+
+def test_two_deployments_are_compared(verb: Verb, made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / "tiny", tmp_path / "other")
+    done = verb("report", "tiny", tmp_path / "other", "--out", tmp_path / "both.html")
+    assert done.code == 0, done.err
+    page = (tmp_path / "both.html").read_text(encoding="utf-8")
+    assert "tiny" in page
+    assert page.count("data:image/") >= 2
+
+
+def test_the_modules_that_int8_harms_are_ranked(verb: Verb, tmp_path: Path) -> None:
+    done = verb("sensitivity", "tiny.py", "--images", 2, "--depth", 1, "--json", tmp_path / "harm.json")
+    assert done.code == 0, done.err
+    modules = [row["module"] for row in json.loads((tmp_path / "harm.json").read_text(encoding="utf-8"))["modules"]]
+    assert {"trunk", "head"} <= {name.partition(".")[0] for name in modules}
+
+
+def test_a_choice_of_modules_in_fp32_is_judged(verb: Verb, tmp_path: Path) -> None:
+    done = verb(
+        *("what-if", "tiny.py", "--keep-fp32", "head", "--limit", 2, "--tolerance", 100),
+        *("--json", tmp_path / "choices.json"),
+    )
+    assert done.code == 0, done.err
+    content = json.loads((tmp_path / "choices.json").read_text(encoding="utf-8"))
+    assert content["judge"]["images"] == 2
+    assert [trial["keep_fp32"] for trial in content["trials"]] == [[], ["head"]]
