@@ -11,6 +11,7 @@ from mmengine.registry import DefaultScope
 from torch import nn
 
 from zoo.codebases.as_deployed import as_deployed
+from zoo.codebases.config import type_name
 from zoo.codebases.mmcv_ext import stand_in
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.optional_library import optional_library
@@ -21,6 +22,9 @@ PREPROCESSOR = "data_preprocessor"
 ABSENT = "is not in the"
 WHOLE_MASKS = ("mask_head", "panoptic_head")
 """Attributes of models with masks of the whole image; the mask heads of boxes are in the RoI head."""
+WITH_TEACHER = ("KnowledgeDistillationSingleStageDetector", "LAD")
+"""Detectors that learn from another one, which is a part of neither their checkpoint nor their inference."""
+STUDENT = "SingleStageDetector"
 LACK_LOSS = ("SSDHead",)
 """Heads whose predict fails in mmdet 3.3.0 for want of the attribute loss_cls, of which None is enough."""
 
@@ -28,12 +32,18 @@ LACK_LOSS = ("SSDHead",)
 def model_section(config: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     """The section `model` of an mmdetection config: given itself, or the path of the file that has it.
 
-    Such a file is Python, and runs when it is read. Keys that name weights are left out, and batch norms that several
-    GPUs share become plain ones. Raises InputError for a file that cannot be read, or has no model.
+    Such a file is Python, and runs when it is read. Keys that name weights and teachers are left out, and batch norms
+    that several GPUs share become plain ones. Raises InputError for a file that cannot be read, or has no model.
     """
     section = config if isinstance(config, Mapping) else _read(Path(config))
     deployed: dict[str, Any] = as_deployed(section)
-    return deployed
+    return student_of(deployed) if type_name(deployed.get("type")) in WITH_TEACHER else deployed
+
+
+def student_of(section: Mapping[str, Any]) -> dict[str, Any]:
+    """A section `model` of WITH_TEACHER without its teacher."""
+    own = {key: value for key, value in section.items() if not key.startswith("teacher_") and key != "eval_teacher"}
+    return {**own, "type": STUDENT}
 
 
 def build_detector(section: Mapping[str, Any]) -> nn.Module:
