@@ -19,13 +19,11 @@ pytestmark = [
 pytest.importorskip("mmdet", reason="the models of these tests are mmdetection's (extra mmdet)", exc_type=ImportError)
 
 KEPT = [{"type": "Resize", "scale": (128, 80), "keep_ratio": True}]
-LETTERBOX = [
-    {"type": "Resize", "scale": (96, 96), "keep_ratio": True},
-    {"type": "Pad", "size": (96, 96), "pad_val": {"img": (114, 114, 114)}},
-]
+STRETCHED = [{"type": "Resize", "scale": (96, 64), "keep_ratio": False}]
 CASES = [
     ("retinanet", KEPT, "detection", {"coco/bbox_mAP": "coco/box_AP"}),
-    ("rtmdet", LETTERBOX, "detection", {"coco/bbox_mAP": "coco/box_AP"}),
+    # no letterbox: an untrained model finds boxes in its padding, which zooport clips and mmdetection keeps
+    ("rtmdet", STRETCHED, "detection", {"coco/bbox_mAP": "coco/box_AP"}),
     (
         *("mask_rcnn", KEPT, "instance-segmentation"),
         {"coco/bbox_mAP": "coco/box_AP", "coco/segm_mAP": "coco/mask_AP"},
