@@ -122,9 +122,9 @@ def row_of(codebase: Codebase, path: Path, folder: Path) -> Row:
         section = codebase.translate(config).content["model"]
         quietly(lambda: build_section(section))
     except ZooportError as error:
-        return Row(name, model, REFUSED, reason(error, path))
+        return Row(name, model, REFUSED, reason(error, path, folder))
     except Exception as error:  # noqa: BLE001 - a library's own, which the table shows
-        return Row(name, model, FAILED, reason(error, path))
+        return Row(name, model, FAILED, reason(error, path, folder))
     return Row(name, model, TRANSLATED if section["type"] in OWN else ADAPTED)
 
 
@@ -142,9 +142,10 @@ def described(config: CodebaseConfig) -> str:
     return " ".join(type_name(part.get("type")) for part in parts if isinstance(part, dict))
 
 
-def reason(error: Exception, path: Path) -> str:
-    """One line, without the path of the config."""
-    return " ".join(str(error).replace(str(path), "").split()).removeprefix(": ") or type(error).__name__
+def reason(error: Exception, path: Path, folder: Path) -> str:
+    """One line, without the path of the config, and with other paths relative to the codebase's folder."""
+    text = str(error).replace(str(path), "").replace(f"{folder}/", "")
+    return " ".join(text.split()).removeprefix(": ") or type(error).__name__
 
 
 def table(scope: str, rows: Sequence[Row]) -> str:
