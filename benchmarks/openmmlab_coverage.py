@@ -2,12 +2,13 @@
 
 Each is read, translated into a zooport config, and built without memory for its tensors: on PyTorch's meta device,
 with no network. A config is *translated* if zooport's own parts build it, *adapted* if the library itself does, and
-else *refused*, with the reason. A codebase that is not installed is left out.
+else *refused*, with the reason. A codebase that is not installed is left out: its section of the page stays.
 
     python benchmarks/openmmlab_coverage.py --page docs/measured/openmmlab.md
 
-Nothing is exported here: tests/rewriters/mmsegmentation does that for small models of some architectures. Exit code 3
-where a config fails in another way than by a refusal.
+Nothing is exported here: benchmarks/openmmlab_exports.py does that for mmdetection's architectures, and
+tests/rewriters/mmsegmentation for small models of some of mmsegmentation. Exit code 3 if a config fails in another way
+than by a refusal.
 """
 
 import argparse
@@ -36,6 +37,7 @@ from zoo.installed_versions import installed_versions
 
 SHIPPED = Path(".mim/configs")
 BASES = "_base_"
+SECTION = "\n## "
 TRANSLATED, ADAPTED, REFUSED, FAILED = "translated", "adapted", "refused", "failed"
 VERDICTS = (TRANSLATED, ADAPTED, REFUSED, FAILED)
 OWN = ("EncoderDecoder",)
@@ -78,18 +80,25 @@ def main() -> int:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    sections, rows = [], []
+    sections, rows = {}, []
     for scope, codebase in known_codebases().items():
         if (not args.codebases or scope in args.codebases) and (folder := shipped(scope)) is not None:
             own = [row_of(codebase, path, folder) for path in configs(folder) if args.only in str(path)]
-            sections.append(table(scope, own))
+            sections[scope] = table(scope, own)
             rows += own
-    print("\n\n".join(sections))
+    print("\n\n".join(sections.values()))
     if args.json:
         args.json.write_text(json.dumps([row._asdict() for row in rows], indent=1) + "\n", encoding="utf-8")
     if args.page:
-        write_page(args.page, "OpenMMLab's configs", INTRO, "benchmarks/openmmlab_coverage.py", "\n\n".join(sections))
+        tables = "\n\n".join((sections_of(args.page) | sections).values())
+        write_page(args.page, "OpenMMLab's configs", INTRO, "benchmarks/openmmlab_coverage.py", tables)
     return 3 if any(row.verdict == FAILED for row in rows) else 0
+
+
+def sections_of(page: Path) -> dict[str, str]:
+    """Of a page that an earlier run wrote, by the codebase; none where there is no page."""
+    parts = page.read_text(encoding="utf-8").split(SECTION)[1:] if page.is_file() else []
+    return {part.splitlines()[0]: f"{SECTION}{part}".strip() for part in parts}
 
 
 def shipped(scope: str) -> Path | None:
@@ -113,9 +122,9 @@ def row_of(codebase: Codebase, path: Path, folder: Path) -> Row:
         section = codebase.translate(config).content["model"]
         quietly(lambda: build_section(section))
     except ZooportError as error:
-        return Row(name, model, REFUSED, reason(error, path))
+        return Row(name, model, REFUSED, reason(error, path, folder))
     except Exception as error:  # noqa: BLE001 - a library's own, which the table shows
-        return Row(name, model, FAILED, reason(error, path))
+        return Row(name, model, FAILED, reason(error, path, folder))
     return Row(name, model, TRANSLATED if section["type"] in OWN else ADAPTED)
 
 
@@ -128,14 +137,15 @@ def quietly(build: Callable[[], object]) -> None:
 def described(config: CodebaseConfig) -> str:
     """The types of its parts."""
     model = config.model
-    heads = [model.get(key) for key in ("decode_head", "roi_head", "bbox_head", "mask_head")]
+    heads = [model.get(key) for key in ("decode_head", "roi_head", "bbox_head", "mask_head", "panoptic_head")]
     parts = [model, model.get("backbone"), *(head[-1] if isinstance(head, list | tuple) else head for head in heads)]
     return " ".join(type_name(part.get("type")) for part in parts if isinstance(part, dict))
 
 
-def reason(error: Exception, path: Path) -> str:
-    """One line, without the path of the config."""
-    return " ".join(str(error).replace(str(path), "").split()).removeprefix(": ") or type(error).__name__
+def reason(error: Exception, path: Path, folder: Path) -> str:
+    """One line, without the path of the config, and with other paths relative to the codebase's folder."""
+    text = str(error).replace(str(path), "").replace(f"{folder}/", "")
+    return " ".join(text.split()).removeprefix(": ") or type(error).__name__
 
 
 def table(scope: str, rows: Sequence[Row]) -> str:

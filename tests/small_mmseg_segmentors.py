@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.small_mmdet.whole_masks import mask2former, maskformer
 from tests.zoo.codebases.small_configs import BACKBONE, HEAD, MODEL, NORM, PREPROCESSOR
 
 BASIC = {"num_branches": 2, "block": "BASIC", "num_blocks": (1, 1), "num_channels": (4, 8)}
@@ -46,3 +47,19 @@ UNTRANSLATED: dict[str, dict[str, Any]] = {
     ),
 }
 """Those that zooport's own parts do not cover."""
+
+
+def of_queries(section: dict[str, Any]) -> dict[str, Any]:
+    """A model of mmdetection for instances as mmsegmentation configures it for classes."""
+    head = {key: value for key, value in section["panoptic_head"].items() if key not in ("type", *COUNTS)}
+    for key in ("pixel_decoder", "loss_cls", "loss_mask", "loss_dice"):
+        head[key] = {**head[key], "type": f"mmdet.{head[key]['type']}"}
+    head["loss_cls"]["class_weight"] = [1.0] * CLASSES + [0.1]
+    head |= {"type": section["panoptic_head"]["type"], "num_classes": CLASSES, "align_corners": False}
+    return model(section["backbone"], head)
+
+
+COUNTS = ("num_things_classes", "num_stuff_classes")
+CLASSES = HEAD["num_classes"]
+OF_MMDET = {"maskformer": of_queries(maskformer()), "mask2former": of_queries(mask2former())}
+"""Those whose heads are made of mmdetection's."""

@@ -9,23 +9,27 @@ from zoo.codebases.mmcv_ext import stand_in
 stand_in.provide()  # before mmdet is imported, which needs mmcv's operators
 
 from rewriters.mmdetection import (  # noqa: E402 - see above
-    deformable_attention,
     deformable_convolution,
     export_branches,
     grid_priors,
     heads,
+    instance_segmentor,
     nms_guard,
     roi,
+    swin,
+    transformers,
     whole_batch,
 )
 
 __all__ = [
-    "deformable_attention",
     "deformable_convolution",
     "export_branches",
     "grid_priors",
     "heads",
+    "instance_segmentor",
     "nms_guard",
     "roi",
+    "swin",
+    "transformers",
     "whole_batch",
 ]

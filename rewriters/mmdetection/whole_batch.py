@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from mmdet.models.detectors import BaseDetector
+from mmdet.models.detectors import BaseDetector, MaskFormer
 from torch import Tensor
 
 from rewriters.mmdetection.versions import WRITTEN_FOR
@@ -37,13 +37,17 @@ class WholeBatch(SimpleNamespace):
 def one_sample(
     _original: Callable[..., Any], _self: MmdetDetector, images: Tensor, image_sizes: Tensor | None
 ) -> list[WholeBatch]:
-    """One for the whole batch. Its images end at (h, w), or at int64 [1 or N, 2] where the graph computes that."""
+    """One for the whole batch. Its images end at (h, w), or at int64 [1 or N, 2] where the graph computes that.
+
+    `image_sizes`: where they end before their batch does; None where they fill it.
+    """
     fixed = not {"height", "width"} & set(active_target().dynamic_axes)
     size = static_size(images) if fixed else tuple(images.shape[-2:])
     ends: Any = image_sizes
     if image_sizes is None:
         ends = size if fixed else size_tensor(*size)
-    return [WholeBatch(ori_shape=ends, img_shape=ends, pad_shape=size, batch_input_shape=size, scale_factor=(1.0, 1.0))]
+    sizes = {"ori_shape": ends, "img_shape": ends, "pad_shape": size, "batch_input_shape": size}
+    return [WholeBatch(**sizes, scale_factor=(1.0, 1.0), image_sizes=image_sizes)]
 
 
 @rewrites(
@@ -62,6 +66,7 @@ def already_padded(_original: Callable[..., Any], _self: MmdetDetector, inputs: 
     "add_pred_to_datasample",
     reason="InstanceData takes tensors of one length alone, not a batch of padded ones",
     written_for=WRITTEN_FOR,
+    leaves=(MaskFormer,),  # whose queries are the results
 )
 def one_result(
     _original: Callable[..., Any], _self: BaseDetector, data_samples: Sequence[Any], results_list: Sequence[Any]

@@ -1,5 +1,9 @@
 """Segmentors of mmsegmentation that the library itself builds."""
 
-from rewriters.mmsegmentation import slide_inference
+from zoo.codebases.mmcv_ext import stand_in
 
-__all__ = ["slide_inference"]
+stand_in.provide()  # before mmseg is imported, which needs mmcv's operators
+
+from rewriters.mmsegmentation import description, slide_inference, swin  # noqa: E402 - see above
+
+__all__ = ["description", "slide_inference", "swin"]

@@ -22,7 +22,7 @@ def check_overrides(module: nn.Module, rewriters: Sequence[Rewriter]) -> None:
                 continue  # what it patches and bypasses is the business of a more derived class's rewriter
             for method in (rewriter.attribute, *rewriter.bypasses):
                 owner = _owner(submodule, method)
-                if owner is None or owner in rewriter.target.__mro__:
+                if owner is None or owner in rewriter.target.__mro__ or owner in rewriter.leaves:
                     continue
                 raise ExportError(_refusal(path, type(submodule), owner, method, rewriter))
 

@@ -85,7 +85,8 @@ class Rewriter:
     `replacement(original, *args, **kwargs)` takes the original callable first, then what the caller gave; it returns
     NotImplemented for a call that is not its case, and the original runs then. `options`
     names the keyword-only parameters that a config may set. `bypasses` names methods of the target class that the
-    replacement no longer calls: a subclass that overrides one would be ignored, so that is an error.
+    replacement no longer calls: a subclass that overrides one would be ignored, so that is an error. `leaves` are
+    subclasses whose own method does not need the replacement, and is exported as it is.
     """
 
     target: type | ModuleType
@@ -96,6 +97,7 @@ class Rewriter:
     limits: Limits
     bypasses: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    leaves: tuple[type, ...] = ()
 
     @property
     def name(self) -> str:
@@ -128,6 +130,7 @@ def rewrites(
     opset: tuple[int, int] | None = None,
     library: str | None = None,
     bypasses: tuple[str, ...] = (),
+    leaves: tuple[type, ...] = (),
 ) -> Callable[[Replacement], Replacement]:
     """Declare the decorated function as the replacement of `target.attribute` while an export runs.
 
@@ -148,6 +151,7 @@ def rewrites(
             Limits(backend, exporter, opset, library),
             bypasses,
             tuple(defaults),
+            leaves,
         )
         for other in REWRITERS:
             same = other.target is target and other.attribute == attribute

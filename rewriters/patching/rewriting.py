@@ -6,6 +6,7 @@ other caller gets the original.
 """
 
 import functools
+import inspect
 import sys
 import threading
 import warnings
@@ -106,8 +107,9 @@ def _patch(rewriters: list[Rewriter], session: Session, undo: ExitStack) -> None
         if isinstance(rewriter.target, ModuleType):
             dispatchers.append((dispatcher, current))
             places += holders.get(id(current), ())  # ``from x import f``
+        is_static = isinstance(inspect.getattr_static(rewriter.target, rewriter.attribute), staticmethod)
         for owner, name in dict.fromkeys(places):
-            _set(owner, name, dispatcher, undo)
+            _set(owner, name, staticmethod(dispatcher) if is_static else dispatcher, undo)
 
 
 def _current(rewriter: Rewriter) -> Any:

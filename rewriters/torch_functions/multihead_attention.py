@@ -35,10 +35,9 @@ def forward_in_parts(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> Any:
-    """As torch.nn.MultiheadAttention.forward, for batches without masks; other calls are left to the original."""
-    masked = key_padding_mask is not None or attn_mask is not None or is_causal
-    extended = self.bias_k is not None or self.add_zero_attn
-    if masked or extended or query.dim() != 3 or self.in_proj_weight is None:  # noqa: PLR2004  # batch, tokens, channels
+    """As torch.nn.MultiheadAttention.forward, for batches; other calls are left to the original."""
+    extended = self.bias_k is not None or self.add_zero_attn or is_causal
+    if extended or query.dim() != 3 or self.in_proj_weight is None:  # noqa: PLR2004  # batch, tokens, channels
         return NotImplemented
     inputs = (query, key, value) if self.batch_first else tuple(x.transpose(0, 1) for x in (query, key, value))
     weights = self.in_proj_weight.chunk(3)
@@ -50,10 +49,22 @@ def forward_in_parts(
         .transpose(1, 2)  # [N, heads, tokens, channels of a head]
         for x, weight, bias in zip(inputs, weights, biases, strict=True)
     )
-    scores = ((q * self.head_dim**-0.5) @ k.transpose(2, 3)).softmax(dim=3)
+    scores = (q * self.head_dim**-0.5) @ k.transpose(2, 3)
+    if attn_mask is not None:  # [T, S], or [N * heads, T, S]
+        is_shared = attn_mask.dim() == 2  # noqa: PLR2004
+        by_head = attn_mask if is_shared else torch.unflatten(attn_mask, 0, (-1, self.num_heads))
+        scores = masked(scores, by_head)
+    if key_padding_mask is not None:  # [N, S]
+        scores = masked(scores, key_padding_mask[:, None, None])
+    scores = scores.softmax(dim=3)
     out = self.out_proj((scores @ v).transpose(1, 2).flatten(2))
     if not need_weights:
         scores = None
     elif average_attn_weights:
         scores = scores.mean(dim=1)
     return out if self.batch_first else out.transpose(0, 1), scores
+
+
+def masked(scores: Tensor, mask: Tensor) -> Tensor:
+    """Scores [N, heads, T, S] without the places where a mask is true, or with a mask of numbers added."""
+    return scores.masked_fill(mask, -torch.inf) if mask.dtype == torch.bool else scores + mask

@@ -1,21 +1,10 @@
-"""The inverse of the sigmoid with one clamp for each side of its fraction."""
+"""The inverse of the sigmoid in Deformable DETR."""
 
-from collections.abc import Callable
-
-import torch
-from torch import Tensor
 from transformers.models.deformable_detr import modeling_deformable_detr
 
+from rewriters.attention.inverse_sigmoid import REASON, inverse_sigmoid
 from rewriters.patching.rewriter import rewrites
 
-
-@rewrites(
-    modeling_deformable_detr,
-    "inverse_sigmoid",
-    reason="two clamps in a row, which onnxscript 0.7.2 joins to one whose bounds are not in the graph",
-    written_for="transformers 5.23",
-    exporter="dynamo",
-)
-def inverse_sigmoid(_original: Callable[..., Tensor], x: Tensor, eps: float = 1e-5) -> Tensor:
-    """log(x / (1 - x)) of x clamped to 0..1, with both parts of the fraction at least `eps`."""
-    return torch.log(x.clamp(min=eps, max=1.0) / (1 - x).clamp(min=eps, max=1.0))
+rewrites(
+    modeling_deformable_detr, "inverse_sigmoid", reason=REASON, written_for="transformers 5.23", exporter="dynamo"
+)(inverse_sigmoid)

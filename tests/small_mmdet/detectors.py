@@ -6,15 +6,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tests.small_mmdet.sections import SIDES, SLOTS
+from tests.small_mmdet.sections import CLASSES, SIDES, SLOTS
 from tests.small_mmdet.single_stage import (
     atss,
+    centernet,
     fcos,
     fovea,
+    fsaf,
     gfl,
     paa,
     reppoints,
     retinanet,
+    retinanet_swin,
     rtmdet,
     ssd,
     vfnet,
@@ -22,19 +25,33 @@ from tests.small_mmdet.single_stage import (
     yolox,
 )
 from tests.small_mmdet.transformers import deformable_detr, detr, dino
-from tests.small_mmdet.two_stage import cascade_mask_rcnn, cascade_rcnn, faster_rcnn, faster_rcnn_dcn, mask_rcnn
+from tests.small_mmdet.two_stage import (
+    cascade_mask_rcnn,
+    cascade_rcnn,
+    faster_rcnn,
+    faster_rcnn_dcn,
+    mask_rcnn,
+    mask_rcnn_swin,
+)
+from tests.small_mmdet.whole_masks import decoupled_solo, mask2former, maskformer, solo, solov2
 from zoo.calibration import learn_statistics
 
 SECTIONS: Mapping[str, Callable[[], dict[str, Any]]] = {
     one.__name__: one
     for one in (
-        *(retinanet, fcos, atss, gfl, paa, fovea, vfnet, reppoints, rtmdet, yolox, yolov3, ssd),
+        *(retinanet, retinanet_swin, fsaf, fcos, atss, gfl, paa, fovea, vfnet, reppoints, rtmdet, yolox, yolov3, ssd),
+        centernet,
         *(faster_rcnn, faster_rcnn_dcn, cascade_rcnn),
         *(detr, deformable_detr, dino),
     )
 }
 
-WITH_MASKS: Mapping[str, Callable[[], dict[str, Any]]] = {one.__name__: one for one in (mask_rcnn, cascade_mask_rcnn)}
+WITH_MASKS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    one.__name__: one for one in (mask_rcnn, mask_rcnn_swin, cascade_mask_rcnn)
+}
+WITH_WHOLE_MASKS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    one.__name__: one for one in (solo, decoupled_solo, solov2, maskformer, mask2former)
+}
 
 SPREAD: Mapping[str, tuple[float, float]] = {
     "rpn_cls": (0.0, 1.5),
@@ -62,13 +79,24 @@ SPREAD: Mapping[str, tuple[float, float]] = {
     "convs_pred": (-0.5, 1.5),
     "cls_convs": (0.0, 1.5),  # SSD's
     "reg_convs": (0.0, 1.0),
+    "heatmap_head": (-2.0, 1.5),
+    "wh_head": (3.0, 1.0),
+    "offset_head": (0.5, 0.2),
     "fc_cls": (0.0, 2.0),
     "fc_reg": (0.0, 1.0),
     "conv_logits": (0.0, 2.0),
     "cls_branches": (-1.0, 1.5),
     "reg_branches": (0.0, 1.0),
+    "mask_head.conv_cls": (-1.5, 1.5),
+    "mask_head.conv_mask_list": (0.0, 2.0),
+    "mask_head.conv_kernel": (0.0, 1.0),
+    "panoptic_head.cls_embed": (0.0, 2.0),
 }
 """Layers that decide, by a part of their name, and the mean and deviation that their outputs get, one after another."""
+OTHER_SPREAD: Mapping[str, Mapping[str, tuple[float, float]]] = {"fsaf": {"retina_reg": (1.0, 0.5)}}
+"""What differs of some: FSAF's distances are not below 0."""
+CALM = {"yolov3": ("convs_pred", 5 + CLASSES, (2, 3), 0.3)}
+"""Outputs that are exponents: layer, outputs of an anchor, which of them, and the factor that makes them smaller."""
 
 
 def byte_images(count: int, first: int = 0) -> Tensor:
@@ -85,16 +113,28 @@ def byte_images(count: int, first: int = 0) -> Tensor:
 
 
 def small(name: str, seed: int = 0) -> Any:
-    """The MmdetDetector of SECTIONS, whose batch norms have the statistics of its images, and whose scores differ."""
-    from zoo.models.mmdet import MmdetDetector
+    """The detector of SECTIONS, whose batch norms have the statistics of its images, and whose scores differ."""
+    from zoo.models.mmdet import MmdetDetector, MmdetInstanceSegmentor
 
     torch.manual_seed(seed)
-    detector = MmdetDetector({**SECTIONS, **WITH_MASKS}[name](), detections_per_img=SLOTS)
+    kind = MmdetInstanceSegmentor if name in WITH_WHOLE_MASKS else MmdetDetector
+    detector = kind({**SECTIONS, **WITH_MASKS, **WITH_WHOLE_MASKS}[name](), detections_per_img=SLOTS)
     images = byte_images(4) / 255
     learn_statistics(detector, lambda: detector(images), passes=2)
-    for part, (mean, std) in SPREAD.items():
+    for part, (mean, std) in {**SPREAD, **OTHER_SPREAD.get(name, {})}.items():
         _spread(detector, part, mean, std, images)
+    if name in CALM:
+        _calm(detector, *CALM[name])
     return detector.eval()
+
+
+def _calm(detector: Any, part: str, outputs: int, places: tuple[int, ...], factor: float) -> None:
+    for path, layer in detector.named_modules():
+        if f".{part}" in path and isinstance(layer, torch.nn.Conv2d):
+            rows = [row for row in range(layer.out_channels) if row % outputs in places]
+            with torch.no_grad():
+                layer.weight[rows] *= factor
+                layer.bias[rows] *= factor
 
 
 def _spread(detector: Any, part: str, mean: float, std: float, images: Tensor) -> None:
@@ -124,6 +164,7 @@ def own_results(detector: Any, images: Tensor, sizes: list[tuple[int, int]] | No
     for image, (height, width) in zip(images, sizes, strict=True):
         data["inputs"].append(image.flip(0)[:, :height, :width])  # mmdetection reads BGR
         meta = {"ori_shape": (height, width), "img_shape": (height, width), "scale_factor": (1.0, 1.0)}
+        meta["border"] = (0, 0, 0, 0)
         data["data_samples"].append(DetDataSample(metainfo=meta))
     with torch.no_grad():
         data = detector.model.data_preprocessor(data, False)

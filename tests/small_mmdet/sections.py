@@ -21,6 +21,14 @@ TEST = {
     "max_per_img": SLOTS,
 }
 STRIDES = [8, 16, 32]
+SWIN = {
+    "type": "SwinTransformer",
+    "embed_dims": 8,
+    "depths": [2, 2, 2, 2],
+    "num_heads": [1, 2, 4, 8],
+    "window_size": 7,
+    "out_indices": (0, 1, 2, 3),
+}
 
 
 def data_preprocessor(**options: Any) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from tests.small_mmdet.sections import (
     GROUPS,
     LOSSES,
     NORMAL,
+    SLOTS,
     STRIDES,
+    SWIN,
     TEST,
     WIDTH,
     backbone,
@@ -53,6 +55,48 @@ def points() -> dict[str, Any]:
 
 def retinanet() -> dict[str, Any]:
     return single_stage("RetinaNet", anchor_head("RetinaHead", [0.5, 1.0, 2.0], octaves=2))
+
+
+def retinanet_swin() -> dict[str, Any]:
+    section = retinanet()
+    channels = [2 * SWIN["embed_dims"], 4 * SWIN["embed_dims"], 8 * SWIN["embed_dims"]]
+    return section | {"backbone": SWIN | {"out_indices": (1, 2, 3)}, "neck": neck() | {"in_channels": channels}}
+
+
+def fsaf() -> dict[str, Any]:
+    head = {
+        "type": "FSAFHead",
+        "feat_channels": WIDTH,
+        "stacked_convs": 1,
+        "reg_decoded_bbox": True,
+        "anchor_generator": {
+            "type": "AnchorGenerator",
+            "octave_base_scale": 1,
+            "scales_per_octave": 1,
+            "ratios": [1.0],
+            "strides": STRIDES,
+        },
+        "bbox_coder": {"type": "TBLRBBoxCoder", "normalizer": 4.0},
+        "loss_cls": {"type": "FocalLoss", "use_sigmoid": True, "reduction": "none"},
+        "loss_bbox": {"type": "IoULoss", "reduction": "none"},
+    }
+    return single_stage("FSAF", head)
+
+
+def centernet() -> dict[str, Any]:
+    head = {
+        "type": "CenterNetHead",
+        "num_classes": CLASSES,
+        "in_channels": WIDTH,
+        "feat_channels": WIDTH,
+        "loss_center_heatmap": {"type": "GaussianFocalLoss"},
+        "loss_wh": {"type": "L1Loss"},
+        "loss_offset": {"type": "L1Loss"},
+    }
+    upwards = {"num_deconv_filters": (32, WIDTH, WIDTH), "num_deconv_kernels": (4, 4, 4), "use_dcn": False}
+    test = {"topk": SLOTS, "local_maximum_kernel": 3, "max_per_img": SLOTS}
+    options = {"backbone": backbone(3), "neck": {"type": "CTResNetNeck", "in_channels": 64, **upwards}}
+    return single_stage("CenterNet", head, **options, test_cfg=test)
 
 
 def fcos() -> dict[str, Any]:

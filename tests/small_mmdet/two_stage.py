@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.small_mmdet.sections import CLASSES, DELTAS, SLOTS, WIDTH, backbone, data_preprocessor, neck
+from tests.small_mmdet.sections import CLASSES, DELTAS, SLOTS, SWIN, WIDTH, backbone, data_preprocessor, neck
 
 
 def two_stage(kind: str, roi_head: Mapping[str, Any], **rcnn: Any) -> dict[str, Any]:
@@ -107,6 +107,12 @@ def mask_rcnn() -> dict[str, Any]:
         "mask_head": mask_head(),
     }
     return two_stage("MaskRCNN", head, mask_thr_binary=0.5)
+
+
+def mask_rcnn_swin() -> dict[str, Any]:
+    section = mask_rcnn()
+    channels = [SWIN["embed_dims"] * 2**stage for stage in range(4)]
+    return section | {"backbone": SWIN, "neck": neck(0, 4) | {"in_channels": channels}}
 
 
 def cascade_mask_rcnn() -> dict[str, Any]:

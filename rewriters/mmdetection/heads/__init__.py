@@ -1,5 +1,5 @@
 """Rewriters of the dense heads."""
 
-from rewriters.mmdetection.heads import dense, detr, gfl, paa, points, rpn, yolov3, yolox
+from rewriters.mmdetection.heads import centernet, dense, detr, gfl, paa, points, rpn, solo, yolov3, yolox
 
-__all__ = ["dense", "detr", "gfl", "paa", "points", "rpn", "yolov3", "yolox"]
+__all__ = ["centernet", "dense", "detr", "gfl", "paa", "points", "rpn", "solo", "yolov3", "yolox"]

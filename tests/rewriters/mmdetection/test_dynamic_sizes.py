@@ -1,46 +1,46 @@
-"""mmdetection's detectors with a dynamic height and width, as configs with `keep_ratio=True` come to."""
+"""mmdetection's models with a dynamic height and width, as `keep_ratio=True` comes to, and padded batches."""
 
 import functools
 from pathlib import Path
 
-import onnxruntime as ort
 import pytest
 import torch
 import torch.nn.functional as F
 
-from pipeline.parity.gates import merged_gates
-from pipeline.parity.levels import compare_outputs
-from rewriters import export_onnx
-from tests.rewriters.mmdetection.expected import TASK, expected_outputs
+from tests.rewriters.mmdetection.exported import AXES, DYNAMIC, SIZES, Exported, check
 from tests.small_mmdet import byte_images, small
-from zoo.families import contract_module, family_of
-from zoo.target import AxisRange, Target
+from zoo.target import Target
 
 pytestmark = [pytest.mark.openmmlab, pytest.mark.filterwarnings("ignore")]
 pytest.importorskip("mmdet", reason="the models of these tests are mmdetection's (extra mmdet)", exc_type=ImportError)
 
-AXES = {"batch": AxisRange(1, 2, 4), "height": AxisRange(64, 64, 160), "width": AxisRange(64, 96, 160)}
-ONE_OF_EACH_KIND = ("retinanet", "faster_rcnn")
+BY_BOTH = ("retinanet", "retinanet_swin", "faster_rcnn", "detr", "deformable_detr", "dino", "solov2", "mask2former")
+DETECTORS = ("fcos", "atss", "gfl", "ssd", "yolov3", "yolox", "rtmdet", "cascade_rcnn", "mask_rcnn", "maskformer")
+SLOW = pytest.mark.slow
+CASES = (
+    *((name, "torchscript") for name in BY_BOTH),
+    *(pytest.param(name, "torchscript", marks=SLOW) for name in DETECTORS),
+    *(pytest.param(name, "dynamo", marks=SLOW) for name in BY_BOTH),
+)
+PADDED = (
+    *((name, "torchscript") for name in ("retinanet", "faster_rcnn", "detr", "deformable_detr", "dino")),
+    *(pytest.param(name, "torchscript", marks=SLOW) for name in ("fcos", "atss", "gfl", "ssd", "rtmdet", "mask_rcnn")),
+    *(pytest.param(name, "dynamo", marks=SLOW) for name in ("retinanet", "detr", "deformable_detr", "dino")),
+)
 detector = functools.cache(small)
 
 
-@pytest.mark.parametrize("name", ONE_OF_EACH_KIND)
-def test_the_graph_takes_other_sizes(name: str, tmp_path: Path) -> None:
-    contract = contract_module(detector(name), TASK, "final", {})
-    path = tmp_path / "model.onnx"
-    specs = contract.outputs(TASK, "final")
-    example = {"images": byte_images(2) / 255}
-    target = Target(AXES, exporter="torchscript")
-    export_onnx(contract, target, path, example=example, output_specs=specs, other_sizes=False)
-    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
-    rule = family_of(contract.model).decision_rule(contract.model)
+@pytest.mark.parametrize(("name", "exporter"), CASES)
+def test_the_graph_takes_other_sizes(name: str, exporter: str, tmp_path: Path) -> None:
+    exported = Exported.of(name, detector(name), Target(DYNAMIC, exporter=exporter), tmp_path / "model.onnx")
     for size in ((64, 96), (128, 96)):
         larger = F.interpolate(byte_images(3).float(), size, mode="bilinear").round()
-        images = larger.to(torch.uint8)
-        expected = expected_outputs(contract, images)
-        names = list(expected)
-        got = dict(zip(names, session.run(names, {"images": (images / 255).numpy()}), strict=True))
-        findings = compare_outputs(TASK, "final", expected, got, merged_gates({})["graph"], rule)
-        assert not findings.failures, size
-        assert findings.matched
-        assert len(findings.borderline) <= 2
+        check(exported.compared(larger.to(torch.uint8)), borderline=4)
+
+
+@pytest.mark.parametrize(("name", "exporter"), PADDED)
+def test_the_graph_takes_images_that_end_before_their_batch(name: str, exporter: str, tmp_path: Path) -> None:
+    target = Target(AXES, exporter=exporter, image_sizes=True)
+    exported = Exported.of(name, detector(name), target, tmp_path / "model.onnx")
+    check(exported.compared(byte_images(3), SIZES))
+    check(exported.compared(byte_images(1, 3), [(64, 96)]))

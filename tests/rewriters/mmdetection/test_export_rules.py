@@ -11,7 +11,7 @@ import torch
 
 from pipeline.export.manifest import model_libraries
 from rewriters import export_onnx, rewriting
-from tests.rewriters.mmdetection.expected import AXES, TASK
+from tests.rewriters.mmdetection.exported import AXES, TASK
 from tests.small_mmdet import SECTIONS, SLOTS, byte_images, own_results, small
 from zoo.checkpoint import load_checkpoint
 from zoo.codebases.mmcv_ext.stand_in import MISSING, is_stand_in

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from rewriters import export_onnx
-from tests.small_mmseg_segmentors import MODELS, SLIDE, UNTRANSLATED, model
+from tests.small_mmseg_segmentors import MODELS, OF_MMDET, SLIDE, UNTRANSLATED, model
 from tests.translated_segmentors import OF_ONE_SIZE, TRANSLATED, in_use, mmseg_section, translated
 from tests.zoo.codebases.small_configs import BACKBONE, HEAD, MODEL, config_content
 from zoo.build import build_section
@@ -25,6 +25,7 @@ pytestmark = [
     pytest.mark.openmmlab,
     pytest.mark.filterwarnings("ignore::Warning:mmcv"),
     pytest.mark.filterwarnings("ignore::Warning:mmseg"),
+    pytest.mark.filterwarnings("ignore:torch.meshgrid"),  # by mmdetection's points
 ]
 pytest.importorskip("mmcv", reason="the extra mmseg is not installed")
 pytest.importorskip("ftfy", reason="the extra mmseg is not installed")
@@ -114,11 +115,13 @@ def test_what_is_not_translated_is_adapted(name: str) -> None:
 
 @pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
 @pytest.mark.parametrize("slide", [False, True], ids=["whole", "slide"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, *OF_MMDET])
 def test_exported(name: str, slide: bool, exporter: str, tmp_path: Path) -> None:
     from onnxruntime import InferenceSession
 
-    segmentor = adapted({**MODELS[name], "test_cfg": SLIDE if slide else {"mode": "whole"}})
+    if name in OF_MMDET:
+        pytest.importorskip("mmdet", reason="the extra mmdet is not installed", exc_type=ImportError)
+    segmentor = adapted({**MODELS, **OF_MMDET}[name] | {"test_cfg": SLIDE if slide else {"mode": "whole"}})
     sides = {"height": AxisRange.fixed(IMAGES[0]), "width": AxisRange.fixed(IMAGES[1])}
     target = Target({"batch": AxisRange(1, 2, 3), **sides}, exporter=exporter, level="decoded")
     images = sample(3)

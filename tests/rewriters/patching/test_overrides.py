@@ -1,6 +1,7 @@
 """Rule 5: a subclass that overrides what a rewriter patches is refused."""
 
 import types
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -57,6 +58,16 @@ def test_an_override_on_the_instance_is_refused() -> None:
     model.roi_heads.postprocess_detections = types.MethodType(lambda self, *args: None, model.roi_heads)
     with pytest.raises(ExportError, match="on the instance"):
         check_overrides(model, REWRITERS)
+
+
+def test_a_subclass_that_the_rewriter_leaves_alone_passes() -> None:
+    model = small_faster_rcnn()
+    model.roi_heads.__class__ = OwnRoIHeads
+    leaving = [
+        replace(one, leaves=(OwnRoIHeads,)) if one.name.endswith("RoIHeads.postprocess_detections") else one
+        for one in REWRITERS
+    ]
+    check_overrides(model, leaving)
 
 
 def test_a_subclass_that_overrides_something_else_passes() -> None:

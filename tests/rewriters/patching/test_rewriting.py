@@ -28,6 +28,10 @@ class Base:
     def other(self) -> int:
         return 10
 
+    @staticmethod
+    def doubled(number: int) -> int:
+        return 2 * number
+
 
 class Child(Base):
     pass
@@ -106,6 +110,16 @@ class TestPatching:
                 assert sum(inner.hits.values()) == 1
             assert Base().value() == 101
         assert dict(vars(Base)) == before
+
+    def test_a_static_method_stays_one(self) -> None:
+        rewrites(Base, "doubled", **DECLARED)(plus_hundred)
+        before = dict(vars(Base))
+        with rewriting(TARGET, eager=True):
+            assert Base.doubled(2) == Base().doubled(2) == Child().doubled(2) == 104
+        with rewriting(TARGET):
+            assert Base().doubled(2) == 4
+        assert dict(vars(Base)) == before
+        assert Base().doubled(2) == 4
 
     def test_an_inherited_method_is_not_left_in_the_subclass(self) -> None:
         rewrites(Child, "value", **DECLARED)(plus_hundred)

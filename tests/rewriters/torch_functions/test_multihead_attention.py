@@ -85,14 +85,39 @@ def test_the_originals_numbers() -> None:
         check()
 
 
+PADDED = torch.tensor([[False, False, True, False], [False, True, False, True]])
+APART = torch.rand(4, 4, generator=torch.Generator().manual_seed(0)) > 0.7
+BY_HEAD = torch.rand(2 * HEADS, 4, 4, generator=torch.Generator().manual_seed(1)) > 0.7
+
+
+@pytest.mark.filterwarnings("ignore:Support for mismatched:UserWarning")  # torch's own, of masks of two kinds
 @pytest.mark.parametrize(
-    "options", [{"attn_mask": torch.zeros(4, 4)}, {"key_padding_mask": torch.zeros(2, 4, dtype=torch.bool)}]
+    "masks",
+    [
+        {"key_padding_mask": PADDED},
+        {"attn_mask": APART},
+        {"attn_mask": torch.where(APART, -2.0, 0.0)},
+        {"attn_mask": BY_HEAD},
+        {"attn_mask": torch.where(BY_HEAD, -2.0, 0.0), "key_padding_mask": PADDED},
+    ],
 )
-def test_masks_are_left_to_the_original(options: dict[str, Tensor]) -> None:
+def test_masks(masks: dict[str, Tensor]) -> None:
+    torch.manual_seed(0)
     module = nn.MultiheadAttention(CHANNELS, HEADS, batch_first=True).eval()
     x = torch.rand(2, 4, CHANNELS)
+    with torch.no_grad(), rewriting(TARGET, eager=True) as session:
+        expected = ORIGINAL(module, x, x, x, **masks)
+        got = module(x, x, x, **masks)
+    assert session.hits[NAME] == 1
+    for ours, theirs in zip(got, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=2e-6, rtol=0, equal_nan=True)
+
+
+def test_causal_attention_is_left_to_the_original() -> None:
+    module = nn.MultiheadAttention(CHANNELS, HEADS, batch_first=True).eval()
+    x, mask = torch.rand(2, 4, CHANNELS), nn.Transformer.generate_square_subsequent_mask(4)
     with rewriting(TARGET, eager=True) as session:
-        module(x, x, x, **options)
+        module(x, x, x, attn_mask=mask, is_causal=True)
     assert session.hits[NAME] == 0
 
 

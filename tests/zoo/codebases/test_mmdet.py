@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.small_mmdet import SECTIONS, WITH_MASKS
+from tests.small_mmdet import SECTIONS, WITH_MASKS, WITH_WHOLE_MASKS
 from tests.zoo.codebases.small_configs import write
 from zoo.codebases import CodebaseConfig, codebase_of
 from zoo.codebases.mmdet.codebase import Mmdet
@@ -25,7 +25,8 @@ COCO = {"type": "CocoDataset", "data_root": "data/coco", "ann_file": "val.json",
 
 def content(name: str = "retinanet", **dataset: Any) -> dict[str, Any]:
     test = {"dataset": {**COCO, "pipeline": PIPELINE, **dataset}}
-    return {"default_scope": "mmdet", "model": {**SECTIONS, **WITH_MASKS}[name](), "test_dataloader": test}
+    sections = {**SECTIONS, **WITH_MASKS, **WITH_WHOLE_MASKS}
+    return {"default_scope": "mmdet", "model": sections[name](), "test_dataloader": test}
 
 
 def translated(content: dict[str, Any]) -> Any:
@@ -60,8 +61,21 @@ def test_the_model_stays_as_it_is_and_normalises_by_itself() -> None:
         "size_divisor": 32,
         "pad_value": (123.675, 116.28, 103.53),  # zero once it is normalised
     }
+    assert result.content["export"] == {"inputs": {"batch": (1, 2, 4), "image_sizes": True}}  # padded: 32
     assert result.what == "RetinaNet on ResNet"
     assert result.num_classes == 5
+
+
+@pytest.mark.parametrize(
+    "transforms",
+    [
+        [*PIPELINE[:2], {"type": "Pad", "size_divisor": 32}, *PIPELINE[2:]],
+        [PIPELINE[0], {"type": "Resize", "scale": (96, 64), "keep_ratio": False}, *PIPELINE[2:]],
+    ],
+    ids=["by a transform", "not at all"],
+)
+def test_an_image_ends_where_its_tensor_ends_if_the_data_preprocessor_pads_nothing(transforms: list[Any]) -> None:
+    assert translated(content(pipeline=transforms)).content["export"] == {"inputs": {"batch": (1, 2, 4)}}
 
 
 def test_a_preprocessor_beside_the_model_is_the_models() -> None:
@@ -92,10 +106,20 @@ def test_cocos_own_classes_have_cocos_ids() -> None:
     assert translated(config).category_ids == list(range(1, 81))
 
 
+@pytest.mark.parametrize("name", WITH_WHOLE_MASKS)
+def test_masks_of_the_whole_image(name: str) -> None:
+    result = translated(content(name))
+    assert result.content["model"]["type"] == "MmdetInstanceSegmentor"
+    assert result.content["task"] == {"type": "InstanceMasks"}
+    assert result.num_classes == 5
+    assert result.content["dataset"]["type"] == "CocoInstances"
+    assert result.content["evaluator"] == {"type": "CocoMaskAP"}
+
+
 def test_a_number_of_classes_that_is_nowhere() -> None:
     config = content()
     del config["model"]["bbox_head"]["num_classes"]
-    words = "my.py: model RetinaNet: no num_classes in roi_head, bbox_head, mask_head: zooport takes detectors whose"
+    words = "my.py: model RetinaNet: no num_classes in roi_head, bbox_head, mask_head, panoptic_head: zooport takes"
     with pytest.raises(InputError, match=words):
         translated(config)
 
@@ -106,6 +130,7 @@ def test_a_number_of_classes_that_is_nowhere() -> None:
         ({"type": "YOLACT", "mask_head": {"type": "YOLACTProtonet"}}, "YOLACT gives a mask for each object by its YO"),
         ({"type": "CondInst", "mask_head": {"type": "CondInstMaskHead"}}, "CondInst gives a mask for each object by"),
         ({"bbox_head": {"type": "RTMDetInsSepBNHead", "num_classes": 5}}, "by its RTMDetInsSepBNHead, which zooport"),
+        ({"panoptic_head": {"type": "MaskFormerHead", "num_stuff_classes": 53}}, "is for panoptic segmentation"),
         ({"type": "GroundingDINO", "language_model": {"type": "BertModel"}}, "GroundingDINO takes text beside the im"),
     ],
 )

@@ -1,4 +1,4 @@
-"""mmdetection: its configs become configs of MmdetDetector, which is mmdetection's own model."""
+"""mmdetection: its configs become configs of mmdetection's own models."""
 
 from zoo.codebases.mmdet.codebase import Mmdet
 

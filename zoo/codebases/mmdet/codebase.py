@@ -6,19 +6,23 @@ from typing import Any, ClassVar
 from zoo.codebases.codebase import Codebase, Translation, register_codebase
 from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.codebases.mmdet.datasets import category_ids, dataset_sections
-from zoo.codebases.mmdet.tasks import task_of
+from zoo.codebases.mmdet.tasks import DETECTION, IMAGE_MASKS, task_of
 from zoo.codebases.preprocessing import preprocess_of
 from zoo.errors import InputError
 
 BATCH = (1, 2, 4)
+PAD = "Pad"
 IN_THE_MODEL = ("mean", "std", "channel_order")
 """Of `preprocess`: the model's data_preprocessor does it."""
-HEADS = ("roi_head", "bbox_head", "mask_head")
+MODELS = {IMAGE_MASKS: "MmdetInstanceSegmentor"}
+"""The type of zooport's model, by the task, where it is none of a detector."""
+HEADS = ("roi_head", "bbox_head", "mask_head", "panoptic_head")
+COUNTS = ("num_classes", "num_things_classes")
 
 
 @register_codebase
 class Mmdet(Codebase):
-    """Detection, by the library itself."""
+    """Detection and instance segmentation, by the library itself."""
 
     scope: ClassVar[str] = "mmdet"
     preprocessors: ClassVar[frozenset[str]] = frozenset({"DetDataPreprocessor"})
@@ -28,19 +32,30 @@ class Mmdet(Codebase):
         model = {key: value for key, value in config.model.items() if key not in ("train_cfg", "data_preprocessor")}
         model = {**model, "train_cfg": None, "data_preprocessor": dict(config.preprocessor)}
         task = task_of(config)
-        has_masks = task["type"] != "Detection"
+        has_masks = task["type"] != DETECTION
         preprocess = {key: value for key, value in preprocess_of(config).items() if key not in IN_THE_MODEL}
         content: dict[str, Any] = {
-            "model": {"type": "MmdetDetector", "config": model},
+            "model": {"type": MODELS.get(task["type"], "MmdetDetector"), "config": model},
             "task": task,
             "preprocess": preprocess,
-            "export": {"inputs": {"batch": BATCH}},
+            "export": {"inputs": {"batch": BATCH, **_ends(config, preprocess, task)}},
         }
         sections, note = dataset_sections(config, with_masks=has_masks)
         count = class_count(config)
         notes = {} if note is None else {"export": note}
         what = f"{type_name(config.model['type'])} on {type_name(model.get('backbone', {}).get('type', 'a backbone'))}"
         return Translation(what, content | sections, count, category_ids(config, count), notes)
+
+
+def _ends(config: CodebaseConfig, preprocess: Mapping[str, Any], task: Mapping[str, Any]) -> dict[str, bool]:
+    """Images that the data preprocessor pads end before their tensor, and boxes are clipped there, before NMS.
+
+    What a transform pads belongs to the image.
+    """
+    divisor = int(config.preprocessor.get("pad_size_divisor") or 1)
+    pads = any(type_name(transform.get("type")) == PAD for transform in config.pipeline)
+    is_padded = "size" not in preprocess and divisor > 1 and not pads
+    return {"image_sizes": True} if is_padded and task["type"] != IMAGE_MASKS else {}
 
 
 def class_count(config: CodebaseConfig) -> int:
@@ -55,10 +70,9 @@ def class_count(config: CodebaseConfig) -> int:
 
 
 def _counts(value: Any) -> Iterator[int]:
-    """Every `num_classes` in a section, the outermost first."""
+    """Every number of classes in a section, the outermost first."""
     if isinstance(value, Mapping):
-        if isinstance(value.get("num_classes"), int):
-            yield value["num_classes"]
+        yield from (value[key] for key in COUNTS if isinstance(value.get(key), int))
         for one in value.values():
             yield from _counts(one)
     elif isinstance(value, list | tuple):

@@ -6,8 +6,18 @@ from typing import Any
 from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.errors import InputError
 
+WHOLE_MASKS = (
+    "SOLOHead",
+    "DecoupledSOLOHead",
+    "DecoupledSOLOLightHead",
+    "SOLOV2Head",
+    "MaskFormerHead",
+    "Mask2FormerHead",
+)
+"""Heads that give masks of the whole image."""
 MASK_HEADS_OF_BOXES = ("RTMDetInsHead", "RTMDetInsSepBNHead")
 """Box heads that give masks as well."""
+DETECTION, BOX_MASKS, IMAGE_MASKS = "Detection", "InstanceSegmentation", "InstanceMasks"
 
 
 def task_of(config: CodebaseConfig) -> dict[str, Any]:
@@ -16,13 +26,21 @@ def task_of(config: CodebaseConfig) -> dict[str, Any]:
     if "language_model" in model:
         raise InputError(f"{where} takes text beside the image, and zooport images alone; use a detector without text")
     if _part(model.get("roi_head")).get("mask_head"):
-        return {"type": "InstanceSegmentation", "sampled_masks": True}
-    if (head := _head_of_masks(model)) is not None:
+        return {"type": BOX_MASKS, "sampled_masks": True}
+    head = _head_of_masks(model)
+    if head is None:
+        return {"type": DETECTION}
+    if head not in WHOLE_MASKS:
         raise InputError(
             f"{where} gives a mask for each object by its {head}, which zooport does not export, and as a detector it "
-            "would lose its masks; use a Mask R-CNN or a Cascade Mask R-CNN"
+            "would lose its masks; use Mask R-CNN, Cascade Mask R-CNN, SOLO, SOLOv2 or Mask2Former"
         )
-    return {"type": "Detection"}
+    if stuff := _part(model.get("panoptic_head")).get("num_stuff_classes"):
+        raise InputError(
+            f"{where} is for panoptic segmentation (num_stuff_classes={stuff}), which zooport does not have; use one "
+            "that was trained for instances"
+        )
+    return {"type": IMAGE_MASKS}
 
 
 def _head_of_masks(model: Mapping[str, Any]) -> str | None:

@@ -6,5 +6,6 @@ stand-in takes their place (zoo.codebases.mmcv_ext).
 
 from zoo.models.mmdet.family import MmdetFamily
 from zoo.models.mmdet.mmdet_detector import MmdetDetector
+from zoo.models.mmdet.mmdet_instance_segmentor import MmdetInstanceSegmentor
 
-__all__ = ["MmdetDetector", "MmdetFamily"]
+__all__ = ["MmdetDetector", "MmdetFamily", "MmdetInstanceSegmentor"]

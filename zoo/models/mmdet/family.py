@@ -12,9 +12,19 @@ from zoo.families import Contracts, Family, register
 from zoo.installed_versions import installed_versions
 from zoo.models.mmdet.final import MmdetFinal, MmdetInstances
 from zoo.models.mmdet.mmdet_detector import BYTES, MmdetDetector
+from zoo.models.mmdet.mmdet_instance_segmentor import MmdetInstanceSegmentor
+from zoo.tasks.instance_masks.proof import InstanceMasksProof
 
 LIBRARIES = ("mmdet", "onedl-mmdetection", "mmcv", "mmcv-lite", "onedl-mmcv", "mmengine", "onedl-mmengine")
 """Each comes under several names."""
+
+
+@register("mmdet")
+class MmdetParts(Family):
+    """Parts of mmdetection, of which a model of another library may be made: they bring their rewriters."""
+
+    name: ClassVar[str] = "a part of mmdetection"
+    rewriters: ClassVar[str | None] = "rewriters.mmdetection"
 
 
 @register(MmdetDetector)
@@ -59,3 +69,18 @@ class MmdetFamily(Family):
         """That of its data_preprocessor."""
         mean, std = model.mean.flatten().cpu() / BYTES, model.std.flatten().cpu() / BYTES
         return (mean, std) if mean.any() or (std * BYTES != 1).any() else None
+
+
+@register(MmdetInstanceSegmentor)
+class MmdetInstanceFamily(MmdetFamily):
+    """Masks of the whole image: the queries of MaskFormer's kind, or the instances of SOLO's."""
+
+    name: ClassVar[str] = "an instance segmentor of mmdetection"
+    contracts: ClassVar[Contracts] = {
+        ("instance-masks", level): contract for level, contract in InstanceMasksProof.contracts.items()
+    }
+
+    def decision_rule(self, model: Any) -> DecisionRule:
+        """SOLO drops instances below `filter_thr`; of queries every one counts."""
+        threshold = None if model.has_queries else float(model.decisions.filter_thr)
+        return DecisionRule(score=threshold, slots=model.detections_per_img)

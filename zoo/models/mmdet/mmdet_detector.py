@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.contract.module_outputs import module_outputs
-from zoo.models.mmdet.architecture import PREPROCESSOR, build_detector, model_section
+from zoo.models.mmdet.architecture import PREPROCESSOR, build_detector, check_masks, model_section
 from zoo.models.mmdet.image_input import ImageInput
 from zoo.registry import MODELS
 from zoo.tasks.instance_segmentation.result import MASK_SIDE
@@ -33,6 +33,8 @@ class MmdetDetector(nn.Module):
     `image_sizes` int64 [N, 2]: where the images of a padded batch end, (h, w).
     """
 
+    gives_whole_masks = False
+    """Whether it is for models with masks of the whole image."""
     mean: Tensor
     std: Tensor
 
@@ -41,6 +43,7 @@ class MmdetDetector(nn.Module):
         section = model_section(config)
         self.input = ImageInput.of(section.get(PREPROCESSOR))
         self.model: Any = build_detector(section)
+        check_masks(self.model, whole=self.gives_whole_masks)
         self.size_divisor = self.input.divisor
         self.register_buffer("mean", torch.tensor(self.input.mean).view(1, -1, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(self.input.std).view(1, -1, 1, 1), persistent=False)
@@ -127,6 +130,7 @@ def data_sample(image_size: tuple[Any, Any], batch_size: tuple[Any, Any]) -> Any
         "pad_shape": batch_size,
         "batch_input_shape": batch_size,
         "scale_factor": (1.0, 1.0),
+        "border": (0.0,) * 4,  # that CenterNet's own transform pads
     }
     return structures.DetDataSample(metainfo=meta)
 

@@ -58,20 +58,22 @@ class MmsegSegmentor(nn.Module):
 
     def encode_decode(self, images: Tensor) -> Tensor:
         """images [N, 3, H, W] -> logits [N, C, H, W] of one pass, by mmsegmentation's own method."""
-        logits: Tensor = self._mmseg.encode_decode(images, described(images))
+        logits: Tensor = self._mmseg.encode_decode(images, self.described(images))
         return logits
 
     def slide_inference(self, images: Tensor) -> Tensor:
         """images [N, 3, H, W] -> logits [N, C, H, W] of all windows, by mmsegmentation's own method."""
-        logits: Tensor = self._mmseg.slide_inference(images, described(images))
+        logits: Tensor = self._mmseg.slide_inference(images, self.described(images))
         return logits
+
+    def described(self, images: Tensor) -> list[dict[str, Any]]:
+        """mmsegmentation's description of each image, which has the size of the tensor and is not padded.
+
+        One for all: slide inference writes the size of a window into the first.
+        """
+        size = images.shape[2:]
+        return [{"ori_shape": size, "img_shape": size, "padding_size": [0] * 4}] * len(images)
 
     def translated_state(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """A state dict of mmsegmentation by this module's names, without auxiliary heads; see zoo.checkpoint."""
         return {f"{PREFIX}{name}": tensor for name, tensor in state.items() if not name.startswith(AUXILIARY)}
-
-
-def described(images: Tensor) -> list[dict[str, Any]]:
-    """mmsegmentation's description of a batch whose images have the tensor's size: it reads that of the first."""
-    size = images.shape[2:]
-    return [{"ori_shape": size, "img_shape": size, "pad_shape": size, "padding_size": [0] * 4}]

@@ -39,6 +39,14 @@ def test_the_weights_of_a_teacher_are_not_followed() -> None:
     assert model_section({**SECTION, "teacher_ckpt": "https://nowhere.invalid/paa.pth"}) == model_section(SECTION)
 
 
+@pytest.mark.parametrize("kind", ["KnowledgeDistillationSingleStageDetector", "mmdet.LAD"])
+def test_a_detector_that_learned_from_a_teacher_is_built_without_it(kind: str) -> None:
+    teacher = {"teacher_config": "configs/gfl.py", "teacher_backbone": {"type": "ResNet"}, "eval_teacher": False}
+    assert model_section({**SECTION, "type": kind, **teacher}) == model_section(
+        {**SECTION, "type": "SingleStageDetector"}
+    )
+
+
 def test_a_file_gives_its_section_and_the_preprocessor_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "detector.py"
     path.write_text("data_preprocessor = dict(type='DetDataPreprocessor', std=[2, 2, 2])\nmodel = dict(type='SSD')\n")

@@ -5,6 +5,7 @@ as in mmseg.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -63,28 +64,32 @@ class ShiftedWindows(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         (_, height, width, channels), side = x.shape, self.side
         x = F.pad(x, (0, 0, 0, shortage(width, side), 0, shortage(height, side)))
-        apart = None
+        added = None
         if self.shift:
             x = x.roll((-self.shift, -self.shift), dims=(1, 2))
-            apart = self.apart(x.shape[1], x.shape[2], x)
+            added = apart(x.shape[1], x.shape[2], side, self.shift, x)
         windows = cut(x, side).reshape(-1, side**2, channels)
-        out = joined(self.w_msa(windows, apart), side, x.shape)
+        out = joined(self.w_msa(windows, added), side, x.shape)
         if self.shift:
             out = out.roll((self.shift, self.shift), dims=(1, 2))
         return out[:, :height, :width]
 
-    def apart(self, height: int, width: int, like: Tensor) -> Tensor:
-        """[windows, 1, side * side, side * side], APART for places of a window that the shift has brought together."""
-        rows, columns = self._part(height, like), self._part(width, like)
-        parts = (3 * rows[:, None] + columns)[None, :, :, None]
-        parts = cut(parts, self.side).reshape(-1, self.side**2)
-        differ = parts[:, None] != parts[:, :, None]
-        return (differ.to(like.dtype) * APART).unsqueeze(1)
 
-    def _part(self, size: int, like: Tensor) -> Tensor:
-        """In which part each place of an axis is: 0, 1 of the last window, 2 of those that came from the other end."""
-        places = torch.arange(size, device=like.device)
-        return (places >= size - self.side).to(torch.int64) + (places >= size - self.shift).to(torch.int64)
+def apart(height: Any, width: Any, side: int, shift: int, like: Tensor) -> Tensor:
+    """[windows, 1, side * side, side * side] of a map: APART for places of a window that the shift has joined."""
+    rows, columns = (_part(size, side, shift, like) for size in (height, width))
+    parts = (3 * rows[:, None] + columns)[None, :, :, None]
+    parts = cut(parts, side).reshape(-1, side**2)
+    differ = parts[:, None] != parts[:, :, None]
+    return (differ.to(like.dtype) * APART).unsqueeze(1)
+
+
+def _part(size: Any, side: int, shift: int, like: Tensor) -> Tensor:
+    """In which part each place of an axis is: 0, 1 of the last window, 2 of those that came from the other end."""
+    places = torch.arange(size, device=like.device)
+    of_last, of_other_end = places >= size - side, places >= size - shift
+    parts: Tensor = of_last.to(torch.int64) + of_other_end.to(torch.int64)
+    return parts
 
 
 def cut(x: Tensor, side: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""The instances of a backend, judged by PyTorch's own queries: its masks' logits, and its probabilities.
+"""The instances of a backend, judged by what PyTorch has: its masks' logits, and its probabilities or scores.
 
 Three decisions turn queries into instances, and near each of them a rounding error decides:
 1. a pixel is of a mask if its logit is above 0. It may be on either side where PyTorch's logit is nearly 0;
@@ -6,61 +6,46 @@ Three decisions turn queries into instances, and near each of them a rounding er
    is nearly the same;
 3. an instance without pixels is left out. It may be there where all of its pixels are nearly 0.
 The score of an instance follows from its mask, so it is compared with the score that PyTorch's probabilities give for
-the backend's own mask.
+the backend's own mask. A model that makes instances by itself has scores of its own, which are compared as they are.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from zoo.comparison import Borderline, Figure, Findings, figure
+from zoo.comparison.decision_rule import DecisionRule
 from zoo.tasks.detection.proof.matching import MAX_LISTED, NO_PARTNER, OUTSIDE, Excuse, listed
 from zoo.tasks.instance_masks.proof.instances import EPSILON
-from zoo.tasks.instance_masks.proof.queries import Queries
+from zoo.tasks.instance_masks.proof.model_output import Judge
+from zoo.tasks.instance_masks.proof.pairs import Pairs
 from zoo.tasks.instance_masks.result import InstanceMasksResult
 
-Flags = NDArray[np.bool_]
 OPTIONAL = 1e-3  # the cost of a pair that may be absent: of two equal ones, the other is taken
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """The pairs of a query and a class that may be instances, [P] each.
-
-    `needed`: those that are instances whatever rounding does; `own`: those that PyTorch has.
-    """
-
-    queries: NDArray[np.intp]
-    labels: NDArray[np.intp]
-    probabilities: NDArray[np.float32]
-    needed: Flags
-    own: Flags
-    last: float
-    """The K-th probability."""
-
-
 def compare_instances(
-    queries: Queries,
+    judge: Judge,
     candidate: InstanceMasksResult,
     gates: Mapping[str, float],
     *,
     near: float,
     pixels: float = 0.0,
+    rule: DecisionRule = DecisionRule(),  # noqa: B008 - frozen
     excuse: Excuse | None = None,
 ) -> Findings:
-    """The instances of one image, whose masks are those of the graph, against the queries of PyTorch.
+    """The instances of one image, whose masks are those of the graph, against what PyTorch has.
 
     ``gates``: "scores". ``near``: how far from 0 a mask's logit decides nothing. ``pixels``: the part of a mask's
     pixels that may differ beyond that. ``excuse``: what explains a few differences, which are borderline then.
     Findings.matched counts the instances within all gates.
     """
-    if fault := _fault(queries, candidate):
+    if fault := _fault(judge, candidate):
         return Findings.broken((fault,))
-    pairs = _pairs(queries, gates["scores"], near)
-    errors, wrong = _errors(queries, pairs, candidate, near)
+    pairs = judge.pairs(rule, gates["scores"], near)
+    errors, wrong = _errors(judge, pairs, candidate, near)
     same = candidate.labels[:, None] == pairs.labels[None]
     inside = same & (errors <= gates["scores"]) & (wrong <= pixels)
     apart = 1.0 - 1.0 / (1.0 + errors / gates["scores"] + wrong)  # 0..1
@@ -73,7 +58,7 @@ def compare_instances(
         if same[row, column] and not inside[row, column]
     ]
     failures = _failures(candidate, pairs, (errors, wrong), matched, near_misses)
-    borderline = _borderline(queries, pairs, candidate, matched, near, gates["scores"])
+    borderline = _borderline(judge, pairs, candidate, matched, near)
     if excuse is not None and len(failures) <= excuse.most:
         borderline += tuple(Borderline(failure, excuse.reason) for failure in failures)
         failures, near_misses = [], []
@@ -88,50 +73,30 @@ def compare_instances(
     )
 
 
-def _fault(queries: Queries, candidate: InstanceMasksResult) -> str | None:
+def _fault(judge: Judge, candidate: InstanceMasksResult) -> str | None:
     """Words for what cannot be compared."""
-    if not (np.isfinite(queries.probabilities).all() and np.isfinite(queries.masks).all()):
-        return "NaN or infinity in the queries of PyTorch"
+    if not judge.is_finite:
+        return "NaN or infinity in the masks or scores of PyTorch"
     if not np.isfinite(candidate.scores).all():
         return "NaN or infinity in the scores of the backend"
-    if candidate.masks.shape[1:] != queries.masks.shape[1:]:
-        ours, theirs = list(queries.masks.shape[1:]), list(candidate.masks.shape[1:])
+    if candidate.masks.shape[1:] != judge.masks.shape[1:]:
+        ours, theirs = list(judge.masks.shape[1:]), list(candidate.masks.shape[1:])
         return f"masks: the backend gives {theirs}, PyTorch {ours}"
     return None
 
 
-def _pairs(queries: Queries, tolerance: float, near: float) -> Pairs:
-    """Those that may be among the best, as many as there are queries."""
-    count, classes = queries.probabilities.shape
-    flat = queries.probabilities.reshape(-1)
-    order = np.argsort(-flat, kind="stable")
-    last = float(flat[order[count - 1]])
-    following = float(flat[order[count]]) if len(order) > count else -np.inf
-    places = order[flat[order] >= last - tolerance]
-    owners, labels = places // classes, places % classes
-    filled, surely_filled = (
-        np.asarray((queries.masks > least).reshape(count, -1).any(axis=1))[owners] for least in (0.0, near)
-    )
-    best = np.arange(len(places)) < count
-    needed = best & surely_filled & (flat[places] > following + tolerance)
-    return Pairs(owners, labels, flat[places], needed, best & filled, last)
-
-
 def _errors(
-    queries: Queries, pairs: Pairs, candidate: InstanceMasksResult, near: float
+    judge: Judge, pairs: Pairs, candidate: InstanceMasksResult, near: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of each instance as each pair, [n, P]: how far its score is off, and the part of its pixels that is wrong.
-
-    The score of a pair: that of the instance's own mask.
-    """
-    count, size = queries.masks.shape[0], queries.masks[0].size
-    logits = queries.masks.reshape(count, size)
+    """Of each instance as each pair, [n, P]: how far its score is off, and the part of its pixels that is wrong."""
+    count, size = judge.masks.shape[0], int(np.prod(judge.masks.shape[1:]))
+    logits = judge.masks.reshape(count, size)
     masks = candidate.masks.reshape(len(candidate), size).astype(np.float32)
     inside, outside = ((side > near).astype(np.float32) for side in (logits, -logits))
     wrong = masks @ outside.T + inside.sum(axis=1) - masks @ inside.T  # [n, Q]
     means = masks @ sigmoid(logits).T / (masks.sum(axis=1, keepdims=True) + EPSILON)
-    scores = means[:, pairs.queries] * pairs.probabilities
-    return np.abs(scores - candidate.scores[:, None]).astype(np.float64), wrong[:, pairs.queries] / float(size)
+    scores = judge.scores(pairs, means)
+    return np.abs(scores - candidate.scores[:, None]).astype(np.float64), wrong[:, pairs.places] / float(size)
 
 
 def sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -156,7 +121,7 @@ def _failures(
     ]
     rows, columns = ({pair[side] for pair in matched + near_misses} for side in (0, 1))
     failures += [
-        f"the backend misses label {pairs.labels[column]} with probability {pairs.probabilities[column]:.4f}"
+        f"the backend misses label {pairs.labels[column]} with score {pairs.scores[column]:.4f}"
         for column in np.flatnonzero(pairs.needed).tolist()
         if column not in columns
     ]
@@ -165,17 +130,10 @@ def _failures(
 
 
 def _borderline(
-    queries: Queries,
-    pairs: Pairs,
-    candidate: InstanceMasksResult,
-    matched: list[tuple[int, int]],
-    near: float,
-    tolerance: float,
+    judge: Judge, pairs: Pairs, candidate: InstanceMasksResult, matched: list[tuple[int, int]], near: float
 ) -> tuple[Borderline, ...]:
     """What differs and may."""
-    changed = [
-        int((candidate.masks[row] != (queries.masks[pairs.queries[column]] > 0)).sum()) for row, column in matched
-    ]
+    changed = [int((candidate.masks[row] != (judge.masks[pairs.places[column]] > 0)).sum()) for row, column in matched]
     entries = []
     if any(changed):
         masks = sum(count > 0 for count in changed)
@@ -186,13 +144,8 @@ def _borderline(
     for column in np.flatnonzero(pairs.own & ~pairs.needed).tolist() + sorted(places - {*np.flatnonzero(pairs.own)}):
         if (column in places) != bool(pairs.own[column]):
             who = "only the backend" if column in places else "only PyTorch"
-            entries.append(
-                Borderline(
-                    f"{who} has label {pairs.labels[column]} with probability {pairs.probabilities[column]:.6f}",
-                    f"within {tolerance:g} of the K-th probability {pairs.last:.6f}, or all pixels of its mask are "
-                    f"within {near:.3g} of 0",
-                )
-            )
+            words = f"{who} has label {pairs.labels[column]} with score {pairs.scores[column]:.6f}"
+            entries.append(Borderline(words, pairs.reason))
     return tuple(entries[:MAX_LISTED])
 
 

@@ -1,4 +1,4 @@
-"""How a deployment of a model whose queries have masks is proved."""
+"""How a deployment of a model that gives masks of the whole image is proved."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -15,8 +15,7 @@ from zoo.tasks.detection.proof.in_image import detections_in_image
 from zoo.tasks.detection.proof.slots import compare_slots
 from zoo.tasks.instance_masks.proof.comparing import compare_instances
 from zoo.tasks.instance_masks.proof.contracts import InstanceMasksFinal
-from zoo.tasks.instance_masks.proof.instances import instances
-from zoo.tasks.instance_masks.proof.queries import CLASSES, MASKS, MODEL_OUTPUT, Queries, are_queries, queries_of
+from zoo.tasks.instance_masks.proof.model_output import EITHER_OUTPUT, Judge, instances_of, is_either, judges_of
 from zoo.tasks.instance_masks.proof.way_back import way_back_findings
 from zoo.tasks.instance_masks.result import InstanceMasksResult
 from zoo.tasks.instance_masks.task import boxes_in_tensor
@@ -30,21 +29,21 @@ QUANTILE = 0.99
 
 
 class InstanceMasksProof(InstanceSegmentationProof):
-    """Instances are judged by PyTorch's own queries, see comparing.py; what differs is drawn as of other masks."""
+    """Instances are judged by what PyTorch has, see comparing.py; what differs is drawn as of other masks."""
 
-    model_output: ClassVar[str] = MODEL_OUTPUT
+    model_output: ClassVar[str] = EITHER_OUTPUT
     contracts: ClassVar[Mapping[str, Any]] = {"final": InstanceMasksFinal}
 
     def is_model_output(self, output: object) -> bool:
-        """Logits of classes and masks."""
-        return are_queries(output)
+        """Logits of classes and masks, or instances."""
+        return is_either(output)
 
     def eager_result(
         self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: ReferenceInput
-    ) -> tuple[Result, Queries]:
-        """The instances of the model's own queries, and those."""
+    ) -> tuple[Result, Judge]:
+        """The instances of what the model gives, and that."""
         output = model(image[None], **forward)
-        counts, scores, labels, masks = instances(output[CLASSES], output[MASKS])
+        counts, scores, labels, masks = instances_of(model, output)
         count = int(counts[0])
         in_tensor = boxes_in_tensor(masks[0, :count].numpy(), image.shape[-2:])
         found = detections_in_image(
@@ -53,14 +52,16 @@ class InstanceMasksProof(InstanceSegmentationProof):
         height, width = image.shape[-2:]
         geometry = Geometry(placed.image, placed.resized, (height, width), placed.offset)
         result = InstanceMasksResult(found.boxes, found.scores, found.labels, masks[0, :count].numpy())
-        return result.of_task(self.task, geometry), queries_of(output)[0]
+        return result.of_task(self.task, geometry), judges_of(output)[0]
 
-    def logits(self, output: Any, outputs: Arrays) -> list[Queries] | None:
-        """The queries of each image, for instances."""
-        return queries_of(output) if "num_dets" in outputs else None
+    def logits(self, output: Any, outputs: Arrays) -> list[Judge] | None:
+        """What PyTorch has of each image, for instances."""
+        return judges_of(output) if "num_dets" in outputs else None
 
     def explained(self, own: EagerResult, rounded: EagerResult) -> float:
-        """How far the rounding moves the logits of masks."""
+        """How far the rounding moves the logits of masks, where there are as many."""
+        if rounded.logits.masks.shape != own.logits.masks.shape:
+            return 0.0
         change = np.abs(rounded.logits.masks - own.logits.masks)
         return float(np.quantile(change, QUANTILE)) if change.size else 0.0
 
@@ -71,17 +72,17 @@ class InstanceMasksProof(InstanceSegmentationProof):
         candidate: Arrays,
         gates: Gates,
         rule: DecisionRule,
-        logits: list[Queries] | None = None,
+        logits: list[Judge] | None = None,
     ) -> Findings:
-        """Level final by PyTorch's queries; the head's own tensors one by one."""
+        """Level final by what PyTorch has; the head's own tensors one by one."""
         if level != "final":
             return TaskProof.compare_outputs(self, level, reference, candidate, gates, rule)
         if logits is None:
-            raise ValueError("instances cannot be judged without PyTorch's queries")
+            raise ValueError("instances cannot be judged without what PyTorch has")
 
         def compare_image(image: int) -> Findings:
-            queries, found = logits[image], self.unpadded(candidate, image)
-            return compare_instances(queries, found, gates, near=_near(queries, gates))
+            judge, found = logits[image], self.unpadded(candidate, image)
+            return compare_instances(judge, found, gates, near=_near(judge, gates), rule=rule)
 
         return compare_slots(reference, candidate, compare_image)
 
@@ -101,7 +102,7 @@ class InstanceMasksProof(InstanceSegmentationProof):
         near = max(_near(expected.logits, gates), 0.0 if rounding is None else rounding.explained)
         excuse = self.excuse(expected, placed, gates, rule, rounding)
         pixels = gates.get("pixels", 0.0)
-        return compare_instances(expected.logits, result, gates, near=near, pixels=pixels, excuse=excuse)
+        return compare_instances(expected.logits, result, gates, near=near, pixels=pixels, rule=rule, excuse=excuse)
 
     def unpadded(self, outputs: Arrays, image: int) -> InstanceMasksResult:
         """The instances of one image of a batch, without boxes: they are made of the masks."""
@@ -118,6 +119,6 @@ class InstanceMasksProof(InstanceSegmentationProof):
         return mask_iou(one.masks[a], other.masks[b])
 
 
-def _near(queries: Queries, gates: Gates) -> float:
+def _near(judge: Judge, gates: Gates) -> float:
     """How far from 0 a mask's logit decides nothing."""
-    return gates["logits"] * value_range(queries.masks)
+    return gates["logits"] * value_range(judge.masks) if judge.masks.size else 0.0

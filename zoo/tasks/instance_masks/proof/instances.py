@@ -1,7 +1,8 @@
 """Instances of queries that have a class and a mask each: the rule of MaskFormer and its successors.
 
-The best pairs of a query and a class, as many as there are queries, are the instances. A mask is where its logit is
-above 0, and the score is the probability of the class times the mean probability of the mask's own pixels.
+The best pairs of a query and a class are the instances, as many as there are queries if nothing else is said. A mask is
+where its logit is above 0, and the score is the probability of the class times the mean probability of the mask's own
+pixels.
 
 Source: `post_process_instance_segmentation` of transformers' MaskFormerImageProcessor (5.23), before its threshold, as
 in https://github.com/facebookresearch/Mask2Former (instance_inference).
@@ -16,7 +17,7 @@ EPSILON = 1e-6
 
 
 class Instances(NamedTuple):
-    """`counts` int64 [N]; best first: `scores` [N, Q], `labels` int64 [N, Q], `masks` bool [N, Q, h, w].
+    """`counts` int64 [N]; best first: `scores` [N, K], `labels` int64 [N, K], `masks` bool [N, K, h, w].
 
     Those whose mask is empty are left out: past the count scores are 0, labels -1, and masks false.
     """
@@ -27,9 +28,13 @@ class Instances(NamedTuple):
     masks: Tensor
 
 
-def instances(class_logits: Tensor, mask_logits: Tensor) -> Instances:
-    """Of queries with logits of classes [N, Q, C + 1], the last of which is no object, and of masks [N, Q, h, w]."""
-    count, classes = class_logits.shape[1], class_logits.shape[2] - 1
+def instances(class_logits: Tensor, mask_logits: Tensor, most: int | None = None) -> Instances:
+    """Of queries with logits of classes [N, Q, C + 1], the last of which is no object, and of masks [N, Q, h, w].
+
+    `most`: how many pairs are instances; None: as many as there are queries.
+    """
+    classes = class_logits.shape[2] - 1
+    count = class_logits.shape[1] if most is None else most
     inside = (mask_logits > 0).to(mask_logits.dtype)
     areas = inside.flatten(2).sum(dim=2)  # [N, Q]
     means = (mask_logits.sigmoid() * inside).flatten(2).sum(dim=2) / (areas + EPSILON)

@@ -1,4 +1,4 @@
-"""Deformable attention of mmcv, and the sizes of its levels, as plain numbers.
+"""Deformable attention of mmcv as one operator.
 
 Source: Zhu et al., Deformable DETR, ICLR 2021, https://arxiv.org/abs/2010.04159.
 """
@@ -8,35 +8,17 @@ from typing import Any
 
 import torch
 from mmcv.ops import MultiScaleDeformableAttention
-from mmdet.models.detectors import DeformableDETR
 from torch import Tensor
 
 from rewriters.attention.deformable_attention import deformable_attention
-from rewriters.mmdetection.versions import WRITTEN_FOR
-from rewriters.patching.constants import static_size
-from rewriters.patching.fixed_size import require_fixed_size
+from rewriters.mmdetection.transformers.level_inputs import Size
 from rewriters.patching.rewriter import rewrites
+from zoo.contract.coordinates import size_tensor
 
 CORNERS = 4  # values of a reference box; a reference point has 2
 
-Sizes = Tensor | Sequence[tuple[int, int]]
-"""(h, w) of each level."""
-
-
-@rewrites(
-    DeformableDETR,
-    "pre_transformer",
-    reason="reads the sizes of the maps from a tensor: torchscript freezes them, and dynamo cannot know them",
-    written_for=WRITTEN_FOR,
-)
-def pre_transformer_with_sizes(
-    original: Callable[..., Any], self: Any, mlvl_feats: Sequence[Tensor], batch_data_samples: Any = None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """As the original's, whose `spatial_shapes` are pairs of numbers. Raises ExportError for a dynamic size."""
-    require_fixed_size(type(self).__name__)
-    encoder, decoder = original(self, mlvl_feats, batch_data_samples)
-    sizes = [static_size(level) for level in mlvl_feats]
-    return {**encoder, "spatial_shapes": sizes}, {**decoder, "spatial_shapes": sizes}
+Sizes = Tensor | Sequence[Size]
+"""(h, w) of each level, int64 [L, 2] or pairs."""
 
 
 @rewrites(
@@ -73,7 +55,9 @@ def forward_one_operator(
     offsets = torch.unflatten(self.sampling_offsets(asked), 2, (heads, levels, points, 2))
     weights = torch.unflatten(self.attention_weights(asked), 2, (heads, levels * points)).softmax(dim=-1)
     assert reference_points is not None
-    sizes = spatial_shapes if isinstance(spatial_shapes, Tensor) else torch.tensor(spatial_shapes)
+    sizes = spatial_shapes
+    if not isinstance(sizes, Tensor):
+        sizes = torch.cat([size_tensor(*size) for size in sizes])
     places = reference_points[:, :, None, :, None, :2] + _in_units(offsets, reference_points, sizes, points)
     attended = deformable_attention(values, sizes, places.flatten(3, 4), weights, [points] * levels)
     result = self.output_proj(attended)
