@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import resource
 import statistics
 import sys
@@ -59,6 +60,12 @@ def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, warm_up: 
             runs[name]()
             seconds[name].append(time.perf_counter() - begin)
     return seconds
+
+
+def busy_elsewhere() -> float:
+    """Seconds that the machine's threads have worked since its start, less those of this process."""
+    user, nice, system, _idle, _waiting, *others = map(int, Path("/proc/stat").read_text("ascii").split()[1:9])
+    return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK") - time.process_time()
 
 
 def ratio(seconds: Mapping[str, list[float]], name: str, base: str) -> float:

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from own_model_case import OwnModel
+from torch import Tensor, nn
 from torchvision_models import sample_images
 
 from zoo.calibration import learn_statistics, spread_logits
@@ -27,11 +28,14 @@ def classifier(
     def build() -> OwnModel:
         torch.manual_seed(0)
         model = MODELS.build({"type": kind, "architecture": architecture, "num_classes": NUM_CLASSES, **options})
-        images = sample_images(3, size)
-        learn_statistics(model, lambda: model(images))
-        spread_logits(model, NUM_CLASSES, lambda: model(images))
-        classes = [{"name": str(label), "category_id": label} for label in range(NUM_CLASSES)]
-        task = build_task({"type": "ImageClassification", "classes": classes})
-        return OwnModel(model, task, images, None if second is None else sample_images(1, second))
+        return calibrated_classifier(model, sample_images(3, size), second and sample_images(1, second))
 
     return build
+
+
+def calibrated_classifier(model: nn.Module, images: Tensor, second: Tensor | None) -> OwnModel:
+    """The case of a classifier of NUM_CLASSES, in eval mode, its batch norms and last layer changed in place."""
+    learn_statistics(model, lambda: model(images))
+    spread_logits(model, NUM_CLASSES, lambda: model(images))
+    classes = [{"name": str(label), "category_id": label} for label in range(NUM_CLASSES)]
+    return OwnModel(model, build_task({"type": "ImageClassification", "classes": classes}), images, second)

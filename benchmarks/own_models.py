@@ -5,17 +5,21 @@ Each is compared with the unpatched model by the gates of every deployment, at b
 in ONNX Runtime and OpenVINO; tensorrt_rtx builds an engine on the CPU. Latency is beside eager PyTorch and beside
 torch's own export without zooport. Each cell is a process of its own.
 
-    python benchmarks/own_models.py --page docs/measured/own_models.md
+    python benchmarks/own_models.py --kinds query_detectors --page docs/measured/own_models.md
+    python benchmarks/own_models.py --stages latency --page docs/measured/own_models.md  # on an idle machine
 
-The script may be interrupted: cells are kept in --state, a file for each kind, and done once. Exit code 3 where a cell
-failed; one that is refused gives its reason.
+The script may be interrupted: cells are kept in --state and done once, and again where the code that they are made of
+has changed, that of other kinds not counted. --kinds and --only run a part: the page has what is done so far. Exit code
+3 where a cell failed; one that is refused gives its reason.
 """
 
 import argparse
 import json
+import statistics
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,27 +27,24 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 from matrix import EXPORTERS, run_cells
-from measured import machine, sources, state_of, write_page
-from own_model_case import BATCHES, FOLDER, Kind, kinds
+from measured import machine, sources, write_page
+from own_model_case import FOLDER, Kind, kinds
+from own_model_page import INTRO, STAGES, Cells, latency_note, machines, table
 
 CODE = (
-    *("zoo", "rewriters", "backends", "pipeline/parity", "pipeline/preflight", "benchmarks/matrix.py"),
-    *("benchmarks/own_model_case.py", "benchmarks/own_model_cell.py"),
+    *("rewriters/export_onnx.py", "rewriters/exporters.py", "rewriters/family_rewriters.py", "rewriters/checks"),
+    *("rewriters/graph_passes", "rewriters/onnx_graph", "rewriters/ops", "rewriters/patching", "rewriters/symbolic"),
+    *("rewriters/torch_functions", "pipeline/parity", "zoo/comparison", "zoo/contract", "zoo/families"),
+    *("zoo/calibration.py", "backends/onnxruntime", "backends/openvino", "benchmarks/matrix.py"),
+    *("benchmarks/own_model_case.py", "benchmarks/own_model_cell.py", "benchmarks/sessions.py", "pipeline/preflight"),
+    "benchmarks/tensorrt_models.py",
 )
-PACKAGES = ("torch", "torchvision", "transformers", "timm", "segmentation_models_pytorch", "onnxruntime", "openvino")
-MEGABYTE = 1e6
-HEADS = (
-    *("model", "exporter", "verdict", "largest error", "nodes", "of eager", "of torch's export", "batch"),
-    *("second size", "torch's export alone", "OpenVINO", "tensorrt_rtx"),
+"""What every cell is made of, whatever its kind."""
+PACKAGES = (
+    *("torch", "torchvision", "transformers", "timm", "segmentation_models_pytorch"),
+    *("onnxruntime", "openvino", "tensorrt_rtx"),
 )
-INTRO = (
-    "Models that are not the zoo's, with seeded random weights, on shipped images: ONNX Runtime against the unpatched "
-    f"model, at the gates of every deployment (docs/deployments.md), batches {' and '.join(map(str, BATCHES))} and a "
-    "second size from one file. Largest error: of the output that is named. Nodes: of our graph, and of torch's own "
-    "export without zooport, with the same dynamic axes. Latency: our graph's time in ONNX Runtime over that of eager "
-    "PyTorch and of torch's own export, the median of interleaved rounds at batch 1. OpenVINO: the same comparison "
-    "there. tensorrt_rtx: an engine was built on the CPU; its numbers were not computed."
-)
+GUESS = 60.0  # seconds of a cell, where none was timed yet
 
 
 def main() -> int:
@@ -52,88 +53,74 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", default=[], metavar="KIND", help=f"modules of {FOLDER}; default: all")
     parser.add_argument("--only", nargs="+", default=[], metavar="MODEL", help="models of these names; default: all")
     parser.add_argument("--exporters", nargs="+", default=EXPORTERS, choices=EXPORTERS)
-    parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/own_models", help="a folder")
+    parser.add_argument("--stages", nargs="+", default=STAGES[:1], choices=STAGES, help="default: proof")
+    parser.add_argument("--state", type=Path, default=ROOT / "docs/measured/own_models.json")
     parser.add_argument("--page", type=Path)
-    parser.add_argument("--cell", nargs=3, metavar=("KIND", "MODEL", "EXPORTER"), help=argparse.SUPPRESS)
+    parser.add_argument("--cell", nargs=4, metavar=("KIND", "MODEL", "EXPORTER", "STAGE"), help=argparse.SUPPRESS)
     args = parser.parse_args()
+    every = kinds()
     if args.cell:
         warnings.simplefilter("ignore")
-        print(json.dumps(_cell(*args.cell)))
+        print(json.dumps(_cell(every, *args.cell)))
         return 0
-    content, cells = [], []
-    for kind in kinds():
-        path = args.state / f"{kind.name}.json"
-        state = state_of(path, sources(*CODE, f"benchmarks/{FOLDER}/{kind.name}.py"), *PACKAGES)
-        if not args.kinds or kind.name in args.kinds:
-            names = [name for name in kind.cases if not args.only or name in args.only]
-            run_cells(__file__, [(kind.name, name, one) for name in names for one in args.exporters], state, path)
-        content.append(table(kind, state))
-        cells += [cell for cell in state.values() if isinstance(cell, dict)]
-    print("\n\n".join(content))
+    state: Cells = json.loads(args.state.read_text(encoding="utf-8")) if args.state.is_file() else {}
+    chosen = [
+        (kind.name, name, exporter, stage)
+        for kind in every
+        if not args.kinds or kind.name in args.kinds
+        for name in kind.cases
+        if not args.only or name in args.only
+        for exporter in args.exporters
+        for stage in args.stages
+    ]
+    drop_stale(chosen, state, {kind.name: made_of(kind) for kind in every})
+    print(estimate(chosen, state), flush=True)
+    run_cells(__file__, chosen, state, args.state)
+    content = "\n\n".join(table(kind, state) for kind in every)
+    print(content)
     if args.page:
-        intro = f"{INTRO}\n\n{machine(*PACKAGES)}"
-        write_page(args.page, "Other people's models", intro, "benchmarks/own_models.py", "\n\n".join(content))
-    return 3 if any(_is_wrong(cell) for cell in cells) else 0
+        intro = "\n\n".join([INTRO, latency_note(state), f"Proved on {machines(state, 'proof')}"])
+        write_page(args.page, "Other people's models", intro, "benchmarks/own_models.py", content)
+    return 3 if any(_is_wrong(cell) for cell in state.values()) else 0
 
 
-def _cell(kind: str, name: str, exporter: str) -> dict[str, Any]:
+def made_of(kind: Kind) -> str:
+    """The code of its cells, and the libraries with their versions."""
+    return f"{sources(*CODE, *kind.made_of)}; {', '.join(f'{package} {version(package)}' for package in PACKAGES)}"
+
+
+def drop_stale(cells: Sequence[tuple[str, ...]], state: Cells, current: Mapping[str, str]) -> None:
+    """Those of `cells` that failed, or that other code or libraries made. `current`: made_of each kind."""
+    for cell in cells:
+        key = " | ".join(cell)
+        if key in state and state[key].get("made_of") != current[cell[0]]:
+            del state[key]
+
+
+def estimate(cells: Sequence[tuple[str, ...]], state: Cells) -> str:
+    """How long the cells that are not in the state take: each as long as those of its kind, else as all that are."""
+    seconds = 0.0
+    every = [cell["seconds"] for cell in state.values()]
+    left = [cell for cell in cells if " | ".join(cell) not in state]
+    for kind, *_ in left:
+        own = [cell["seconds"] for key, cell in state.items() if key.startswith(f"{kind} | ")] or every or [GUESS]
+        seconds += statistics.mean(own)
+    return f"{len(left)} cells to run, about {seconds / 60:.0f} minutes" + (
+        "" if every else f" at {GUESS:.0f} s for each"
+    )
+
+
+def _cell(every: Sequence[Kind], kind: str, name: str, exporter: str, stage: str) -> dict[str, Any]:
     from own_model_cell import measured_cell
 
-    builders = next(one.cases for one in kinds() if one.name == kind)
-    return measured_cell(builders[name](), exporter)
+    found = next(one for one in every if one.name == kind)
+    stamp = {"made_of": made_of(found), "machine": machine(*PACKAGES)}
+    return measured_cell(found.cases[name](), exporter, stage) | stamp
 
 
 def _is_wrong(cell: Mapping[str, Any]) -> bool:
     """Not what was refused: that is no number."""
     return cell["verdict"] == "failed" or str(cell.get("openvino")).startswith("wrong")
-
-
-def table(kind: Kind, state: Mapping[str, Any]) -> str:
-    """A section: a line for each model and exporter, then what was refused or failed, with the reason."""
-    lines = [f"## {kind.title}", "", f"| {' | '.join(HEADS)} |", "|---" * len(HEADS) + "|"]
-    reasons: list[str] = []
-    for name in kind.cases:
-        for exporter in EXPORTERS:
-            cell = state.get(f"{kind.name} | {name} | {exporter}")
-            words, notes = (["not run"] + [""] * (len(HEADS) - 3), []) if cell is None else _words(cell)
-            lines.append(f"| {' | '.join([name, exporter, *words])} |")
-            reasons += [f"- {name}, {exporter}: {note}" for note in notes]
-    return "\n".join([*lines, *([""] if reasons else []), *reasons])
-
-
-def _words(cell: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """The cell's columns behind the exporter, and the notes below the table."""
-    notes: list[str] = []
-
-    def short(what: str, words: str) -> str:
-        """A refusal's or fault's reason goes below the table."""
-        verdict, colon, _ = words.partition(": ")
-        notes.extend([f"{what} {words}"] if colon else [])
-        return verdict
-
-    second = short("second size", cell.get("second_size", ""))
-    if cell["verdict"] != "passed":
-        notes.append(f"{cell['verdict']}: {cell['reason']}")
-        return [cell["verdict"], *[""] * 5, second, *[""] * 3], notes
-    plain, engine = cell["plain"], cell["engine"]
-    name, value, unit = max(cell["errors"], key=lambda error: error[1] or 0.0)
-    if plain["verdict"] == "refused":
-        notes.append(f"torch's export alone refused: {plain['reason']}")
-    if engine["verdict"] == "refused":
-        notes.append(f"tensorrt_rtx refused: {engine['reason']}")
-    built = engine["verdict"] == "passed"
-    return [
-        "passed" if not cell["borderline"] else f"passed ({cell['borderline']} borderline)",
-        f"{value:.1e} {unit} ({name})".replace("  ", " "),
-        f"{cell['nodes']} / {plain.get('nodes', '-')}",
-        f"{cell['of_eager']:.2f}",
-        "-" if cell["of_plain"] is None else f"{cell['of_plain']:.2f}",
-        ", ".join(map(str, BATCHES)),
-        second,
-        plain["verdict"],
-        short("OpenVINO", cell["openvino"]),
-        f"{engine['bytes'] / MEGABYTE:.1f} MB" if built else "refused",
-    ], notes
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from measured import machine, sources, state_of, write_page
 from tensorrt_models import BACKEND, BATCHES, CAPABILITIES, CODE, built_engine, exported, model_names
 from torchvision_models import sample_images
 
+from backends import available
 from rewriters.export_onnx import tensor_spec
 from zoo.errors import ZooportError
 from zoo.target import Target
@@ -75,6 +76,7 @@ def _intro() -> str:
 
 
 def _cell(name: str, precision: str, form: str) -> dict[str, Any]:
+    available()  # registers the backends, whose dialects rewriters and converters ask for
     reasons: list[str] = []
     for level in LEVELS:
         try:

@@ -27,6 +27,7 @@ from rewriters.patching.twin import twin
 from rewriters.symbolic import operators_for, symbolic_for
 from rewriters.symbolic.declaration import SymbolicRewriter, other_opsets
 from zoo.errors import ExportError, InputError, ZooportError, nearest
+from zoo.families import check_exporter
 from zoo.files.writing import write_whole
 from zoo.input_kinds import input_axes
 from zoo.input_specs import SETTINGS
@@ -59,6 +60,7 @@ def export_onnx(
     see `rewriters.checks`. Raises InputError for a wrong call, ExportError where the model cannot be exported rightly.
     """
     _check_call(module, target, example)
+    check_exporter(module, target)
     import_rewriters(module)
     names = [entry if isinstance(entry, str) else entry["name"] for entry in required_rewriters]
     options = {

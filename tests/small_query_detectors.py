@@ -166,6 +166,34 @@ def _lw_detr() -> Any:
     )
 
 
+def _rf_detr() -> Any:
+    import transformers
+
+    backbone = transformers.RfDetrDinov2Config(
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        mlp_ratio=1,
+        image_size=SIDE,
+        patch_size=16,
+        num_windows=2,
+        out_indices=[1, 3],
+    )
+    return transformers.RfDetrConfig(
+        backbone_config=backbone,
+        d_model=32,
+        intermediate_size=32,
+        c2f_num_blocks=1,
+        decoder_layers=2,
+        decoder_ffn_dim=32,
+        decoder_self_attention_heads=4,
+        decoder_cross_attention_heads=4,
+        num_queries=QUERIES,
+        group_detr=1,
+        **LABELS,
+    )
+
+
 def _yolos() -> Any:
     return _settings(
         "YolosConfig",
@@ -198,6 +226,7 @@ SETTINGS: Mapping[str, Callable[[], Any]] = {
         "DeformableDetrConfig", "ResNetConfig", **PLAIN, **LEVELS, two_stage=True, with_box_refine=True
     ),
     "lw_detr": _lw_detr,
+    "rf_detr": _rf_detr,
     "yolos": _yolos,
 }
 """The configuration of each, by the model_type of its architecture and what sets it apart."""

@@ -4,10 +4,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import torch
 from torch import nn
 
 from tests.rewriters.small_segmentors import sample_images
+from tests.zoo_configs import ROOT
 from zoo.checkpoint import load_checkpoint
 from zoo.registry import MODELS
 
@@ -71,14 +74,43 @@ def small(name: str, seed: int = 0) -> Any:
 
 def _let_queries_differ(model: Any) -> None:
     """No class has larger logits than the others on the mean over all queries, so that queries are of several."""
-    images = sample_images(4, 64, 96)
-    given = {"task_inputs": torch.ones(4, 77)} if model.config.model_type == "oneformer" else {}
+    if model.config.model_type == "oneformer":
+        _spread_over_queries(model, "mask_embed", 1.0)
+        _spread_over_queries(model, "class_embed", 3.0)
+        return
     with torch.no_grad():
-        means = model(pixel_values=images, **given).class_queries_logits.mean(dim=(0, 1))
+        means = model(pixel_values=sample_images(4, 64, 96)).class_queries_logits.mean(dim=(0, 1))
     for layer in model.modules():
         if isinstance(layer, nn.Linear) and layer.out_features == CLASSES + 1:
             layer.bias.data -= means
             layer.bias.data[-1] -= 2  # few are of no object
+
+
+def _spread_over_queries(model: Any, part: str, deviation: float) -> None:
+    """What the part's last layer gives has the mean 0 over all queries, and this deviation.
+
+    OneFormer's queries are nearly the same with random weights: one class, and one mask for all. Noise and photographs
+    are far from each other for it, so it is given both.
+    """
+    images = torch.cat([sample_images(2, 96, 96), photographs(2, 96, 96)])
+    last = [layer for name, layer in model.named_modules() if part in name and isinstance(layer, nn.Linear)][-1]
+    for _ in range(3):  # what a layer attends to follows from the masks before it
+        seen: list[torch.Tensor] = []
+        hook = last.register_forward_hook(lambda _layer, _inputs, output, seen=seen: seen.append(output))
+        with torch.no_grad():
+            model(pixel_values=images, task_inputs=torch.ones(len(images), 77))
+            hook.remove()
+            scale = deviation / seen[-1].std(dim=(0, 1)).mean()
+            last.bias.copy_((last.bias - seen[-1].mean(dim=(0, 1))) * scale)
+            last.weight.mul_(scale)
+
+
+def photographs(count: int, height: int, width: int) -> torch.Tensor:
+    """The digits' own, float32 [count, 3, height, width], normalised as for ImageNet."""
+    files = sorted((ROOT / "zoo/data/digits/val/images").iterdir())[:count]
+    images = [cv2.resize(cv2.imread(str(file)), (width, height))[..., ::-1] / 255 for file in files]
+    normalised = (np.stack(images) - (0.485, 0.456, 0.406)) / (0.229, 0.224, 0.225)
+    return torch.from_numpy(normalised).float().permute(0, 3, 1, 2).contiguous()
 
 
 def built(name: str, folder: Path, kind: str = "TransformersSegmentor") -> Any:

@@ -181,6 +181,11 @@ class Target:
         return tuple(axis for axis, bounds in self.axes.items() if bounds.dynamic)
 
     @property
+    def one_size(self) -> bool:
+        """Whether all images have one height and width."""
+        return not self.image_sizes and not {"height", "width"} & {*self.dynamic_axes}
+
+    @property
     def batch(self) -> AxisRange:
         """How many inputs one call takes."""
         return self.axes[BATCH]

@@ -12,6 +12,7 @@ from torchvision_models import sample_images
 from zoo.calibration import learn_statistics
 from zoo.tasks import build_task
 
+MADE_OF = ("zoo/tasks/tensors",)
 CHANNELS, SIZE, SECOND = 32, (96, 128), (108, 140)
 CANDIDATES = 50
 

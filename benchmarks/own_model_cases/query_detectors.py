@@ -11,6 +11,10 @@ from tests.small_query_detectors import CLASSES, SETTINGS, save
 from zoo.checkpoint import load_checkpoint
 from zoo.tasks import build_task
 
+MADE_OF = (
+    *("zoo/models/transformers", "zoo/tasks/detection", "rewriters/transformers", "rewriters/attention"),
+    "tests/small_query_detectors.py",
+)
 SIZE, SECOND = (64, 96), (128, 160)
 TASK = {"type": "Detection", "classes": [{"name": str(label), "category_id": label} for label in range(CLASSES)]}
 
@@ -23,7 +27,8 @@ def _case(name: str) -> Callable[[], OwnModel]:
             save(name, Path(folder))
             model = TransformersDetector(folder)
             load_checkpoint(model, Path(folder) / "model.safetensors")
-        return OwnModel(model.eval(), build_task(TASK), sample_images(3, SIZE), sample_images(1, SECOND))
+        images = sample_images(3, SIZE), sample_images(1, SECOND)
+        return OwnModel(model.eval(), build_task(TASK), *images, plain_level="raw")
 
     return build
 

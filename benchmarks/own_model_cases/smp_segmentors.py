@@ -10,6 +10,7 @@ from zoo.calibration import learn_statistics, spread_logits
 from zoo.registry import MODELS
 from zoo.tasks import build_task
 
+MADE_OF = ("zoo/models/smp", "zoo/tasks/semantic_segmentation")
 NUM_CLASSES, SIZE, SECOND = 4, (96, 128), (128, 160)
 TASK = {"type": "SemanticSegmentation", "classes": [{"name": str(label)} for label in range(NUM_CLASSES)]}
 ARCHITECTURES = ("Unet", "UnetPlusPlus", "FPN", "PSPNet", "DeepLabV3Plus", "Segformer")

@@ -1,31 +1,26 @@
-"""Classifiers of timm: TimmClassifier."""
+"""Classifiers of timm, of different kinds: TimmClassifier."""
 
 from own_model_classifiers import classifier
 
-ANY_SIZE = (
-    *("caformer_s18", "convformer_s18", "convmixer_768_32", "convnext_atto", "convnextv2_atto", "cspdarknet53"),
-    *("cspresnext50", "darknet17", "davit_tiny", "densenet121", "dpn48b", "eca_nfnet_l0", "edgenext_xx_small"),
-    *("efficientnet_lite0", "efficientvit_b0", "ese_vovnet19b_slim_dw", "fasternet_t0", "fastvit_t8", "fbnetc_100"),
-    *("focalnet_tiny_srf", "ghostnet_050", "ghostnetv2_100", "hardcorenas_a", "hgnet_tiny", "hgnetv2_b0"),
-    *("inception_next_atto", "lcnet_035", "mambaout_femto", "mixnet_s", "mnasnet_small", "mobilenetv2_035"),
-    *("mobilenetv3_small_050", "mobilenetv4_conv_small_035", "mobileone_s0", "mobilevit_xxs", "mobilevitv2_050"),
-    *("nextvit_small", "poolformer_s12", "poolformerv2_s12", "pvt_v2_b0", "rdnet_tiny", "regnetx_002", "regnety_002"),
-    *("repvgg_a0", "repvit_m0_9", "res2net50_14w_8s", "resnet10t", "resnetv2_18", "rexnet_100", "selecsls42b"),
-    *("semnasnet_050", "seresnet18", "shvit_s1", "skresnet18", "spnasnet_100", "starnet_s1", "test_nfnet"),
-    *("tf_efficientnetv2_b0", "tiny_vit_5m_224", "tinynet_e", "xception41"),
+MADE_OF = (
+    *("zoo/models/timm", "zoo/tasks/image_classification", "rewriters/timm"),
+    "benchmarks/own_model_classifiers.py",
 )
-MULTIPLES = {"dla46_c": 32, "hrnet_w18_small": 32}  # of what their sizes must be
+ANY_SIZE = (
+    *("caformer_s18", "convmixer_768_32", "convnext_atto", "convnextv2_atto", "cspdarknet53", "davit_tiny"),
+    *("densenet121", "dpn48b", "eca_nfnet_l0", "edgenext_xx_small", "efficientnet_lite0", "efficientvit_b0"),
+    *("fasternet_t0", "fastvit_t8", "focalnet_tiny_srf", "ghostnet_050", "hgnetv2_b0", "inception_next_atto"),
+    *("lcnet_035", "mambaout_femto", "mixnet_s", "mobilenetv3_small_050", "mobilenetv4_conv_small_035"),
+    *("mobileone_s0", "mobilevit_xxs", "mobilevitv2_050", "poolformer_s12", "pvt_v2_b0", "regnety_002", "repvgg_a0"),
+    *("res2net50_14w_8s", "resnet10t", "rexnet_100", "starnet_s1", "xception41"),
+)
+MULTIPLES = {"hrnet_w18_small": 32}  # of what their sizes must be
 ONE_SIZE = {  # built for a size of their own, which is the default of their option img_size
-    "crossvit_tiny_240": 240,
-    **dict.fromkeys(("maxvit_pico_rw_256", "swinv2_tiny_window8_256"), 256),
+    "maxvit_pico_rw_256": 256,
     **dict.fromkeys(
         (
-            *("cait_xxs24_224", "coat_tiny", "coatnet_nano_rw_224", "convit_tiny", "deit_tiny_distilled_patch16_224"),
-            *("efficientformer_l1", "efficientformerv2_s0", "efficientvit_m0", "eva02_tiny_patch14_224"),
-            *("gcvit_xxtiny", "gmlp_ti16_224", "hiera_tiny_224", "levit_128s", "mixer_s32_224", "nest_tiny"),
-            *("pit_ti_224", "resmlp_12_224", "swiftformer_xs", "swin_tiny_patch4_window7_224", "swinv2_cr_tiny_ns_224"),
-            *("twins_svt_small", "visformer_tiny", "vit_tiny_patch16_224", "vitamin_small_224", "volo_d1_224"),
-            "xcit_nano_12_p16_224",
+            *("coatnet_nano_rw_224", "convit_tiny", "eva02_tiny_patch14_224", "levit_128s", "mixer_s32_224"),
+            *("swin_tiny_patch4_window7_224", "vit_tiny_patch16_224", "xcit_nano_12_p16_224"),
         ),
         224,
     ),

@@ -2,6 +2,7 @@
 
 from own_model_classifiers import classifier
 
+MADE_OF = ("zoo/models/classification", "zoo/tasks/image_classification", "benchmarks/own_model_classifiers.py")
 ARCHITECTURES = (
     *("alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "efficientnet_v2_s", "googlenet", "mnasnet0_5"),
     *("mobilenet_v2", "mobilenet_v3_small", "regnet_x_400mf", "regnet_y_400mf", "resnet18", "resnext50_32x4d"),

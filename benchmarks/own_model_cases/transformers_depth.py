@@ -10,6 +10,10 @@ from torchvision_models import sample_images
 from tests.small_transformers_segmentors import built
 from zoo.tasks import build_task
 
+MADE_OF = (
+    *("zoo/models/transformers", "zoo/tasks/tensors", "rewriters/transformers"),
+    "tests/small_transformers_segmentors.py",
+)
 TASK = {"type": "Tensors", "keep": ["depth"]}
 
 

@@ -10,6 +10,10 @@ from torchvision_models import sample_images
 from tests.small_transformers_segmentors import CLASSES, built
 from zoo.tasks import build_task
 
+MADE_OF = (
+    *("zoo/models/transformers", "zoo/tasks/semantic_segmentation", "rewriters/transformers", "rewriters/attention"),
+    "tests/small_transformers_segmentors.py",
+)
 SIZE, SECOND = (64, 96), (75, 101)
 TASK = {"type": "SemanticSegmentation", "classes": [{"name": str(label)} for label in range(CLASSES)]}
 

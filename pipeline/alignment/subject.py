@@ -22,7 +22,6 @@ from pipeline.export.scales import at_other_scales
 from pipeline.graphs.deployed_graph import deployed_graph
 from pipeline.job.deploy_target import deploy_target
 from pipeline.job.eager import job_references
-from pipeline.job.image_sizes import checked_divisor
 from pipeline.job.job import Job, plan_job
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs, stacked
 from pipeline.parity.reference_result import reference_result
@@ -31,7 +30,7 @@ from zoo.comparison.decision_rule import DecisionRule
 from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.contract import Contract
 from zoo.errors import InputError
-from zoo.families import family_of
+from zoo.families import check_exporter, checked_divisor, family_of
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_folder import OpenedFolder, read_whole
 from zoo.target import AxisRange, Target
@@ -94,6 +93,7 @@ def load_subject(
     job, host = on_host(job, built)
     job = bound_job(job, built)
     if model is None:
+        check_exporter(built, job.target)
         progress(EXPORT)
         model = _exported(job, built, host)
     subject = subject_of(job, built, model, host)

@@ -10,7 +10,7 @@ from torch import nn
 from pipeline.evaluation.indexed_dataset import IndexedDataset
 from pipeline.inputs.named_input import NamedInput, input_of
 from pipeline.job.deploy_target import target_preprocess
-from pipeline.job.image_sizes import check_image_sizes, checked_divisor
+from pipeline.job.image_sizes import check_image_sizes
 from pipeline.parity.bound_task import bound_task
 from pipeline.parity.gates import merged_gates
 from zoo.config import ModelConfig, config_target
@@ -18,6 +18,7 @@ from zoo.datasets.building import config_dataset
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
+from zoo.families import checked_divisor
 from zoo.input_kinds import InputKind
 from zoo.metrics import Metric, build_metric
 from zoo.progress import Progress

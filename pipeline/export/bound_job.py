@@ -6,9 +6,9 @@ from torch import nn
 
 from pipeline.export.forward_options import forward_options
 from pipeline.inputs.named_input import NamedInput
-from pipeline.job.image_sizes import checked_divisor
 from pipeline.job.job import Job
 from pipeline.parity.bound_task import bound_task
+from zoo.families import checked_divisor
 
 
 def bound_job(job: Job, model: nn.Module) -> Job:

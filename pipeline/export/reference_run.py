@@ -9,7 +9,6 @@ from pipeline.export.forward_options import forward_options
 from pipeline.export.scales import at_other_scales
 from pipeline.export.thresholds import OTHERS, default_thresholds, with_thresholds
 from pipeline.job.eager import job_references
-from pipeline.job.image_sizes import checked_divisor
 from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs
 from pipeline.parity.graph_parity import GraphReference
@@ -17,7 +16,7 @@ from pipeline.parity.records import Exercised
 from pipeline.parity.reference_result import ReferenceResult, reference_result
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.contract.coverage import Usage
-from zoo.families import family_of
+from zoo.families import checked_divisor, family_of
 from zoo.tasks.proof import proof_of
 
 

@@ -17,6 +17,7 @@ from pipeline.job.job import Job
 from pipeline.proof.added_images import with_added_images
 from pipeline.self_test.case import SelfTestCase, self_test_case
 from zoo.build import build_model
+from zoo.families import check_exporter
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,13 @@ class Prepared:
 
 
 def prepare(job: Job, folder: Path, checkpoint: str | Path | None, progress: BeginStep) -> Prepared:
-    """Build the model, and run it before any export begins. Raises InputError for weights or sizes that do not fit."""
+    """Build the model, and run it before any export begins. Raises InputError for weights or sizes that do not fit.
+
+    And ExportError for sizes that the exporter would not keep apart.
+    """
     progress(BUILD)
     model = build_model(job.config, checkpoint)
+    check_exporter(model, job.target)  # before the model is run, which takes long
     planned = job
     job, host = on_host(planned, model)
     progress(REFERENCE)

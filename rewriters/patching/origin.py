@@ -8,6 +8,8 @@ from typing import Any
 
 from torch import nn
 
+from zoo.errors import ZooportError
+
 NOTE = "raised inside zooport's rewriter "
 Function = Callable[..., Any]
 
@@ -17,7 +19,7 @@ def named(rewriter: str) -> Iterator[Callable[[Function], Function]]:
     """Adds a note to an exception that is raised inside; yields a wrapper for functions that have no part in it.
 
     What comes out of a wrapped function, such as the original that a replacement calls, or out of a module of the
-    model that it calls, gets no note.
+    model that it calls, gets no note, nor does a refusal of ours: a replacement may mean it.
     """
     others: list[BaseException] = []
 
@@ -34,6 +36,8 @@ def named(rewriter: str) -> Iterator[Callable[[Function], Function]]:
 
     try:
         yield outside
+    except ZooportError:
+        raise
     except Exception as error:
         if rewriter_of(error) is None and not any(error is other for other in others) and not _of_a_module(error):
             error.add_note(f"{NOTE}{rewriter}; report it, or leave that rewriter out")

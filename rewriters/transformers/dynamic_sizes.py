@@ -8,13 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers.models.d_fine import modeling_d_fine
-from transformers.models.deformable_detr import modeling_deformable_detr
 from transformers.models.deimv2 import modeling_deimv2
 from transformers.models.rt_detr import modeling_rt_detr
 from transformers.models.rt_detr_v2 import modeling_rt_detr_v2
 from transformers.utils import generic
 
-from rewriters.patching.fixed_size import require_fixed_size
 from rewriters.patching.rewriter import rewrites
 
 WRITTEN_FOR = "transformers 5.23"
@@ -61,16 +59,3 @@ MODELS: tuple[tuple[ModuleType, type], ...] = (
 )
 for _module, _kind in MODELS:
     _declare(_module, _kind)
-
-
-@rewrites(
-    modeling_deformable_detr.DeformableDetrModel,
-    "forward",
-    reason="tensors of its feature maps' sizes are constants in dynamo's graph, which is wrong at another size",
-    written_for=WRITTEN_FOR,
-    exporter="dynamo",
-)
-def deformable_detr_of_one_size(_original: Callable[..., Any], _self: Any, *_arguments: Any, **_named: Any) -> Any:
-    """Raises ExportError for a dynamic size; nothing is replaced."""
-    require_fixed_size("Deformable DETR by dynamo (torchscript takes any size)")
-    return NotImplemented

@@ -15,6 +15,7 @@ from zoo.families.family import Contracts, Family, PluginNode, Scales, Sliding
 from zoo.families.first_step import first_step
 from zoo.families.generic import Generic
 from zoo.families.registry import families, family_of, register
+from zoo.families.sizes import check_exporter, checked_divisor, needs_one_size, part_of_one_size
 
 __all__ = [
     "Contracts",
@@ -24,10 +25,14 @@ __all__ = [
     "PluginNode",
     "Scales",
     "Sliding",
+    "check_exporter",
+    "checked_divisor",
     "contract_module",
     "families",
     "family_of",
     "first_step",
+    "needs_one_size",
+    "part_of_one_size",
     "register",
     "who_has",
 ]

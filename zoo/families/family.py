@@ -158,6 +158,10 @@ class Family:
         Beyond those that its `size_divisor` excludes.
         """
 
+    def one_size_exporters(self, model: nn.Module) -> tuple[str, ...]:  # noqa: ARG002 - families use it
+        """The exporters whose graph of the model keeps the size of the traced image: images must have one size."""
+        return ()
+
     def plugin(self, model: nn.Module, task: Task, name: str) -> PluginNode:
         """The node that the graph rewriter `name`, one of `plugins`, writes for the model."""
         raise NotImplementedError(f"{type(self).__name__} names plugins and does not describe {name}")

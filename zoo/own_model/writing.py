@@ -1,7 +1,7 @@
 """Writing a config for a model of one's own: whole, and only if the model is built and its weights load."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from zoo.files.writing import write_whole
 from zoo.own_model.form import Description, Form, find_form
 from zoo.own_model.replacing import check_out
 from zoo.own_model.request import ModelRequest
+from zoo.own_model.suiting import suited
 
 FLAGS = {"weights": "--weights", "classes": "--classes", "task": "--task", "size": "--size", "arguments": "--arg"}
 BATCH = (1, 2, 4)
@@ -37,16 +38,22 @@ def write_config(request: ModelRequest) -> WrittenConfig:
     out = request.out or form.out(request)
     check_out(out, form.sources(request), force=request.force)
     description = form.describe(request, out)
-    content = _ordered(description, out)
+    content, notes = _ordered(description, out), dict(description.notes)
     written = _read(description, content, out)
-    _check_model(form, written)
+    model = _built(form, written)
+    if changed := suited(written, content, model):
+        content |= changed.content
+        for key, note in changed.notes.items():
+            notes[key] = f"{notes[key]} {note}" if key in notes else note
+        description = replace(description, notes=notes)
+        written = _read(description, content, out)
     text = config_source_of(description, content)
     try:
         write_whole(out, text, make_folders=True)
     except OSError as error:
         raise InputError(f"{error.filename}: cannot be written ({error.strerror}); give another --out") from error
     names = tuple(info.name for info in written.task.classes)
-    return WrittenConfig(out, written.task.name, names, tuple(description.notes.values()))
+    return WrittenConfig(out, written.task.name, names, tuple(notes.values()))
 
 
 def config_source_of(description: Description, content: dict[str, Any]) -> str:
@@ -82,13 +89,14 @@ def _read(description: Description, content: dict[str, Any], out: Path) -> Any:
     return load_config(Config(content, cfg_text=text, filename=str(out)))
 
 
-def _check_model(form: Form, config: Any) -> None:
-    """Whether it is built, with its weights."""
+def _built(form: Form, config: Any) -> Any:
+    """Its model with its weights."""
     from zoo.build import build_model
 
     model = build_model(config)
     if form.is_own_code:
         _check_run(model, config)
+    return model
 
 
 def _check_run(model: Any, config: Any) -> None:

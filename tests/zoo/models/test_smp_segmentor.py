@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.job.image_sizes import checked_divisor
 from tests.rewriters.small_models import fixed_target
 from tests.rewriters.small_segmentors import sample_images
 from zoo.contract.coverage import Usage
 from zoo.errors import InputError
-from zoo.families import contract_module, family_of
+from zoo.families import checked_divisor, contract_module, family_of
 from zoo.models.resnet import ResNet18
 from zoo.registry import MODELS
 from zoo.tasks import build_task

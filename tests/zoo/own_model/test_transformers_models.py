@@ -10,7 +10,7 @@ import torch
 from tests.small_query_detectors import save
 from tests.small_transformers_segmentors import saved
 from zoo.build import build_model
-from zoo.config import load_config
+from zoo.config import config_target, load_config
 from zoo.errors import InputError
 from zoo.own_model import ModelRequest, WrittenConfig, write_config
 
@@ -132,3 +132,33 @@ def test_refusals(changes: dict[str, Any], options: dict[str, Any], message: str
         init(folder, size=(64, 64), **options)
     assert "\n" not in str(raised.value)
     assert not (folder.parent / "mine.py").exists()
+
+
+def test_images_of_several_sizes_get_the_exporter_that_takes_them(tmp_path: Path) -> None:
+    save("deformable_detr", tmp_path / "mine")
+    transformers.DeformableDetrImageProcessor(size={"shortest_edge": 64, "longest_edge": 96}).save_pretrained(
+        tmp_path / "mine"
+    )
+    written = init(tmp_path / "mine")
+    assert config_target(load_config(written.path)).exporter == "torchscript"
+    assert (
+        "The graph of DeformableDetrForObjectDetection by dynamo would keep the size of one image, and the images here "
+        "have several." in written.notes
+    )
+    assert config_target(load_config(init(tmp_path / "mine", size=(64, 96), force=True).path)).exporter == "dynamo"
+
+
+def test_sides_that_follow_from_the_image_are_padded_to_what_the_model_takes(tmp_path: Path) -> None:
+    folder = saved("depth_anything", tmp_path / "mine")
+    transformers.DPTImageProcessor(do_resize=False, do_pad=False).save_pretrained(folder)
+    written = init(folder)
+    assert load_config(written.path).preprocess.size_divisor == 14
+    assert any("takes multiples of 14 pixels, so sides are padded" in note for note in written.notes)
+
+
+def test_a_size_that_the_model_does_not_take_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    folder = saved("depth_anything", tmp_path / "mine")
+    transformers.DPTImageProcessor(size={"height": 56, "width": 80}).save_pretrained(folder)
+    with pytest.raises(InputError, match="^width 80: .* takes multiples of 14; give 70 or 84 in preprocess.size$"):
+        init(folder)
+    assert not (tmp_path / "mine.py").exists()

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.job.image_sizes import checked_divisor
 from tests.rewriters.small_models import fixed_target
 from tests.rewriters.small_segmentors import sample_images
 from tests.small_transformers_segmentors import built, saved, small
 from zoo.errors import InputError
+from zoo.families import checked_divisor
 from zoo.registry import MODELS
 
 transformers = pytest.importorskip("transformers", reason="needs the extra transformers")
@@ -30,7 +30,9 @@ def test_depth_is_that_of_transformers(name: str, size: tuple[int, int], tmp_pat
 def test_sizes_that_patches_do_not_fill_are_refused(tmp_path: Path) -> None:
     model = built("depth_anything", tmp_path, "TransformersDepth")
     assert checked_divisor(model, fixed_target(56, 84)) == 14
-    with pytest.raises(InputError, match="^width 80: TransformersDepth takes multiples of 14; give 70 or 84$"):
+    with pytest.raises(
+        InputError, match="^width 80: TransformersDepth takes multiples of 14; give 70 or 84 in preprocess.size$"
+    ):
         checked_divisor(model, fixed_target(56, 80))
     square = built("dpt_depth", tmp_path / "dpt", "TransformersDepth")
     with pytest.raises(InputError, match="^height 64, width 96: this DPT of transformers takes square images only"):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.job.image_sizes import checked_divisor
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import graph_references
 from tests.rewriters.segmentor_graphs import TASK, target_of
@@ -16,7 +15,7 @@ from tests.rewriters.small_models import fixed_target
 from tests.rewriters.small_segmentors import sample_images
 from tests.small_transformers_segmentors import built, saved, small
 from zoo.errors import InputError
-from zoo.families import contract_module, family_of
+from zoo.families import checked_divisor, contract_module, family_of
 from zoo.registry import MODELS
 
 transformers = pytest.importorskip("transformers", reason="needs the extra transformers")
@@ -120,7 +119,10 @@ def test_a_dpt_takes_square_images_of_whole_patches(tmp_path: Path) -> None:
     assert checked_divisor(model, fixed_target(64, 64)) == 16
     for target, words in (
         (fixed_target(64, 96), "^height 64, width 96: this DPT of transformers takes square images only; give preproc"),
-        (target_of("dynamic"), "^a dynamic height or width: this DPT of transformers takes square images only; leave "),
+        (
+            target_of("dynamic"),
+            "^a dynamic height or width: this DPT of transformers takes square images only; give on",
+        ),
         (fixed_target(72, 72), "^height 72: TransformersSegmentor takes multiples of 16; give 64 or 80"),
     ):
         with pytest.raises(InputError, match=words) as caught:
