@@ -157,7 +157,7 @@ def build_runner(
     return TrainingRunner(
         model=Trainable(model, first_step(model, config.task, config.preprocess)),
         work_dir=str(work_dir),
-        train_dataloader=training_data(config, recipe, model, dataset),
+        train_dataloader=training_data(config, recipe, model, dataset, first=record.before.iterations),
         **_loops(recipe, validation),
         optim_wrapper=optimizing,
         param_scheduler=schedule(recipe),

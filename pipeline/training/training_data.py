@@ -3,8 +3,8 @@
 from typing import Any
 
 from torch import nn
-from torch.utils.data import DataLoader
 
+from pipeline.training.batches import Batches
 from pipeline.training.recipe import Recipe
 from zoo.config import ModelConfig
 from zoo.datasets import DigitsTraining, EvaluationDataset, RotatedDigitsTraining
@@ -17,13 +17,17 @@ from zoo.errors import InputError
 from zoo.families import family_of
 
 DETAILS = ("masks", "keypoints")  # that scenes may have beside boxes and labels
-PREFETCHED = 8
 
 
 def training_data(
-    config: ModelConfig, recipe: Recipe, model: nn.Module, dataset: EvaluationDataset | None = None
-) -> Any:
-    """A DataLoader of all batches of a training, in order; one worker makes them while the cores train.
+    config: ModelConfig,
+    recipe: Recipe,
+    model: nn.Module,
+    dataset: EvaluationDataset | None = None,
+    *,
+    first: int = 0,
+) -> Batches:
+    """All batches of a training, in order. `first`: the number of those that were trained before.
 
     `dataset`: data of one's own, in the place of generated digits or shipped photographs. Raises InputError where the
     recipe's options do not fit the task.
@@ -45,9 +49,7 @@ def training_data(
             seed=recipe.seed,
             **own,
         )
-        return DataLoader(
-            samples, recipe.batch_size, num_workers=1, collate_fn=kind.collate, prefetch_factor=PREFETCHED
-        )
+        return Batches(samples, recipe.batch_size, first=first, collate=kind.collate)
     assert recipe.crop is not None  # generated data are images
     scales = family_of(model).scales(model)
     if (scales is not None) != (recipe.num_scenes is None):
@@ -58,9 +60,7 @@ def training_data(
     if scales is not None:
         values = scales.values
         crops = PhotographTraining(length, recipe.batch_size, recipe.crop, values, zoom=recipe.scale, seed=recipe.seed)
-        return DataLoader(
-            crops, recipe.batch_size, num_workers=1, collate_fn=collate_photographs, prefetch_factor=PREFETCHED
-        )
+        return Batches(crops, recipe.batch_size, first=first, collate=collate_photographs)
     options = {key: getattr(recipe, key) for key in ("size", "crop", "scale", "num_scenes", "seed")}
     task = config.task
     details = [key for key in task.truth if key in DETAILS]
@@ -69,10 +69,10 @@ def training_data(
     assert recipe.num_scenes is not None
     if "label" in task.truth:
         patches = DigitPatches(length, recipe.crop[0], recipe.num_scenes, recipe.seed, label_ids=label_ids)
-        return DataLoader(patches, recipe.batch_size, num_workers=1, collate_fn=labelled, prefetch_factor=PREFETCHED)
+        return Batches(patches, recipe.batch_size, first=first, collate=labelled)
     # scenes are random: no shuffling needed
     if "rotated_boxes" in task.truth:
         turned = RotatedDigitsTraining(length, **options, label_ids=label_ids)
-        return DataLoader(turned, recipe.batch_size, num_workers=1, collate_fn=collate, prefetch_factor=PREFETCHED)
+        return Batches(turned, recipe.batch_size, first=first, collate=collate)
     scenes = DigitsTraining(length, **options, details=details, label_ids=label_ids)
-    return DataLoader(scenes, recipe.batch_size, num_workers=1, collate_fn=collate, prefetch_factor=PREFETCHED)
+    return Batches(scenes, recipe.batch_size, first=first, collate=collate)
