@@ -119,9 +119,8 @@ def _settings(kind: str, backbone: str | None = None, **values: Any) -> Any:
 
 
 def _hgnet(kind: str, **values: Any) -> Any:
-    import transformers
-
-    backbone = transformers.HGNetV2Config(
+    backbone = _settings(
+        "HGNetV2Config",
         hidden_sizes=[16, 16, 16, 32],
         embedding_size=8,
         stem_channels=[3, 8, 8],
@@ -139,9 +138,8 @@ def _hgnet(kind: str, **values: Any) -> Any:
 
 
 def _lw_detr() -> Any:
-    import transformers
-
-    backbone = transformers.LwDetrViTConfig(
+    backbone = _settings(
+        "LwDetrViTConfig",
         hidden_size=32,
         num_hidden_layers=2,
         num_attention_heads=2,
@@ -151,7 +149,8 @@ def _lw_detr() -> Any:
         window_block_indices=[0],
         out_indices=[1, 2],
     )
-    return transformers.LwDetrConfig(
+    return _settings(
+        "LwDetrConfig",
         backbone_config=backbone,
         projector_scale_factors=[1.0],
         d_model=32,
@@ -167,9 +166,8 @@ def _lw_detr() -> Any:
 
 
 def _rf_detr() -> Any:
-    import transformers
-
-    backbone = transformers.RfDetrDinov2Config(
+    backbone = _settings(
+        "RfDetrDinov2Config",
         hidden_size=32,
         num_hidden_layers=3,
         num_attention_heads=2,
@@ -179,7 +177,8 @@ def _rf_detr() -> Any:
         num_windows=2,
         out_indices=[1, 3],
     )
-    return transformers.RfDetrConfig(
+    return _settings(
+        "RfDetrConfig",
         backbone_config=backbone,
         d_model=32,
         intermediate_size=32,
