@@ -1,7 +1,7 @@
-"""How long does a graph from points to 3D boxes take, beside eager PyTorch, and how much of it is the suppression?
+"""How long do detectors of point clouds take from points to 3D boxes, beside eager PyTorch, and their suppression?
 
-Without weights in the repository the heads are random and calibrated, so that their scores spread around 0.5 and the
-suppression has its full number of candidates. Eager and graph run in turns on one thread, on scenes of `streets`.
+The shipped weights, or those of --checkpoint, on scenes of `streets`; everything in turns, on one thread: eager, the
+one graph in ONNX Runtime and in OpenVINO, and level pillars, whose points the host puts into pillars.
 
     python benchmarks/pillars.py --page docs/measured/pillars.md
     python benchmarks/pillars.py CONFIG --checkpoint FILE
@@ -13,6 +13,9 @@ import statistics
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +26,18 @@ import onnx
 import onnxruntime as ort
 import torch
 from measured import interleaved, machine, ratio, write_page
-from sessions import open_session, session_run
-from torch import Tensor
 
+from backends import load
 from pipeline.deploying import deploy
-from tests.rewriters.small_pillars import find_things, padded
+from pipeline.job.deploy_target import deploy_target
+from tests.rewriters.small_pillars import padded
 from zoo import build_model
-from zoo.config import read_config
+from zoo.config import load_config, read_config
 from zoo.datasets.streets.scene import make_scene
+from zoo.pillars import LEVEL
 
 RECIPES = tuple(
-    str(ROOT / "tests" / "pipeline" / "points" / f"{name}_streets.py")
-    for name in ("pointpillars", "centerpoint-pillars")
+    str(ROOT / "configs" / "detection3d" / f"{name}_streets.py") for name in ("pointpillars", "centerpoint-pillars")
 )
 SUPPRESSION, KERNEL = "rotatednmskeep", "_kernel_time"
 SCENES, ROUNDS, TARGET = 4, 15, 0.70
@@ -44,54 +47,72 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("configs", nargs="*", default=RECIPES)
-    parser.add_argument("--checkpoint", type=Path, help="trained weights of one config")
+    parser.add_argument("--checkpoint", type=Path, help="other weights of one config")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--page", type=Path)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    clouds = [torch.from_numpy(make_scene("gate", number).points) for number in range(SCENES)]
+    clouds = [make_scene("gate", number).points for number in range(SCENES)]
     lines = [
-        "| model | eager ms | graph ms | graph / eager | suppression, of the graph | |",
-        "|---|---|---|---|---|---|",
+        "| model | eager ms | graph / eager | | OpenVINO / eager | host and pillars / graph | | suppression / graph |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for config in args.configs:
         lines.append(_row(Path(config), args.checkpoint, clouds, args.rounds))
         print(lines[-1], flush=True)
     points = statistics.mean(map(len, clouds))
-    heads = f"weights of {args.checkpoint}" if args.checkpoint else "calibrated random weights"
     intro = (
-        f"From points to boxes, one cloud of {points:,.0f} points on average, {SCENES} scenes, {heads}; ONNX Runtime "
-        f"beside eager PyTorch, each on one thread. Medians of {args.rounds} interleaved rounds; the ratio is "
-        f"the median of theirs. Target: {TARGET:.2f}.\n\n{machine('torch', 'onnxruntime')}"
+        f"From points to boxes, one cloud of {points:,.0f} points on average, {SCENES} scenes, "
+        f"{args.checkpoint or 'shipped weights'}; eager PyTorch, the one graph in ONNX Runtime and in OpenVINO, and "
+        f"level pillars in ONNX Runtime with the host that makes its pillars, each on one thread. Medians of "
+        f"{args.rounds} interleaved rounds; a ratio is the median of theirs. Targets: the graph takes at most "
+        f"{TARGET:.2f} of eager's time, and no more than the host and level pillars together.\n\n"
+        f"{machine('torch', 'onnxruntime', 'openvino')}"
     )
     if args.page:
         write_page(args.page, "Latency of detectors on pillars", intro, "benchmarks/pillars.py", "\n".join(lines))
 
 
-def _row(config: Path, checkpoint: Path | None, clouds: list[Tensor], rounds: int) -> str:
-    with tempfile.TemporaryDirectory() as name, torch.no_grad():
-        folder = Path(name)
-        model = build_model(read_config(config), checkpoint, weights=checkpoint is not None)
-        if checkpoint is None:
-            torch.manual_seed(0)
-            model = find_things(model, clouds)
-        torch.save(model.state_dict(), folder / "weights.pth")
-        random = checkpoint is None  # the scores of random heads lie together: some pairs of them change places
-        deploy(config, checkpoint=folder / "weights.pth", work_dir=folder, allow_parity_failure=random).close()
-        (path,) = folder.rglob("model.onnx")
-        session = open_session(path.read_bytes(), threads=1)
-        feeds = [{key: tensor.numpy() for key, tensor in padded([cloud], len(cloud)).items()} for cloud in clouds]
-        runs = {
-            "eager": lambda: [model([cloud]) for cloud in clouds],
-            "graph": lambda: [session_run(session, feed)() for feed in feeds],
+def _row(config: Path, checkpoint: Path | None, clouds: list[Any], rounds: int) -> str:
+    model = build_model(read_config(config), checkpoint).eval()
+    tensors = [torch.from_numpy(cloud) for cloud in clouds]
+    with ExitStack() as held, torch.no_grad():
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
+
+        def deployed(name: str, **options: Any) -> Path:
+            target = deploy_target(load_config(config), **options)
+            deploy(config, target, checkpoint=checkpoint, work_dir=folder / name).close()
+            (file,) = (folder / name).rglob("model.onnx")
+            return file.parent
+
+        places = {
+            "graph": deployed("graph"),
+            "OpenVINO": deployed("openvino", backend="openvino"),
+            "pillars": deployed("pillars", level=LEVEL),
         }
+        models = {name: held.enter_context(load(place, threads=1)) for name, place in places.items()}
+        runs: dict[str, Callable[[], object]] = {"eager": lambda: [model([cloud]) for cloud in tensors]}
+        for name, one in models.items():
+            runs[name] = partial(_all, one, clouds)
         seconds = interleaved(runs, rounds)
-        share = _suppression(path, feeds)
-    eager, graph = (statistics.median(seconds[side]) / len(clouds) * 1000 for side in runs)
-    relative = ratio(seconds, "graph", "eager")
-    verdict = "held" if relative <= TARGET else "missed"
-    return f"| {config.stem} | {eager:.0f} | {graph:.0f} | {relative:.2f} | {share:.2f} | {verdict} |"
+        feeds = [{key: tensor.numpy() for key, tensor in padded([cloud], len(cloud)).items()} for cloud in tensors]
+        share = _suppression(places["graph"] / "model.onnx", feeds)
+    eager = statistics.median(seconds["eager"]) / len(clouds) * 1000
+    graph, openvino = ratio(seconds, "graph", "eager"), ratio(seconds, "OpenVINO", "eager")
+    host = ratio(seconds, "pillars", "graph")
+    return (
+        f"| {config.stem} | {eager:.0f} | {graph:.2f} | {_verdict(graph <= TARGET)} | {openvino:.2f} | {host:.2f} | "
+        f"{_verdict(host >= 1)} | {share:.2f} |"
+    )
+
+
+def _all(model: Any, clouds: list[Any]) -> object:
+    return [model(cloud) for cloud in clouds]
+
+
+def _verdict(held: bool) -> str:
+    return "held" if held else "missed"
 
 
 def _suppression(path: Path, feeds: list[dict[str, Any]]) -> float:

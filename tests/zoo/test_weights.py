@@ -27,6 +27,8 @@ CONFIGS = {
     "configs/detection/rt-detr-v2_r18_digits.py": ("coco/box_AP", 60),
     "configs/detection/ssdlite_r18-fpn_digits.py": ("coco/box_AP", 55),
     "configs/detection/yolov5n_digits.py": ("coco/box_AP", 60),
+    "configs/detection3d/centerpoint-pillars_streets.py": ("kitti/3D_moderate", 55),
+    "configs/detection3d/pointpillars_streets.py": ("kitti/3D_moderate", 50),
     "configs/restoration/srcnn_any-scale_photographs.py": ("restoration/PSNR", 30.5),
     "configs/restoration/srcnn_x3_photographs.py": ("restoration/PSNR", 30.1),
     "configs/rotated_detection/rotated-fcos_r18-fpn_digits.py": ("dota/mAP", 70),
@@ -50,6 +52,7 @@ MAX_BYTES = {  # of each shipment
     ("rotated-fcos",): 2_000_000,
     ("rt-detr-v2",): 4_000_000,
     ("unet",): 2_500_000,
+    ("centerpoint-pillars", "pointpillars"): 3_000_000,
     ("resnet18",): 400_000,
     ("srcnn_any-scale",): 300_000,
     ("srcnn_x3",): 300_000,
@@ -91,7 +94,7 @@ CARD_WITHIN = {"points": 0.2, "dB": 0.01}  # on all images
 
 
 def test_together_they_are_small() -> None:
-    sizes = {re.split("_r18|_digits|_photographs", file.stem)[0]: file.stat().st_size for file in WEIGHTS}
+    sizes = {re.split("_r18|_digits|_photographs|_streets", file.stem)[0]: file.stat().st_size for file in WEIGHTS}
     assert sorted(sizes) == sorted(name for names in MAX_BYTES for name in names)
     for names, most in MAX_BYTES.items():
         assert sum(sizes[name] for name in names) < most

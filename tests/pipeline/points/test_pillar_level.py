@@ -21,7 +21,7 @@ from zoo.errors import InputError
 
 pytestmark = pytest.mark.slow  # two deploys
 
-HERE = Path(__file__).parent
+CONFIGS_3D = Path(__file__).resolve().parents[3] / "configs" / "detection3d"
 TINY = """_base_ = ["{base}"]
 model = dict(pillar_size=1.28, pillar_channels=8, channels=(8, 8), depths=(1, 1), strides=(1, 2), up_channels=(8, 8))
 model.update(score_thresh=0.5, topk_candidates=40, detections_per_img=20)
@@ -36,7 +36,7 @@ CONFIGS = (("pointpillars_streets", "torchscript"), ("centerpoint-pillars_street
 def written(folder: Path, base: str, exporter: str, more: str = "") -> tuple[Path, Path]:
     """A config and its checkpoint."""
     config = folder / f"tiny-{base}.py"
-    config.write_text(TINY.format(base=HERE / f"{base}.py", exporter=exporter, more=more), encoding="utf-8")
+    config.write_text(TINY.format(base=CONFIGS_3D / f"{base}.py", exporter=exporter, more=more), encoding="utf-8")
     torch.manual_seed(0)
     clouds = [torch.from_numpy(make_scene("train", number).points) for number in range(2)]
     model = find_things(build_model(read_config(config), weights=False), clouds)

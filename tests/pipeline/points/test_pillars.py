@@ -18,7 +18,7 @@ from zoo.datasets.streets.scene import make_scene
 
 pytestmark = pytest.mark.slow  # two deploys
 
-HERE = Path(__file__).parent
+CONFIGS_3D = Path(__file__).resolve().parents[3] / "configs" / "detection3d"
 CONFIGS = ("pointpillars_streets", "centerpoint-pillars_streets")
 TINY = """_base_ = ["{base}"]
 model = dict(pillar_size=1.28, pillar_channels=8, channels=(8, 8), depths=(1, 1), strides=(1, 2), up_channels=(8, 8))
@@ -33,7 +33,7 @@ def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """The config, its checkpoint and the deployment."""
     folder = tmp_path_factory.mktemp("pillars")
     config = folder / f"tiny-{request.param}.py"
-    config.write_text(TINY.format(base=HERE / f"{request.param}.py"), encoding="utf-8")
+    config.write_text(TINY.format(base=CONFIGS_3D / f"{request.param}.py"), encoding="utf-8")
     torch.manual_seed(0)
     clouds = [torch.from_numpy(make_scene("train", number).points) for number in range(2)]
     model = find_things(build_model(read_config(config), weights=False), clouds)

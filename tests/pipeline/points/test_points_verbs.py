@@ -21,7 +21,7 @@ from zoo.datasets.streets.scene import make_scene
 
 pytestmark = pytest.mark.slow  # four deploys of a tiny model
 
-HERE = Path(__file__).parent
+CONFIGS_3D = Path(__file__).resolve().parents[3] / "configs" / "detection3d"
 CONFIG = """_base_ = ["{base}"]
 model = dict(pillar_size=1.28, pillar_channels=8, channels=(8, 8), depths=(1, 1), strides=(1, 2), up_channels=(8, 8))
 model.update(head_channels=8, score_thresh=0.5, topk_candidates=40, detections_per_img=20)
@@ -51,7 +51,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with tiny.py, its checkpoint, the deployment `tiny`, and a cloud."""
     folder = tmp_path_factory.mktemp("verbs")
     config = folder / "tiny.py"
-    config.write_text(CONFIG.format(base=HERE / "centerpoint-pillars_streets.py"), encoding="utf-8")
+    config.write_text(CONFIG.format(base=CONFIGS_3D / "centerpoint-pillars_streets.py"), encoding="utf-8")
     torch.manual_seed(0)
     clouds = [torch.from_numpy(make_scene("train", number).points) for number in range(2)]
     model = find_things(build_model(read_config(config), weights=False), clouds)
