@@ -72,6 +72,8 @@ GOLDEN = {
     "configs/detection/rt-detr-v2_r18_digits.py": 72.69,
     "configs/detection/ssdlite_r18-fpn_digits.py": 75.86,
     "configs/detection/yolov5n_digits.py": 76.72,
+    "configs/detection3d/centerpoint-pillars_streets.py": 70.38,
+    "configs/detection3d/pointpillars_streets.py": 66.65,
     "configs/rotated_detection/rotated-fcos_r18-fpn_digits.py": 83.71,
     "configs/segmentation/deeplabv3plus_r18_digits.py": 76.84,
     "configs/segmentation/pspnet_r18_digits.py": 80.82,
@@ -86,6 +88,7 @@ ON_EVERY_COMMIT = (  # one of each task; every config's weights are deployed, ev
     "configs/detection/faster-rcnn_r18-fpn_digits.py",
     "configs/detection/keypoint-rcnn_r18-fpn_digits.py",
     "configs/detection/yolov5n_digits.py",
+    "configs/detection3d/centerpoint-pillars_streets.py",
     "configs/restoration/srcnn_x3_photographs.py",
     "configs/segmentation/fcn_r18_digits.py",
 )
