@@ -14,7 +14,7 @@ from zoo.families import contract_module
 
 
 def test_none_is_missed() -> None:
-    assert len(SHIPPED) == 19
+    assert len(SHIPPED) == 21
     assert len(CONFIGS) == len(SHIPPED) + 19
     on_disk = {str(path) for path in (ROOT / "configs").rglob("*.py") if path.parent.name != "_base_"}
     assert set(CONFIGS) == on_disk
@@ -29,8 +29,11 @@ class TestConfig:
         task = config.task
         target = config_target(config)
         module = contract_module(model, task, "final", config.export.forward)
+        given: tuple[torch.Tensor, ...] = (torch.rand(2, 3, *target.preferred.values()),)
+        if task.kind.name == "points":
+            given = (torch.rand(2, 100, 4), torch.tensor([100, 50]))
         with torch.no_grad():
-            outputs = module(torch.rand(2, 3, *target.preferred.values()))
+            outputs = module(*given)
         for spec, output in zip(task.outputs("final"), outputs, strict=True):
             assert str(output.dtype).removeprefix("torch.") == spec.dtype
             assert output.dim() == len(spec.shape)

@@ -28,6 +28,7 @@ def test_the_readme_leads_to_the_security_page_and_that_to_a_report_in_private()
     assert [line for line in page.splitlines() if line.startswith("## ")] == [
         "## What is trusted",
         "## What is checked",
+        "## What listens",
         "## How to report",
     ]
     assert "A config is Python that runs" in page

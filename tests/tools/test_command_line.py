@@ -259,7 +259,7 @@ def test_training_without_training_data_is_refused_before_torch_is_imported(
 def test_the_shipped_recipes_are_not_refused() -> None:
     configs = [load_config(path) for path in (ROOT / "configs").rglob("*.py") if path.parent.name != "_base_"]
     recipes = [config for config in configs if config.train is not None]
-    assert len(recipes) == 19
+    assert len(recipes) == 21
     for config in recipes:
         check_recipe_data(config)
 
