@@ -154,6 +154,7 @@ def test_align_finds_no_module_that_differs(deployed: Any, tmp_path: Path) -> No
     assert "head" in {module.split(".")[0] for pair in aligned.pairs for module in pair.modules}
 
 
+@pytest.mark.slow
 def test_an_angle_that_is_off_is_refused(images: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By 2 % of itself."""
     import torch

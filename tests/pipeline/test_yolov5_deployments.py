@@ -201,6 +201,7 @@ def rewritten(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestGraphRewritersOfAConfig:
+    @pytest.mark.slow
     def test_they_act_before_the_proof_and_are_recorded(self, rewritten: Path) -> None:
         manifest = Manifest.read(rewritten)
         assert manifest.parity["verdict"] == "passed"

@@ -44,9 +44,9 @@ class Changed(nn.Module):
     [
         (lambda sizes: sizes, True),
         (lambda _: None, False),
-        (lambda sizes: sizes.flip(0), False),
-        (lambda sizes: (sizes - 1).clamp(min=1), False),
-        (lambda sizes: sizes.amax(dim=0, keepdim=True).expand_as(sizes), False),
+        pytest.param(lambda sizes: sizes.flip(0), False, marks=pytest.mark.slow),
+        pytest.param(lambda sizes: (sizes - 1).clamp(min=1), False, marks=pytest.mark.slow),
+        pytest.param(lambda sizes: sizes.amax(dim=0, keepdim=True).expand_as(sizes), False, marks=pytest.mark.slow),
     ],
     ids=["right", "ignored", "of the other images", "a pixel short", "of the largest image"],
 )

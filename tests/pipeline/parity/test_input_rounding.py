@@ -19,6 +19,7 @@ from pipeline.parity.gates import merged_gates
 from pipeline.parity.pipeline_parity import pipeline_case
 from pipeline.parity.records import Case, ComparedConstant, ParityRecord
 from pipeline.parity.reference_result import reference_result
+from tests.examples import slow_but
 from tests.pipeline.parity.chance_segmentors import CLASSES, chance_segmentor
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
@@ -68,7 +69,7 @@ def images() -> list[NamedInput]:
     return [first, NamedInput("small", small.astype(np.uint8))]
 
 
-@pytest.fixture(scope="module", params=["unet", "segformer"])
+@pytest.fixture(scope="module", params=slow_but(["unet", "segformer"], "unet"))
 def model(request: pytest.FixtureRequest, images: list[NamedInput]) -> nn.Module:
     tensors = torch.cat([reference_input(image.value, FIELDS).tensor for image in images])
     return chance_segmentor(request.param, tensors)

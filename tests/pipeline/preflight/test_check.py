@@ -98,7 +98,8 @@ def segformer(path: Path, exporter: str, batch: int | str, **options: object) ->
 ONE_IMAGE = target_of("tensorrt", batch=AxisRange.fixed(1))
 
 
-@pytest.mark.parametrize("exporter", DYNAMO_LATER)
+@pytest.mark.slow
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
 def test_our_segformer_is_that_pattern_above_a_batch_of_one(exporter: str, tmp_path: Path) -> None:
     graph_ = segformer(tmp_path / "m.onnx", exporter, "batch")
     (finding,) = preflight(graph_, target_of("tensorrt"))

@@ -30,6 +30,7 @@ def test_composed_images_have_the_size_and_none_of_the_content_of_the_first() ->
     assert not any((image == own).all() for _, image in images for own in pixels)
 
 
+@pytest.mark.slow
 def test_coarse_anchors_of_the_shipped_detector_are_used_by_an_added_image() -> None:
     job = plan_job(ROOT / "configs/detection/faster-rcnn_r18-fpn_digits.py", None, (), "work_dirs")
     job = replace(job, images=job.images[:2], target=job.target.with_(batch=job.target.batch.fixed(1)))

@@ -24,6 +24,7 @@ checkpoint = "weights/tiny.safetensors"
 """
 
 
+@pytest.mark.slow
 def test_train_and_publish(tmp_path: Path) -> None:
     config = write_tiny(tmp_path)
     done = train(config, "--publish", "--seed", "7")

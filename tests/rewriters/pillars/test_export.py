@@ -13,6 +13,7 @@ from torch import Tensor
 
 import rewriters.pillars  # noqa: F401  # registers what a test takes away
 from backends.registry import get_backend
+from tests.examples import slow_but
 from tests.rewriters.ops.exported import NOT_FOR_TENSORRT, operators
 from tests.rewriters.small_models import without_rewriter
 from tests.rewriters.small_pillars import (
@@ -132,8 +133,14 @@ def test_an_engine_is_built_from_points_or_pillars_to_boxes(name: str, level: st
     rtx_engine(path, 1, 2, 4)
 
 
-@pytest.mark.parametrize("level", ["decoded", "raw"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "level"),
+    slow_but(
+        [(name, level) for name in NAMES for level in ("decoded", "raw")],
+        ("PointPillars", "raw"),
+        ("CenterPoint", "decoded"),
+    ),
+)
 def test_the_other_levels(name: str, level: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     export_pillars(path, small_pillars(name), "torchscript", "onnxruntime", level)
@@ -146,7 +153,7 @@ def test_the_other_levels(name: str, level: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(NAMES, "PointPillars"))
 def test_level_pillars_finds_what_the_unpatched_model_finds(name: str, exporter: str, tmp_path: Path) -> None:
     """The pillars are made by the host; no pillar of these clouds is fuller than its slots."""
     path, model = tmp_path / "model.onnx", small_pillars(name)
@@ -176,7 +183,7 @@ def test_level_pillars_knows_its_pillars_by_their_counts() -> None:
             torch.testing.assert_close(ours, theirs)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(NAMES, "CenterPoint"))
 def test_openvino_finds_what_the_unpatched_model_finds(name: str, tmp_path: Path) -> None:
     pytest.importorskip("openvino", reason="openvino is not installed: pip install openvino")
     path = tmp_path / "model.onnx"

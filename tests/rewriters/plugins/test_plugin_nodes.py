@@ -38,10 +38,9 @@ NMS: dict[str, Any] = {
 LEVELS = ("raw", "decoded")
 
 
-# each level and each size once in make test
+# one of them in make test: the reference evaluator runs whole networks in numpy
 FORMS = slow_but(
     [f"{level}-{size}" for level in LEVELS for size in ("fixed", "dynamic")],
-    "decoded-fixed",
     "raw-dynamic",
 )
 
@@ -119,6 +118,7 @@ def same_detections(found: list[tuple[np.ndarray, ...]], images: Tensor) -> None
         np.testing.assert_allclose(scores, want["scores"].numpy(), atol=GRAPH["scores"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [

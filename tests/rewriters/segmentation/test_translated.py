@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.exporters import DYNAMO_LATER
 from tests.rewriters.segmentor_graphs import assert_logits, calibrated, export_logits, target_of
 from tests.translated_segmentors import BY_THE_SIZE, OF_ONE_SIZE, TRANSLATED, in_use, translated
 from zoo.errors import ExportError
@@ -38,7 +39,7 @@ def segmentor(name: str, **changes: Any) -> Any:
     return calibrated(model, *SIZES["fixed"][0]) if name in OF_ONE_SIZE else calibrated(model)
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 @pytest.mark.parametrize("name", BY_THE_SIZE)
 def test_a_dynamic_size_is_refused_where_the_model_depends_on_it(name: str, exporter: str, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="PSANet's head needs a fixed height and width, and the target has a dynamic"):

@@ -189,6 +189,7 @@ def test_anchors_of_a_level_that_no_image_uses_are_compared(family: str) -> None
     assert ": 2 of " in different.found
 
 
+@pytest.mark.slow
 def test_anchors_of_yolov5_and_ssd_are_compared() -> None:
     graph = graph_of("yolov5", "torchscript")
     stored(2, times(1.01))(graph)
