@@ -95,9 +95,12 @@ class PredictionSession:
         )
 
     def _usual_workers(self, manifest: Manifest) -> Literal["auto"] | None:
-        """As many as CPUs, each of one thread, where there are images for all of them and the CPU computes."""
+        """As many as CPUs, each of one thread, where there are images for all of them and the CPU computes.
+
+        Images that the host cuts into windows run one by one: they may be huge, and their windows are counted.
+        """
         on_cpu = get_backend(manifest.backend).is_on_cpu(self.options.device or manifest.provider)
-        if self.live or not on_cpu or manifest.threads is not None:
+        if self.live or not on_cpu or manifest.windows is not None or manifest.threads is not None:
             return None
         return "auto" if self._total() >= default_threads() > 1 else None
 
