@@ -71,8 +71,8 @@ def parser() -> Parser:
         "--workers",
         type=int,
         metavar="N",
-        help="images, or requests, at a time, each on one thread; default: the CPUs if there are so many files, and no windows "
-        "on the host, else 1 with all threads; requests: 1; with Ray as many as have room",
+        help="images, or requests, at a time, each on one thread; default: the CPUs if there are so many files, but 1 "
+        "with all threads if the host cuts windows; requests: 1; with Ray as many as have room",
     )
     add_engine_flags(flags)
     flags.add_argument(
