@@ -47,7 +47,7 @@ def test_a_write_behind_a_block_is_seen() -> None:
 
 
 def test_every_trainable_model_is_here() -> None:
-    assert len(RECIPES) == 18
+    assert len(RECIPES) == 20
 
 
 @pytest.mark.slow
