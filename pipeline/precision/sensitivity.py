@@ -1,7 +1,6 @@
 """What a precision costs in each module: everything but it in that precision, and only it."""
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ from rewriters.graph_passes.fold_constants import fold_constants
 from rewriters.onnx_graph.cut import cut
 from rewriters.onnx_graph.graph_outputs import run_all
 from rewriters.onnx_graph.module_paths import MODULE, module_path
+from rewriters.onnx_graph.readers import readers_of
 from rewriters.onnx_graph.reads import reads
 from rewriters.precision.layers import LAYERS
 from rewriters.precision.nothing_to_cast import NothingToCastError
@@ -150,14 +150,10 @@ def last_tensors(model: onnx.ModelProto) -> list[str]:
 
 def _only_relus(model: onnx.ModelProto) -> dict[str, str]:
     """Tensors that one Relu reads, and nothing else -> what it gives."""
-    readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
-    for node in model.graph.node:
-        for name in node.input:
-            readers[name].append(node)
     ends = {value.name for value in model.graph.output}
     return {
         name: nodes[0].output[0]
-        for name, nodes in readers.items()
+        for name, nodes in readers_of(model).items()
         if len(nodes) == 1 and nodes[0].op_type == "Relu" and name not in ends
     }
 

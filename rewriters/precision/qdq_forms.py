@@ -7,6 +7,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from rewriters.onnx_graph.readers import readers_of
+
 QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
 ABSORBED = ("Relu",)
 
@@ -18,7 +20,7 @@ def free_activations(model: onnx.ModelProto) -> int:
     and half of int8's steps, which would go to what the Relu drops. The number of pairs that were taken out.
     """
     graph = model.graph
-    makers, readers = _makers(model), _readers(model)
+    makers, readers = _makers(model), readers_of(model)
     ends = {value.name for value in graph.output}
     dropped: set[int] = set()
     for node in graph.node:
@@ -45,7 +47,7 @@ def unrounded(model: onnx.ModelProto, quantized: Collection[str], *, also_of_lay
     `also_of_layers`: of tensors that a quantised node gives, too. ONNX Runtime computes that one in fp32; TensorRT does
     not need to.
     """
-    makers, readers = _makers(model), _readers(model)
+    makers, readers = _makers(model), readers_of(model)
     ends = {value.name for value in model.graph.output}
     for node in model.graph.node:
         source = makers.get(node.input[0]) if node.op_type == DEQUANTIZE else None
@@ -67,7 +69,7 @@ def own_pairs(model: onnx.ModelProto) -> None:
     """
     graph = model.graph
     tensors = {tensor.name: tensor for tensor in graph.initializer}
-    makers, readers = _makers(model), _readers(model)
+    makers, readers = _makers(model), readers_of(model)
     ends = {value.name for value in graph.output}
     added: dict[int, list[onnx.NodeProto]] = defaultdict(list)
     for node in graph.node:
@@ -96,14 +98,6 @@ def own_pairs(model: onnx.ModelProto) -> None:
 
 def _makers(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
     return {name: node for node in model.graph.node for name in node.output}
-
-
-def _readers(model: onnx.ModelProto) -> dict[str, list[onnx.NodeProto]]:
-    readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
-    for node in model.graph.node:
-        for name in dict.fromkeys(node.input):
-            readers[name].append(node)
-    return readers
 
 
 def _replace_input(node: onnx.NodeProto, before: str, after: str) -> None:
