@@ -183,7 +183,12 @@ class Target:
     @property
     def one_size(self) -> bool:
         """Whether all images have one height and width."""
-        return not self.image_sizes and not {"height", "width"} & {*self.dynamic_axes}
+        return not self.image_sizes and self.fixed_sides
+
+    @property
+    def fixed_sides(self) -> bool:
+        """Whether every batch of images has one height and width; its images may end before it does."""
+        return not {"height", "width"} & {*self.dynamic_axes}
 
     @property
     def batch(self) -> AxisRange:

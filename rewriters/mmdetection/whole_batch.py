@@ -41,7 +41,7 @@ def one_sample(
 
     `image_sizes`: where they end before their batch does; None where they fill it.
     """
-    fixed = not {"height", "width"} & set(active_target().dynamic_axes)
+    fixed = active_target().fixed_sides
     size = static_size(images) if fixed else tuple(images.shape[-2:])
     ends: Any = image_sizes
     if image_sizes is None:

@@ -24,8 +24,7 @@ class LevelInput(NamedTuple):
 
 def level_size(level: Tensor) -> Size:
     """Of a map [..., h, w]."""
-    fixed = not {"height", "width"} & set(active_target().dynamic_axes)
-    if fixed:
+    if active_target().fixed_sides:
         return static_size(level)
     height, width = level.shape[-2:]
     return height, width
