@@ -6,10 +6,13 @@ The others are those of torchvision's weights: see test_torchvision_configs.py.
 import pytest
 import torch
 
+from pipeline.inputs.named_input import input_of
+from pipeline.parity.graph_inputs import stacked
 from tests.zoo_configs import CONFIGS, ROOT, SHIPPED, buildable
 from zoo import build_model
 from zoo.cards import read_card
 from zoo.config import config_target, load_config
+from zoo.datasets import config_dataset
 from zoo.families import contract_module
 
 
@@ -29,11 +32,11 @@ class TestConfig:
         task = config.task
         target = config_target(config)
         module = contract_module(model, task, "final", config.export.forward)
-        given: tuple[torch.Tensor, ...] = (torch.rand(2, 3, *target.preferred.values()),)
-        if task.kind.name == "points":
-            given = (torch.rand(2, 100, 4), torch.tensor([100, 50]))
+        dataset = config_dataset(config, "dataset")
+        images = [input_of(task.kind, dataset[number]) for number in range(2)]
+        given = stacked(task.kind, images, target.preferred, config.preprocess, image_sizes=False).arrays.values()
         with torch.no_grad():
-            outputs = module(*given)
+            outputs = module(*map(torch.from_numpy, given))
         for spec, output in zip(task.outputs("final"), outputs, strict=True):
             assert str(output.dtype).removeprefix("torch.") == spec.dtype
             assert output.dim() == len(spec.shape)
