@@ -10,23 +10,12 @@ card = dict(
 
 model = dict(
     type="PointPillars",
-    num_classes=3,
-    point_range=(0.0, -20.48, -3.0, 40.96, 20.48, 1.0),
-    pillar_size=0.32,
-    pillar_channels=32,
-    channels=(32, 64, 96),
-    depths=(2, 3, 3),
     strides=(1, 2, 2),
-    up_channels=(48, 48, 48),
     anchors=[
         dict(size=(3.9, 1.63, 1.53), z=-0.965, matched=0.6, unmatched=0.45),
         dict(size=(0.8, 0.6, 1.73), z=-0.865, matched=0.4, unmatched=0.25),
         dict(size=(1.76, 0.6, 1.73), z=-0.865, matched=0.5, unmatched=0.35),
     ],
-    score_thresh=0.1,
-    nms_thresh=0.1,
-    topk_candidates=100,
-    detections_per_img=50,
 )
 checkpoint = "../../zoo/weights/pointpillars_streets.safetensors"
 train = dict(iterations=2400)
