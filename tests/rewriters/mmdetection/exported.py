@@ -58,11 +58,15 @@ class Exported(NamedTuple):
         export_onnx(contract, target, path, example=example, output_specs=specs, other_sizes=False)
         return cls(contract, task, ort.InferenceSession(path, providers=["CPUExecutionProvider"]))
 
-    def compared(self, images: Tensor, sizes: Sequence[tuple[int, int]] | None = None) -> Findings:
-        """Of byte images, or of their parts of these sizes, by the gates of the graph comparison."""
+    def compared(self, images: Tensor, sizes: Sequence[tuple[int, int]] | None = None, *, least: int = 1) -> Findings:
+        """Of byte images, or of their parts of these sizes, by the gates of the graph comparison.
+
+        In each of them the model must find `least` things.
+        """
         inputs = {"images": images / 255} | ({} if sizes is None else {"image_sizes": torch.tensor(sizes)})
         with torch.no_grad():
             expected, logits = self.expected(images, inputs, sizes)
+        assert expected["num_dets"].min() >= least
         arrays = {name: tensor.numpy() for name, tensor in inputs.items()}
         outputs = dict(zip(expected, self.session.run(list(expected), arrays), strict=True))
         rule = family_of(self.contract.model).decision_rule(self.contract.model)
