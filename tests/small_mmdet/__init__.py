@@ -1,6 +1,6 @@
 """Detectors of mmdetection, small: the section `model` of each, and live random weights."""
 
-from tests.small_mmdet.detectors import SECTIONS, WITH_MASKS, WITH_WHOLE_MASKS, byte_images, own_results, small
+from tests.small_mmdet.detectors import SECTIONS, WITH_MASKS, WITH_WHOLE_MASKS, byte_images, own_results, resized, small
 from tests.small_mmdet.sections import CLASSES, SIDES, SLOTS
 
 __all__ = [
@@ -12,5 +12,6 @@ __all__ = [
     "WITH_WHOLE_MASKS",
     "byte_images",
     "own_results",
+    "resized",
     "small",
 ]

@@ -1,6 +1,6 @@
 """The detectors themselves, with live random weights, and what mmdetection finds by them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -112,15 +112,23 @@ def byte_images(count: int, first: int = 0) -> Tensor:
     return ((shapes + noise).clamp(0, 1) * 255).round().to(torch.uint8)[first : first + count]
 
 
-def small(name: str, seed: int = 0) -> Any:
-    """The detector of SECTIONS, whose batch norms have the statistics of its images, and whose scores differ."""
+def resized(images: Tensor, size: tuple[int, int]) -> Tensor:
+    """Byte images at another (h, w)."""
+    return torch.nn.functional.interpolate(images.float(), size, mode="bilinear").round().to(torch.uint8)
+
+
+def small(name: str, seed: int = 0, sizes: Sequence[tuple[int, int]] = (SIDES,)) -> Any:
+    """The detector of SECTIONS, whose batch norms have the statistics of its images, and whose scores differ.
+
+    `sizes`: of the images; at another one all scores of a narrow network may be 1.
+    """
     from zoo.models.mmdet import MmdetDetector, MmdetInstanceSegmentor
 
     torch.manual_seed(seed)
     kind = MmdetInstanceSegmentor if name in WITH_WHOLE_MASKS else MmdetDetector
     detector = kind({**SECTIONS, **WITH_MASKS, **WITH_WHOLE_MASKS}[name](), detections_per_img=SLOTS)
-    images = byte_images(4) / 255
-    learn_statistics(detector, lambda: detector(images), passes=2)
+    images = [resized(byte_images(4), size) / 255 for size in sizes]
+    learn_statistics(detector, lambda: [detector(batch) for batch in images], passes=2)
     for part, (mean, std) in {**SPREAD, **OTHER_SPREAD.get(name, {})}.items():
         _spread(detector, part, mean, std, images)
     if name in CALM:
@@ -137,7 +145,7 @@ def _calm(detector: Any, part: str, outputs: int, places: tuple[int, ...], facto
                 layer.bias[rows] *= factor
 
 
-def _spread(detector: Any, part: str, mean: float, std: float, images: Tensor) -> None:
+def _spread(detector: Any, part: str, mean: float, std: float, images: Sequence[Tensor]) -> None:
     layers = [
         layer
         for path, layer in detector.named_modules()
@@ -147,7 +155,8 @@ def _spread(detector: Any, part: str, mean: float, std: float, images: Tensor) -
         seen: list[Tensor] = []
         hook = layer.register_forward_hook(lambda _layer, _inputs, output, seen=seen: seen.append(output.flatten()))
         with torch.no_grad():
-            detector(images)
+            for batch in images:
+                detector(batch)
             hook.remove()
             if seen and (values := torch.cat(seen)).numel():
                 scale = std / values.std()

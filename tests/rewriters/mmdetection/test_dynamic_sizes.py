@@ -4,11 +4,9 @@ import functools
 from pathlib import Path
 
 import pytest
-import torch
-import torch.nn.functional as F
 
 from tests.rewriters.mmdetection.exported import AXES, DYNAMIC, SIZES, Exported, check
-from tests.small_mmdet import byte_images, small
+from tests.small_mmdet import byte_images, resized, small
 from zoo.target import Target
 
 pytestmark = [pytest.mark.openmmlab, pytest.mark.filterwarnings("ignore")]
@@ -27,15 +25,16 @@ PADDED = (
     *(pytest.param(name, "torchscript", marks=SLOW) for name in ("fcos", "atss", "gfl", "ssd", "rtmdet", "mask_rcnn")),
     *(pytest.param(name, "dynamo", marks=SLOW) for name in ("retinanet", "detr", "deformable_detr", "dino")),
 )
+TAKEN = ((64, 96), (128, 96))
 detector = functools.cache(small)
 
 
 @pytest.mark.parametrize(("name", "exporter"), CASES)
 def test_the_graph_takes_other_sizes(name: str, exporter: str, tmp_path: Path) -> None:
-    exported = Exported.of(name, detector(name), Target(DYNAMIC, exporter=exporter), tmp_path / "model.onnx")
-    for size in ((64, 96), (128, 96)):
-        larger = F.interpolate(byte_images(3).float(), size, mode="bilinear").round()
-        check(exported.compared(larger.to(torch.uint8)), borderline=4)
+    model = detector(name, sizes=TAKEN)
+    exported = Exported.of(name, model, Target(DYNAMIC, exporter=exporter), tmp_path / "model.onnx")
+    for size in TAKEN:
+        check(exported.compared(resized(byte_images(3), size)))
 
 
 @pytest.mark.parametrize(("name", "exporter"), PADDED)
