@@ -116,7 +116,7 @@ def _constants(subject: Subject) -> Iterator[ComparedConstant]:
     if subject.outputs is None:
         return
     with suppress(ExportError):  # of a graph that ONNX Runtime refuses whole the pairs say more
-        compared = constants_at_sizes(subject.job, subject.module.model, subject.cases, subject.model, None)
+        compared = constants_at_sizes(subject.job, subject.module.model, subject.given, subject.model, subject.host)
         yield from (constant for constant in compared if not constant.passed)
 
 
@@ -144,7 +144,7 @@ def _outputs(subject: Subject, run: EagerRun, actual: Mapping[str, NDArray[Any]]
         return None
     expected = dict(zip(subject.outputs, run.outputs, strict=True))
     task, level = subject.job.task, subject.target.level
-    logits = proof_of(task).logits(run.own, expected)
+    logits = None if run.own is None else proof_of(task).logits(run.own, expected)
     return compare_outputs(task, level, expected, actual, subject.job.gates["graph"], subject.rule, logits)
 
 

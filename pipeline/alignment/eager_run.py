@@ -29,7 +29,8 @@ _NUMBER = "_zooport_number"
 @dataclass
 class EagerRun:
     """`roles`: the numbers of the tensors in each, over all calls, in order, each once. `calls`: of each module, the
-    numbers that it took and gave. `kept`: the wanted tensors. `outputs`: what the contract gave, `logits` the model.
+    numbers that it took and gave. `kept`: the wanted tensors. `outputs`: what the contract gave; `own`: what the
+    model gave, None where the contract runs parts of it alone.
     """
 
     roles: dict[Role, list[int]] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """What is aligned: a config's model, a graph of it, and the tensors that go into both."""
 
+import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from pipeline.base.steps import BUILD, CHECK, EXPORT, BeginStep
 from pipeline.export.bound_job import bound_job
 from pipeline.export.export_step import export_step
 from pipeline.export.host_part import HostPart
+from pipeline.export.host_pillars import METADATA as PILLARS
 from pipeline.export.on_host import on_host
 from pipeline.export.reference_run import ReferenceRun
 from pipeline.export.scales import at_other_scales
@@ -33,6 +35,7 @@ from zoo.errors import InputError
 from zoo.families import check_exporter, checked_divisor, family_of
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_folder import OpenedFolder, read_whole
+from zoo.pillars import Pillars
 from zoo.target import AxisRange, Target
 
 Array = NDArray[Any]
@@ -43,7 +46,8 @@ IMAGES_COMPARED = 2  # of different content; each costs a run of both sides
 class Subject:
     """`cases`: for each image its names and the inputs of `module`; `extra`: what `model` takes beside them.
 
-    `outputs`: the names of what the module gives, None where they are not those of the task: one window's.
+    `outputs`: the names of what the module gives, None where they are not those of the task: one window's. `given`: the
+    cases as the deployment takes them, of which `host` makes what the file takes.
     """
 
     job: Job
@@ -53,6 +57,8 @@ class Subject:
     extra: Mapping[str, Array]
     rule: DecisionRule
     outputs: tuple[str, ...] | None
+    given: tuple[GraphInput, ...]
+    host: HostPart | None
 
     @property
     def target(self) -> Target:
@@ -83,7 +89,7 @@ def load_subject(
             )
         target, model = read_whole(deployment, partial(_of_deployment, config))
         onnx_file = Path(deployment, ONNX_FILE)
-    job = plan_job(config, target, images, "work_dirs")
+    job = plan_job(config if model is None else _with_pillars(config, model), target, images, "work_dirs")
     if job.target.level == "plugin":
         raise InputError("output level plugin: its nodes run only in TensorRT's plugins; align --output-level decoded")
     chosen = job.images if images else job.images[:IMAGES_COMPARED]
@@ -104,22 +110,26 @@ def load_subject(
 def subject_of(job: Job, built: nn.Module, model: onnx.ModelProto, host: HostPart | None) -> Subject:
     """Of what a deploy has at hand. `host`: what the backend does on the host."""
     module = job.contract(built) if host is None else host.module
-    cases = tuple(_cases(job, module, host))
+    given = tuple(_given(job))
+    cases = tuple(_case(case, module, host) for case in given)
     names = tuple(spec.name for spec in module.outputs(job.task, job.target.level))
     outputs = names if host is None or host.gives_outputs else None
-    return Subject(job, module, model, cases, _extra(model, cases), family_of(built).decision_rule(built), outputs)
+    rule = family_of(built).decision_rule(built)
+    return Subject(job, module, model, cases, _extra(model, cases), rule, outputs, given, host)
 
 
-def _cases(job: Job, module: Contract, host: HostPart | None) -> list[GraphInput]:
-    """Each image as a batch of the smallest size, as the file takes it."""
+def _given(job: Job) -> Iterator[GraphInput]:
+    """Each image as a batch of the smallest size, as the deployment takes it."""
     target, count = job.target, job.target.batch.min
-    cases = []
     for place in range(len(job.images)):
         chosen = [job.images[(place + step) % len(job.images)] for step in range(count)]
-        case = stacked(job.task.kind, chosen, target.preferred, job.preprocess, image_sizes=target.image_sizes)
-        arrays = dict(case.arrays) if host is None else host.file_arrays(case.arrays)
-        cases.append(GraphInput(case.images, {**arrays, **module.default_arrays()}))
-    return cases
+        yield stacked(job.task.kind, chosen, target.preferred, job.preprocess, image_sizes=target.image_sizes)
+
+
+def _case(given: GraphInput, module: Contract, host: HostPart | None) -> GraphInput:
+    """The same as the file takes it."""
+    arrays = dict(given.arrays) if host is None else host.file_arrays(given.arrays)
+    return GraphInput(given.images, {**arrays, **module.default_arrays()})
 
 
 def _exported(job: Job, built: nn.Module, host: HostPart | None) -> onnx.ModelProto:
@@ -170,6 +180,16 @@ def _of_deployment(config: ModelConfig, folder: OpenedFolder) -> tuple[Target, o
     return target, deployed_graph(folder, manifest)
 
 
+def _with_pillars(config: ModelConfig, model: onnx.ModelProto) -> ModelConfig:
+    """The config with the file's pillars, where it takes any: other clouds would have others."""
+    properties = {entry.key: entry.value for entry in model.metadata_props}
+    if PILLARS not in properties:
+        return config
+    made = Pillars.from_dict(json.loads(properties[PILLARS]))
+    options = {"slots": made.slots, "pillars": (made.count.min, made.count.opt, made.count.max)}
+    return replace(config, export=replace(config.export, level_options=options))
+
+
 def _read(path: Path) -> onnx.ModelProto:
     if not path.is_file():
         raise InputError(f"{path}: no such file; give an ONNX file that was exported here")
@@ -185,7 +205,7 @@ def _check_inputs(subject: Subject, path: str | Path | None) -> None:
     constants = {tensor.name for tensor in model.graph.initializer}
     needed = [value.name for value in model.graph.input if value.name not in constants]
     lacking = [name for name in needed if name not in cases[0].arrays]
-    if lacking or subject.job.task.kind.inputs[0].name not in needed:
+    if lacking or next(iter(cases[0].arrays)) not in needed:
         raise InputError(
             f"{path}: takes {', '.join(needed) or 'nothing'}, and the config's model {', '.join(cases[0].arrays)}; "
             "give a file exported from this config with the same options"

@@ -15,6 +15,9 @@ from zoo.input_kinds.points.kind import CELLS
 from zoo.pillars import AXIS, Pillars
 from zoo.target import BATCH, Target
 
+METADATA = "zooport.pillars"
+"""Of a file that takes pillars: how the points are put into them."""
+
 
 class PillarsOnHost(HostPart):
     """``pillars``: how the points are put into them. The job's target has the level of the file."""
@@ -36,7 +39,7 @@ class PillarsOnHost(HostPart):
     def metadata(self) -> dict[str, str]:
         """The file's own level, and the pillars."""
         pillars = json.dumps(self.pillars.to_dict(), sort_keys=True)
-        return {"zooport.output_level": self.level, "zooport.pillars": pillars}
+        return {"zooport.output_level": self.level, METADATA: pillars}
 
     def file_target(self, target: Target) -> Target:
         """Of as many clouds, and of their pillars."""

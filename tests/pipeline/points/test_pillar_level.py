@@ -71,7 +71,7 @@ def test_the_deployment_is_proved_and_says_what_the_host_does(deployed: tuple[Pa
 
 def test_it_gives_the_boxes_of_the_unpatched_model(deployed: tuple[Path, Path, Path]) -> None:
     config, checkpoint, folder = deployed
-    cloud = make_scene("train", 7).points
+    cloud = make_scene("gate", 0).points
     with torch.no_grad():
         (expected,) = build_model(read_config(config), checkpoint)([torch.from_numpy(cloud)])
     with load(folder, check=True) as model:
@@ -93,7 +93,8 @@ def test_the_other_verbs_take_it(
     config, checkpoint, folder = deployed
     table = evaluate(config, deployments=[folder], checkpoint=checkpoint, work_dir=tmp_path)
     assert table.rows[0].figures == table.rows[1].figures
-    aligned = align(config, checkpoint=checkpoint, deployment=folder)
+    np.save(tmp_path / "fuller.npy", np.repeat(make_scene("gate", 0).points[:9000], 2, axis=0))
+    aligned = align(config, images=[tmp_path / "fuller.npy"], checkpoint=checkpoint, deployment=folder)
     assert aligned.first_name is None
     assert {"trunk.blocks.0.0.0"} <= {module for pair in aligned.pairs for module in pair.modules}
     np.save(tmp_path / "cloud.npy", make_scene("train", 3).points)
@@ -136,5 +137,6 @@ def test_options_that_do_not_fit(more: str, message: str, tmp_path: Path) -> Non
 def test_a_model_without_pillars_has_no_such_level(tmp_path: Path) -> None:
     config = read_config("configs/detection/fcos_r18-fpn_digits.py")
     config.export.output_level = "pillars"
-    with pytest.raises(InputError, match="^level pillars: detection has no such level; use level final$"):
+    message = "^level pillars: FCOS has no such level for task detection; it has final, decoded, raw$"
+    with pytest.raises(InputError, match=message):
         deploy(load_config(config), work_dir=tmp_path)

@@ -33,6 +33,8 @@ evaluator = dict(_delete_=True, type="CentreDistanceMAP")
 export = dict(exporter="torchscript", inputs=dict(batch=1, count=(1, 4096, 20000)))
 """
 OF_KITTI = """_base_ = ["tiny.py"]
+card = None
+train_dataset = None
 dataset = dict(_delete_=True, type="KittiDataset", root="{root}", split="train")
 evaluator = dict(_delete_=True, type="KittiAP")
 """
