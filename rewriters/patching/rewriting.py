@@ -7,17 +7,17 @@ other caller gets the original.
 
 import functools
 import inspect
-import sys
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
+from rewriters.patching.holders import Holders, named_values
 from rewriters.patching.origin import named
 from rewriters.patching.rewriter import Rewriter, chosen_for
 from zoo.errors import ExportError
@@ -26,6 +26,7 @@ from zoo.target import Target
 EXPORT_LOCK = threading.RLock()  # torch's exporters and the patches are process-wide: one export at a time
 _ORIGINAL = "__zooport_original__"
 _active = threading.local()
+_holders = Holders()
 
 
 class Session:
@@ -95,18 +96,18 @@ def _patch(rewriters: list[Rewriter], session: Session, undo: ExitStack) -> None
     for rewriter in rewriters:
         rewriter.check_target()
     functions = [_current(rewriter) for rewriter in rewriters if isinstance(rewriter.target, ModuleType)]
-    holders = _holders(functions)
-    dispatchers: list[tuple[object, object]] = []
+    places_of = _holders.find({_original(function): function for function in functions})
+    dispatchers: dict[int, object] = {}
     undo.callback(_put_back, dispatchers)
     for rewriter in rewriters:
         current = _current(rewriter)
-        original = getattr(current, _ORIGINAL, current)  # nested: the inner session replaces, it does not stack
+        original = _original(current)  # nested: the inner session replaces, it does not stack
         dispatcher = _dispatcher(rewriter, original, session)
         _share_operator(original, dispatcher, undo)
         places: list[tuple[type | ModuleType, str]] = [(rewriter.target, rewriter.attribute)]
         if isinstance(rewriter.target, ModuleType):
-            dispatchers.append((dispatcher, current))
-            places += holders.get(id(current), ())  # ``from x import f``
+            dispatchers[id(dispatcher)] = current
+            places += places_of[original]  # ``from x import f``
         is_static = isinstance(inspect.getattr_static(rewriter.target, rewriter.attribute), staticmethod)
         for owner, name in dict.fromkeys(places):
             _set(owner, name, staticmethod(dispatcher) if is_static else dispatcher, undo)
@@ -114,6 +115,10 @@ def _patch(rewriters: list[Rewriter], session: Session, undo: ExitStack) -> None
 
 def _current(rewriter: Rewriter) -> Any:
     return getattr(rewriter.target, rewriter.attribute)
+
+
+def _original(function: Any) -> Any:
+    return getattr(function, _ORIGINAL, function)
 
 
 def _dispatcher(rewriter: Rewriter, original: Callable[..., Any], session: Session) -> Callable[..., Any]:
@@ -167,25 +172,8 @@ def _set(owner: type | ModuleType, name: str, value: object, undo: ExitStack) ->
     setattr(owner, name, value)
 
 
-def _put_back(dispatchers: list[tuple[object, object]]) -> None:
+def _put_back(dispatchers: Mapping[int, object]) -> None:
     """Modules that were first imported while the patches were in hold dispatchers; they get what they asked for."""
-    holders = _holders([dispatcher for dispatcher, _ in dispatchers])
-    for dispatcher, function in dispatchers:
-        for module, name in holders.get(id(dispatcher), ()):
-            setattr(module, name, function)
-
-
-def _holders(functions: Sequence[object]) -> dict[int, list[tuple[ModuleType, str]]]:
-    """The modules that hold these functions, and the names that they have there, by the function's id.
-
-    All of them in one walk: there are thousands of modules.
-    """
-    wanted = set(map(id, functions))
-    holders: dict[int, list[tuple[ModuleType, str]]] = {}
-    for module in list(sys.modules.values()):
-        if not isinstance(module, ModuleType) or wanted.isdisjoint(map(id, list(vars(module).values()))):
-            continue
-        for name, value in list(vars(module).items()):
-            if id(value) in wanted:
-                holders.setdefault(id(value), []).append((module, name))
-    return holders
+    for _, module in list(_holders.changed()):
+        for name, value in named_values(module, dispatchers):
+            setattr(module, name, dispatchers[id(value)])
