@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 # No example is judged by the seconds it takes on a busy machine. Properties that say no number of examples have these.
-settings.register_profile("any machine", deadline=None, max_examples=100 if TEST_ALL in os.environ else 25)
+settings.register_profile("any machine", deadline=None, max_examples=100 if TEST_ALL in os.environ else 12)
 settings.load_profile("any machine")
 
 

@@ -2,7 +2,7 @@
 
 import copy
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torchvision.models.detection import FasterRCNN, KeypointRCNN, MaskRCNN
 
 from rewriters import ExportRecord, export_onnx
@@ -104,8 +104,22 @@ def small_segmentor(mode: str = "slide", seed: int = 0, classes: int = CLASSES, 
 
 @functools.cache
 def _built_segmentor(mode: str, seed: int, classes: int, **test_cfg: Any) -> EncoderDecoder:
+    model = _segmentor(seed, classes, {"mode": mode, "crop_size": (32, 32), "stride": (20, 20), **test_cfg})
+    model.load_state_dict(_segmentor_state(seed, classes))
+    return model.eval()
+
+
+@functools.cache
+def _segmentor_state(seed: int, classes: int) -> dict[str, Tensor]:
+    """Of the model that takes images whole: windows learn the same statistics, in many more runs."""
+    model = _segmentor(seed, classes, {"mode": "whole"})
+    calibrate(model)
+    return model.state_dict()
+
+
+def _segmentor(seed: int, classes: int, test_cfg: Mapping[str, Any]) -> EncoderDecoder:
     torch.manual_seed(seed)
-    model = EncoderDecoder(
+    return EncoderDecoder(
         backbone={"type": "ResNet18", "base_channels": 2, "strides": (1, 2, 1, 1), "dilations": (1, 1, 2, 4)},
         decode_head={
             "type": "FCNHead",
@@ -114,10 +128,8 @@ def _built_segmentor(mode: str, seed: int, classes: int, **test_cfg: Any) -> Enc
             "channels": 4,
             "num_classes": classes,
         },
-        test_cfg={"mode": mode, "crop_size": (32, 32), "stride": (20, 20), **test_cfg},
+        test_cfg=dict(test_cfg),
     )
-    calibrate(model)
-    return model.eval()
 
 
 def calibrate(model: nn.Module) -> None:
