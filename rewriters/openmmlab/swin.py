@@ -64,7 +64,7 @@ def merged_places(_original: Callable[..., Any], self: Any, x: Tensor, input_siz
 
 def padded_to_patches(_original: Callable[..., Any], self: Any, x: Tensor) -> Any:
     """AdaptivePadding.forward, of patches that neither overlap nor leave a gap, below and on the right."""
-    if has_fixed_size() or self.kernel_size != self.stride or set(self.padding) != {"corner"}:
+    if has_fixed_size() or self.kernel_size != self.stride or self.padding != "corner":
         return NotImplemented
     (rows, columns), (height, width) = self.stride, x.shape[-2:]
     return F.pad(x, (0, shortage(width, columns), 0, shortage(height, rows)))

@@ -1,4 +1,4 @@
-"""torch.linspace of sizes, which torchscript divides by zero for one step.
+"""torch.linspace of sizes, which torchscript divides by zero for one step, and dynamo freezes.
 
     y[i] = start + i * step             for the first half
     y[i] = end - (steps - 1 - i) * step for the second,    step = (end - start) / (steps - 1)
@@ -15,13 +15,15 @@ from torch import Tensor
 
 from rewriters.patching.rewriter import rewrites
 
+TRACED = (Tensor, torch.SymInt, torch.SymFloat)
+
 
 @rewrites(
     torch,
     "linspace",
-    reason="torchscript divides by zero where the number of steps is 1, so that everything behind it is no number",
+    reason="torchscript divides by zero where the number of steps is 1, so that everything behind it is no number; "
+    "dynamo freezes a number of steps that is a size, without a word",
     written_for="torch 2.15",
-    exporter="torchscript",
 )
 def linspace_of_sizes(
     _original: Callable[..., Tensor],
@@ -32,10 +34,10 @@ def linspace_of_sizes(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Any:
-    """As torch.linspace, of numbers and tensors without axes. Without such a tensor the exporter's, but for 1 step."""
-    numbers = [value for value in (start, end, steps) if not isinstance(value, Tensor)]
+    """As torch.linspace, of numbers, sizes, and tensors without axes. Of numbers alone torch's own, but for 1 step."""
+    is_traced = any(isinstance(value, TRACED) for value in (start, end, steps))
     dtype = dtype or torch.get_default_dtype()
-    if requires_grad or not dtype.is_floating_point or (len(numbers) == 3 and steps != 1):  # noqa: PLR2004
+    if requires_grad or not dtype.is_floating_point or (not is_traced and steps != 1):
         return NotImplemented
     index = torch.arange(steps, device=device)
     start, end, steps = (

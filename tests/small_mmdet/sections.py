@@ -26,7 +26,7 @@ SWIN = {
     "embed_dims": 8,
     "depths": [2, 2, 2, 2],
     "num_heads": [1, 2, 4, 8],
-    "window_size": 7,
+    "window_size": 3,  # so that every level of the small images has several windows
     "out_indices": (0, 1, 2, 3),
 }
 

@@ -1,4 +1,4 @@
-"""as_tensor, tensor and linspace of sizes: torchscript's graphs are right at every size, of one row, too."""
+"""as_tensor, tensor and linspace of sizes: the graphs are right at every size, of torchscript at one row, too."""
 
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,18 @@ def test_linspace_has_torchs_numbers_for_one_row_and_for_many(tmp_path: Path) ->
     with without_rewriter("torch.linspace"):
         export(OnALine().eval(), dynamic(), tmp_path / "plain.onnx", SPECS)
     assert np.isnan(run(tmp_path / "plain.onnx", torch.rand(1, 3, 1, 24))[0]).any()  # rule 6, seen with torch 2.15
+
+
+def test_linspace_of_a_size_is_not_frozen_by_dynamo(tmp_path: Path) -> None:
+    target = dynamic().with_(exporter="dynamo", height=AxisRange(2, 16, 60))
+    record = export(OnALine().eval(), target, tmp_path / "ours.onnx", SPECS)
+    assert "torch.linspace" in {fired.name for fired in record.rewriters}
+    for height in (2, 3, 16, 57):
+        images = torch.rand(1, 3, height, 24)
+        got = run(tmp_path / "ours.onnx", images)[0]
+        np.testing.assert_allclose(got, OnALine()(images)[0].numpy(), rtol=1e-6)
+    with without_rewriter("torch.linspace"), pytest.raises(ExportError, match="height"):
+        export(OnALine().eval(), target, tmp_path / "plain.onnx", SPECS)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

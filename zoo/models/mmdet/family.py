@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.codebases.mmcv_ext import stand_in
 from zoo.comparison.decision_rule import DecisionRule
@@ -25,6 +25,10 @@ class MmdetParts(Family):
 
     name: ClassVar[str] = "a part of mmdetection"
     rewriters: ClassVar[str | None] = "rewriters.mmdetection"
+
+    def one_size_exporters(self, model: nn.Module) -> tuple[str, ...]:
+        """Dynamo freezes how many windows a Swin Transformer has, and with them the size."""
+        return ("dynamo",) if type(model).__name__ == "SwinTransformer" else ()
 
 
 @register(MmdetDetector)
