@@ -22,7 +22,7 @@ TRACED = (Tensor, torch.SymInt, torch.SymFloat)
     torch,
     "linspace",
     reason="torchscript divides by zero where the number of steps is 1, so that everything behind it is no number; "
-    "dynamo freezes a number of steps that is a size, without a word",
+    "dynamo freezes a number of steps that is a size, and says nothing",
     written_for="torch 2.15",
 )
 def linspace_of_sizes(
