@@ -13,6 +13,7 @@ from ray import serve
 from backends.serving.protocol import MAX_BYTES
 from backends.serving.served_model import ServedModel, ServedModelSettings
 from backends.serving.v2_http import BINARY, HEADER, JSON, error_body
+from backends.serving.v2_schema import DESCRIBE, INFER
 from zoo.errors import InputError
 
 MAX_BODY = MAX_BYTES + 2**20  # a file, and what describes it
@@ -89,7 +90,7 @@ class ModelReplica:
         """The metadata of the model."""
         return self._absent(model) or JSONResponse(self._model.describe())
 
-    routes.add_api_route("/v2/models/{model}", model)
+    routes.add_api_route("/v2/models/{model}", model, openapi_extra=dict(DESCRIBE))
 
     async def ready(self, model: str) -> Response:
         """Whether the model can be asked."""
@@ -110,7 +111,7 @@ class ModelReplica:
             return Response(content, media_type=JSON)
         return Response(content, media_type=BINARY, headers={HEADER: str(json_bytes)})
 
-    routes.add_api_route("/v2/models/{model}/infer", infer, methods=["POST"])
+    routes.add_api_route("/v2/models/{model}/infer", infer, methods=["POST"], openapi_extra=dict(INFER))
 
     async def _computed(self, compute: Callable[[], Returned]) -> Returned:
         return await asyncio.get_running_loop().run_in_executor(self._thread, compute)

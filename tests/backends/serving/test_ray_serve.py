@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from backends import load
 from backends.scale.cluster import LOCAL
 from backends.serving.protocol import FILE, MAX_BYTES
 from backends.serving.remote_model import RemoteModel
-from backends.serving.v2_http import HEADER
+from backends.serving.v2_http import BINARY, HEADER, JSON
+from backends.serving.v2_schema import METADATA
 from tests.backends.serving.conftest import ADJUSTABLE
 from tests.backends.serving.real_server import free_ports
 from tests.ray_cluster import listening_addresses
@@ -123,9 +125,12 @@ def check_results(server: Server, deployment: Path, files: list[Path]) -> None:
                 assert prediction.result == result
     status, page = server.ask("/openapi.json")
     assert status == 200
-    assert "/v2/models/{model}/infer" in json.loads(page)["paths"]
+    infer = json.loads(page)["paths"]["/v2/models/{model}/infer"]["post"]
+    assert set(infer["requestBody"]["content"]) == {JSON, BINARY}
+    assert {"200", "400", "404", "503"} <= set(infer["responses"])
     status, metadata = server.ask(f"/v2/models/{server.name}")
     assert status == 200
+    Draft202012Validator(METADATA).validate(json.loads(metadata))
     assert json.loads(metadata)["name"] == server.name
     # each replica of Ray Serve opens one gRPC port on all interfaces, whatever the settings
     assert listening_addresses(server.process.pid) == {"127.0.0.1", "::"}

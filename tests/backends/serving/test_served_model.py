@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 from backends import load
 from backends.serving.protocol import DEPLOYMENT, DTYPES, manifest_content
 from backends.serving.served_model import ServedModel, ServedModelSettings
+from backends.serving.v2_schema import METADATA
 from tests.backends.serving.conftest import ADJUSTABLE, OUTPUTS
 from zoo.errors import InputError
 from zoo.input_kinds.image.reading import read_image
@@ -72,6 +74,7 @@ def test_answers_are_those_of_load(name: str, serve: Serve, deployments: dict[st
 def test_describes_what_it_answers(name: str, serve: Serve, files: list[Path]) -> None:
     served = serve(name)
     described = served.describe()
+    Draft202012Validator(METADATA).validate(described)
     assert described["name"] == name
     assert described["platform"] == "zooport_onnxruntime"
     settings = [{"name": "score_threshold", "datatype": "FP32", "shape": [1, 1]}] if name == ADJUSTABLE else []

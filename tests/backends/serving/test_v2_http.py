@@ -8,15 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from jsonschema import Draft202012Validator
 
 from backends.serving.protocol import DTYPES
 from backends.serving.v2_http import HEADER, error_body, parse_request, response_body
+from backends.serving.v2_schema import ANSWER, DESCRIBE, ERROR, INFER, METADATA, REQUEST
 from zoo.errors import InputError
 
 ARRAYS = st.sampled_from(sorted(DTYPES)).flatmap(
     lambda dtype: arrays(dtype, array_shapes(min_dims=0, max_dims=4, min_side=0))
 )
 FILE = np.arange(5, dtype=np.uint8)[np.newaxis]
+IS_REQUEST, IS_ANSWER, IS_ERROR = (Draft202012Validator(schema) for schema in (REQUEST, ANSWER, ERROR))
 
 
 def described(name: str, array: np.ndarray, **fields: Any) -> dict[str, Any]:
@@ -36,7 +39,9 @@ def check_equal(ours: np.ndarray, theirs: np.ndarray) -> None:
 
 @given(st.dictionaries(st.text(max_size=5), ARRAYS, max_size=3))
 def test_binary_tensors_arrive_as_they_are(inputs: dict[str, np.ndarray]) -> None:
-    request = parse_request(*binary_request(inputs))
+    body, header = binary_request(inputs)
+    IS_REQUEST.validate(json.loads(body[: int(header)]))
+    request = parse_request(body, header)
     assert list(request.inputs) == list(inputs)
     for name, array in inputs.items():
         check_equal(request.inputs[name], array)
@@ -45,6 +50,7 @@ def test_binary_tensors_arrive_as_they_are(inputs: dict[str, np.ndarray]) -> Non
     )
     assert (json_bytes is None) == (not inputs)
     answer = json.loads(body[:json_bytes])
+    IS_ANSWER.validate(answer)
     assert answer["model_name"] == "cars"
     sizes = [tensor["parameters"]["binary_data_size"] for tensor in answer["outputs"]]
     assert body[json_bytes or len(body) :] == b"".join(array.tobytes() for array in inputs.values())
@@ -56,6 +62,7 @@ def test_numbers_of_json_arrive_as_they_are(array: np.ndarray) -> None:
     array = np.nan_to_num(array)
     array = array if array.dtype not in (np.uint64, np.int64) else array // 2**12  # JSON readers know 53 bits
     body = json.dumps({"inputs": [described("x", array, data=array.tolist())]}).encode()
+    IS_REQUEST.validate(json.loads(body))
     check_equal(parse_request(body, None).inputs["x"] + np.zeros((), array.dtype), array + np.zeros((), array.dtype))
     answer, json_bytes = response_body("cars", parse_request(b"{}", None), {"x": array})
     assert json_bytes is None
@@ -186,3 +193,19 @@ def test_outputs_that_cannot_be_sent() -> None:
         "cars", parse_request(b'{"parameters": {"binary_data_output": true}}', None), infinite
     )
     check_equal(np.frombuffer(body[json_bytes:], np.float32), infinite["depth"])
+
+
+@pytest.mark.parametrize("schema", [REQUEST, ANSWER, ERROR, METADATA])
+def test_the_schemas_are_schemas(schema: dict[str, Any]) -> None:
+    Draft202012Validator.check_schema(schema)
+
+
+def test_a_refusal_has_its_schema() -> None:
+    IS_ERROR.validate(json.loads(error_body("no")))
+
+
+def test_operations_have_their_bodies() -> None:
+    assert set(INFER["responses"]) == {"200", "400", "404", "503"}
+    (example,) = (content["example"] for content in INFER["requestBody"]["content"].values() if "example" in content)
+    IS_REQUEST.validate(example)
+    assert set(DESCRIBE["responses"]) == {"200", "404"}
