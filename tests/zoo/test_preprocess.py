@@ -6,9 +6,10 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from zoo.errors import InputError
 from zoo.preprocess import INTERPOLATIONS, Geometry, Preprocess, check_image
 from zoo.preprocess.antialias import FILTERS, antialiased
@@ -16,7 +17,7 @@ from zoo.preprocess.antialias import FILTERS, antialiased
 SIDES = st.integers(32, 700)
 SIZES = st.tuples(st.integers(32, 200), st.integers(32, 200))
 OPENCV = {"bilinear": cv2.INTER_LINEAR, "nearest": cv2.INTER_NEAREST, "area": cv2.INTER_AREA}
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = examples(15, 60)
 
 
 def steps() -> st.SearchStrategy[Preprocess]:

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.parity.gates import PIPELINE
 from pipeline.parity.pipeline_parity import compare_input
+from tests.examples import examples
 from zoo.errors import InputError
 from zoo.input_kinds import input_kind
 from zoo.input_kinds.image.reference_input import reference_input
@@ -66,7 +67,7 @@ def both(image: np.ndarray, rule: dict[str, Any]) -> tuple[np.ndarray, np.ndarra
     return placed.tensor[0].numpy(), out
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 @given(sides, sides, tensor_sides, tensor_sides, rules)
 @example(32, 36, 39, 44, {"resize": "letterbox", "interpolation": "area"})  # edges of old and new pixels meet
 @example(32, 196, 39, 234, {"resize": "letterbox", "interpolation": "area"})  # a part that is one in float32
@@ -117,7 +118,7 @@ def test_swapped_colours_miss_the_gate() -> None:
     assert compare_input(input_kind("image"), reference, candidate[::-1], PIPELINE).failures
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 @given(sides, sides, st.sampled_from([{"resize": "letterbox"}, {"resize": "stretch"}, CENTRE]))
 def test_the_two_ways_back_to_the_image_agree(height: int, width: int, rule: dict[str, Any]) -> None:
     fields = {"size": (96, 128), **rule}

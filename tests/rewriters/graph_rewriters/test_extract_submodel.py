@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rewriters.graph_rewriters import rewrite_graph
 from rewriters.onnx_graph.module_paths import module_path
+from tests.examples import examples
 from tests.rewriters.graph_rewriters.graphs import dims, parsed, run
 from zoo.errors import ExportError, InputError
 
@@ -255,7 +256,7 @@ def random_graphs(draw: st.DrawFn) -> onnx.ModelProto:
     return parsed(f"g (float[n, 3] x, float[n, 3] y) => ({outputs}) {weights} {{ {chr(10).join(lines)} }}")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 @given(model=random_graphs(), data=st.data())
 def test_two_pieces_together_are_the_whole(model: onnx.ModelProto, data: st.DataObject) -> None:
     graph = model.graph

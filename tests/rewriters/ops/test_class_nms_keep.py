@@ -4,12 +4,13 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torchvision.ops import batched_nms, nms
 
 from rewriters.ops.class_nms_keep import class_nms_keep
+from tests.examples import examples
 from tests.rewriters.ops.candidates import CLASSES, KINDS, candidates
 from tests.rewriters.ops.exported import FORMS, exported, session_of
 
@@ -49,14 +50,14 @@ cases = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 @given(**cases)
 def test_eager_keeps_what_torchvision_keeps(rows: int, count: int, kind: str, seed: int) -> None:
     given_ = candidates(rows, count, kind, seed)
     assert torch.equal(class_nms_keep(*given_, CLASSES, THRESHOLD), by_torchvision(*given_))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 @given(**cases)
 def test_onnxruntime_keeps_what_torchvision_keeps(
     session: ort.InferenceSession, rows: int, count: int, kind: str, seed: int
@@ -66,7 +67,7 @@ def test_onnxruntime_keeps_what_torchvision_keeps(
     np.testing.assert_array_equal(keep, by_torchvision(*given_).numpy())
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12, 30)
 @given(count=st.integers(1, 60), seed=st.integers(0, 10_000))
 def test_batched_nms_with_its_offsets_keeps_the_same(count: int, seed: int) -> None:
     """Where no overlap lies within the rounding of the offsets: coordinates here are multiples of 1/4 pixel, exact."""

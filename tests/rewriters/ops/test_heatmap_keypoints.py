@@ -4,12 +4,13 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torchvision.models.detection.roi_heads import heatmaps_to_keypoints
 
 from rewriters.ops.heatmap_keypoints import heatmap_keypoints
+from tests.examples import examples
 from tests.rewriters.ops.exported import FORMS, exported, session_of
 
 POINTS, SIDE = 3, 12
@@ -36,7 +37,7 @@ def session(request: pytest.FixtureRequest) -> ort.InferenceSession:
     return session_of(exported(Keypoints(), maps_and_boxes(2, 1), axes, ["keypoints"], request.param))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12, 30)
 @given(count=st.integers(1, 6), seed=st.integers(0, 10_000))
 def test_onnxruntime_finds_what_torchvision_finds(session: ort.InferenceSession, count: int, seed: int) -> None:
     maps, boxes = maps_and_boxes(count, seed)

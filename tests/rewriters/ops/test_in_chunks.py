@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rewriters.ops import in_chunks as module
@@ -12,6 +12,7 @@ from rewriters.ops.graph_builder import FLOAT, INT64, GraphBuilder
 from rewriters.ops.in_chunks import in_chunks
 from rewriters.ops.multi_level_roi_align import multi_level_roi_align
 from rewriters.ops.nms_keep import nms_keep
+from tests.examples import examples
 from tests.rewriters.ops import test_multi_level_roi_align as roi_align
 from tests.rewriters.ops import test_nms_keep as nms
 from tests.rewriters.ops.candidates import candidates
@@ -35,7 +36,7 @@ def length_of_chunk_and_row(inner: GraphBuilder, rows: str, numbers: str) -> str
     return joined
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 @given(count=st.integers(1, 100), per_row=st.integers(1, 100))
 def test_rows_come_back_in_order_and_chunks_are_bounded(count: int, per_row: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -8,12 +8,13 @@ import onnx
 import onnxruntime as ort
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torchvision.ops import MultiScaleRoIAlign, roi_align
 
 from rewriters.ops.multi_level_roi_align import multi_level_roi_align
+from tests.examples import examples
 from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, session_of
 
 # one axis of two inputs has one name, which is what we mean
@@ -66,7 +67,7 @@ def pooled(session: ort.InferenceSession, maps: list[Tensor], rois: Tensor, leve
     return array
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12, 30)
 @given(count=st.integers(1, 30), seed=st.integers(0, 10_000))
 def test_eager_equals_torchvisions_pooler(count: int, seed: int) -> None:
     pooler = MultiScaleRoIAlign(["0", "1", "2"], SIZE, SAMPLING, canonical_scale=32, canonical_level=3)
@@ -79,7 +80,7 @@ def test_eager_equals_torchvisions_pooler(count: int, seed: int) -> None:
     assert torch.equal(multi_level_roi_align(maps, ordered, levels, SCALES, SIZE, SAMPLING), expected)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12, 30)
 @given(count=st.integers(1, 30), seed=st.integers(0, 10_000))
 def test_onnxruntime_equals_eager(session: ort.InferenceSession, count: int, seed: int) -> None:
     maps = features(seed)
@@ -96,7 +97,7 @@ def test_a_level_may_have_no_boxes(session: ort.InferenceSession) -> None:
     np.testing.assert_allclose(pooled(session, maps, rois, levels), expected.numpy(), atol=2e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12, 30)
 @given(seed=st.integers(0, 10_000))
 def test_boxes_beyond_the_edges_and_without_an_area(session: ort.InferenceSession, seed: int) -> None:
     maps = features(seed)

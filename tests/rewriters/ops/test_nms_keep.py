@@ -7,12 +7,13 @@ import onnx
 import onnxruntime as ort
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torchvision.ops import nms
 
 from rewriters.ops.nms_keep import float32_threshold, nms_keep
+from tests.examples import examples
 from tests.rewriters.ops.candidates import KINDS, candidates
 from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, session_of
 
@@ -60,14 +61,14 @@ cases = {
 }
 
 
-@settings(max_examples=100, deadline=None)
+@examples(25, 100)
 @given(**cases)
 def test_eager_keeps_what_torchvision_keeps(rows: int, count: int, kind: str, seed: int) -> None:
     boxes, scores, _ = candidates(rows, count, kind, seed)
     assert torch.equal(nms_keep(boxes, scores, THRESHOLD), by_torchvision(boxes, scores))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(25, 100)
 @given(**cases)
 def test_onnxruntime_keeps_what_torchvision_keeps(
     session: ort.InferenceSession, rows: int, count: int, kind: str, seed: int

@@ -9,12 +9,13 @@ import onnx
 import onnxruntime as ort
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from rewriters.graph_passes.expand_operators import expand_operators
 from rewriters.ops.pillar_canvas import by_cell, pillar_canvas
+from tests.examples import examples
 from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, run, session_of
 from tests.rewriters.small_models import fixed_target
 from zoo.errors import ExportError
@@ -83,7 +84,7 @@ cases = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 @given(**cases)
 def test_eager_gives_what_plain_loops_give(batch: int, count: int, kind: str, seed: int) -> None:
     points, cells = clouds(batch, count, kind, seed)
@@ -91,7 +92,7 @@ def test_eager_gives_what_plain_loops_give(batch: int, count: int, kind: str, se
         np.testing.assert_array_equal(canvas.numpy(), expected)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(25, 100)
 @given(**cases)
 def test_onnxruntime_gives_what_plain_loops_give(
     session: ort.InferenceSession, batch: int, count: int, kind: str, seed: int

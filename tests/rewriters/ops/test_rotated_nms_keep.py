@@ -9,11 +9,12 @@ import onnx
 import onnxruntime as ort
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from rewriters.ops.rotated_nms_keep import rotated_nms_keep
+from tests.examples import examples
 from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, run, session_of
 from tests.rewriters.ops.rotated_candidates import KINDS, decided, greedily_kept, rotated_candidates
 from zoo.geometry.rotated import rotated_iou
@@ -50,7 +51,7 @@ cases = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 @given(**cases)
 def test_eager_keeps_what_the_greedy_method_keeps(rows: int, count: int, kind: str, seed: int) -> None:
     tensors = rotated_candidates(rows, count, kind, seed)
@@ -58,7 +59,7 @@ def test_eager_keeps_what_the_greedy_method_keeps(rows: int, count: int, kind: s
     np.testing.assert_array_equal(rotated_nms_keep(*tensors, THRESHOLD), greedily_kept(*tensors, THRESHOLD))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(25, 100)
 @given(**cases)
 def test_onnxruntime_keeps_what_the_greedy_method_keeps(
     session: ort.InferenceSession, rows: int, count: int, kind: str, seed: int

@@ -6,11 +6,12 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rewriters.ops.graph_builder import FLOAT, GraphBuilder
 from rewriters.ops.rotated_overlap import frames, intersection_and_union
+from tests.examples import examples
 from tests.rewriters.ops.rotated_candidates import KINDS, rotated_candidates
 from zoo.geometry.rotated import rotated_iou
 
@@ -38,7 +39,7 @@ def overlaps(boxes: np.ndarray) -> np.ndarray:
     return np.divide(intersection, union, out=np.zeros_like(union), where=union > 0)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(25, 100)
 @given(count=st.integers(1, 30), kind=st.sampled_from(sorted(KINDS)), seed=st.integers(0, 10_000))
 def test_the_overlap_is_that_of_polygon_clipping(count: int, kind: str, seed: int) -> None:
     boxes = rotated_candidates(1, count, kind, seed)[0][0].numpy()

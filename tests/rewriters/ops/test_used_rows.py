@@ -4,11 +4,12 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from rewriters.ops.used_rows import to_slots, used_rows
+from tests.examples import examples
 from tests.rewriters.ops.exported import FORMS, exported, session_of
 
 CHANNELS, SIDE = 3, 4
@@ -40,7 +41,7 @@ def form_and_session(request: pytest.FixtureRequest) -> tuple[tuple[str, str], o
     return request.param, session_of(exported(Head(), slots_and_used(5, 1), axes, ["result", "rows"], request.param))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12, 30)
 @given(count=st.integers(1, 12), seed=st.integers(0, 10_000))
 def test_the_result_is_that_of_every_row_and_only_used_rows_run_in_onnxruntimes_form(
     form_and_session: tuple[tuple[str, str], ort.InferenceSession], count: int, seed: int

@@ -87,7 +87,7 @@ def test_gaussian_weights_differ_from_the_mean() -> None:
     assert (mean - gaussian).abs().max() > 1e-2 * mean.abs().max()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(50, 200)
 @given(size=st.integers(1, 300), crop=st.integers(1, 100), stride=st.integers(1, 100))
 def test_segments_cover_the_axis_once_and_know_their_windows(size: int, crop: int, stride: int) -> None:
     stride, crop = min(stride, crop), min(crop, size)

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from rewriters import rewriting
 from rewriters.torch_functions.adaptive_avg_pool2d import pooling_matrix
+from tests.examples import examples
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import export, fixed_target, run, without_rewriter
 from zoo.errors import ExportError
@@ -48,7 +49,7 @@ def test_the_originals_means(fixed: bool) -> None:
     sides, cells = st.integers(1, 70), st.one_of(st.none(), st.integers(1, 9))
     with rewriting(target, eager=True) as session:
 
-        @settings(max_examples=100, deadline=None)
+        @examples(25, 100)
         @given(height=sides, width=sides, rows=cells, columns=cells, count=st.integers(1, 3))
         def check(height: int, width: int, rows: int | None, columns: int | None, count: int) -> None:
             x = torch.randn(count, 2, height, width, generator=torch.Generator().manual_seed(height * width))
@@ -62,7 +63,7 @@ def test_the_originals_means(fixed: bool) -> None:
         check()
 
 
-@settings(max_examples=50, deadline=None)
+@examples(12, 50)
 @given(size=st.integers(1, 2000), cells=st.integers(1, 40))
 def test_the_cells_are_torchs(size: int, cells: int) -> None:
     matrix = pooling_matrix(size, cells, torch.float64)

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from rewriters import rewriting
+from tests.examples import examples
 from tests.rewriters.small_models import export, fixed_target, run, without_rewriter
 from zoo.errors import ExportError
 from zoo.target import AxisRange, Target
@@ -50,7 +51,7 @@ def exported(module: nn.Module, path: Path, target: Target = TARGET, **options: 
 def test_the_originals_numbers() -> None:
     with rewriting(TARGET, eager=True) as session:
 
-        @settings(max_examples=60, deadline=None)
+        @examples(15, 60)
         @given(
             heads=st.sampled_from([1, 2, 4]),
             cross=st.booleans(),

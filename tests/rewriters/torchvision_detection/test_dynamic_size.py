@@ -11,7 +11,7 @@ import onnxruntime as ort
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torchvision.models.detection.transform import GeneralizedRCNNTransform
@@ -96,7 +96,7 @@ def test_the_levels_before_the_last_eagerly(family: str, level: str) -> None:
         torch.testing.assert_close(got, want, atol=2e-3, rtol=1e-4)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(50, 200)
 @given(
     height=st.integers(16, 3000),
     width=st.integers(16, 3000),

@@ -7,7 +7,7 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torchvision.models.detection.transform import GeneralizedRCNNTransform
@@ -56,7 +56,7 @@ def test_the_contract_gives_what_the_model_makes_of_the_list_of_images() -> None
         assert torch.equal(labels[image, :count], found[image]["labels"])
 
 
-@settings(max_examples=50, deadline=None)
+@examples(12, 50)
 @given(
     data=st.data(),
     count=st.integers(1, 4),

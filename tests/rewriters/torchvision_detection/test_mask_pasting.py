@@ -2,17 +2,18 @@
 
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torchvision.models.detection.roi_heads import paste_masks_in_image
 
 from rewriters.torchvision_detection.mask_pasting import pasted_masks
+from tests.examples import examples
 
 corners, sides = st.floats(0, 90, width=32), st.floats(0, 90, width=32)
 boxes_in_images = st.lists(st.tuples(corners, corners, sides, sides), min_size=1, max_size=4)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(25, 100)
 @given(
     found=boxes_in_images,
     size=st.tuples(st.integers(1, 100), st.integers(1, 100)),

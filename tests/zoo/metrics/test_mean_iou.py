@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, jaccard_score, recall_score
 
+from tests.examples import examples
 from tests.zoo.metrics.scenes import draws, processed, repeated
 from zoo.errors import InputError
 from zoo.metrics import MeanIoU
@@ -54,7 +55,7 @@ def test_pixels_are_pooled_over_images_not_averaged() -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), num_classes=st.integers(2, 40))
-@settings(max_examples=30, deadline=None)
+@examples(12, 30)
 def test_against_scikit_learn(seed: int, num_classes: int) -> None:
     pairs = random_maps(np.random.default_rng(seed), 4, num_classes)
     truth, found = (np.concatenate([pair[side].ravel() for pair in pairs]) for side in (0, 1))

@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.examples import examples
 from zoo.metrics import ranking
 from zoo.metrics.ranking import Ranking, Rule, area, interpolated, mean_average_precision
 
@@ -67,7 +68,7 @@ RULES: dict[str, Rule] = {"interpolated": interpolated(np.arange(LEVELS + 1) / L
 
 @pytest.mark.parametrize("rule", RULES)
 @given(case=rankings())
-@settings(max_examples=200, deadline=None)
+@examples(50, 200)
 def test_counts_are_repetitions(case: tuple[Ranking, NDArray[np.int64]], rule: str) -> None:
     made, counts = case
     expected = [literal(made, row, rule) for row in counts]

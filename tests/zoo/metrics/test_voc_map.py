@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.zoo.metrics.scenes import CLASSES, Pairs, detection_scenes, draws, processed, repeated
 from zoo.errors import InputError
 from zoo.metrics import VOCmAP
@@ -73,7 +74,7 @@ def one_image(boxes: list[list[float]], difficult: list[bool], found: list[list[
 
 
 @given(seed=st.integers(0, 2**32 - 1), ties=st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(12, 40)
 @pytest.mark.parametrize("form", ["area", "11-point"])
 def test_against_the_devkit(seed: int, ties: bool, form: str) -> None:
     pairs = detection_scenes(np.random.default_rng(seed), 6, ties=ties)

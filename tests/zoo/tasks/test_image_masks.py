@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.parity.gates import GRAPH, merged_gates
 from pipeline.parity.levels import compare_outputs
+from tests.examples import examples
 from tests.small_tasks import small_task
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
@@ -124,7 +125,7 @@ def test_a_corner_on_a_whole_pixel_is_borderline_where_the_backend_pasted_its_ow
     assert len(failures) == 3
 
 
-@settings(max_examples=40, deadline=None)
+@examples(12, 40)
 @given(seed=st.integers(0, 10_000))
 def test_rounding_errors_of_boxes_and_masks_pass(seed: int) -> None:
     """What is pasted of boxes and masks that differ by what two engines differ by."""

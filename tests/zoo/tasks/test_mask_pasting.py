@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torchvision.models.detection.roi_heads import paste_masks_in_image
 
+from tests.examples import examples
 from zoo.errors import InputError
 from zoo.tasks.instance_segmentation import InstanceSegmentationResult
 from zoo.tasks.instance_segmentation.mask_pasting import paste_masks
@@ -37,7 +38,7 @@ def by_torchvision(masks: np.ndarray, boxes: np.ndarray, size: tuple[int, int]) 
     return pasted[:, 0].numpy()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(37, 150)
 @given(height=st.integers(32, 300), width=st.integers(32, 300), count=st.integers(0, 8), seed=st.integers(0, 2**31 - 1))
 def test_pasted_as_torchvision_pastes(height: int, width: int, count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
