@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from backends import Deployment, load
 from pipeline.job.target_flags import parse_dynamic
 from rewriters.export_onnx import export_onnx
+from tests.exporters import DYNAMO_LATER
 from zoo.config.export_section import export_faults
 from zoo.errors import InputError
 from zoo.input_kinds import InputKind, input_kind, register_input_kind, registry
@@ -219,7 +220,7 @@ class MeanModel(nn.Module):
         return signals.sum(dim=1) / lengths
 
 
-@pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_its_axes_are_those_of_the_exported_graph(exporter: str, folder: Path) -> None:
     target = Target({"batch": AxisRange(2, 2, 3), "count": AxisRange.fixed(4)}, exporter=exporter)
     example = {"signals": torch.rand(2, 4), "lengths": torch.tensor([4, 3])}

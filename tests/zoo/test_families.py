@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from rewriters import export_onnx
+from tests.exporters import DYNAMO_LATER
 from tests.small_tasks import small_task
 from zoo.errors import ExportError, InputError
 from zoo.families import Family, contract_module, families, family_of, register
@@ -81,7 +82,7 @@ def test_keypoints_and_masks_of_no_family() -> None:
     assert masks[0].mean(dim=(1, 2)).tolist() == pytest.approx([0.9, 0.9, 0.9, 0])
 
 
-@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_its_graph_gives_any_number_of_detections(exporter: str, tmp_path: Path) -> None:
     """Batch 1: without a rewriter the loop over images is the traced one."""
     one = AxisRange.fixed(1)

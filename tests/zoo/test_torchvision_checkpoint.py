@@ -100,8 +100,20 @@ def broken() -> bytes:
     raise IncompleteRead(b"", 10)
 
 
-@pytest.mark.parametrize("archive", [True, False])
-@pytest.mark.parametrize("config", WEIGHTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    ("config", "archive"),
+    [
+        (LRASPP, True),
+        (LRASPP, False),
+        *(
+            pytest.param(config, archive, marks=pytest.mark.slow)
+            for config in WEIGHTS
+            if config != LRASPP
+            for archive in (True, False)
+        ),
+    ],
+    ids=lambda value: value.stem if isinstance(value, Path) else None,
+)
 def test_a_config_takes_the_file_that_is_there(config: Path, archive: bool, place: Place) -> None:
     source = seeded(config, 1)
     content = saved(source, archive=archive)

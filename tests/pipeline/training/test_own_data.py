@@ -107,6 +107,7 @@ def test_a_figure_that_is_no_number_is_not_the_best(tmp_path: Path) -> None:
     assert hook.best == (3.0, 1)
 
 
+@pytest.mark.slow
 def test_what_it_started_from_need_not_be_given_again(tmp_path: Path) -> None:
     path = write_classifier(tmp_path)
     config = load_config(path)

@@ -15,7 +15,7 @@ from zoo.models.residual_blocks import Bottleneck
 
 EXPORTERS = ("torchscript", "dynamo")
 SIZES = {"fixed": [(64, 96)], "dynamic": [(64, 96), (96, 64), (128, 160)]}
-ON_EVERY_COMMIT = ("cc", "isa")
+ON_EVERY_COMMIT = ("cc",)
 CELLS = [
     pytest.param(name, exporter, marks=() if quick else pytest.mark.slow)
     for name in TRANSLATED

@@ -48,8 +48,8 @@ FAMILIES: dict[str, tuple[Callable[[], Contract], list[TensorSpec]]] = {
     "ssd": (lambda: dense_contract(small_detector("ssd")), detection_specs(SLOTS)),
     "ssdlite": (lambda: dense_contract(small_detector("ssd", lite=True)), detection_specs(SLOTS)),
 }
-# Each operator that has a form of its own for TensorRT: RoIAlign and masks, keypoints, NMS of classes.
-ON_EVERY_COMMIT = [(family, "torchscript") for family in ("image_masks", "fcos")]
+# Operators that have a form of their own for TensorRT: RoIAlign and masks.
+ON_EVERY_COMMIT = [(family, "torchscript") for family in ("image_masks",)]
 FORMS = [
     pytest.param(
         (family, exporter),

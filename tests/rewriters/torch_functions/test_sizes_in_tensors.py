@@ -74,6 +74,7 @@ def test_linspace_has_torchs_numbers_for_one_row_and_for_many(tmp_path: Path) ->
     assert np.isnan(run(tmp_path / "plain.onnx", torch.rand(1, 3, 1, 24))[0]).any()  # rule 6, seen with torch 2.15
 
 
+@pytest.mark.slow
 def test_linspace_of_a_size_is_not_frozen_by_dynamo(tmp_path: Path) -> None:
     target = dynamic().with_(exporter="dynamo", height=AxisRange(2, 16, 60))
     record = export(OnALine().eval(), target, tmp_path / "ours.onnx", SPECS)
