@@ -11,13 +11,14 @@ Cells = dict[str, dict[str, Any]]
 STAGES = ("proof", "latency")
 """Those of own_model_cell, which takes long to import."""
 MEGABYTE = 1e6
+REASON = 160  # characters of what torch refuses
 HEADS = (
     *("model", "exporter", "verdict", "largest error", "nodes", "of eager", "of torch's export", "batch"),
     *("second size", "torch's export alone", "OpenVINO", "tensorrt_rtx"),
 )
 INTRO = (
     "Models that are not the zoo's, with seeded random weights, on shipped images: ONNX Runtime against the unpatched "
-    f"model, at the gates of every deployment (docs/deployments.md), batches {' and '.join(map(str, BATCHES))} and a "
+    f"model, at the [gates of every deployment](../deployments.md), batches {' and '.join(map(str, BATCHES))} and a "
     "second size from one file. Largest error: of the output that is named. Nodes: of our graph, and of torch's own "
     "export without zooport, with the same dynamic axes. Latency: our graph's time in ONNX Runtime over that of eager "
     "PyTorch and of torch's own export, each on one thread, the median of interleaved rounds at batch 1. OpenVINO: the "
@@ -100,7 +101,7 @@ def _words(cell: Mapping[str, Any], latency: Mapping[str, Any]) -> tuple[list[st
     plain, engine = cell["plain"], cell["engine"]
     name, value, unit = max(cell["errors"], key=lambda error: error[1] or 0.0)
     if plain["verdict"] == "refused":
-        notes.append(f"torch's export alone refused: {plain['reason']}")
+        notes.append(f"torch's export alone refused: `{_shortened(plain['reason'])}`")
     if engine["verdict"] == "refused":
         notes.append(f"tensorrt_rtx refused: {engine['reason']}")
     built = engine["verdict"] == "passed"
@@ -115,3 +116,9 @@ def _words(cell: Mapping[str, Any], latency: Mapping[str, Any]) -> tuple[list[st
         short("OpenVINO", cell["openvino"]),
         f"{engine['bytes'] / MEGABYTE:.1f} MB" if built else "refused",
     ], notes
+
+
+def _shortened(reason: str) -> str:
+    """The beginning of what torch or a runtime says, which may be markup to a reader of the page."""
+    reason = reason.replace("`", "'")
+    return reason if len(reason) <= REASON else f"{reason[:REASON].rstrip()} ..."

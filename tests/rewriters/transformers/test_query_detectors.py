@@ -11,7 +11,10 @@ import onnx
 import pytest
 import torch
 
+from pipeline.export.output_specs import output_specs
 from pipeline.parity.gates import merged_gates
+from pipeline.parity.graph_inputs import GraphInput
+from pipeline.parity.graph_parity import graph_references
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx
 from tests.rewriters.segmentor_graphs import opened
@@ -50,13 +53,15 @@ def detector(name: str) -> Any:
 
 def exported(name: str, path: Path, target: Target) -> tuple[Contract, set[str]]:
     """The contract and the names of the rewriters that acted; the graph lies at the path."""
-    contract = contract_module(detector(name), TASK, target.level, {})
+    model, images = detector(name), sample_images(2)
+    contract = contract_module(model, TASK, target.level, {})
+    references = graph_references(model, TASK, target.level, {}, [GraphInput((), {"images": images.numpy()})])
     record = export_onnx(
         contract,
         target,
         path,
-        example={"images": sample_images(2)},
-        output_specs=contract.outputs(TASK, target.level),
+        example={"images": images},
+        output_specs=output_specs(contract.outputs(TASK, target.level), target, references),
         other_sizes=False,
     )
     return contract, {fired.name for fired in record.rewriters}
