@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.input_kinds.points.cloud_form import COLUMNS
 from zoo.input_kinds.points.kind import CELLS, COUNTS, VOXELS
-from zoo.input_kinds.points.reading import COLUMNS
 from zoo.pillars import Pillars
 
 FLOAT = np.float32

@@ -4,7 +4,6 @@ OpenCV's `imdecode` gives the pixels that production gets, and nothing for a tru
 what is missing with grey). Only files of five formats come to it.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.errors import InputError
+from zoo.environment_bound import environment_bound
 from zoo.image_header import Size, image_size
 from zoo.preprocess import OPENCV_MAX_PIXELS
 
@@ -31,15 +30,9 @@ class ImageFileError(Exception):
 
 def max_pixels() -> int:
     """How many pixels an image file may have: MAX_PIXELS, or what the environment says. Raises InputError."""
-    text = os.environ.get(MAX_PIXELS_VARIABLE)
-    if text is None:
-        return MAX_PIXELS
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:20]) <= OPENCV_MAX_PIXELS):
-        raise InputError(
-            f"environment variable {MAX_PIXELS_VARIABLE}={text}: expected a number of pixels from 1 to "
-            f"{OPENCV_MAX_PIXELS}, OpenCV's own bound; correct it, or unset it for {MAX_PIXELS}"
-        )
-    return int(text)
+    return environment_bound(
+        MAX_PIXELS_VARIABLE, MAX_PIXELS, OPENCV_MAX_PIXELS, unit="pixels", reason=", OpenCV's own bound"
+    )
 
 
 def read_pixels(path: Path, *, upright: bool = True) -> NDArray[np.uint8]:

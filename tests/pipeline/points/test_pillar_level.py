@@ -60,7 +60,7 @@ def test_the_deployment_is_proved_and_says_what_the_host_does(deployed: tuple[Pa
     figures = {figure["name"]: figure for figure in parity["summary"]["graph"]["figures"]}
     assert figures["boxes"]["count"] > 50
     assert figures["boxes"]["max_error"] < 1e-4
-    assert {constant["name"] for constant in parity["constants"]} >= {"side of a pillar", "lowest x", "NMS threshold"}
+    assert {constant["name"] for constant in parity["constants"]} >= {"side of a pillar", "lowest y", "NMS threshold"}
     manifest = json.loads((deployed[2] / "deployment.json").read_text(encoding="utf-8"))
     assert [spec["name"] for spec in manifest["inputs"]] == ["points", "num_points"]
     assert (manifest["output_level"], manifest["pillars"]["size"]) == ("final", [32, 24])

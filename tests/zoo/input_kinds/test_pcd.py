@@ -76,18 +76,39 @@ def broken(content: bytes, case: str) -> bytes:
         "empty": b"",
         "text": b"POINTS 3\nno header",
         "cut": content[:-20],
-        "huge": content.replace(b"POINTS 3", b"POINTS 999999999999"),
+        "no count": content.replace(b"POINTS 3", b"POINTS many"),
         "bad size": content.replace(b"SIZE 4 4 4 4", b"SIZE 3 4 4 4"),
         "no text": bytes(range(256)),
     }[case]
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("case", ["empty", "text", "cut", "huge", "bad size", "no text"])
+@pytest.mark.parametrize("case", ["empty", "text", "cut", "no count", "bad size", "no text"])
 def test_a_broken_file_is_one_line(pypcd4: Any, case: str, encoding: str) -> None:
     with pytest.raises(InputError, match=r"^point cloud a\.pcd: .*; the file is cut off or broken: copy it") as caught:
         KIND.decode(broken(content_of(pypcd4, np.nan_to_num(CLOUD), encoding), case), "a.pcd")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_more_points_than_the_bound_are_refused_by_the_header(
+    pypcd4: Any, encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = content_of(pypcd4, np.nan_to_num(CLOUD), encoding)
+    with pytest.raises(InputError, match=r"a\.pcd: 999999999999 points, more than the bound of 33554432; give a small"):
+        KIND.decode(content.replace(b"POINTS 3", b"POINTS 999999999999"), "a.pcd")
+    monkeypatch.setenv("ZOOPORT_MAX_POINTS", "2")
+    with pytest.raises(InputError, match=r"3 points, more than the bound of 2; .* set ZOOPORT_MAX_POINTS=3 where"):
+        KIND.decode(content, "a.pcd")
+    monkeypatch.setenv("ZOOPORT_MAX_POINTS", "3")
+    assert len(KIND.decode(content, "a.pcd")) == 3
+
+
+def test_compressed_points_that_claim_gigabytes_are_refused_before_memory_is_asked_for(pypcd4: Any) -> None:
+    header, data, points = content_of(pypcd4, CLOUD, "binary_compressed").partition(b"DATA binary_compressed\n")
+    claimed = b"".join((header, data, points[:4], b"\xff" * 4, points[8:]))
+    with pytest.raises(InputError, match=r"a\.pcd: 4294967295 bytes when decompressed, more than 536870912; the file"):
+        KIND.decode(claimed, "a.pcd")
 
 
 @pytest.mark.parametrize(

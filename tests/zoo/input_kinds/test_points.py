@@ -69,6 +69,32 @@ def test_a_file_of_another_form_is_refused_in_one_line(tmp_path, name, content, 
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("rows", [10**9, 10**13, 10**30])
+def test_an_npy_file_whose_header_claims_more_than_it_has_is_refused(rows):
+    content = io.BytesIO()
+    np.lib.format.write_array_header_1_0(content, {"descr": "<f4", "fortran_order": False, "shape": (rows, 4)})
+    with pytest.raises(InputError, match=r"^point cloud a\.npy: the \.npy file is broken"):
+        KIND.decode(content.getvalue() + bytes(64), "a.npy")
+
+
+@pytest.mark.parametrize("name", ["a.bin", "a.npy"])
+def test_more_points_than_the_bound_are_refused(tmp_path, monkeypatch, name):
+    cloud = np.zeros((3, 4), np.float32)
+    file = written(tmp_path, name, cloud.tobytes() if name == "a.bin" else npy(cloud))
+    monkeypatch.setenv("ZOOPORT_MAX_POINTS", "2")
+    for read in (lambda: KIND.read(file), lambda: KIND.decode(file.read_bytes(), name)):
+        with pytest.raises(InputError, match="3 points, more than the bound of 2; .* set ZOOPORT_MAX_POINTS=3 where"):
+            read()
+    monkeypatch.setenv("ZOOPORT_MAX_POINTS", "3")
+    assert len(KIND.read(file)) == 3
+
+
+def test_a_bound_that_is_none_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZOOPORT_MAX_POINTS", "many")
+    with pytest.raises(InputError, match="ZOOPORT_MAX_POINTS=many: expected a number of points from 1 to 2147483647;"):
+        KIND.read(written(tmp_path, "a.bin", bytes(16)))
+
+
 def test_a_file_that_is_not_there_and_a_folder_are_named(tmp_path):
     with pytest.raises(InputError, match=r"a\.bin: no such file"):
         KIND.read(tmp_path / "a.bin")

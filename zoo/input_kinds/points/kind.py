@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from zoo.errors import InputError
 from zoo.input_kinds.input_kind import Array, InputKind
-from zoo.input_kinds.points.reading import COLUMNS, SUFFIXES, decode_cloud, npy_bytes, read_cloud
+from zoo.input_kinds.points.cloud_form import COLUMNS
+from zoo.input_kinds.points.reading import SUFFIXES, decode_cloud, npy_bytes, read_cloud
 from zoo.input_kinds.points.rule import PointsRule
 from zoo.input_kinds.points.small_cloud import unpacked_cloud
 from zoo.input_kinds.registry import register_input_kind

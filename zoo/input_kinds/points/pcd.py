@@ -2,19 +2,21 @@
 
 import io
 import re
+import struct
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
+from zoo.input_kinds.points.cloud_form import POINT_BYTES, check_count, max_points
 from zoo.optional_library import optional_library
 
 FIELDS = ("x", "y", "z", "intensity")
 MAGIC = b"# .PCD"
 COLOURS = {"rgb", "rgba"}
 HEADER = 4096  # bytes in which a header ends
-MOST_POINTS_A_BYTE = 100  # what its compression can write at most, of points of one byte
+COMPRESSED = re.compile(rb"^DATA\s+binary_?s?compressed\s*\n(.{8})", re.MULTILINE | re.DOTALL)
 CUT_OFF = "the file is cut off or broken: copy it again"
 
 
@@ -25,8 +27,10 @@ def decode_pcd(content: bytes, label: str) -> NDArray[np.float32]:
     """
     library = optional_library("pypcd4", "points", f"reading {label}")
     claimed = re.search(rb"^POINTS\s+(\d+)", content[:HEADER], re.MULTILINE)
-    if claimed is None or int(claimed[1]) > MOST_POINTS_A_BYTE * len(content):
+    if claimed is None:
         raise InputError(f"point cloud {label}: no header of a .pcd file with its number of points; {CUT_OFF}")
+    check_count(int(claimed[1]), label)
+    _check_compressed(content, label)
     rows = _rows(library, content, label)
     if len(rows) != int(claimed[1]):
         raise InputError(f"point cloud {label}: {len(rows)} points, the header says {int(claimed[1])}; {CUT_OFF}")
@@ -38,6 +42,15 @@ def decode_pcd(content: bytes, label: str) -> NDArray[np.float32]:
             f"the fields {' '.join(FIELDS)}, as the model was trained with"
         )
     return np.stack([rows[name].astype(np.float32) for name in FIELDS], axis=1)
+
+
+def _check_compressed(content: bytes, label: str) -> None:
+    """Raises InputError where compressed points claim more bytes than the most points have in memory."""
+    if (sizes := COMPRESSED.search(content[:HEADER])) is None:
+        return
+    _, size = struct.unpack("<II", sizes[1])
+    if size > (bound := max_points() * POINT_BYTES):
+        raise InputError(f"point cloud {label}: {size} bytes when decompressed, more than {bound}; {CUT_OFF}")
 
 
 def _rows(library: Any, content: bytes, label: str) -> NDArray[Any]:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from zoo.input_kinds.input_kind import Array
+from zoo.input_kinds.points.cloud_form import COLUMNS
 from zoo.input_kinds.points.kind import COUNT, NUM_POINTS, POINTS
-from zoo.input_kinds.points.reading import COLUMNS
 from zoo.input_kinds.points.rule import PointsRule
 from zoo.input_kinds.points.small_cloud import packed_cloud
 from zoo.input_kinds.proof import InputProof

@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
+from zoo.input_kinds.points.cloud_form import COLUMNS, POINT_BYTES, check_count
 from zoo.input_kinds.points.pcd import MAGIC, decode_pcd
 
-COLUMNS = 4
 SUFFIXES = (".bin", ".npy", ".pcd")
-POINT_BYTES = 4 * COLUMNS
 NUSCENES, NUSCENES_BYTES = ".pcd.bin", 4 * 5
 CONVERTED = "convert it to .npy: numpy.save(FILE, POINTS.astype('float32')), points [n, 4] as x y z intensity"
 OTHER_FORMATS = (".e57", ".las", ".laz", ".ply", ".pts", ".xyz")
@@ -28,6 +27,8 @@ def read_cloud(path: str | Path) -> NDArray[np.float32]:
         raise InputError(f"point cloud {path}: {what}")
     refuse_format(file.name, str(path))
     try:
+        if file.suffix.lower() == ".bin":
+            check_count(file.stat().st_size // POINT_BYTES, str(path))
         content = file.read_bytes()
     except (OSError, MemoryError) as error:
         raise InputError(f"point cloud {path}: cannot be read ({error})") from error
@@ -49,6 +50,7 @@ def decode_cloud(content: bytes, name: str, label: str) -> NDArray[np.float32]:
             f"point cloud {label}: {len(content)} bytes{more}, expected {POINT_BYTES} for each point, float32 x y z "
             f"intensity as KITTI's .bin files have it; {CONVERTED}"
         )
+    check_count(len(content) // POINT_BYTES, label)
     cloud: NDArray[np.float32] = np.frombuffer(content, "<f4").reshape(-1, COLUMNS).astype(np.float32)
     return cloud
 
@@ -77,7 +79,8 @@ def npy_bytes(cloud: NDArray[np.float32]) -> bytes:
 def _from_npy(content: bytes, label: str) -> NDArray[np.float32]:
     try:
         loaded = np.load(io.BytesIO(content), allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, MemoryError, OverflowError) as error:  # a shape that no memory holds as well
         raise InputError(f"point cloud {label}: the .npy file is broken ({error})") from error
+    check_count(len(loaded) if loaded.ndim else 0, label)
     cloud: NDArray[np.float32] = loaded
     return cloud

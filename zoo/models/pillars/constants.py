@@ -37,7 +37,8 @@ def _grid(grid: PillarGrid, level: str) -> Iterator[Constant]:
     if level == LEVEL:  # the host has the grid, but for the centres of the pillars
         yield constant("side of a pillar", "", grid.side, "Mul")
         for axis, low in zip("xy", grid.low[:2], strict=True):
-            yield constant(f"lowest {axis}", "", low, "Add")
+            if low:  # an exporter leaves out what adds zero
+                yield constant(f"lowest {axis}", "", low, "Add")
         return
     yield constant("side of a pillar", "encoder", grid.side, "Div")
     for axis, low, high in zip("xyz", grid.low, grid.high, strict=True):

@@ -9,10 +9,12 @@ import onnx
 import pytest
 
 from pipeline.export.constants import constants_of_graph
+from pipeline.export.host_pillars import PillarsOnHost
 from pipeline.parity.records import ComparedConstant
-from tests.rewriters.small_pillars import NAMES, export_pillars, padded, random_clouds, small_pillars
+from tests.rewriters.small_pillars import NAMES, export_pillars, in_pillars, padded, random_clouds, small_pillars
 from zoo.contract.constants import Case
 from zoo.families import family_of
+from zoo.pillars import LEVEL
 
 FORMS = [
     pytest.param((name, exporter), marks=pytest.mark.slow if exporter == "dynamo" else ())
@@ -40,8 +42,12 @@ def compared(name: str, exporter: str, level: str = "final", **changes: float) -
     """`changes`: of the model, beside its graph."""
     model = small_pillars(name, **changes)
     case = Case(level, fixed=False, shape=(2, 200, 4), outputs=lambda modules: {})
-    inputs = {key: tensor.numpy() for key, tensor in padded(random_clouds(2, 200, 1), 200).items()}
-    return constants_of_graph(graph_of(name, exporter, level), list(family_of(model).constants(model, case)), inputs)
+    example, content = padded(random_clouds(2, 200, 1), 200), ()
+    if level == LEVEL:
+        example, content = in_pillars(model, example), PillarsOnHost.content
+    inputs = {key: tensor.numpy() for key, tensor in example.items()}
+    constants = list(family_of(model).constants(model, case))
+    return constants_of_graph(graph_of(name, exporter, level), constants, inputs, content=content)
 
 
 @pytest.mark.parametrize("form", FORMS, ids="-".join)
@@ -57,6 +63,16 @@ def test_those_of_the_other_levels_as_well(name: str, level: str) -> None:
     constants = compared(name, "torchscript", level)
     assert not [one for one in constants if not one.passed]
     assert {one.name for one in constants} == GRID | OF_LEVEL[name][level]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+@pytest.mark.parametrize("name", NAMES)
+def test_at_level_pillars_the_host_has_the_grid(name: str, exporter: str) -> None:
+    """The range begins at x = 0, and dynamo leaves out what adds zero."""
+    constants = compared(name, exporter, LEVEL)
+    assert not [one for one in constants if not one.passed]
+    assert {one.name for one in constants} == {"side of a pillar", "lowest y"} | OF_LEVEL[name]["final"]
 
 
 @pytest.mark.parametrize(
