@@ -96,7 +96,8 @@ def main() -> None:
         "The metric is KITTI's AP R40 in 3D, moderate, mean of the classes, on scenes of a simulated LiDAR; it says "
         "nothing of a real street. `shuffled`: the points of each scene in another order. `batches`: "
         f"{', '.join(map(str, BATCHES))} scenes at once, each filled up to the largest. An empty cloud gives no "
-        f"detection everywhere.\n\n{machine('torch', 'onnxruntime', 'openvino')}"
+        "detection everywhere. `float64`: the same eager model in twice the precision, so the row says how far eager "
+        f"itself is from the exact numbers.\n\n{machine('torch', 'onnxruntime', 'openvino')}"
     )
     if args.page:
         write_page(args.page, "Parity of detectors on pillars", intro, "benchmarks/pillars_parity.py", "\n".join(lines))
@@ -110,8 +111,25 @@ def _rows(path: Path, scenes: int | None) -> Any:
     clouds = [item["points"] for item in items]
     model = build_model(config).eval()
     with torch.no_grad():
-        expected = [_result(model([torch.from_numpy(cloud)])[0]) for cloud in clouds]
+        expected = [_of_model(model, cloud) for cloud in clouds]
     eager = _metric(config, items, expected)
+
+    def row(exporter: str, backend: str, given: str, results: Sequence[Detection3DResult]) -> str:
+        differences = Differences()
+        for want, got in zip(expected, results, strict=True):
+            differences.add(want, got)
+        figure = _metric(config, items, results)
+        held = differences.held and round(figure, 2) == round(eager, 2)
+        return (
+            f"| {path.stem} | {exporter} | {backend} | {given} | {differences.cells()} | {figure:.2f} | {eager:.2f} "
+            f"| {'held' if held else 'missed'} |"
+        )
+
+    with torch.no_grad():
+        model.double()
+        yield row(
+            "-", "PyTorch, float64", "one scene", [_of_model(model, cloud.astype(np.float64)) for cloud in clouds]
+        )
     empty = np.zeros((0, 4), np.float32)
     for exporter, backend in CELLS:
         target = deploy_target(config, exporter=exporter, backend=backend)
@@ -125,15 +143,7 @@ def _rows(path: Path, scenes: int | None) -> Any:
             given["shuffled"] = [deployment(random.permutation(cloud)) for cloud in clouds]
             given["batches"] = list(_batched(deployment, clouds))
         for name, results in given.items():
-            differences = Differences()
-            for want, got in zip(expected, results, strict=True):
-                differences.add(want, got)
-            figure = _metric(config, items, results)
-            held = differences.held and round(figure, 2) == round(eager, 2)
-            yield (
-                f"| {path.stem} | {exporter} | {backend} | {name} | {differences.cells()} | {figure:.2f} | {eager:.2f} "
-                f"| {'held' if held else 'missed'} |"
-            )
+            yield row(exporter, backend, name, results)
 
 
 def _batched(deployment: Any, clouds: Sequence[Any]) -> Any:
@@ -144,7 +154,8 @@ def _batched(deployment: Any, clouds: Sequence[Any]) -> Any:
         at, turn = at + size, turn + 1
 
 
-def _result(detections: Any) -> Detection3DResult:
+def _of_model(model: Any, cloud: Any) -> Detection3DResult:
+    (detections,) = model([torch.from_numpy(cloud)])
     return Detection3DResult(*(detections[name].numpy() for name in ("boxes", "scores", "labels")))
 
 
