@@ -84,9 +84,17 @@ class OpenVINORunner(Runner):
 
 
 def _specs(ports: Iterable[Any], expected: Sequence[TensorSpec] | None) -> list[TensorSpec]:
-    """Of inputs or outputs. One that OpenVINO joined with a neighbour has several names: the expected one counts."""
+    """Of inputs or outputs. One that OpenVINO joined with a neighbour has several names: the expected one counts, or
+    that of its node, which an input has in the file.
+    """
     names = {spec.name for spec in expected or ()}
-    return [_spec(port, min(names & port.get_names(), default=port.get_any_name())) for port in ports]
+    return [_spec(port, min(names & port.get_names(), default=_usual_name(port))) for port in ports]
+
+
+def _usual_name(port: Any) -> str:
+    node: str = port.get_node().get_friendly_name()
+    name: str = node if node in port.get_names() else port.get_any_name()
+    return name
 
 
 def _spec(port: Any, name: str) -> TensorSpec:

@@ -77,14 +77,14 @@ def by_cell_in_runtime_form(b: GraphBuilder, rows: str, cells: str) -> tuple[str
 
 
 def pillar_canvas_in_runtime_form(b: GraphBuilder, features: str, cells: str, *, num_cells: int, how: str) -> str:
-    """-> [B, C, num_cells]. Rows that count nowhere add 0 to cell 0, or are compared with it."""
-    used = _is_cell(b, cells, num_cells)
-    values = b.Transpose(_where_used(b, used, features), perm=[0, 2, 1])
-    index = b.Where(used, cells, b.constant(0))
+    """-> [B, C, num_cells]. Rows that count nowhere go to a spare cell behind the last one: cheaper than zeros there."""
+    values = b.Transpose(features, perm=[0, 2, 1])
+    index = b.Where(_is_cell(b, cells, num_cells), cells, b.constant(num_cells))
     everywhere = b.Expand(b.Unsqueeze(index, b.constant([1])), b.Shape(values))
-    shape = b.Concat(b.Shape(values, end=2), b.constant([num_cells]), axis=0)
+    shape = b.Concat(b.Shape(values, end=2), b.constant([num_cells + 1]), axis=0)
     zeros = b.Expand(b.constant(0.0, np.float32), shape)
-    canvas: str = b.ScatterElements(zeros, everywhere, values, axis=2, reduction=how)
+    filled = b.ScatterElements(zeros, everywhere, values, axis=2, reduction=how)
+    canvas: str = b.Slice(filled, b.constant([0]), b.constant([num_cells]), b.constant([2]))
     return canvas
 
 

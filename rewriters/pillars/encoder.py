@@ -24,7 +24,8 @@ XYZ = 3
 def forward_on_canvas(original: Callable[..., Any], self: PillarEncoder, clouds: Any) -> Tensor:
     """A PaddedClouds -> canvas float32 [N, C, rows, columns].
 
-    Points that are padding, outside of the grid or not finite have the cell behind the last one, which counts nowhere.
+    Points that are padding, outside of the grid or not finite have the cell behind the last one, which counts nowhere:
+    what the network makes of them, not a number included, stays in their own rows.
     """
     if not isinstance(clouds, PaddedClouds):
         result: Tensor = original(self, clouds)
@@ -35,7 +36,7 @@ def forward_on_canvas(original: Callable[..., Any], self: PillarEncoder, clouds:
     inside = inside & clouds.are_points()
     cell = torch.where(inside, row, 0.0).long() * grid.columns + torch.where(inside, column, 0.0).long()
     cell = torch.where(inside, cell, num_cells)
-    points, cell = by_cell(torch.where(inside[..., None], clouds.points, 0.0), cell)
+    points, cell = by_cell(clouds.points, cell)
     row = cell // grid.columns
     column = cell - row * grid.columns
     decorated = self.decorated(points, _means(points, cell, num_cells), column.float(), row.float())

@@ -65,6 +65,8 @@ def test_a_tensor_that_openvino_joins_with_its_neighbour_keeps_its_name(tmp_path
     with open_file(path, inputs=specs[:1], outputs=specs[1:]) as runner:
         rows = np.array([[-1, 0, 2]], np.float32)
         assert runner.run({"images": rows})["y"].tolist() == [[0, 0, 2]]
+    with open_file(path) as runner:  # a file that nobody described
+        assert [spec.name for spec in runner.inputs] == ["images"]
 
 
 def test_specs_come_from_the_file_and_must_be_those_described(tmp_path: Path) -> None:
