@@ -11,4 +11,7 @@ card = dict(
 model = dict(type="CenterPoint", strides=(2, 2, 2), head_channels=32)
 checkpoint = "../../zoo/weights/centerpoint-pillars_streets.safetensors"
 train = dict(iterations=9000)
-export = dict(rewriters=["zoo.PillarEncoder.forward", "zoo.CenterPoint.postprocess_detections"])
+export = dict(
+    rewriters=["zoo.PillarEncoder.forward", "zoo.CenterPoint.postprocess_detections"],
+    precision=dict(int8=dict(keep_fp32=["encoder", "head"])),  # metres do not bear int8
+)

@@ -19,4 +19,7 @@ model = dict(
 )
 checkpoint = "../../zoo/weights/pointpillars_streets.safetensors"
 train = dict(iterations=2400)
-export = dict(rewriters=["zoo.PillarEncoder.forward", "zoo.PointPillars.postprocess_detections"])
+export = dict(
+    rewriters=["zoo.PillarEncoder.forward", "zoo.PointPillars.postprocess_detections"],
+    precision=dict(int8=dict(keep_fp32=["encoder", "head"])),  # metres do not bear int8
+)

@@ -56,10 +56,11 @@ class MetricFigure:
     def words(self) -> str:
         """In one line."""
         what = f"{self.what}: " if self.what else ""
-        return (
+        words = (
             f"{what}{self.name} {self.value:.2f} on {self.images} images, PyTorch {self.reference:.2f}: difference "
             f"{self.difference:+.2f} {self.unit}, gate {self.gate:g}"
         )
+        return words if self.reference > 0 else f"{words}: PyTorch itself is not above 0, so nothing is proved"
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def by_cell_in_runtime_form(b: GraphBuilder, rows: str, cells: str) -> tuple[str
 
 
 def pillar_canvas_in_runtime_form(b: GraphBuilder, features: str, cells: str, *, num_cells: int, how: str) -> str:
-    """-> [B, C, num_cells]. Rows that count nowhere go to a spare cell behind the last one: cheaper than zeros there."""
+    """-> [B, C, num_cells]. Rows that count nowhere go to a spare cell behind the last one."""
     values = b.Transpose(features, perm=[0, 2, 1])
     index = b.Where(_is_cell(b, cells, num_cells), cells, b.constant(num_cells))
     everywhere = b.Expand(b.Unsqueeze(index, b.constant([1])), b.Shape(values))

@@ -90,6 +90,7 @@ def test_what_no_precision_excuses(findings: Findings, words: str) -> None:
 @pytest.mark.parametrize("value", [0.0, -1.0])
 def test_a_metric_of_a_model_that_finds_nothing_passes_nothing(value: float) -> None:
     figure = MetricFigure("box AP", "points", 512, value, value, 0.3)
+    assert figure.words.endswith("gate 0.3: PyTorch itself is not above 0, so nothing is proved")
     assert not ParityRecord(merged_gates(precision="fp16"), (case("graph", FOUND),), metric=(figure,)).passed
     assert not ParityRecord(merged_gates(precision="fp16"), (case("graph", FOUND),), metric=()).passed
 

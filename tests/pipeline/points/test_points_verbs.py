@@ -18,6 +18,7 @@ from zoo.config import read_config
 from zoo.datasets.kitti.writing import write_kitti
 from zoo.datasets.streets.as_kitti import frames
 from zoo.datasets.streets.scene import make_scene
+from zoo.manifest import Manifest
 
 pytestmark = pytest.mark.slow  # four deploys of a tiny model
 
@@ -37,6 +38,12 @@ card = None
 train_dataset = None
 dataset = dict(_delete_=True, type="KittiDataset", root="{root}", split="train")
 evaluator = dict(_delete_=True, type="KittiAP")
+"""
+LOWER = """_base_ = ["{base}"]
+card = None
+gate_dataset = dict(split="shipped", count=16)
+calibration_dataset = dict(type="Streets", split="train", count=8)
+gates = dict(metric=dict(points=3.0))  # a few boxes of 16 scenes; the gate split has 512
 """
 MATRIX = """models: [{config}]
 backends: [onnxruntime]
@@ -122,6 +129,22 @@ def test_two_deployments_are_compared(verb: Verb, made: Path, tmp_path: Path) ->
     page = (tmp_path / "both.html").read_text(encoding="utf-8")
     assert "tiny" in page
     assert page.count("data:image/") >= 2
+
+
+@pytest.mark.parametrize(("precision", "stored"), [("fp16", "float16"), ("int8", "int8")])
+def test_a_lower_precision_is_deployed_and_runs(
+    precision: str, stored: str, verb: Verb, made: Path, tmp_path: Path
+) -> None:
+    """With the shipped weights, because random ones find nothing that the metric could lose."""
+    (made / "lower.py").write_text(LOWER.format(base=CONFIGS_3D / "centerpoint-pillars_streets.py"), encoding="utf-8")
+    done = verb("deploy", "lower.py", "--precision", precision, "--work-dir", tmp_path)
+    assert done.code == 0, done.err
+    (place,) = tmp_path.glob(f"detection3d/lower/onnxruntime-{precision}*")
+    assert (Manifest.read(place).precision or {})["nodes"]["stored"][stored] > 10
+    done = verb("predict", place, "cloud.npy", "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    boxes = json.loads((tmp_path / "out" / "cloud.json").read_text(encoding="utf-8"))
+    assert np.isfinite([entry["score"] for entry in boxes]).all()
 
 
 def test_the_modules_that_int8_harms_are_ranked(verb: Verb, tmp_path: Path) -> None:
