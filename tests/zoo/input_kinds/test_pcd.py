@@ -112,6 +112,24 @@ def test_compressed_points_that_claim_gigabytes_are_refused_before_memory_is_ask
 
 
 @pytest.mark.parametrize(
+    ("plain", "other"),
+    [
+        (b"POINTS 3", b"POINTS 3\nPOINTS 999999999999"),  # the library takes the last
+        (b"POINTS 3", b"points 999999999999\nPOINTS 3"),
+        (b"VERSION", b"FIRST 1\nSECOND 2\nVERSION"),  # and ten entries: behind them it takes all for points
+        (b"DATA binary_compressed", b"DATA\nDATA ascii"),
+        (b"DATA binary_compressed", b"data binary_compressed"),
+        (b"VERSION", b"#" * 5000 + b"\nVERSION"),
+    ],
+)
+def test_a_header_that_may_be_read_in_two_ways_is_refused(pypcd4: Any, plain: bytes, other: bytes) -> None:
+    content = content_of(pypcd4, np.nan_to_num(CLOUD), "binary_compressed")
+    assert content.count(plain) == 1
+    with pytest.raises(InputError, match="a.pcd: no header of a .pcd file with its number of points"):
+        KIND.decode(content.replace(plain, other), "a.pcd")
+
+
+@pytest.mark.parametrize(
     ("fields", "message"),
     [
         (("x", "y", "z"), "no field intensity among x, y, z; write the file with the fields x y z intensity"),

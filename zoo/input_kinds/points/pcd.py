@@ -16,7 +16,9 @@ FIELDS = ("x", "y", "z", "intensity")
 MAGIC = b"# .PCD"
 COLOURS = {"rgb", "rgba"}
 HEADER = 4096  # bytes in which a header ends
-COMPRESSED = re.compile(rb"^DATA\s+binary_?s?compressed\s*\n(.{8})", re.MULTILINE | re.DOTALL)
+ENTRIES = 10  # of a header at most, comments not counted, DATA the last: the library reads no more
+DATA = re.compile(rb"^\s*DATA[^\n]*\n", re.MULTILINE)
+SIZES = struct.Struct("<II")  # of compressed points, in bytes: as they lie behind the header, and unpacked
 CUT_OFF = "the file is cut off or broken: copy it again"
 
 
@@ -26,14 +28,10 @@ def decode_pcd(content: bytes, label: str) -> NDArray[np.float32]:
     Raises LibraryMissingError where pypcd4 is not installed.
     """
     library = optional_library("pypcd4", "points", f"reading {label}")
-    claimed = re.search(rb"^POINTS\s+(\d+)", content[:HEADER], re.MULTILINE)
-    if claimed is None:
-        raise InputError(f"point cloud {label}: no header of a .pcd file with its number of points; {CUT_OFF}")
-    check_count(int(claimed[1]), label)
-    _check_compressed(content, label)
+    claimed = _claimed_points(content, label)
     rows = _rows(library, content, label)
-    if len(rows) != int(claimed[1]):
-        raise InputError(f"point cloud {label}: {len(rows)} points, the header says {int(claimed[1])}; {CUT_OFF}")
+    if len(rows) != claimed:
+        raise InputError(f"point cloud {label}: {len(rows)} points, the header says {claimed}; {CUT_OFF}")
     names = rows.dtype.names or ()
     if missing := [name for name in FIELDS if name not in names]:
         hint = "a colour is no intensity; " if COLOURS & set(names) else ""
@@ -44,13 +42,26 @@ def decode_pcd(content: bytes, label: str) -> NDArray[np.float32]:
     return np.stack([rows[name].astype(np.float32) for name in FIELDS], axis=1)
 
 
-def _check_compressed(content: bytes, label: str) -> None:
-    """Raises InputError where compressed points claim more bytes than the most points have in memory."""
-    if (sizes := COMPRESSED.search(content[:HEADER])) is None:
-        return
-    _, size = struct.unpack("<II", sizes[1])
-    if size > (bound := max_points() * POINT_BYTES):
-        raise InputError(f"point cloud {label}: {size} bytes when decompressed, more than {bound}; {CUT_OFF}")
+def _claimed_points(content: bytes, label: str) -> int:
+    """The number of points that the header claims. Raises InputError where it or their size is beyond the bound.
+
+    Also for a header that is not plain, which the library might read otherwise.
+    """
+    end = DATA.search(content[:HEADER])
+    head = content[: end.end()] if end else b""
+    entries = [line.split() for line in head.splitlines() if line.strip() and not line.strip().startswith(b"#")]
+    counts = [entry[1] for entry in entries if entry[0].upper() == b"POINTS" and len(entry) > 1]
+    plain = 0 < len(entries) <= ENTRIES and entries[-1][0] == b"DATA" and len(entries[-1]) > 1
+    if not plain or len(counts) != 1 or not counts[0].isdigit():
+        raise InputError(f"point cloud {label}: no header of a .pcd file with its number of points; {CUT_OFF}")
+    claimed = int(counts[0])
+    check_count(claimed, label)
+    sizes = content[len(head) : len(head) + SIZES.size]
+    if b"compressed" in entries[-1][1].lower() and len(sizes) == SIZES.size:
+        _, size = SIZES.unpack(sizes)
+        if size > (bound := max_points() * POINT_BYTES):
+            raise InputError(f"point cloud {label}: {size} bytes when decompressed, more than {bound}; {CUT_OFF}")
+    return claimed
 
 
 def _rows(library: Any, content: bytes, label: str) -> NDArray[Any]:
