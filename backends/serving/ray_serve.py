@@ -90,7 +90,7 @@ class ModelReplica:
         """The metadata of the model."""
         return self._absent(model) or JSONResponse(self._model.describe())
 
-    routes.add_api_route("/v2/models/{model}", model, openapi_extra=dict(DESCRIBE))
+    routes.add_api_route("/v2/models/{model}", model, openapi_extra=DESCRIBE)
 
     async def ready(self, model: str) -> Response:
         """Whether the model can be asked."""
@@ -111,7 +111,7 @@ class ModelReplica:
             return Response(content, media_type=JSON)
         return Response(content, media_type=BINARY, headers={HEADER: str(json_bytes)})
 
-    routes.add_api_route("/v2/models/{model}/infer", infer, methods=["POST"], openapi_extra=dict(INFER))
+    routes.add_api_route("/v2/models/{model}/infer", infer, methods=["POST"], openapi_extra=INFER)
 
     async def _computed(self, compute: Callable[[], Returned]) -> Returned:
         return await asyncio.get_running_loop().run_in_executor(self._thread, compute)

@@ -1,6 +1,5 @@
 """The bodies of the Open Inference Protocol, version 2, as JSON Schema and as OpenAPI describes an operation."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from backends.serving.protocol import DTYPES, FILE
@@ -92,14 +91,14 @@ _EXAMPLE = {
 }
 
 
-def _json(description: str, schema: Schema, **others: Any) -> Schema:
-    return {"description": description, "content": {JSON: {"schema": schema}, **others}}
+def _json(description: str, schema: Schema) -> Schema:
+    return {"description": description, "content": {JSON: {"schema": schema}}}
 
 
-UNKNOWN = {"404": _json("no model of this name", ERROR)}
-DESCRIBE: Mapping[str, Any] = {"responses": {"200": _json("the model", METADATA), **UNKNOWN}}
+_UNKNOWN: Schema = {"404": _json("no model of this name", ERROR)}
+DESCRIBE: Schema = {"responses": {"200": _json("the model", METADATA), **_UNKNOWN}}
 """The operation that describes a model."""
-INFER: Mapping[str, Any] = {
+INFER: Schema = {
     "parameters": [
         {
             "name": HEADER,
@@ -114,9 +113,9 @@ INFER: Mapping[str, Any] = {
         "content": {JSON: {"schema": REQUEST, "example": _EXAMPLE}, BINARY: _BINARY},
     },
     "responses": {
-        "200": _json("the outputs", ANSWER, **{BINARY: _BINARY}),
+        "200": {"description": "the outputs", "content": {JSON: {"schema": ANSWER}, BINARY: _BINARY}},
         "400": _json("a request or an image that cannot be taken", ERROR),
-        **UNKNOWN,
+        **_UNKNOWN,
         "503": {"description": "as many requests wait as the queue holds; send it again later"},
     },
 }

@@ -95,7 +95,8 @@ def server(deployments: dict[str, Path], files: list[Path], tmp_path: Path) -> I
     path, log = tmp_path / "serve.yaml", tmp_path / "log"
     path.write_text(json.dumps(config))
     command = [str(Path(sys.executable).with_name("serve")), "run", "--address", "local", str(path)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0", **LOCAL}
+    patience = {"RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60"}  # of Ray: by itself 5 s, too few on a busy machine
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0", **LOCAL, **patience}
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process:
         served = Server(process, name, port)
         try:
