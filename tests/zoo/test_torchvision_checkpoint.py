@@ -19,6 +19,7 @@ import torch
 from torch import nn
 from torchvision.models import get_weight
 
+from tests.examples import slow_but
 from zoo import build_model
 from zoo.checkpoint import load_checkpoint
 from zoo.errors import InputError
@@ -102,16 +103,7 @@ def broken() -> bytes:
 
 @pytest.mark.parametrize(
     ("config", "archive"),
-    [
-        (LRASPP, True),
-        (LRASPP, False),
-        *(
-            pytest.param(config, archive, marks=pytest.mark.slow)
-            for config in WEIGHTS
-            if config != LRASPP
-            for archive in (True, False)
-        ),
-    ],
+    slow_but(itertools.product(WEIGHTS, (True, False)), (LRASPP, True), (LRASPP, False)),
     ids=lambda value: value.stem if isinstance(value, Path) else None,
 )
 def test_a_config_takes_the_file_that_is_there(config: Path, archive: bool, place: Place) -> None:

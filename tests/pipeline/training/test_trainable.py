@@ -1,5 +1,6 @@
 """A detector under autocast: its layers in half precision, its boxes not."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.training.trainable import Trainable
+from tests.examples import slow_but
 from tests.pipeline.training.tiny_recipe import ROOT
 from zoo.build import build_model
 from zoo.config import load_config
@@ -43,7 +45,7 @@ def dtypes(detector: nn.Module, call: Any, amp: bool) -> dict[str, torch.dtype]:
     return seen
 
 
-@pytest.mark.parametrize("amp", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("amp", slow_but((False, True), True))
 def test_boxes_are_float32(detector: nn.Module, amp: bool) -> None:
     images = torch.rand(1, 3, 256, 320)
     found = dtypes(detector, lambda: Trainable(detector)(images=images, targets=TARGETS), amp)
@@ -71,18 +73,10 @@ def test_without_autocast_the_losses_are_the_models_own(detector: nn.Module) -> 
 
 @pytest.mark.parametrize(
     ("name", "amp"),
-    [
-        ("fcos", False),
-        ("keypoint-rcnn", False),
-        ("mask-rcnn", False),
-        ("retinanet", False),
-        ("ssdlite", True),
-        pytest.param("fcos", True, marks=pytest.mark.slow),
-        pytest.param("keypoint-rcnn", True, marks=pytest.mark.slow),
-        pytest.param("mask-rcnn", True, marks=pytest.mark.slow),
-        pytest.param("retinanet", True, marks=pytest.mark.slow),
-        pytest.param("ssdlite", False, marks=pytest.mark.slow),
-    ],
+    slow_but(
+        product(("fcos", "keypoint-rcnn", "mask-rcnn", "retinanet", "ssdlite"), (False, True)),
+        *(("fcos", False), ("keypoint-rcnn", False), ("mask-rcnn", False), ("retinanet", False), ("ssdlite", True)),
+    ),
 )
 def test_every_detector_gives_losses_that_mmengine_sums_up(name: str, amp: bool) -> None:
     config = load_config(ROOT / f"configs/detection/{name}_r18-fpn_digits.py")
