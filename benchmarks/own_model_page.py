@@ -1,6 +1,7 @@
 """The page of the table of other people's models: a section for each kind, and a line for each model and exporter."""
 
 from collections.abc import Mapping
+from textwrap import shorten
 from typing import Any
 
 from matrix import EXPORTERS
@@ -101,7 +102,8 @@ def _words(cell: Mapping[str, Any], latency: Mapping[str, Any]) -> tuple[list[st
     plain, engine = cell["plain"], cell["engine"]
     name, value, unit = max(cell["errors"], key=lambda error: error[1] or 0.0)
     if plain["verdict"] == "refused":
-        notes.append(f"torch's export alone refused: `{_shortened(plain['reason'])}`")
+        reason = shorten(plain["reason"].replace("`", "'"), REASON, placeholder=" ...")  # may be markup to a reader
+        notes.append(f"torch's export alone refused: `{reason}`")
     if engine["verdict"] == "refused":
         notes.append(f"tensorrt_rtx refused: {engine['reason']}")
     built = engine["verdict"] == "passed"
@@ -116,9 +118,3 @@ def _words(cell: Mapping[str, Any], latency: Mapping[str, Any]) -> tuple[list[st
         short("OpenVINO", cell["openvino"]),
         f"{engine['bytes'] / MEGABYTE:.1f} MB" if built else "refused",
     ], notes
-
-
-def _shortened(reason: str) -> str:
-    """The beginning of what torch or a runtime says, which may be markup to a reader of the page."""
-    reason = reason.replace("`", "'")
-    return reason if len(reason) <= REASON else f"{reason[:REASON].rstrip()} ..."
