@@ -6,9 +6,9 @@ Each point has a cell; a cell without points is zero. The number of occupied cel
 cells does not, so no shape depends on the points.
 
 In PyTorch, by_cell sorts, so that the points of a cell are neighbours. In ONNX Runtime's operators it does nothing,
-and the canvas is one scatter with a reduction:
+and the canvas is one scatter with a reduction, with a spare cell for the points that have none:
 
-    canvas = ScatterElements(0[B, C, G], cells, features, reduction = add or max)
+    canvas = ScatterElements(0[B, C, G + 1], cells, features, reduction = add or max)[:, :, :G]
 
 Not ScatterND, whose kernel for CPUs lets threads write to one cell at the same time: sums and maxima come out wrong.
 
