@@ -37,7 +37,7 @@ class PlainDetector(nn.Module):
         return tuple(tensor for detections in found for tensor in detections.values())
 
 
-def plain_export(module: nn.Module, image: Tensor) -> bytes:
+def plain_export(module: nn.Module, *inputs: Tensor) -> bytes:
     """torch.onnx.export(dynamo=False) of the unpatched module, the batch static.
 
     Without nodes that reach no output: torch leaves the loop that pastes masks in the graph, and ONNX Runtime runs it,
@@ -47,11 +47,11 @@ def plain_export(module: nn.Module, image: Tensor) -> bytes:
     with torch.no_grad():
         torch.onnx.export(
             module,
-            (image,),
+            inputs,
             stream,  # type: ignore[arg-type]  # a stream is documented for this exporter
             dynamo=False,
             opset_version=20,
-            input_names=["images"],
+            input_names=["images"] if len(inputs) == 1 else None,
         )
     model = onnx.load_model_from_string(stream.getvalue())
     drop_unused(model)

@@ -28,7 +28,7 @@ def warn_of_cpu_nodes(session: Any, provider: str) -> None:
         kinds = "; ".join(f"{len(names)} {operator} ({_some(names)})" for operator, names in left.items())
         warn_once(
             f"{provider} has no kernel for some nodes, which run on the CPU, their tensors copied there and back in "
-            f"each run: {kinds}; it lacks the newest versions of some operators, which --opset 18 avoids"
+            f"each run: {kinds}"
         )
 
 

@@ -1,11 +1,11 @@
-"""Rows: what ONNX Runtime has no kernel for, or computes wrongly: its CPU provider, and its CUDA provider."""
+"""Rows: what ONNX Runtime has no kernel for, or computes wrongly.
+
+What a GPU's provider leaves to the CPU is named where a session is opened (see placement).
+"""
 
 from backends.preflight import Row, Site, cubic_volume, doubled_indices, reduces, undefined
 
 ORT = {"onnxruntime": "1.31"}
-NO_CUDA_KERNEL = {"GridSample": 20, "Pad": 19, "ReduceMax": 20, "ReduceMin": 20, "Resize": 19}
-"""The opset from which the CUDA provider has none: a kernel "18+" of OperatorKernels.md is for version 18 of the
-operator, and opset 19 or 20 has another one (kernel_registry.cc). Equal and others of sizes are left out."""
 
 
 def no_operator_of_its_own(site: Site) -> bool:
@@ -27,11 +27,6 @@ def chooses_bools(site: Site) -> bool:
 def of_bfloats(site: Site) -> bool:
     """Computes in bfloat16."""
     return site.node.op_type != "Cast" and "bfloat16" in map(site.kind, site.node.input)
-
-
-def without_cuda_kernel(site: Site) -> bool:
-    """A version of the operator that is newer than the CUDA provider's kernels, on a GPU."""
-    return site.target.device.startswith("cuda") and site.target.opset >= NO_CUDA_KERNEL[site.node.op_type]
 
 
 ROWS = (
@@ -105,17 +100,5 @@ ROWS = (
         "ScatterND without a reduction writes to one place more than once, and ONNX does not say which value stays",
         "leave out all but one of the indices that are equal, or scatter with a reduction",
         "ONNX's ScatterND",
-    ),
-    Row(
-        "cuda_opset",
-        {"onnxruntime": "1.24; no GPU was used here"},
-        tuple(NO_CUDA_KERNEL),
-        without_cuda_kernel,
-        "warn",
-        "the CUDA provider has no kernel for this version of the operator (GridSample-20, Pad-19, ReduceMax-20, "
-        "ReduceMin-20; Resize-19 in releases before microsoft/onnxruntime#27415), and runs it on the CPU with a copy "
-        "before and after it",
-        "give --opset 18",
-        "ultralytics/ultralytics#25915; ONNX Runtime's OperatorKernels.md",
     ),
 )

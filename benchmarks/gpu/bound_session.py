@@ -29,16 +29,17 @@ class BoundSession:
         self.session = ort.InferenceSession(path, settings, providers=[name], provider_options=[options])
         self.names = [output.name for output in self.session.get_outputs()]
 
-    def bind(self, image: Tensor, outputs: Mapping[str, Tensor] | None = None) -> Any:
-        """A binding of the first input, and of the outputs; without these the session makes new ones in each run.
+    def bind(self, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor] | None = None) -> Any:
+        """A binding of the inputs, and of the outputs; without these the session makes new ones in each run.
 
-        Raises AssertionError where the input was copied.
+        Raises AssertionError where an input was copied.
         """
         binding = self.session.io_binding()
-        value = ort.OrtValue.from_dlpack(image)
-        if value.data_ptr() != image.data_ptr():
-            raise AssertionError("the input was copied")
-        binding.bind_ortvalue_input(self.session.get_inputs()[0].name, value)
+        for name, tensor in inputs.items():
+            value = ort.OrtValue.from_dlpack(tensor)
+            if value.data_ptr() != tensor.data_ptr():
+                raise AssertionError(f"the input {name} was copied")
+            binding.bind_ortvalue_input(name, value)
         for name in self.names:
             if outputs is None:
                 binding.bind_output(name, self.device)

@@ -1,6 +1,6 @@
 """What a graph's latency is compared with on a device: eager PyTorch, torch.compile, torch's plain export."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,54 +14,62 @@ from pipeline.job.job import plan_job
 from zoo.build import build_model
 from zoo.config import load_config
 from zoo.families import contract_module
-from zoo.input_kinds.image.reference_input import reference_input
+from zoo.input_kinds.proof import input_proof
 
 Run = Callable[[], Any]
+Tensors = Mapping[str, Tensor]
+"""The inputs of a graph by name, in its order."""
 
 
-def unpatched(config: str, place: Place) -> tuple[nn.Module, Tensor]:
-    """The model as its authors wrote it, on the CPU, and the tensor float32 [1, 3, H, W] of a shipped image.
+def unpatched(config: str, place: Place) -> tuple[nn.Module, Tensors]:
+    """The model as its authors wrote it, on the CPU, and the graph's inputs by name for one shipped input.
 
     Of torchvision's detectors the lists of images and results are behind plain tensors (PlainDetector).
     """
     job = plan_job(load_config(config), None, [], place.scratch)
     model = build_model(job.config)
-    size = tuple(job.target.preferred.values())
-    image = reference_input(job.images[0].value, {**job.preprocess.to_dict(), "size": size}).tensor
+    proof = input_proof(job.task.kind)
+    arrays = proof.graph_arrays([job.images[0].value], job.target.preferred, job.preprocess, image_sizes=False)
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
     own = [kind.__module__ for kind in type(model).__mro__]
     if any(name.startswith("torchvision.models.detection") for name in own):
-        return PlainDetector(model).eval(), image.reshape(1, 3, *size)
-    return contract_module(model, job.task, "final", job.forward, rule=job.preprocess), image.reshape(1, 3, *size)
+        return PlainDetector(model).eval(), tensors
+    return contract_module(model, job.task, "final", job.forward, rule=job.preprocess), tensors
 
 
-def eager(module: Callable[..., Any], image: Tensor, device: str) -> Run:
-    """From a tensor on the host to the outputs on the host."""
+def on_device(tensors: Tensors, device: str) -> dict[str, Tensor]:
+    """The tensors there."""
+    return {name: tensor.to(device) for name, tensor in tensors.items()}
+
+
+def eager(module: Callable[..., Any], tensors: Tensors, device: str) -> Run:
+    """From tensors on the host to the outputs on the host."""
 
     def run() -> object:
         with torch.inference_mode():
-            outputs = module(image.to(device))
+            outputs = module(*on_device(tensors, device).values())
             return [tensor.cpu() for tensor in (outputs if isinstance(outputs, tuple | list) else [outputs])]
 
     return run
 
 
-def resident(module: Callable[..., Any], image: Tensor, device: str) -> Run:
-    """With the image on the device already, and the outputs left there; the work is done when it returns."""
-    there = image.to(device)
+def resident(module: Callable[..., Any], tensors: Tensors, device: str) -> Run:
+    """With the inputs on the device already, and the outputs left there; the work is done when it returns."""
+    there = on_device(tensors, device)
     module_of_device = torch.get_device_module(device)
 
     def run() -> object:
         with torch.inference_mode():
-            outputs = module(there)
+            outputs = module(*there.values())
         module_of_device.synchronize()
         return outputs
 
     return run
 
 
-def graph(path: Path, image: Tensor, device: str) -> Run:
-    """An ONNX file in ONNX Runtime, from numpy to numpy."""
+def graph(path: Path, tensors: Tensors, device: str) -> Run:
+    """An ONNX file in ONNX Runtime, from numpy to numpy. Its inputs are in the order of the tensors."""
     runner = OnnxRuntimeRunner(path, provider=device)
-    name = runner.inputs[0].name
-    arrays = {name: image.numpy()}
+    names = [spec.name for spec in runner.inputs]  # a plain export names its own
+    arrays = {name: tensor.numpy() for name, tensor in zip(names, tensors.values(), strict=False)}
     return lambda: runner.run({**runner.defaults, **arrays})

@@ -63,8 +63,6 @@ def metric(config: str, folder: Path, place: Place, findings: Findings) -> None:
             "published": published(config, main),
             "difference": candidate.difference,
             "judged": candidate.verdict,
-            "PyTorch ms": reference.latency_ms["p50"],
-            "deployment ms": candidate.latency_ms["p50"],
         }
     )
 
@@ -77,7 +75,7 @@ def _proof(deployed: Deployed) -> dict[str, Figure]:
         (figure.max_error / figure.gate, figure.name)
         for case in record.cases
         for figure in case.findings.figures
-        if figure.gate and figure.max_error is not None
+        if figure.gate and figure.gate > 0 and figure.max_error is not None  # that of a noise in dB is below 0
     ]
     if gated:
         part, name = max(gated)

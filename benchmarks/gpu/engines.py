@@ -56,7 +56,7 @@ def _opened(backend: str, config: str, label: str, place: Place, *, cuda_graph: 
 
 def time_engine(backend: str, config: str, label: str, place: Place, findings: Findings) -> None:
     """One engine, with and without CUDA graphs, from numpy and from tensors of the device; from two threads at once."""
-    image = unpatched(config, place)[1].numpy()
+    tensors = unpatched(config, place)[1]
     for cuda_graph in (False, True):
         words = ", CUDA graph" if cuda_graph else ""
         with (
@@ -64,7 +64,8 @@ def time_engine(backend: str, config: str, label: str, place: Place, findings: F
             _opened(backend, config, label, place, cuda_graph=cuda_graph) as runner,
         ):
             needed = [spec for spec in runner.inputs if spec.name not in runner.defaults]
-            _time(runner, {spec.name: _array(image, spec.shape) for spec in needed}, words, place, findings)
+            arrays = {spec.name: tensors[spec.name].numpy() for spec in needed if spec.name in tensors}
+            _time(runner, arrays or {INPUT.name: np.ones((1, COLUMNS), np.float32)}, words, place, findings)
 
 
 def _time(runner: TensorRTRunner, arrays: Mapping[str, Array], words: str, place: Place, findings: Findings) -> None:
@@ -154,11 +155,6 @@ def _engine(plan: Path, backend: str, place: Place) -> Iterator[TensorRTRunner]:
         return
     with TensorRTRunner(plan, [INPUT], OUTPUTS[:1], AXES, backend=backend, device=place.device) as runner:
         yield runner
-
-
-def _array(image: Array, shape: tuple[int | str, ...]) -> Array:
-    """The image where the input takes one; else ones, as the stand-in's input takes."""
-    return image if len(shape) == image.ndim else np.ones((1, COLUMNS), np.float32)
 
 
 def _off(actual: Array, expected: Array) -> float:

@@ -2,7 +2,7 @@
 
     python benchmarks/gpu/page.py FINDINGS_FOLDER ... --page docs/measured/gpu.md
 
-Of a stage that is in several folders the last one counts. Without findings the page says that there are none.
+Of a measurement that is in several folders the last one counts. Without findings the page says that there are none.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from measured import write_page
 
 from gpu.kept import read_findings
 from gpu.paths import FINDINGS
+from gpu.scheduling import OVERTIME
 from gpu.stage import Figure, Stage, stages
 
 TITLE = "On a GPU"
@@ -37,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     records: dict[str, Any] = {}
     for folder in options.folders:
-        records |= {name: record for name, record in read_findings(folder).items() if not record["rehearsal"]}
+        for name, record in read_findings(folder).items():
+            if not record["rehearsal"]:
+                records[name] = _joined(records[name], record) if name in records else record
     write_page(options.page, TITLE, SOME if records else NONE, COMMAND, page(records, stages()))
     return 0
 
@@ -45,6 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def page(records: Mapping[str, Any], known: Sequence[Stage]) -> str:
     """A section for each stage, run or not."""
     return "\n\n".join(_section(stage, records.get(stage.name)) for stage in known)
+
+
+def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Two records of one stage, as one. What neither has measured was left out."""
+    cells = first["cells"] | second["cells"]
+    left_out = [name for name in dict.fromkeys([*first["left_out"], *second["left_out"]]) if name not in cells]
+    seconds, bound = (first[name] + second[name] for name in ("seconds", "bound"))
+    return {**second, "cells": cells, "left_out": left_out, "seconds": seconds, "bound": bound}
 
 
 def _section(stage: Stage, record: Mapping[str, Any] | None) -> str:
@@ -55,15 +66,21 @@ def _section(stage: Stage, record: Mapping[str, Any] | None) -> str:
     parts.append(f"{record['began']}, {record['seconds']:.0f} s. {known}.")
     if record["lack"]:
         parts.append(f"Could not run: {record['lack']}.")
-    cells = list(record["cells"].values())
+    cells = [cell for cell in record["cells"].values() if not _is_empty(cell)]
+    empty = [name for name, cell in record["cells"].items() if _is_empty(cell)]
     for kind in dict.fromkeys(cell["kind"] for cell in cells):
         alike = [cell for cell in cells if cell["kind"] == kind]
         parts += [f"### {kind}", *_table(alike)]
     if faults := list(_faults(cells)):
         parts += ["Faults:", "\n".join(faults)]
-    if record["left_out"]:
-        parts.append(f"Left out, because the {record['bound']:.0f} s were over: {', '.join(record['left_out'])}.")
+    if left_out := [*record["left_out"], *empty]:
+        parts.append(f"Left out, because the {record['bound']:.0f} s were over: {', '.join(left_out)}.")
     return "\n\n".join(parts)
+
+
+def _is_empty(cell: Mapping[str, Any]) -> bool:
+    """Whether its time was over before it had found anything."""
+    return str(cell["ended"]).startswith(OVERTIME) and not (cell["figures"] or cell["faults"] or cell["lack"])
 
 
 def _table(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -71,7 +88,7 @@ def _table(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     rows = [cell for cell in cells if cell["figures"]]
     if not rows:
         return
-    heads = list(dict.fromkeys(name for cell in rows for name in cell["figures"]))
+    heads = list(dict.fromkeys(name for cell in rows for name, figure in cell["figures"].items() if figure is not None))
     lines = [["", *heads], ["---"] * (len(heads) + 1)]
     lines += [[cell["subject"], *(_words(cell["figures"].get(head)) for head in heads)] for cell in rows]
     yield "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -42,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = {stage.name: stage for stage in stages()}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stage", nargs="+", choices=known, default=list(known), help="default: all, in this order")
+    parser.add_argument("--kind", nargs="+", metavar="KIND", help="only cells of these kinds, such as latency")
     parser.add_argument("--out", type=Path, default=FINDINGS, metavar="D", help="folder for the findings")
     parser.add_argument("--scratch", type=Path, default=SCRATCH, metavar="D", help="folder for deployments")
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="N", help="of each stage (default: 480)")
@@ -74,6 +75,7 @@ def _run(stage: Stage, place: Place, options: argparse.Namespace) -> dict[str, A
     """One stage; what it does is printed as it goes."""
     print(f"{stage.name}: {stage.question}", flush=True)
     known, printed = facts(), set[str]()
+    chosen = stage if options.kind is None else stage.of_kinds(options.kind)
 
     def command(cell: Cell, answer: Path, seconds: float) -> list[str]:
         flags = ["--out", str(place.out), "--scratch", str(options.scratch), "--seconds", str(seconds)]
@@ -92,7 +94,7 @@ def _run(stage: Stage, place: Place, options: argparse.Namespace) -> dict[str, A
                 how = cell["lack"] or cell["ended"] or failed or "done"
                 print(f"  {name}: {how}, {cell['seconds']:.0f} s", flush=True)
 
-    record = run_stage(stage, place, command, kept, workers=options.workers)
+    record = run_stage(chosen, place, command, kept, workers=options.workers)
     end = record["lack"] or f"{len(record['cells'])} measured, {len(record['left_out'])} left out"
     print(f"{stage.name}: {end}, {record['seconds']:.0f} s", flush=True)
     return record

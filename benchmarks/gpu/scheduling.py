@@ -16,6 +16,7 @@ from pipeline.regression.child import GRACE, run_child
 Command = Callable[[Cell, Path, float], Sequence[str]]
 """A cell, the file for its findings, the seconds that it has -> what runs it."""
 LEAST_SECONDS = 5.0  # left of a stage, for another cell to begin
+OVERTIME = "ended after its"
 
 
 def run_stage(
@@ -66,7 +67,7 @@ def _run_cells(
     stop = Event()
 
     def outcome(cell: Cell) -> dict[str, Any] | None:
-        left = until - time.monotonic() - (0 if cell.alone else stage.for_alone * place.seconds)
+        left = until - time.monotonic() - (0 if cell.alone else kept_for_alone)
         seconds = left if place.rehearsal else min(stage.cell_seconds, left)
         return None if seconds < LEAST_SECONDS else _run_cell(cell, place, command, seconds, stop)
 
@@ -78,6 +79,7 @@ def _run_cells(
         kept(record)
 
     beside = [cell for cell in cells if not cell.alone]
+    kept_for_alone = stage.for_alone * place.seconds if len(beside) < len(cells) else 0
     with ThreadPoolExecutor(max(1, workers)) as pool:
         try:
             running = {pool.submit(outcome, cell): cell for cell in beside}
@@ -111,7 +113,7 @@ def _run_cell(cell: Cell, place: Place, command: Command, seconds: float, stop: 
 
 def _ended(code: int | None, seconds: float, log: Path) -> str:
     if code is None:
-        return f"ended after its {seconds:.0f} s; what it had found by then is kept"
+        return f"{OVERTIME} {seconds:.0f} s; what it had found by then is kept"
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     how = f"by signal {-code}" if code < 0 else f"with exit status {code}"
     return one_line(f"ended {how}: {_reason(lines)}")

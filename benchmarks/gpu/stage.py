@@ -4,12 +4,13 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
-from measured import shipped_configs
+from measured import DATA, shipped_configs
 
 from zoo.files.writing import write_whole
 
@@ -34,8 +35,15 @@ class Place:
     rehearsal: bool = False
 
     def configs(self, *words: str) -> list[str]:
-        """The shipped configs, with `words` those whose name has one of them; in a rehearsal the first of these."""
-        return list(self.one_or_all(shipped_configs(words)))
+        """The shipped configs, with `words` those whose name has one of them; in a rehearsal the first of these.
+
+        One of each task, then the next of each: what has time for some models has seen every task.
+        """
+        tasks: dict[str, list[str]] = {}
+        for config in shipped_configs(words, (*DATA, "streets")):
+            tasks.setdefault(Path(config).parent.name, []).append(config)
+        turns = zip_longest(*tasks.values())
+        return list(self.one_or_all([config for turn in turns for config in turn if config]))
 
     def one_or_all(self, subjects: Sequence[Subject]) -> Sequence[Subject]:
         """All of them; in a rehearsal the first one."""
@@ -119,6 +127,10 @@ class Stage:
     lack: Callable[[Place], str | None]
     cell_seconds: float = 180
     for_alone: float = 0.0
+
+    def of_kinds(self, kinds: Sequence[str]) -> "Stage":
+        """The same stage with the cells of these kinds alone."""
+        return replace(self, cells=lambda place: [cell for cell in self.cells(place) if cell.kind in kinds])
 
 
 def stages() -> list[Stage]:

@@ -37,7 +37,12 @@ def run(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     def make(
         names: list[str], *, seconds: float = 60, cell_seconds: float = 60, alone: bool = True, for_alone: float = 0
     ) -> dict[str, Any]:
-        cells = [Cell(name, str(number), measure, alone=alone) for number, name in enumerate(names)]
+        """The last cell is alone where there is time for such cells."""
+        last = len(names) - 1
+        cells = [
+            Cell(name, str(number), measure, alone=alone or (for_alone > 0 and number == last))
+            for number, name in enumerate(names)
+        ]
         stage = Stage(1, "small", "?", lambda place: cells, lambda place: None, cell_seconds, for_alone)
         records: list[str] = []
         record = run_stage(
@@ -87,7 +92,7 @@ def test_a_cell_that_must_be_killed_ends_within_the_stage(
 ) -> None:
     """The deadline leaves time for the kill of a process that does not answer a signal, as one that hangs in C.
 
-    That of cells beside each other leaves the part of those that are alone as well.
+    That of cells beside each other leaves the part of those that are alone as well, where there are any.
     """
     deadlines: list[float] = []
 
@@ -97,10 +102,10 @@ def test_a_cell_that_must_be_killed_ends_within_the_stage(
     monkeypatch.setattr("gpu.scheduling.run_child", run_child)
     begin = time.monotonic()
     run(["good", "good"], seconds=600, cell_seconds=600)
-    run(["good", "good"], seconds=600, cell_seconds=600, alone=False, for_alone=0.4)
+    run(["good", "good", "good"], seconds=600, cell_seconds=600, alone=False, for_alone=0.4)
     spent = time.monotonic() - begin
-    assert len(deadlines) == 4
-    for deadline, kept in zip(deadlines, (0, 0, 240, 240), strict=True):
+    assert len(deadlines) == 5
+    for deadline, kept in zip(deadlines, (0, 0, 240, 240, 0), strict=True):
         assert deadline + GRACE + kept <= begin + 600 + spent
 
 
@@ -246,6 +251,57 @@ def test_the_page_has_every_figure_and_every_fault(tmp_path: Path) -> None:
     assert "Could not run: there is no CUDA device." in lines
     assert any("device NVIDIA Something, torch 2.11." in line for line in lines)
     assert sum(line == "Not run." for line in lines) == 6, "a rehearsal measures nothing"
+
+
+def test_calls_of_one_stage_share_its_section(tmp_path: Path) -> None:
+    """The last measurement counts; what was left out once and measured later is not left out."""
+    from gpu.kept import keep_stage
+    from gpu.page import main
+
+    cell = {"kind": "latency", "subject": "x", "seconds": 1.0, "faults": {}, "lack": None, "ended": None}
+    late = {**cell, "subject": "late", "figures": {}, "ended": "ended after its 5 s; what it had found by then is kept"}
+    first = {"a": {**cell, "figures": {"ms": 1.5}}, "b": {**cell, "subject": "y", "figures": {"ms": 2.5}}, "c": late}
+    second = {"a": {**cell, "figures": {"ms": 3.5}}, "d": {**cell, "subject": "z", "figures": {"ms": 4.5, "MiB": None}}}
+    for name, cells, left_out in (("first", first, ["d", "e"]), ("second", second, [])):
+        keep_stage(tmp_path / name, "streaming", record(cells=cells, left_out=left_out))
+    assert main([str(tmp_path / "first"), str(tmp_path / "second"), "--page", str(tmp_path / "gpu.md")]) == 0
+    lines = (tmp_path / "gpu.md").read_text().splitlines()
+    assert [line for line in lines if line.startswith("| ")][2:] == ["| x | 3.5 |", "| y | 2.5 |", "| z | 4.5 |"]
+    assert "Left out, because the 960 s were over: e, c." in lines
+    assert not [line for line in lines if line.startswith("- ")]
+
+
+def test_a_stage_of_some_kinds() -> None:
+    from gpu.stage import Cell, Place, Stage
+
+    cells = [Cell(kind, "x", measure) for kind in ("latency", "memory", "bound")]
+    stage = Stage(1, "small", "?", lambda place: cells, lambda place: None).of_kinds(["bound", "latency"])
+    assert [cell.kind for cell in stage.cells(Place("cpu", Path(), Path(), 1))] == ["latency", "bound"]
+
+
+def test_the_first_configs_are_of_every_task() -> None:
+    """What has time for some models has seen every task, point clouds too."""
+    from gpu.stage import Place
+
+    configs = Place("cuda", Path(), Path(), 1).configs()
+    tasks = [Path(config).parent.name for config in configs]
+    assert sorted(tasks[: len(set(tasks))]) == sorted(set(tasks))
+    assert "detection3d" in tasks
+
+
+def test_the_operators_run_in_onnxruntime(tmp_path: Path) -> None:
+    """Each of them, but for one whose newest version has no kernel at all."""
+    from gpu.kernels import GRAPHS, OPSETS, kernels
+    from gpu.stage import Findings, Place
+
+    findings = Findings(tmp_path / "found.json")
+    kernels(Place("cpu", tmp_path, tmp_path, 1), findings)
+    assert findings.faults == {}
+    for opset in OPSETS:
+        nowhere = findings.figures[f"without a kernel at opset {opset}"]
+        assert nowhere == ("RoiAlign" if opset >= 22 else "none")
+        assert findings.figures[f"differ at opset {opset}"] == "none"
+        assert str(findings.figures[f"on the CPU at opset {opset}"]).startswith(", ".join(list(GRAPHS)[:3]))
 
 
 def test_a_faulty_thread_of_a_throughput_is_raised() -> None:

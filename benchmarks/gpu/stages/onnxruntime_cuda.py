@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from gpu.bound_session import BoundSession
+    from gpu.contenders import Tensors
 
 Run = Callable[[], object]
 OPSETS = (18, 20)  # what the CUDA provider has kernels for, and the default: backends/onnxruntime/preflight.py
@@ -20,16 +21,24 @@ ROUNDS, CALLS = 15, 200
 
 
 def cells(place: Place) -> Iterator[Cell]:
-    """First what proves the provider, for every model; then all that is timed of one model after another, alone."""
+    """First what proves the provider, for every model; then what is timed, alone."""
     configs = place.configs()
+    yield Cell("kernels", "operators of our graphs", _kernels, alone=False)
     for opset in reversed(OPSETS):
         for config in configs:
             yield Cell(
                 "deployed", f"{Path(config).stem}, opset {opset}", partial(_deployed, config, opset), alone=False
             )
-    for config in configs:
-        for kind, measure in (("bound", _bound), ("latency", _latency), ("memory", _memory)):
+    timed = {"latency": _latency, "bound": _bound, "memory": _memory, "torch.compile": _compiled}
+    for kind, measure in timed.items():
+        for config in configs:
             yield Cell(kind, Path(config).stem, partial(measure, config))
+
+
+def _kernels(place: Place, findings: Findings) -> None:
+    from gpu.kernels import kernels
+
+    kernels(place, findings)
 
 
 def _label(opset: int) -> str:
@@ -62,7 +71,7 @@ def nodes_left(path: Path, device: str) -> str:
 
 
 def _latency(config: str, place: Place, findings: Findings) -> None:
-    """From the host to the host: our graph at both opsets, the plain export, eager PyTorch and torch.compile."""
+    """From the host to the host: our graph at both opsets, the plain export and eager PyTorch."""
     import torch
     from sessions import plain_export
 
@@ -70,22 +79,36 @@ def _latency(config: str, place: Place, findings: Findings) -> None:
     from gpu.timed import latencies
 
     torch.backends.cudnn.allow_tf32 = False  # as our sessions compute
-    module, image = unpatched(config, place)
+    module, inputs = unpatched(config, place)
     runs: dict[str, Run] = {}
     for opset in OPSETS:
         with findings.trying(f"opset {opset}"):
             path = made_deployment(config, place, _label(opset)) / "model.onnx"
-            runs["ours" if opset == OPSETS[0] else f"ours at opset {opset}"] = graph(path, image, place.device)
+            runs["ours" if opset == OPSETS[0] else f"ours at opset {opset}"] = graph(path, inputs, place.device)
     with findings.trying("plain export"):
         plain = place.scratch / f"{Path(config).stem}-plain.onnx"
-        plain.write_bytes(plain_export(module, image))
-        runs["plain export"] = graph(plain, image, place.device)
-    there, rounds = module.to(place.device), place.some(ROUNDS)
-    runs["eager"] = eager(there, image, place.device)
-    findings.add(latencies(_running(runs, findings), rounds))
+        plain.write_bytes(plain_export(module, *inputs.values()))
+        runs["plain export"] = graph(plain, inputs, place.device)
+    runs["eager"] = eager(module.to(place.device), inputs, place.device)
+    findings.add(latencies(_running(runs, findings), place.some(ROUNDS)))
+
+
+def _compiled(config: str, place: Place, findings: Findings) -> None:
+    """Our graph beside torch.compile, from the host to the host."""
+    import torch
+
+    from gpu.contenders import eager, graph, unpatched
+    from gpu.timed import latencies
+
+    torch.backends.cudnn.allow_tf32 = False
+    module, inputs = unpatched(config, place)
     compiler = "eager" if place.rehearsal else "inductor"  # which compiles for minutes on a CPU
-    runs["torch.compile"] = eager(torch.compile(there, backend=compiler), image, place.device)
-    findings.add(latencies(_running(runs, findings), rounds))
+    compiled = torch.compile(module.to(place.device), backend=compiler)
+    runs = {
+        "ours": graph(made_deployment(config, place, _label(OPSETS[0])) / "model.onnx", inputs, place.device),
+        "torch.compile": eager(compiled, inputs, place.device),
+    }
+    findings.add(latencies(_running(runs, findings), place.some(ROUNDS)))
 
 
 def _running(runs: Mapping[str, Run], findings: Findings) -> dict[str, Run]:
@@ -103,13 +126,14 @@ def _bound(config: str, place: Place, findings: Findings) -> None:
     import torch
 
     from gpu.bound_session import BoundSession
-    from gpu.contenders import graph, resident, unpatched
+    from gpu.contenders import graph, on_device, resident, unpatched
     from gpu.timed import latencies
 
-    module, image = unpatched(config, place)
+    torch.backends.cudnn.allow_tf32 = False
+    module, inputs = unpatched(config, place)
     path = made_deployment(config, place, _label(OPSETS[0])) / "model.onnx"
-    expected = [torch.from_numpy(array) for array in graph(path, image, place.device)().values()]
-    there = image.to(place.device)
+    expected = [torch.from_numpy(array) for array in graph(path, inputs, place.device)().values()]
+    there = on_device(inputs, place.device)
     session = BoundSession(path, place.device)
     binding = session.bind(there)
     outputs = session.run(binding)
@@ -118,7 +142,7 @@ def _bound(config: str, place: Place, findings: Findings) -> None:
     with findings.trying("latency"):
         runs: dict[str, Run] = {
             "bound": bound,
-            "eager on the device": resident(module.to(place.device), image, place.device),
+            "eager on the device": resident(module.to(place.device), inputs, place.device),
         }
         findings.add(latencies(runs, place.some(ROUNDS)))
     with findings.trying("CUDA graph"):
@@ -130,21 +154,22 @@ def _bound(config: str, place: Place, findings: Findings) -> None:
         _two_streams(path, there, expected, place, findings)
 
 
-def _recorded(session: "BoundSession", image: "Tensor", outputs: "Sequence[Tensor]") -> "tuple[Run, list[Tensor]]":
-    """What repeats a recorded run, and the tensors that it writes, of `image`. It was recorded with another image."""
+def _recorded(session: "BoundSession", inputs: "Tensors", outputs: "Sequence[Tensor]") -> "tuple[Run, list[Tensor]]":
+    """What repeats a recorded run, and the tensors that it writes, of `inputs`. It was recorded with zeros."""
     import torch
 
     fixed = {name: torch.empty_like(tensor) for name, tensor in zip(session.names, outputs, strict=True)}
-    other = torch.zeros_like(image)
+    other = {name: torch.zeros_like(tensor) for name, tensor in inputs.items()}
     replay = partial(session.run, session.bind(other, fixed))
     replay()
-    other.copy_(image)
+    for name, tensor in inputs.items():
+        other[name].copy_(tensor)
     replay()
-    torch.get_device_module(image.device).synchronize()
+    torch.get_device_module(session.device).synchronize()
     return replay, list(fixed.values())
 
 
-def _two_streams(path: Path, image: "Tensor", expected: "Sequence[Tensor]", place: Place, findings: Findings) -> None:
+def _two_streams(path: Path, inputs: "Tensors", expected: "Sequence[Tensor]", place: Place, findings: Findings) -> None:
     """Two sessions, each on a stream of its own, called by two threads at once."""
     import torch
 
@@ -154,7 +179,7 @@ def _two_streams(path: Path, image: "Tensor", expected: "Sequence[Tensor]", plac
     on_device, calls = torch.get_device_module(place.device), place.some(CALLS)
     streams = [on_device.Stream() for _ in range(2)]
     sessions = [BoundSession(path, place.device, stream=getattr(stream, "cuda_stream", None)) for stream in streams]
-    both = [partial(session.run, session.bind(image)) for session in sessions]
+    both = [partial(session.run, session.bind(inputs)) for session in sessions]
     one, two = (per_second(runs, calls, on_device.synchronize) for runs in (both[:1], both))
     differences = [off_by(run(), expected) for run in both]
     findings.add({"one stream /s": one, "two streams /s": two, "streams off by": max(differences)})
@@ -167,15 +192,15 @@ def off_by(outputs: "Sequence[Tensor]", expected: "Sequence[Tensor]") -> float:
 
 
 def _memory(config: str, place: Place, findings: Findings) -> None:
-    """What one session takes of the device's memory, and what eager PyTorch does, for the same image."""
+    """What one session takes of the device's memory, and what eager PyTorch does, for the same input."""
     from gpu.contenders import eager, graph, unpatched
     from gpu.device_memory import growth_there
 
-    module, image = unpatched(config, place)
+    module, inputs = unpatched(config, place)
     path = made_deployment(config, place, _label(OPSETS[0])) / "model.onnx"
     for name, load in (
-        ("eager", lambda: eager(module.to(place.device), image, place.device)),
-        ("ours", lambda: graph(path, image, place.device)),
+        ("eager", lambda: eager(module.to(place.device), inputs, place.device)),
+        ("ours", lambda: graph(path, inputs, place.device)),
     ):
         with findings.trying(name):
             findings.add({f"{name} MiB": growth_there(load, place.device) / 2**20})

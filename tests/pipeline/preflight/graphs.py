@@ -277,10 +277,4 @@ EXAMPLES: dict[str, Example] = {
     "bfloat16": Example(
         *(one("Add (x, x)", f"{kind}[N] x", kind, "N") for kind in ("bfloat16", "float16")), backend="onnxruntime"
     ),
-    "cuda_opset": Example(
-        *[one("GridSample (x, g)", f"{X}, float[N, 16, 16, 2] g")] * 2,
-        backend="onnxruntime",
-        target={"device": "cuda"},
-        target_beside={"device": "cuda", "opset": 18},
-    ),
 }

@@ -10,6 +10,7 @@ from tests.small_query_detectors import CLASSES, SETTINGS, save
 from zoo.errors import InputError
 from zoo.models.transformers.query_detectors import TransformersDetector
 from zoo.models.transformers.query_detectors.detection_rules import RULES
+from zoo.models.transformers.query_detectors.transformers_detector import pixels
 
 pytestmark = pytest.mark.libraries
 transformers = pytest.importorskip("transformers", reason="the models of these tests are transformers'")
@@ -66,3 +67,10 @@ def test_an_architecture_without_a_rule_is_refused(tmp_path: Path) -> None:
     transformers.PPDocLayoutV3Config().save_pretrained(tmp_path)
     with pytest.raises(InputError, match="no rule is known by which the outputs of pp_doclayout_v3 are detections"):
         TransformersDetector(tmp_path)
+
+
+def test_boxes_are_scaled_where_the_images_are() -> None:
+    """The device meta stands in for a GPU: tensors of two devices cannot be multiplied."""
+    factors = pixels(torch.zeros(1, 3, 4, 6, device="meta"))
+    assert factors.device.type == "meta"
+    assert factors.shape == (1, 1, 4)

@@ -88,4 +88,4 @@ def unit_boxes(boxes: Tensor, images: Tensor) -> Tensor:
 
 def pixels(images: Tensor) -> Tensor:
     """float32 [1, 1, 4]: width, height, width, height of the images, for boxes in units of them."""
-    return size_tensor(*images.shape[-2:]).flip(-1).repeat(1, 2).to(images.dtype).unsqueeze(1)
+    return size_tensor(*images.shape[-2:]).flip(-1).repeat(1, 2).to(images.device, images.dtype).unsqueeze(1)
