@@ -181,6 +181,7 @@ def test_two_exports_at_once_record_their_own_warnings(tmp_path: Path) -> None:
     assert (warnings.showwarning, list(warnings.filters)) == before
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:TF32 acceleration on top of oneDNN:UserWarning")  # said by switching oneDNN off
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_another_thread_gets_the_same_results_during_an_export(exporter: str, tmp_path: Path) -> None:

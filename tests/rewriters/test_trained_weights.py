@@ -8,6 +8,7 @@ import torch
 
 from rewriters import rewriting
 from rewriters.family_rewriters import import_rewriters
+from tests.examples import slow_but
 from zoo import build_model
 from zoo.config import config_target, load_config
 from zoo.families import contract_module
@@ -16,7 +17,13 @@ ROOT = Path(__file__).parents[2]
 SAMPLE_IMAGES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))[::16]
 
 
-@pytest.mark.parametrize("name", ["detection/faster-rcnn_r18-fpn_digits", "segmentation/fcn_r18-slide_digits"])
+@pytest.mark.parametrize(
+    "name",
+    slow_but(
+        ["detection/faster-rcnn_r18-fpn_digits", "segmentation/fcn_r18-slide_digits"],
+        "detection/faster-rcnn_r18-fpn_digits",
+    ),
+)
 def test_rewritten_equals_unpatched(name: str) -> None:
     config = load_config(ROOT / "configs" / f"{name}.py")
     target, preprocess = config_target(config), config.preprocess

@@ -45,6 +45,7 @@ def predict(capsys: pytest.CaptureFixture[str]) -> Tool:
     return in_this_process("predict", capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_both_forms_are_deployed_and_agree(slide: Tiny, deploy: Tool, exporter: str) -> None:
     arguments = slide.with_images("--exporter", exporter, "--opset", 18)

@@ -104,6 +104,7 @@ def test_other_formats_are_refused_by_every_reader(tmp_path: Path, ending: str, 
     assert len(faults) == 2
 
 
+@pytest.mark.slow
 def test_a_postscript_file_starts_no_program(tmp_path: Path) -> None:
     program = tmp_path / "gs"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n", encoding="utf-8")

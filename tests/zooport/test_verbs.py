@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import slow_but
 from zoo.errors import GateError, ZooportError
 from zooport.exit_codes import EXIT_CODES
 from zooport.parser import Parser
@@ -179,7 +180,9 @@ def unread(*arguments: str, closed: bool = False) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list", "--name", "fcn_r18*"], ["completion", "bash"]])
+@pytest.mark.parametrize(
+    "arguments", slow_but([["--help"], ["list", "--name", "fcn_r18*"], ["completion", "bash"]], ["--help"])
+)
 def test_output_that_nobody_reads_is_one_line(arguments: list[str], tmp_path: Path) -> None:
     words = "standard output was closed before everything was printed"
     record = tmp_path / "record.json"

@@ -11,6 +11,7 @@ from pipeline.regression import fingerprint
 from pipeline.regression.cell import Cell
 from pipeline.regression.matrix import Matrix
 from pipeline.regression.result import result_file
+from tests.examples import slow_but
 from tests.pipeline.regression.world import World
 
 ROOT = Path(__file__).parents[3]
@@ -30,7 +31,12 @@ def test_resume_and_rerun_failed(world: World) -> None:
     assert (len(world.calls("fails")), len(world.calls("passes"))) == (3, 4)
 
 
-@pytest.mark.parametrize("change", ["config", "sources", "limit", "gate_split", "versions", "broken", "removed"])
+@pytest.mark.parametrize(
+    "change",
+    slow_but(
+        ["config", "sources", "limit", "gate_split", "versions", "broken", "removed"], "config", "sources", "broken"
+    ),
+)
 def test_what_changed_is_run_again(world: World, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     world.config("changes")
     world.config("stays")

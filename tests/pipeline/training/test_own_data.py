@@ -74,6 +74,7 @@ def test_it_stops_early(tmp_path: Path) -> None:
     assert note.endswith("at iteration 1 of 3; stopped before 30: no better figure in 2 validations")
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on_and_keeps_what_was_better(tmp_path: Path) -> None:
     path = write_classifier(tmp_path)
 

@@ -9,6 +9,7 @@ import torch
 from pipeline.training import Recipe
 from pipeline.training.trainable import Trainable
 from pipeline.training.training_data import training_data
+from tests.examples import slow_but
 from zoo.build import build_model
 from zoo.config import load_config
 from zoo.errors import InputError
@@ -18,7 +19,11 @@ CONFIGS = Path(__file__).parents[3] / "configs" / "restoration"
 
 
 @pytest.mark.parametrize(
-    ("name", "sides"), [("srcnn_x3_photographs", [96, 96, 96]), ("srcnn_any-scale_photographs", [64, 96, 128])]
+    ("name", "sides"),
+    slow_but(
+        [("srcnn_x3_photographs", [96, 96, 96]), ("srcnn_any-scale_photographs", [64, 96, 128])],
+        ("srcnn_any-scale_photographs", [64, 96, 128]),
+    ),
 )
 def test_batches_of_each_scale_lower_the_loss(name: str, sides: list[int]) -> None:
     path = CONFIGS / f"{name}.py"

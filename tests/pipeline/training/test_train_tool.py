@@ -98,6 +98,7 @@ class TestReproduce:
         assert card.with_suffix(".safetensors").read_bytes() == before
         assert json.loads(data.read_text(encoding="utf-8"))["reproduction"] == recorded.to_dict()
 
+    @pytest.mark.slow
     def test_other_figures_are_recorded_and_exit_with_3(self, train: Train, tmp_path: Path) -> None:
         config = write_tiny(tmp_path)
         card = publish_model(config, constant(config, 0))

@@ -52,6 +52,7 @@ def test_boxes_are_float32(detector: nn.Module, amp: bool) -> None:
     assert found == {"convolution": torch.bfloat16 if amp else torch.float32, "proposals": torch.float32}
 
 
+@pytest.mark.slow
 def test_torchvision_alone_rounds_them(detector: nn.Module) -> None:
     """Once this fails, in_float32 is not needed any more."""
     images = torch.rand(1, 3, 256, 320)

@@ -183,7 +183,8 @@ def test_level_pillars_knows_its_pillars_by_their_counts() -> None:
             torch.testing.assert_close(ours, theirs)
 
 
-@pytest.mark.parametrize("name", slow_but(NAMES, "CenterPoint"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_openvino_finds_what_the_unpatched_model_finds(name: str, tmp_path: Path) -> None:
     pytest.importorskip("openvino", reason="openvino is not installed: pip install openvino")
     path = tmp_path / "model.onnx"

@@ -14,6 +14,7 @@ from rewriters.onnx_graph.graph_outputs import run_once
 from rewriters.onnx_graph.module_paths import module_path
 from rewriters.precision import int8, to_int8
 from rewriters.precision.qdq_forms import DEQUANTIZE, QUANTIZE
+from tests.examples import slow_but
 from tests.rewriters.precision.small_nets import conv_net, sample_images
 from zoo.errors import ExportError, InputError
 from zoo.precision_options import PrecisionOptions
@@ -66,7 +67,8 @@ def test_zero_points_and_the_scales_of_weights(seed: int, bits: int, unsigned: b
 
 @pytest.mark.parametrize("unsigned", [True, False])
 @pytest.mark.parametrize(
-    ("seed", "method"), [*((seed, "minmax") for seed in SEEDS), (0, "percentile"), (1, "percentile"), (0, "entropy")]
+    ("seed", "method"),
+    [*((seed, "minmax") for seed in SEEDS), (0, "percentile"), (1, "percentile"), *slow_but([(0, "entropy")])],
 )
 def test_the_numbers_stay_within_what_the_scales_allow(seed: int, method: str, unsigned: bool) -> None:
     """On calibrated images with minmax: half a step for each rounding, carried through the weights' sums."""

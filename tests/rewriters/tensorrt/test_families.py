@@ -69,6 +69,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return family, path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_same_graph_in_onnxruntime_equals_the_unpatched_model(exported: tuple[str, Path], count: int) -> None:
     family, path = exported

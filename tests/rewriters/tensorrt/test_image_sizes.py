@@ -29,6 +29,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return family, path
 
 
+@pytest.mark.slow
 def test_the_same_graph_in_onnxruntime_equals_the_unpatched_model(exported: tuple[str, Path]) -> None:
     family, path = exported
     model, images, sizes = (

@@ -162,6 +162,7 @@ def test_one_file_at_every_size(exporter: str, tmp_path: Path) -> None:
         assert same(run(tmp_path / "m.onnx", images=images), outputs(asked(), images)).sum() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_one_file_with_a_size_for_each_image(exporter: str, tmp_path: Path) -> None:
     path, sizes = tmp_path / "m.onnx", torch.tensor([[64, 96], [50, 70]])

@@ -184,6 +184,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return family, model, path
 
 
+@pytest.mark.slow
 def test_one_file_equals_the_unpatched_model_on_the_list_of_images(exported: tuple[str, Any, Path]) -> None:
     family, model, path = exported
     session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])

@@ -98,6 +98,7 @@ def test_onnxruntime_equals_unpatched_for_every_batch(exported: Path, count: int
     assert masks.std() > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_a_fixed_batch_with_many_few_and_no_detections(exporter: str, tmp_path: Path) -> None:
     """With a fixed batch torch knows the number of slots, and must not write it where there are fewer rows."""

@@ -72,6 +72,7 @@ def test_workers_can_be_given_a_data_set(tmp_path: Path) -> None:
         assert copy[0].keys() == dataset[0].keys()
 
 
+@pytest.mark.slow
 def test_no_extra_library_is_needed() -> None:
     blocked = "for name in ('sklearn', 'skimage', 'pycocotools'): sys.modules[name] = None"
     code = (

@@ -13,7 +13,7 @@ from pycocotools import mask as run_lengths
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from tests.examples import examples
+from tests.examples import examples, slow_but
 from tests.zoo.metrics.scenes import CLASSES, KEYPOINTS, SIZE, Pairs, detection_scenes, draws, processed, repeated
 from zoo.errors import InputError
 from zoo.metrics import CocoBoxAP, CocoKeypointAP, CocoMaskAP
@@ -114,7 +114,7 @@ def test_resampled_is_the_figure_of_repeated_images(seed: int, ties: bool, shape
     assert resampled[0] == pytest.approx(figures[metric.main_key], abs=1e-9, nan_ok=True)
 
 
-@pytest.mark.parametrize(("shape", "limit"), [("bbox", 100), ("segm", 100), ("keypoints", 20)])
+@pytest.mark.parametrize(("shape", "limit"), slow_but([("bbox", 100), ("segm", 100), ("keypoints", 20)], ("bbox", 100)))
 def test_the_best_detections_of_an_image_alone_count(shape: str, limit: int) -> None:
     pairs = detection_scenes(np.random.default_rng(8), 3)
     for _, result in pairs:

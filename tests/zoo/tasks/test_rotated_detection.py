@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pipeline.parity.gates import merged_gates
+from tests.examples import slow_but
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.errors import InputError
 from zoo.families import contract_module
@@ -126,7 +127,7 @@ class TestDotaLines:
         assert words in message
 
 
-@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("convention", slow_but(CONVENTIONS, "le90"))
 def test_three_ways_to_a_convention_are_one(convention: str) -> None:
     """Production's in float64, the graph's in float32, and the reference's by trying: the same rectangles, in it."""
     rng = np.random.default_rng(0)
