@@ -15,13 +15,14 @@ from zoo.registry import MODELS
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = {path: load_config(path) for path in list_models(ROOT / "configs")}
+BY_NAME = {Path(path).stem: config for path, config in CONFIGS.items()}
 SHIPPED = [path for path, config in CONFIGS.items() if not is_address(config.checkpoint)]
 """Those whose weights lie in zoo/weights."""
 
 
 def library_marks(config: str | Path) -> list[pytest.MarkDecorator]:
     """The marks of a test that builds the model of a config, a path or a name: none but where it needs a library."""
-    loaded = load_config(config)
+    loaded = BY_NAME[Path(config).stem]
     if needed_library(MODELS.get(loaded.model["type"])) is None:
         return []
     missing = library_missing(loaded)
