@@ -14,7 +14,7 @@ from zoo.config import load_config
 from zoo.config.located import is_address
 from zoo.errors import InputError
 from zoo.listing import list_models
-from zoo.target import EXPORTERS
+from zoo.target import EXPORTERS, PRECISIONS
 
 ROOT = Path(__file__).parents[3]
 Write = Callable[[str], Path]
@@ -136,6 +136,11 @@ def test_shipped_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {cell.column for cell in matrix.cells} == {("onnxruntime", "fp32", exporter) for exporter in EXPORTERS}
     assert not any(cell.excluded for cell in matrix.cells)
     assert len(load_matrix("configs/regression/small.yaml").cells) == 2
+    everything = load_matrix("configs/regression/everything.yaml")
+    assert {cell.config for cell in everything.cells} == {cell.config for cell in matrix.cells}
+    assert {cell.column for cell in everything.cells} == set(
+        product(("onnxruntime", "openvino", "tensorrt-rtx"), PRECISIONS, EXPORTERS)
+    )
 
 
 @given(st.sets(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join), min_size=1))
