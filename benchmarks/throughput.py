@@ -92,8 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         intro = (
             f"`load(folder, workers={default_threads()})` beside one caller on one thread, reading and decoding "
             f"included, time for each image: medians of {options.rounds} rounds in turns. The ratios are to the time "
-            f"of the one caller, divided by the {default_threads()} CPUs. `stream` has the target. Other processes took "
-            f"{others.share:.1%} of the CPUs meanwhile.\n\n{machine('onnxruntime', 'numpy', 'opencv-python')}"
+            f"of the one caller, divided by the {default_threads()} CPUs. `stream` has the target. Other processes "
+            f"took {others.share:.1%} of the CPUs meanwhile.\n\n{machine('onnxruntime', 'numpy', 'opencv-python')}"
         )
         table = "\n".join([HEAD, *(row.row() for row in rows)])
         write_page(options.page, "Throughput of the workers", intro, "benchmarks/throughput.py", table)
