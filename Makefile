@@ -13,6 +13,9 @@ LOWER_INSTALLED := $(LOWER)/.installed
 # without what it depends on; these two of that are what the test needs and nothing else brings.
 DEVKIT := 'nuscenes-devkit>=1.2'
 DEVKIT_NEEDS := 'pyquaternion>=0.9.9' 'cachetools>=5'
+# A server of S3 on 127.0.0.1, for the test of s3:// (tests/predicting/test_ray_s3.py). Its extra "server" brings fifty
+# packages for other services of the cloud; flask and flask-cors are what that of S3 needs.
+S3_SERVER := 'moto[s3]>=5.2' 'flask>=3' 'flask-cors>=5'
 CONFIGS := configs/segmentation/fcn_r18_digits.py \
            configs/segmentation/fcn_r18-slide_digits.py \
            configs/detection/faster-rcnn_r18-fpn_digits.py
@@ -63,6 +66,7 @@ $(INSTALLED_ALL): $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,tensorrt-rtx,transformers,timm,smp,mmseg,mmdet,scale,ray-serve]'
 	@$(BIN)/python -m pip install --quiet --no-compile $(DEVKIT_NEEDS)
 	@$(BIN)/python -m pip install --quiet --no-compile --no-deps $(DEVKIT)
+	@$(BIN)/python -m pip install --quiet --no-compile $(S3_SERVER)
 	@touch $@
 
 test-all: $(INSTALLED_ALL)

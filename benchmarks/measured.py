@@ -5,12 +5,13 @@ import json
 import os
 import resource
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from backends.benchmark.bursts import LONG, PAUSE
 from pipeline.base.machine import processor, threads
@@ -66,6 +67,36 @@ def busy_elsewhere() -> float:
     """Seconds that the machine's threads have worked since its start, less those of this process."""
     user, nice, system, _idle, _waiting, *others = map(int, Path("/proc/stat").read_text("ascii").split()[1:9])
     return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK") - time.process_time()
+
+
+class Others:
+    """Around what is timed, once or several times: `share` of the CPUs' time that other processes took meanwhile."""
+
+    def __init__(self) -> None:
+        self._busy = self._seconds = 0.0
+
+    def __enter__(self) -> Self:
+        self._began = busy_elsewhere(), time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        busy, begin = self._began
+        self._busy += busy_elsewhere() - busy
+        self._seconds += time.perf_counter() - begin
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1, the children of this process among the others."""
+        return max(0.0, self._busy / max(1e-9, self._seconds) / (os.cpu_count() or 1))
+
+
+def deployed(work_dir: Path, config: str, *flags: str) -> Path:
+    """The folder of the deployment below `work_dir`, made if it is not there."""
+    if not (places := list(work_dir.rglob("deployment.json"))):
+        command = [sys.executable, "-m", "zooport", "deploy", config, "--work-dir", str(work_dir), "-q", *flags]
+        subprocess.run(command, check=True, cwd=ROOT)
+        places = list(work_dir.rglob("deployment.json"))
+    return places[0].parent
 
 
 def ratio(seconds: Mapping[str, list[float]], name: str, base: str) -> float:

@@ -116,13 +116,17 @@ class Served:
 
 @dataclass
 class Sum:
-    """What the requests of one run found. ``cpu``: seconds of the server for each good answer."""
+    """What the requests of one run found. ``cpu``: seconds of the server for each good answer.
+
+    ``sending``: seconds until the last request of those that nobody waits for.
+    """
 
     latencies: list[float] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     refused: int = 0
     requests: int = 0
     seconds: float = 0.0
+    sending: float = 0.0
     cpu: float = 0.0
     memory: list[int] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -154,8 +158,8 @@ class Sum:
 
     @property
     def offered(self) -> float:
-        """Requests a second."""
-        return self.requests / self.seconds
+        """Requests a second, while they were sent."""
+        return self.requests / (self.sending or self.seconds)
 
     @property
     def growth(self) -> float:
@@ -165,8 +169,8 @@ class Sum:
         return statistics.median(self.memory[-quarter:]) / statistics.median(early)
 
     def percentile(self, percent: float) -> float:
-        """Of the latencies, in ms."""
-        return float(np.percentile(self.latencies, percent))
+        """Of the latencies, in ms; NaN without one."""
+        return float(np.percentile(self.latencies, percent)) if self.latencies else float("nan")
 
 
 def closed_loop(served: Served, clients: int, seconds: float) -> Sum:
@@ -201,6 +205,7 @@ def open_loop(served: Served, rate: float, seconds: float) -> Sum:
                 time.sleep(max(0.0, begin + number / rate - time.monotonic()))
                 result.requests += 1
                 pool.submit(served.ask, result)
+            result.sending = time.monotonic() - begin
 
     return _watched(served, run)
 

@@ -2,11 +2,13 @@
 
     python benchmarks/soak.py DEPLOYMENT DEPLOYMENT DEPLOYMENT --image F... --page docs/measured/soak.md
     python benchmarks/soak.py DEPLOYMENT --image F... --calls 25000      200 000 calls
-    python benchmarks/soak.py DEPLOYMENT --image F... --minutes 60       an hour
+    python benchmarks/soak.py DEPLOYMENT --image F... --minutes 60       an hour, however many calls
+    python benchmarks/soak.py DEPLOYMENT --image F... --minutes 10       a part: its page says so
 
-Each deployment gets --threads callers, which make --calls calls each. A caller compares each result with the one that
-a single caller got before, to the bit. Exit code 3 if a result differs, or if memory or handles grow: memory by more
-than 1 % from the second quarter of the samples to the last one, which is more than an arena needs to fill up.
+Each deployment gets --threads callers, which make --calls calls each, or call until --minutes have passed. A caller
+compares each result with the one that a single caller got before, to the bit. Exit code 3 if a result differs, or if
+memory or handles grow: memory by more than 1 % from the second quarter of the samples to the last one, which is more
+than an arena needs to fill up. An hour, or 200 000 calls, is a long run.
 """
 
 import argparse
@@ -17,19 +19,21 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 import numpy as np
-from measured import machine, write_page
 from process_tree import handles, resident_bytes
 
 from backends import Deployment, load
 from zoo.tasks import Result
 
 MOST_GROWTH = 1.01
+LONG_CALLS, LONG_SECONDS = 200_000, 3600
+CALLS = 5000
 SAMPLES = 60  # of a run: rows of its table are every fifth
 ROW = 5
 
@@ -52,7 +56,7 @@ class Soak:
     model: Deployment
     images: Sequence[np.ndarray]
     expected: Sequence[Result]
-    calls: int
+    calls: int | None
     deadline: float
     wrong: list[str] = field(default_factory=list)
     done: int = 0
@@ -60,8 +64,10 @@ class Soak:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def call(self, first: int) -> None:
-        """The calls of one caller, which begins with the image `first`."""
-        for number in range(first, first + self.calls):
+        """The calls of one caller, which begins with the image `first`, until the deadline."""
+        for number in count(first) if self.calls is None else range(first, first + self.calls):
+            if time.monotonic() > self.deadline:
+                return
             place = number % len(self.images)
             begin = time.perf_counter()
             try:
@@ -71,13 +77,12 @@ class Soak:
                 continue
             seconds = time.perf_counter() - begin
             self._note(None if result == self.expected[place] else f"image {place}: another result", seconds)
-            if time.monotonic() > self.deadline:
-                return
 
-    def _note(self, fault: str | None, seconds: float = float("nan")) -> None:
+    def _note(self, fault: str | None, seconds: float | None = None) -> None:
         with self._lock:
             self.done += 1
-            self._recent.append(1000 * seconds)
+            if seconds is not None:
+                self._recent.append(1000 * seconds)
             if fault is not None:
                 self.wrong.append(fault)
 
@@ -91,8 +96,8 @@ class Soak:
         return Sample(seconds, self.done, resident_bytes(pid), handles(pid), (float(p50), float(p99)))
 
 
-def soak(model: Deployment, images: Sequence[np.ndarray], threads: int, calls: int, minutes: float) -> "Report":
-    """Run the callers, and sample them until they are done."""
+def soak(model: Deployment, images: Sequence[np.ndarray], threads: int, calls: int | None, minutes: float) -> "Report":
+    """Run the callers, and sample them until they are done. `calls`: of each; None: until the minutes are over."""
     expected = [model(image) for image in images]
     begin = time.monotonic()
     run = Soak(model, images, expected, calls, begin + 60 * minutes)
@@ -100,7 +105,7 @@ def soak(model: Deployment, images: Sequence[np.ndarray], threads: int, calls: i
     for caller in callers:
         caller.start()
     samples: list[Sample] = []
-    share = max(1, threads * calls // SAMPLES)
+    share = float("inf") if calls is None else max(1, threads * calls // SAMPLES)
     while any(caller.is_alive() for caller in callers):
         time.sleep(0.05)
         elapsed = time.monotonic() - begin
@@ -143,12 +148,19 @@ class Report:
         middle = self.samples[len(self.samples) // 2]
         return not self.wrong and self.growth <= MOST_GROWTH and self.samples[-1].handles <= middle.handles
 
+    @property
+    def is_long(self) -> bool:
+        """Whether an hour passed, or 200 000 calls were made."""
+        return self.samples[-1].calls >= LONG_CALLS or self.samples[-1].seconds >= LONG_SECONDS
+
     def table(self) -> str:
         """Markdown: the verdict, and every fifth sample."""
         last = self.samples[-1]
+        length = "" if self.is_long else " This is a part of a long run, which is an hour or 200 000 calls."
         verdict = (
             f"{last.calls} calls in {last.seconds:.0f} s, {len(self.wrong)} wrong. Memory of the last quarter over "
-            f"that of the second: {self.growth:.4f}; {self.slope:.1f} KiB for each 1000 calls in the second half."
+            f"that of the second: {self.growth:.4f}; {self.slope:.1f} KiB for each 1000 calls in the second "
+            f"half.{length}"
         )
         lines = [
             f"## {self.name}",
@@ -173,20 +185,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("deployments", nargs="+", metavar="DEPLOYMENT")
     parser.add_argument("--image", nargs="+", required=True, metavar="F")
     parser.add_argument("--threads", type=int, default=8)
-    parser.add_argument("--calls", type=int, default=5000, help="of each thread (default: 5000)")
-    parser.add_argument("--minutes", type=float, default=600, help="of each deployment, at most (default: 600)")
+    parser.add_argument("--calls", type=int, help="of each thread (default: 5000; with --minutes: no limit)")
+    parser.add_argument("--minutes", type=float, help="of each deployment, at most (default: 600)")
     parser.add_argument("--page", type=Path)
     options = parser.parse_args(arguments)
+    calls = CALLS if options.calls is None and options.minutes is None else options.calls
+    minutes = 600.0 if options.minutes is None else options.minutes
     reports = []
     for folder in options.deployments:
         with load(folder, threads=1) as model:
             images = [model.task.kind.read(path) for path in options.image]
-            reports.append(soak(model, images, options.threads, options.calls, options.minutes))
+            reports.append(soak(model, images, options.threads, calls, minutes))
         print(reports[-1].table(), flush=True)
         print("\n".join(reports[-1].wrong[:5]), file=sys.stderr)
     if options.page is not None:
+        from measured import machine, write_page  # imports torch, whose memory would hide what a model's grows by
+
         intro = (
-            f"{options.threads} threads call one model of one thread, {options.calls} calls each at most, with "
+            f"{options.threads} threads call one model of one thread, "
+            f"{f'for {minutes:g} minutes' if calls is None else f'{calls} calls each at most'}, with "
             f"{len(options.image)} images. Each result is compared to the bit.\n\n{machine('onnxruntime', 'numpy')}"
         )
         tables = "\n\n".join(report.table() for report in reports)

@@ -11,7 +11,6 @@ YOLOv8 for masks with random weights. It needs an idle machine. Exit code 3 wher
 
 import argparse
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -25,7 +24,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 import cv2
 import numpy as np
-from measured import interleaved, machine, ratio, write_page
+from measured import deployed, interleaved, machine, ratio, write_page
 from numpy.typing import NDArray
 
 from backends import load
@@ -93,11 +92,11 @@ def _detection(work_dir: Path, rounds: int) -> list[Row]:
         ("YOLOv5n, 256x320", small, (), 0.95),
         ("YOLOv5n, 1280x720 to 640x640", large, ("--dynamic", "height=640:640:640", "width=640:640:640"), 0.98),
     ):
-        folder = _deployed(work_dir / name.replace(" ", "_"), "yolov5n_digits", *flags)
+        folder = deployed(work_dir / name.replace(" ", "_"), "yolov5n_digits", *flags)
         runs = _runs(folder, image)
         if find_spec("ultralytics") is not None:
             ultralytics_flags = ("--layout", "ultralytics", "--output-level", "decoded", "--dynamic", "batch=1:1:1")
-            theirs = _deployed(work_dir / f"{name}_u".replace(" ", "_"), "yolov5n_digits", *ultralytics_flags, *flags)
+            theirs = deployed(work_dir / f"{name}_u".replace(" ", "_"), "yolov5n_digits", *ultralytics_flags, *flags)
             runs |= _ultralytics(theirs / "model.onnx", "detect", image)
         seconds = interleaved(runs, rounds)
         rows.append(Row(f"{name}: bare session of the whole call", ratio(seconds, "bare", "call"), least))
@@ -112,7 +111,7 @@ def _detection(work_dir: Path, rounds: int) -> list[Row]:
 
 def _masks(work_dir: Path, rounds: int) -> list[Row]:
     """Mask R-CNN, and 50 masks in pixels of an image of 640 x 512."""
-    folder = _deployed(work_dir / "masks", "mask-rcnn_r18-fpn_digits")
+    folder = deployed(work_dir / "masks", "mask-rcnn_r18-fpn_digits")
     image = cv2.resize(_sample(), (640, 512), interpolation=cv2.INTER_CUBIC)
     model = load(folder, threads=THREADS)
     found: Any = model(image)
@@ -184,15 +183,6 @@ def _session(path: Path) -> Any:
     from backends.onnxruntime.session import open_session
 
     return open_session(path, "cpu", THREADS)
-
-
-def _deployed(work_dir: Path, config: str, *flags: str) -> Path:
-    """The folder of the deployment, made where it is not there."""
-    if not (places := list(work_dir.rglob("deployment.json"))):
-        command = [sys.executable, "-m", "zooport", "deploy", config, "--work-dir", str(work_dir), "-q", *flags]
-        subprocess.run(command, check=True, cwd=ROOT)
-        places = list(work_dir.rglob("deployment.json"))
-    return places[0].parent
 
 
 def _ultralytics(path: Path, task: str, image: Image, **options: Any) -> dict[str, Callable[[], object]]:

@@ -1,10 +1,11 @@
 """One block's results as a Parquet file: a row for each image, also for one that has a fault."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from backends.scale.storage import EXTRA, USE, Storage
 from backends.streaming import Prediction
+from zoo.byte_sizes import MEBIBYTE
 from zoo.optional_library import optional_library
 from zoo.tables.parquet import arrow_type, text_of
 from zoo.tables.table import COMMON
@@ -13,6 +14,7 @@ from zoo.tasks import Result, Task
 RESULTS = "results"
 JSON = ".json"
 ROWS_AT_ONCE = 64
+BYTES_AT_ONCE = 32 * MEBIBYTE  # of files in them; a row alone may have more
 FAULTS = b"zooport.faults"
 
 
@@ -58,16 +60,24 @@ class Part:
         library = optional_library("pyarrow.parquet", EXTRA, USE)
         faults = 0
         with storage.staged(name) as place, library.ParquetWriter(place, self.schema, filesystem=storage.files) as file:
-            held: list[Mapping[str, Any]] = []
-            for row in rows:
-                faults += row["fault"] is not None
-                held.append(row)
-                if len(held) == ROWS_AT_ONCE:
-                    file.write_table(self._arrow.Table.from_pylist(held, self.schema))
-                    held = []
-            if held:
-                file.write_table(self._arrow.Table.from_pylist(held, self.schema))
+            for few in _few_at_a_time(rows):
+                faults += sum(row["fault"] is not None for row in few)
+                file.write_table(self._arrow.Table.from_pylist(few, self.schema))
             file.add_key_value_metadata({FAULTS: str(faults).encode()})
+
+
+def _few_at_a_time(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """ROWS_AT_ONCE of them, or fewer that have BYTES_AT_ONCE together."""
+    held: list[Mapping[str, Any]] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += sum(len(value) for value in row.values() if isinstance(value, bytes))
+        if len(held) == ROWS_AT_ONCE or size >= BYTES_AT_ONCE:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
 
 
 def count_faults(storage: Storage, name: str) -> int:

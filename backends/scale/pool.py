@@ -8,6 +8,7 @@ from queue import Empty, Queue
 from typing import Any
 
 from backends.scale.cluster import Actors, fitting_actors
+from backends.scale.remote_driver import driven_remotely, is_client
 from backends.scale.storage import EXTRA, USE
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.optional_library import optional_library
@@ -30,8 +31,12 @@ def computed(
     An actor that dies is started again, and its rows are computed again. Raises BackendUnavailableError if a machine
     is lost, and some actors have no room any more.
     """
+    remote = is_client()
     while wave := list(islice(rows, AT_ONCE)):
-        yield from _wave(ray, worker, arguments, wave, actors)
+        if remote:
+            yield from driven_remotely(ray, _wave, worker, arguments, wave, actors)
+        else:
+            yield from _wave(ray, worker, arguments, wave, actors)
 
 
 def _wave(

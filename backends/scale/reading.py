@@ -2,17 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
 from types import MappingProxyType
 
-from backends.scale.inputs import NESTED, Inputs
-from backends.scale.storage import EXTRA, USE, Storage
+from backends.scale.contents import contents
+from backends.scale.inputs import Inputs
+from backends.scale.storage import Storage
 from zoo.errors import InputError
-from zoo.input_kinds import InputKind
-from zoo.optional_library import optional_library
+from zoo.input_kinds import MAX_BYTES, InputKind
 from zoo.sources import Item, Source
 
-CONTENTS_AT_ONCE = 16
 NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -29,7 +27,7 @@ def read_inputs(inputs: Iterable[Inputs], kind: InputKind, uris: Mapping[str, st
             continue
         source = Source(each.label, each.label)
         try:
-            value = kind.decode(_content(each, uris), each.label) if each.base else kind.read(each.path)
+            value = kind.decode(_content(each, kind, uris), each.label) if each.base else kind.read(each.path)
         except InputError as error:
             yield Item(source, fault=str(error).replace(each.path, each.label) if not each.base else str(error))
         except FileNotFoundError:
@@ -45,28 +43,26 @@ def _storage(inputs: Inputs, uris: Mapping[str, str]) -> Storage:
     return _opened(uris.get(inputs.base, inputs.base) or inputs.path)
 
 
-def _content(inputs: Inputs, uris: Mapping[str, str]) -> bytes:
-    with _storage(inputs, uris).files.open_input_stream(inputs.path) as stream:
-        content: bytes = stream.read()
+def _content(inputs: Inputs, kind: InputKind, uris: Mapping[str, str]) -> bytes:
+    """Of a file on a storage. Raises InputError for a larger one than any image is, without reading it."""
+    with _storage(inputs, uris).files.open_input_file(inputs.path) as file:
+        _check_size(file.size(), kind, inputs.label)
+        content: bytes = file.read()
     return content
 
 
 def _read_rows(inputs: Inputs, kind: InputKind, uris: Mapping[str, str]) -> Iterator[Item]:
     """A row is a frame of its file."""
     source = Source(inputs.label, inputs.label)
-    for row, content in enumerate(_contents(inputs, uris), inputs.row):
+    for row, content in enumerate(contents(inputs, _storage(inputs, uris)), inputs.row):
         label = f"{inputs.label}, row {row}"
         try:
-            yield Item(source, row, kind.decode(content or b"", label))
+            _check_size(content.size, kind, label)
+            yield Item(source, row, kind.decode(content.value, label))
         except InputError as error:
             yield Item(source, row, fault=str(error))
 
 
-def _contents(inputs: Inputs, uris: Mapping[str, str]) -> Iterator[bytes | None]:
-    """The values of the column, few of them in memory at a time. Raises OSError if the file is gone."""
-    library = optional_library("pyarrow.parquet", EXTRA, USE)
-    with library.ParquetFile(inputs.path, filesystem=_storage(inputs, uris).files) as table:
-        batches = table.iter_batches(CONTENTS_AT_ONCE, row_groups=[inputs.group], columns=[inputs.column])
-        values = (value for batch in batches for value in batch.column(0).to_pylist())
-        for value in islice(values, inputs.first, inputs.first + inputs.images):
-            yield value[NESTED] if isinstance(value, dict) else value
+def _check_size(size: int, kind: InputKind, label: str) -> None:
+    if size > MAX_BYTES:
+        raise InputError(f"{kind.noun} {label}: {size} bytes, expected the content of one file, at most {MAX_BYTES}")

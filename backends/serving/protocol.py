@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
-from zoo.input_kinds import InputKind
+from zoo.input_kinds import MAX_BYTES, InputKind
 from zoo.manifest import Manifest
 
 FILE = "file"
@@ -19,7 +19,6 @@ FILE = "file"
 DEPLOYMENT = "deployment"
 """An output that each model has: the manifest as JSON, uint8 [1, bytes]. The input is not read if it is the only one
 that a request asks for."""
-MAX_BYTES = 2**27  # of a file: more than any camera writes
 
 DTYPES = {"bool": "BOOL", "float16": "FP16", "float32": "FP32", "float64": "FP64"} | {
     name: name.upper() for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

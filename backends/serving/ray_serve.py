@@ -10,11 +10,11 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from ray import serve
 
-from backends.serving.protocol import MAX_BYTES
 from backends.serving.served_model import ServedModel, ServedModelSettings
 from backends.serving.v2_http import BINARY, HEADER, JSON, error_body
 from backends.serving.v2_schema import DESCRIBE, INFER
 from zoo.errors import InputError
+from zoo.input_kinds import MAX_BYTES
 
 MAX_BODY = MAX_BYTES + 2**20  # a file, and what describes it
 AT_ONCE = 2  # requests of a replica: one that is computed, one that arrives meanwhile

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backends.serving.protocol import DTYPES, MAX_BYTES
+from backends.serving.protocol import DTYPES
 from zoo.errors import InputError, nearest
 from zoo.files.json_object import json_object
+from zoo.input_kinds import MAX_BYTES
 
 HEADER = "Inference-Header-Content-Length"
 """The number of bytes of JSON at the beginning of a body. Binary tensors follow. Without it, all of a body is JSON."""

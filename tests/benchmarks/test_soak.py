@@ -1,5 +1,6 @@
 """benchmarks/soak.py: a rehearsal of a long run, and what it finds."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,6 +46,29 @@ def test_one_wrong_answer_is_found(fault: Callable[[], int] | None, message: str
     assert len(report.wrong) == (message is not None)
     assert all(message in each for each in report.wrong)
     assert not (report.wrong and report.is_good)
+
+
+def test_minutes_alone_have_no_limit_of_calls() -> None:
+    import soak
+
+    report = soak.soak(Model(), [1, 2, 3], threads=2, calls=None, minutes=0.2 / 60)
+    assert report.wrong == []
+    assert report.samples[-1].seconds >= 0.2
+    assert report.samples[-1].calls > 2
+    assert "This is a part of a long run" in report.table()
+    long = soak.Report("cars", [soak.Sample(3600, 9, 1, 1, (1.0, 1.0))], [])
+    assert "part of a long run" not in long.table()
+
+
+def test_a_model_that_refuses_each_call_ends_at_the_deadline() -> None:
+    import soak
+
+    def refused(_: int) -> int:
+        raise InputError("closed")
+
+    run = soak.Soak(refused, [1], [2], None, time.monotonic() + 0.1)
+    run.call(0)
+    assert run.done == len(run.wrong) > 0
 
 
 def test_memory_and_handles_that_grow_are_found() -> None:

@@ -15,6 +15,8 @@ from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
 Array = NDArray[Any]
+MAX_BYTES = 2**27
+"""Of the content of one file that comes from elsewhere: more than any camera writes."""
 
 
 class InputKind(ABC):

@@ -20,7 +20,7 @@ from jsonschema import Draft202012Validator
 
 from backends import load
 from backends.scale.cluster import LOCAL
-from backends.serving.protocol import FILE, MAX_BYTES
+from backends.serving.protocol import FILE
 from backends.serving.remote_model import RemoteModel
 from backends.serving.v2_http import BINARY, HEADER, JSON
 from backends.serving.v2_schema import METADATA
@@ -28,6 +28,7 @@ from tests.backends.serving.conftest import ADJUSTABLE
 from tests.backends.serving.real_server import free_ports
 from tests.ray_cluster import listening_addresses
 from zoo.errors import BackendUnavailableError
+from zoo.input_kinds import MAX_BYTES
 
 pytestmark = [pytest.mark.scale, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 pytest.importorskip("ray.serve", reason="the extra ray-serve brings it", exc_type=ImportError)

@@ -1,0 +1,67 @@
+"""benchmarks/throughput.py: one round of a small model. No figure is asserted."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from tests.backends.conftest import Recipe, write_deployment
+
+pytestmark = pytest.mark.usefixtures("benchmarks")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A deployment of one layer, which stands in for that of a shipped config."""
+    import throughput
+
+    made = write_deployment(tmp_path / "deployment", Recipe())
+    monkeypatch.setattr(throughput, "deployed", lambda *_: made)
+    return made
+
+
+def test_one_round_writes_its_page(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import throughput
+
+    monkeypatch.setattr(throughput.Others, "share", 0.0)
+    page = tmp_path / "page.md"
+    code = throughput.main(["resnet18", "--rounds", "1", "--seconds", "0", "--page", str(page)])
+    (row,) = (line for line in page.read_text(encoding="utf-8").splitlines() if line.endswith(("held |", "missed |")))
+    assert code == (0 if row.endswith("held |") else 3)
+    assert len(row.split("|")) == len(throughput.HEAD.splitlines()[0].split("|"))
+
+
+def test_a_busy_machine_writes_no_page(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import throughput
+
+    monkeypatch.setattr(throughput.Others, "share", 0.5)
+    page = tmp_path / "page.md"
+    assert throughput.main(["resnet18", "--rounds", "1", "--seconds", "0", "--page", str(page)]) == 4
+    assert not page.exists()
+
+
+def test_every_way_is_in_order_and_another_result_is_found(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import throughput
+
+    paths = [str(tmp_path / f"{number}.png") for number in range(6)]
+    for number, path in enumerate(paths):
+        cv2.imwrite(path, np.full((64, 96, 3), 40 * number, np.uint8))
+    row = throughput.measured(folder, paths, 1, 0.05, throughput.Others())
+    assert row.images >= 4
+    assert set(row.ratios) == {"stream", "submit", "acall"}
+    streamed = throughput.streamed
+    monkeypatch.setattr(throughput, "streamed", lambda model, paths: streamed(model, paths)[::-1])
+    with pytest.raises(AssertionError, match="stream gives other results, or in another order"):
+        throughput.measured(folder, paths, 1, 0.05, throughput.Others())
+
+
+def test_the_files_are_those_of_the_data_set() -> None:
+    import throughput
+    from measured import shipped_configs
+
+    assert all(throughput.files(config) for config in shipped_configs())
+    with pytest.raises(SystemExit):
+        throughput.main(["no such config"])
