@@ -126,6 +126,7 @@ def _evaluation(plan: Plan, rows: tuple[Row, ...]) -> Evaluation:
     return Evaluation(
         config=str(plan.config.path),
         dataset=plan.section["type"],
+        kind=plan.task.kind,
         images=len(plan.dataset),
         metric=None if metric is None else metric.main_key,
         unit=None if metric is None else metric.unit,

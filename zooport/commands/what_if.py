@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     if options.keep_fp32 and options.depth is not None:
         raise InputError("--depth is for the search, and --keep-fp32 gives the choices; leave one of them out")
     if options.image and options.limit is not None:
-        raise InputError("--limit is for the data set, and --image gives the images; leave one of them out")
+        raise InputError("--limit is for the data set, and --image gives the inputs; leave one of them out")
     check_present("calibration image", options.calibration_image)
     check_present("checkpoint", [options.checkpoint])
     console = open_console()
@@ -156,7 +156,7 @@ def show(console: "Console", precision: str, judge: "Judge", trials: Sequence["T
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    title = f"{judge.name} on {judge.images} images; PyTorch has {judge.reference:.2f} {judge.unit}"
+    title = f"{judge.name} on {judge.images} {judge.kind.plural}; PyTorch has {judge.reference:.2f} {judge.unit}"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("kept in fp32", overflow="fold")
     for name in (f"layers in {precision}", judge.unit, "to PyTorch", f"within {judge.tolerance:g}"):
@@ -180,4 +180,4 @@ def conclude(console: "Console", options: argparse.Namespace, judge: "Judge", ne
             highlight=False,
             soft_wrap=True,
         )
-    console.print("zooport deploy judges on all images, and decides", style="dim", highlight=False)
+    console.print(f"zooport deploy judges on all {judge.kind.plural}, and decides", style="dim", highlight=False)
