@@ -9,7 +9,7 @@ from typing import Any
 import onnx
 import torch
 from matrix import export_referenced
-from measured import ROOT, shipped_configs, sources
+from measured import ROOT, of_images, shipped_configs, sources
 from torch import nn
 from torchvision_models import ARCHITECTURES, calibrated, sample_images, task_of
 
@@ -34,7 +34,7 @@ CODE = ("configs", "zoo", "rewriters", "pipeline/preflight", "benchmarks/tensorr
 def model_names() -> dict[str, str]:
     """Every row: the name -> a config's path, or "" for a detector of torchvision."""
     segmentors = sorted((ROOT / "configs").glob("*/*_coco-voc.py"))
-    own = {Path(path).stem: path for path in shipped_configs()}
+    own = {Path(path).stem: path for path in shipped_configs(takes=of_images)}
     return own | dict.fromkeys(ARCHITECTURES, "") | {path.stem: str(path) for path in segmentors}
 
 
