@@ -13,6 +13,7 @@ from measured import ROOT, of_images, shipped_configs, sources
 from torch import nn
 from torchvision_models import ARCHITECTURES, calibrated, sample_images, task_of
 
+from backends.engine_options import EngineOptions
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import graph_references
 from pipeline.preflight import explain, preflight, steps
@@ -20,7 +21,6 @@ from rewriters.export_onnx import tensor_spec
 from rewriters.graph_rewriters import rewrite_graph
 from zoo.build import build_model
 from zoo.config import config_target, load_config
-from zoo.engine_options import EngineOptions
 from zoo.target import AxisRange, Target
 from zoo.tasks import Task
 
