@@ -31,8 +31,8 @@ def print_parity(console: "Console", record: "ParityRecord") -> None:
             table.add_row(*(row[key] for key in ("name", "largest", "mean", "unit", "gate", "verdict")))
         console.print(table)
     if record.metric is not None:
-        figures = () if isinstance(record.metric, str) else record.metric
-        sentences = [figure.sentence(record.inputs) for figure in figures] or [record.metric]
+        metric = record.metric
+        sentences = [metric] if isinstance(metric, str) else [figure.sentence(record.inputs) for figure in metric]
         for sentence in sentences:
             console.print(f"metric: {sentence}", highlight=False)
     for note in record.notes:
