@@ -10,9 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from backends.engine_options import EngineOptions
 from backends.runner import Array, Runner
 from zoo.dialect import Dialect
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.options import Options
 from zoo.target import AxisRange, Target

@@ -3,7 +3,7 @@
 import os
 import re
 
-from zoo.engine_options import EngineOptions
+from backends.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.manifest_schema import MAX_THREADS
 
@@ -59,7 +59,9 @@ def check_options(
             f"load: progress is {_format_value(progress)}, expected a function of (what, windows done, windows)"
         )
     if engine is not None and not isinstance(engine, EngineOptions):
-        raise InputError(f"load: engine is {_format_value(engine)}, expected zoo.engine_options.EngineOptions(...)")
+        raise InputError(
+            f"load: engine is {_format_value(engine)}, expected backends.engine_options.EngineOptions(...)"
+        )
     if cache is not None and not isinstance(cache, str | os.PathLike):
         raise InputError(f"load: cache is {_format_value(cache)}, expected a folder's path, or None")
     for name, value in (("cuda_graph", cuda_graph), ("check", check)):

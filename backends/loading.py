@@ -10,6 +10,7 @@ from typing import Any, Literal
 from backends.availability import require
 from backends.backend import Backend, LoadOptions
 from backends.deployment import Deployment
+from backends.engine_options import EngineOptions
 from backends.file_tensors import with_host_part
 from backends.load_arguments import check_options, check_path
 from backends.registry import get_backend
@@ -17,7 +18,6 @@ from backends.runner import Runner
 from backends.runner_group import RunnerGroup
 from backends.self_test.proof import lacking, warn_once
 from backends.threads import default_threads
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.manifest import ONNX_FILE, SELF_TEST_FILE, Manifest
 from zoo.opened_folder import MANIFEST_FILE, Folder, OpenedFolder, read_whole

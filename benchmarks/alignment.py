@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 import numpy as np
 import onnx
-from measured import machine, shipped_configs, write_page
+from measured import machine, of_images, shipped_configs, write_page
 from onnx import numpy_helper
 
 PRECISIONS = ("fp32", "fp16", "int8")
@@ -37,7 +37,7 @@ MIB = 1024  # of the kilobytes that the kernel counts
 def main() -> None:
     """One row for each config and exporter."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("configs", nargs="*", type=Path, default=[Path(path) for path in shipped_configs()])
+    parser.add_argument("configs", nargs="*", type=Path, default=[])
     parser.add_argument("--exporters", nargs="+", default=EXPORTERS)
     parser.add_argument("--planted", type=int, default=PLANTED, help="convolutions to change, one after another")
     parser.add_argument("--precision", choices=PRECISIONS, default="fp32", help="nothing is planted below fp32")
@@ -49,7 +49,7 @@ def main() -> None:
         print(json.dumps(_cell(config, exporter, int(planted), precision)))
         return
     rows = []
-    for config in args.configs:
+    for config in args.configs or map(Path, shipped_configs(takes=of_images)):
         for exporter in args.exporters:
             command = [sys.executable, __file__, "--cell", str(config), exporter]
             command += [str(args.planted if args.precision == "fp32" else 0), args.precision]

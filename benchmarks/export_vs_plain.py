@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 import numpy as np
 import torch
-from measured import interleaved, machine, ratio, shipped_configs, write_page
+from measured import interleaved, machine, of_one_size, ratio, shipped_configs, write_page
 from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor, nn
 
@@ -54,7 +54,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     rows = []
-    for path in args.configs or shipped_configs(data=["digits"]):
+    for path in args.configs or shipped_configs(takes=of_one_size):
         rows += _rows(load_config(path), args.rounds)
     head = "| model | exporter | ours ms | of plain export | of eager PyTorch | nodes ours / plain | held |"
     table = "\n".join([head, "|---|---|---|---|---|---|---|", *(_line(row) for row in rows)])

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 import cv2
 from kernel_times import Times, onnxruntime_times, openvino_times, shares
-from measured import interleaved, machine, ratio, shipped_configs, write_page
+from measured import interleaved, machine, of_images, ratio, shipped_configs, write_page
 from openvino_table import BACKENDS, IMAGE, OPENVINO, THREADS, WORK_DIR, judged
 
 from backends import load
@@ -61,7 +61,7 @@ def main() -> int:
     state = json.loads(args.state.read_text(encoding="utf-8"))
     heads = ("model", "backend", "layers", "ratio, 1 thread", "ratio, 2 threads", "metric", "gate", "", "profile")
     lines, held = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"], True
-    for config in shipped_configs(args.only):
+    for config in shipped_configs(args.only, of_images):
         for backend in BACKENDS:
             cells = {precision: judged(state, config, precision, backend) for precision in PRECISIONS}
             words, good = _row(config, backend, cells)

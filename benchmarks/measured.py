@@ -17,26 +17,45 @@ from backends.benchmark.bursts import LONG, PAUSE
 from pipeline.base.machine import processor, threads
 from rewriters.export_record import peak_memory
 from zoo.build import library_missing
+from zoo.config import ModelConfig, config_target, load_config
+from zoo.config.located import is_address
+from zoo.listing import list_models
 
 ROOT = Path(__file__).resolve().parents[1]
 STAMP = "made with"
-DATA = ("digits", "photographs")  # what shipped models were trained on; their configs end so
 
 
-def shipped_configs(words: Sequence[str] = (), data: Sequence[str] = DATA) -> list[str]:
+def of_images(config: ModelConfig) -> bool:
+    """Whether the model takes images."""
+    return config.task.kind.name == "image"
+
+
+def of_one_size(config: ModelConfig) -> bool:
+    """Whether the model takes images, which its config brings to one size."""
+    return of_images(config) and config_target(config).fixed_sides
+
+
+def shipped_configs(
+    words: Sequence[str] = (),
+    takes: Callable[[ModelConfig], bool] = lambda config: True,  # noqa: ARG005 - every one
+) -> list[str]:
     """The configs whose weights are in the repository; with `words` those whose name has one of them.
 
-    Those whose model needs a library that is not installed are left out, with a line that says so.
+    `takes`: whether a script can measure the model of a config. Those whose model needs a library that is not installed
+    are left out, with a line that says so.
     """
-    paths = (
-        path for kind in data for path in (ROOT / "configs").glob(f"*/*_{kind}.py") if path.parent.name != "_base_"
-    )
     chosen = []
-    for path in sorted(str(path) for path in paths if not words or any(word in path.stem for word in words)):
-        if (missing := library_missing(path)) is None:
+    for path in list_models(ROOT / "configs"):
+        name = Path(path).stem
+        if words and not any(word in name for word in words):
+            continue
+        config = load_config(path)
+        if config.checkpoint is None or is_address(config.checkpoint) or not takes(config):
+            continue
+        if (missing := library_missing(config)) is None:
             chosen.append(path)
         else:
-            print(f"{Path(path).stem} is left out: {missing}", file=sys.stderr)
+            print(f"{name} is left out: {missing}", file=sys.stderr)
     return chosen
 
 

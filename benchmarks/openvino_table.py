@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 import cv2
 import numpy as np
 from matrix import all_passed, run_cells
-from measured import growth, interleaved, machine, ratio, shipped_configs, sources, state_of, write_page
+from measured import growth, interleaved, machine, of_images, ratio, shipped_configs, sources, state_of, write_page
 
 from backends import load
 from pipeline.deploying import make_deployment
@@ -92,7 +92,7 @@ def main() -> int:
     if args.start:
         print(json.dumps(_start(Path(args.start[0]), Path(args.start[1]), args.cache)))
         return 0
-    configs = shipped_configs(args.only)
+    configs = shipped_configs(args.only, of_images)
     state = state_of(args.state, sources(*CODE), *PACKAGES)
     models = [(config, precision) for config in configs for precision in args.precisions]
     stages = {"metric": BACKENDS, "time": (TIME,)}

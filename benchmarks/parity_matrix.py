@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
-from measured import STAMP, keep, machine, shipped_configs, sources, state_of, write_page
+from measured import STAMP, keep, machine, of_one_size, shipped_configs, sources, state_of, write_page
 
 from pipeline.deploying import make_deployment
 from pipeline.job.job import plan_job
@@ -48,7 +48,7 @@ def main() -> int:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     state = state_of(args.state, sources(*SOURCES), "torch", "torchvision", "onnxruntime")
-    for path in shipped_configs(data=["digits"]):
+    for path in shipped_configs(takes=of_one_size):
         for target, cell in _targets(path):
             key = " | ".join(cell)
             if key not in state:

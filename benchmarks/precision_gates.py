@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 from matrix import all_passed, run_cells
-from measured import machine, shipped_configs, sources, state_of, write_page
+from measured import machine, of_images, shipped_configs, sources, state_of, write_page
 
 from backends.refused import NothingComputedError
 from pipeline.deploying import make_deployment
@@ -67,7 +67,7 @@ def main() -> int:
         warnings.simplefilter("ignore")
         print(json.dumps(_cell(*args.cell)))
         return 0
-    configs = shipped_configs(args.only)
+    configs = shipped_configs(args.only, of_images)
     state = state_of(args.state, sources(*CODE), "torch", "onnx", "onnxruntime")
     cells = [(config, precision) for config in configs for precision in args.precisions]
     if not args.done:

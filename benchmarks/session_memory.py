@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 import numpy as np
 import onnxruntime as ort
-from measured import growth, interleaved, machine, ratio, shipped_configs, write_page
+from measured import growth, interleaved, machine, of_one_size, ratio, shipped_configs, write_page
 from sessions import session_run
 
 from backends.onnxruntime.session import session_options
@@ -56,7 +56,7 @@ def main() -> int:
     held = True
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        for config in args.configs or shipped_configs(data=["digits"]):
+        for config in args.configs or shipped_configs(takes=of_one_size):
             _export(config, path.parent)
             for batch in args.batches:
                 peaks = {settings: _in_a_process(settings, path, batch) for settings in SETTINGS}

@@ -9,10 +9,11 @@ from typing import Any
 import onnx
 import torch
 from matrix import export_referenced
-from measured import ROOT, shipped_configs, sources
+from measured import ROOT, of_images, shipped_configs, sources
 from torch import nn
 from torchvision_models import ARCHITECTURES, calibrated, sample_images, task_of
 
+from backends.engine_options import EngineOptions
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import graph_references
 from pipeline.preflight import explain, preflight, steps
@@ -20,7 +21,6 @@ from rewriters.export_onnx import tensor_spec
 from rewriters.graph_rewriters import rewrite_graph
 from zoo.build import build_model
 from zoo.config import config_target, load_config
-from zoo.engine_options import EngineOptions
 from zoo.target import AxisRange, Target
 from zoo.tasks import Task
 
@@ -34,7 +34,7 @@ CODE = ("configs", "zoo", "rewriters", "pipeline/preflight", "benchmarks/tensorr
 def model_names() -> dict[str, str]:
     """Every row: the name -> a config's path, or "" for a detector of torchvision."""
     segmentors = sorted((ROOT / "configs").glob("*/*_coco-voc.py"))
-    own = {Path(path).stem: path for path in shipped_configs()}
+    own = {Path(path).stem: path for path in shipped_configs(takes=of_images)}
     return own | dict.fromkeys(ARCHITECTURES, "") | {path.stem: str(path) for path in segmentors}
 
 

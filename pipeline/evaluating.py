@@ -71,13 +71,8 @@ def evaluate(
     config = load_config(config)
     check_backends(backends, deployments, device)
     with ExitStack() as held:
-        device_of_reference = reference_device(device or "cpu")
-        joined = held.enter_context(processes(launcher, device_of_reference if cluster is None else "cpu"))
-        if cluster is None:  # actors check the devices of their own machines
-            device_of_reference = joined
-        provider = device if device_of_reference == "cpu" else device_of_reference
-        if precision not in (None, "fp32") and config.gate_dataset is not None:
-            gate_split = True  # lower precision is judged on more images
+        device_of_reference, provider = _devices(held, device, launcher, by_actors=cluster is not None)
+        gate_split = gate_split or _is_judged_on_more(config, precision)
         plan = _plan(config, work_dir, limit, progress, gate_split=gate_split)
         pool = None if cluster is None else held.enter_context(ActorPool.opened(cluster))
         model = build_model(config, checkpoint)
@@ -104,6 +99,20 @@ def evaluate(
         return _evaluation(plan, tuple(judged_rows(session, Unpatched(model, weights, checkpoint), compared)))
 
 
+def _devices(held: ExitStack, device: str | None, launcher: str, *, by_actors: bool) -> tuple[str, str | None]:
+    """Where PyTorch runs, and where the deployments do. The other processes of the launcher are joined in `held`."""
+    of_reference = reference_device(device or "cpu")
+    joined = held.enter_context(processes(launcher, "cpu" if by_actors else of_reference))
+    if not by_actors:  # actors check the devices of their own machines
+        of_reference = joined
+    return of_reference, device if of_reference == "cpu" else of_reference
+
+
+def _is_judged_on_more(config: ModelConfig, precision: str | None) -> bool:
+    """Whether the gate split decides: lower precision is judged on more images, where the config has them."""
+    return precision not in (None, "fp32") and config.gate_dataset is not None
+
+
 def _plan(
     config: ModelConfig, work_dir: str | Path, limit: int | None, progress: Progress | None, *, gate_split: bool
 ) -> Plan:
@@ -126,6 +135,7 @@ def _evaluation(plan: Plan, rows: tuple[Row, ...]) -> Evaluation:
     return Evaluation(
         config=str(plan.config.path),
         dataset=plan.section["type"],
+        kind=plan.task.kind,
         images=len(plan.dataset),
         metric=None if metric is None else metric.main_key,
         unit=None if metric is None else metric.unit,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.families import registry
+from zoo.families import layouts, registry
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("zoo", "rewriters", "backends", "pipeline", "zooport", "tools")
@@ -16,6 +16,7 @@ ALLOWED = {
     "rewriters/torchvision_detection/": "the rewriters of torchvision's detectors, which a user's own models use too",
     "zoo/codebases/": "what an OpenMMLab config becomes is a config of one of these families",
 }
+LOADERS = {"rewriters/graph_rewriters/set_metadata.py": "the loader that breaks on these keys, whatever the layout"}
 
 
 def folders_by_class() -> Mapping[str, set[str]]:
@@ -56,6 +57,24 @@ def test_no_text_outside_of_its_folders_names_it(name: str) -> None:
     # a help text may have an example of a shipped config
     assert [path for path in naming if not path.startswith("zooport/commands/")] == []
     assert all(name in (ROOT / folder / "__init__.py").read_text(encoding="utf-8") for folder in folders)
+
+
+def test_no_text_outside_of_its_folder_names_a_familys_layout() -> None:
+    folders = {name: folder_of(type(layout)) for name, layout in layouts().items()}
+    assert folders == {"ultralytics": "zoo/models/detection/yolov5/"}
+    naming = [
+        path
+        for path, text in sources()
+        for name in folders
+        if name in text.lower() and not path.startswith(folders[name])
+    ]
+    # a help text may say what a layout is for
+    assert [path for path in naming if not path.startswith("zooport/commands/")] == [*LOADERS]
+
+
+def folder_of(kind: type) -> str:
+    """The folder of the module of a class, from the root."""
+    return f"{kind.__module__.rpartition('.')[0].replace('.', '/')}/"
 
 
 def test_no_code_outside_of_its_folders_names_a_familys_class() -> None:

@@ -105,7 +105,9 @@ def changed(page: Path, text: str) -> bool:
 
 def measure(console: "Console", path: str) -> None:
     """Measure a config, and write the measured part of its card."""
-    with show_counts(console) as (step, count):
+    from zoo.config import load_config
+
+    with show_counts(console, load_config(path).task.kind.plural) as (step, count):
         step(LOAD)
         from pipeline.measure_card import measure_card
         from zoo.cards import measured_file

@@ -16,7 +16,7 @@ PRECISIONS = ("fp32", "fp16", "int8")
 EXPORTERS = ("dynamo", "torchscript")
 LEVELS = ("final", "decoded", "raw", "plugin", "pillars")
 RESULTS = ("final", "pillars")  # those whose deployments give results
-LAYOUTS = ("zooport", "ultralytics")
+DEFAULT_LAYOUT = "zooport"  # the outputs of the contract; the others are those of families of models
 BATCH = "batch"  # the axis that the inputs of every kind have
 SLIDES = ("graph", "host")
 CHOICES: Mapping[str, tuple[str, ...]] = {  # the fields of a target that have one of some names
@@ -24,7 +24,6 @@ CHOICES: Mapping[str, tuple[str, ...]] = {  # the fields of a target that have o
     "exporter": EXPORTERS,
     "level": LEVELS,
     "slide": SLIDES,
-    "layout": LAYOUTS,
 }
 OPSETS = range(17, 27)
 DYNAMO_MIN_OPSET = 18  # below it the dynamo exporter writes files that ONNX Runtime refuses
@@ -101,9 +100,9 @@ class Target:
     ``image_sizes`` int64 [N, 2] (h, w), the size of each image in a padded batch.
     ``slide``, for segmentors with sliding windows: "graph" for the whole inference in the graph; "host" for a graph of
     one window, while the host cuts and joins the windows (backends.slide_runner). ``window_batch``: how many windows
-    run at once; None for 8, or for all of them if a graph takes any size. ``layout``, at level decoded: the outputs of
-    the contract, or the one output of "ultralytics", which Ultralytics' tools load. ``thresholds``: whether a
-    detector's graph has the inputs ``score_threshold`` and ``iou_threshold``, float32 [1], which may be left out.
+    run at once; None for 8, or for all of them if a graph takes any size. ``layout``: the outputs of the contract, or a
+    layout of the model's family, which other tools read (zoo.families.Layout). ``thresholds``: whether a detector's
+    graph has the inputs ``score_threshold`` and ``iou_threshold``, float32 [1], which may be left out.
     ``engine``: build options of the backend, of the class that it declares; None for the config's, or without a config
     for the backend's defaults. ``precision_options``: how the graph is brought to fp16 or int8.
     Raises InputError if a field has an unknown value, naming the nearest known ones.
@@ -119,7 +118,7 @@ class Target:
     image_sizes: bool = False
     slide: str = "graph"
     window_batch: int | None = None
-    layout: str = "zooport"
+    layout: str = DEFAULT_LAYOUT
     thresholds: bool = False
     engine: Options | None = None
     precision_options: PrecisionOptions = field(default_factory=PrecisionOptions)
@@ -149,16 +148,6 @@ class Target:
         if self.thresholds and self.level != "final":
             raise InputError(
                 f"thresholds as inputs with output level {self.level}: nothing is decided there; use level final"
-            )
-        if self.layout == "ultralytics" and self.level != "decoded":
-            raise InputError(
-                f"layout ultralytics with output level {self.level}: it reorders the decoded outputs; give "
-                "--output-level decoded"
-            )
-        if self.layout == "ultralytics" and self.dynamic_axes == ("batch",):
-            raise InputError(
-                "layout ultralytics with a dynamic batch and a fixed size: Ultralytics' tools feed such a file images "
-                "of 640x640; fix the batch (--dynamic batch=1:1:1), or let height and width vary, too"
             )
         if self.precision_options.half_io and self.precision != "fp16":
             raise InputError(f"fp16 inputs and outputs with precision {self.precision}: they are for precision fp16")

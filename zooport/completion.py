@@ -10,16 +10,26 @@ from argcomplete.completers import FilesCompleter
 
 from backends.registry import backends
 from zoo.config.names import SUFFIX, config_names
-from zoo.target import CHOICES
+from zoo.target import CHOICES, DEFAULT_LAYOUT
 from zoo.tasks import known_tasks
 from zooport.verbs import VERBS, Verb, verb_module
 
 SKIPPED = "_ARGCOMPLETE"  # argcomplete's: where in the line the arguments begin
 CONFIGS = ("config", "configs", "subject")  # arguments that are configs
 Names = Callable[[], Sequence[str]]
+
+
+def _layouts() -> list[str]:
+    """Those of the registered families, which need torch."""
+    from zoo.families import layouts
+
+    return [DEFAULT_LAYOUT, *layouts()]
+
+
 NAMES: Mapping[str, Names] = {
     "backend": lambda: list(backends()),
     "task": lambda: list(known_tasks()),
+    "layout": _layouts,
     "output_level": lambda: CHOICES["level"],
     **{name: partial(CHOICES.__getitem__, name) for name in CHOICES},
 }

@@ -31,9 +31,10 @@ def print_parity(console: "Console", record: "ParityRecord") -> None:
             table.add_row(*(row[key] for key in ("name", "largest", "mean", "unit", "gate", "verdict")))
         console.print(table)
     if record.metric is not None:
-        figures = [record.metric] if isinstance(record.metric, str) else [figure.words for figure in record.metric]
-        for words in figures:
-            console.print(f"metric: {words}", highlight=False)
+        metric = record.metric
+        sentences = [metric] if isinstance(metric, str) else [figure.sentence(record.inputs) for figure in metric]
+        for sentence in sentences:
+            console.print(f"metric: {sentence}", highlight=False)
     for note in record.notes:
         console.print(note, style="dim", highlight=False)
     console.print(f"parity: {record.verdict}", highlight=False)

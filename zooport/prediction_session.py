@@ -66,6 +66,7 @@ class PredictionSession:
             )
         task = manifest.build_task()
         check_task(options, task)
+        self.plural = task.kind.plural
         self.sources = find_sources([*options.image, *options.source], task.kind, recursive=options.recursive)
         tables = tables_of(options, task, self.sources)
         if options.out is not None:

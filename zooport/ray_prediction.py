@@ -37,6 +37,7 @@ class RayPrediction:
         manifest, contents = deployment_contents(options.deployment)
         inputs = _graph_inputs(options, manifest)
         self._task = manifest.build_task()
+        self.plural = self._task.kind.plural
         check_task(options, self._task)
         out = str(options.out)
         identity = {name: record["sha256"] for name, record in manifest.files.items()}
@@ -99,10 +100,10 @@ class RayPrediction:
     @property
     def summary(self) -> str:
         """One line."""
-        rate = f", {self.images / self.seconds:.1f} images/s" if self.seconds else ""
+        rate = f", {self.images / self.seconds:.1f} {self.plural}/s" if self.seconds else ""
         earlier = f", {self.images_before} more by an earlier run" if self.images_before else ""
         return (
-            f"{self.folder.storage.location}: {self.images} images by {self.actors} actors{rate}{earlier}; "
+            f"{self.folder.storage.location}: {self.images} {self.plural} by {self.actors} actors{rate}{earlier}; "
             f"{self.failed} with a fault, in {self.blocks} files"
         )
 

@@ -112,7 +112,7 @@ def show_steps(console: "Console", names: Sequence[str]) -> Iterator[BeginStep]:
 
 
 @contextmanager
-def show_counts(console: "Console | PlainConsole", unit: str = "images") -> Iterator[tuple[BeginStep, Progress]]:
+def show_counts(console: "Console | PlainConsole", unit: str) -> Iterator[tuple[BeginStep, Progress]]:
     """Functions to call with a step as it begins, and with (what, done, all) of a unit of work as it is done.
 
     A terminal shows the rate and the time that is left; elsewhere a line comes every few seconds. All of them are 0

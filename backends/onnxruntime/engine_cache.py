@@ -7,8 +7,8 @@ from pathlib import Path
 
 import onnxruntime
 
+from backends.engine_options import EngineOptions
 from zoo.cache_folder import cache_folder
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.opened_file import OpenedFile
 

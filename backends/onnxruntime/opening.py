@@ -3,12 +3,12 @@
 import json
 
 from backends.backend import LoadOptions
+from backends.engine_options import EngineOptions
 from backends.file_tensors import file_tensors
 from backends.onnxruntime.engine_cache import engine_cache
 from backends.onnxruntime.held_model import HeldModel
 from backends.onnxruntime.providers import BUILDERS, short_name
 from backends.onnxruntime.runner import OnnxRuntimeRunner
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.manifest import Manifest
 from zoo.opened_file import COPY_AGAIN, as_opened

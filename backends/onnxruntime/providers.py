@@ -4,9 +4,9 @@ from typing import Any
 
 import onnxruntime
 
+from backends.engine_options import EngineOptions
 from backends.profiles import Profile
 from zoo.byte_sizes import MEBIBYTE
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError, nearest
 
 SHORT_NAMES = {

@@ -7,11 +7,11 @@ from pathlib import Path
 import onnxruntime
 
 from backends.agreed_specs import agreed_specs
+from backends.engine_options import EngineOptions
 from backends.onnxruntime.held_model import HeldModel
 from backends.onnxruntime.session import open_session
 from backends.profiles import profiles
 from backends.runner import Array, Runner
-from zoo.engine_options import EngineOptions
 from zoo.errors import ExportError, InputError
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec

@@ -8,13 +8,13 @@ from pathlib import Path
 import onnxruntime
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidProtobuf
 
+from backends.engine_options import EngineOptions
 from backends.load_arguments import check_threads
 from backends.onnxruntime.held_model import HeldModel
 from backends.onnxruntime.placement import warn_of_cpu_nodes
 from backends.onnxruntime.providers import BUILDERS, provider_options, short_name
 from backends.profiles import Profile
 from backends.threads import default_threads
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 
 FATAL = 4

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from backends import gpu
 from backends.backend import Backend, BuildRequest, Built, LoadOptions
+from backends.engine_options import EngineOptions
 from backends.registry import register
 from backends.runner import Array, Runner
 from backends.tensorrt.files import ENGINE_FILE, RECORD_FILE
 from backends.tensorrt.option_check import engine_options
 from zoo.dialect import STANDARD, Dialect
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.target import AxisRange, Target
 from zoo.tensor_spec import TensorSpec

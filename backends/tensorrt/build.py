@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from backends.engine_options import EngineOptions
 from backends.gpu import seeing_only
 from backends.profiles import profiles
 from backends.tensorrt.bounded_process import Ended, Limit, run_bounded
@@ -19,7 +20,6 @@ from backends.tensorrt.engine_request import EngineRequest
 from backends.tensorrt.option_check import check_options
 from backends.tensorrt.refused import EngineRefusedError
 from backends.tensorrt.scratch import scratch_folder
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 from zoo.files.locks import locked
 from zoo.files.writing import sync

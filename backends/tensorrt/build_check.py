@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from backends.engine_options import EngineOptions
 from backends.gpu import Gpu, gpu
 from backends.profiles import check_batch
 from backends.tensorrt.cuda import device_number
 from backends.tensorrt.library import library
 from backends.tensorrt.option_check import check_options
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.target import AxisRange
 

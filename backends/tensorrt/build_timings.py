@@ -5,9 +5,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from backends.engine_options import EngineOptions
 from backends.gpu import Gpu
 from backends.tensorrt.timing_cache import merge_timings, read_timings, set_aside, timing_cache_path
-from zoo.engine_options import EngineOptions
 
 logger = logging.getLogger(__name__)
 

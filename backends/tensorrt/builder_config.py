@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from backends.engine_options import EngineOptions
 from backends.profiles import Profile
 from backends.tensorrt.build_check import check_capabilities
 from zoo.byte_sizes import MEBIBYTE
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 
 

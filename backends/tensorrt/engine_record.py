@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from backends.engine_options import EngineOptions
 from backends.profiles import Profile
 from backends.tensorrt.library import version_numbers
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError, ZooportError
 from zoo.files.json_object import json_object
 from zoo.opened_file import OpenedFile, as_opened

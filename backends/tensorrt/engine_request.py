@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from backends.engine_options import EngineOptions
 from backends.profiles import Profile
-from zoo.engine_options import EngineOptions
 
 
 @dataclass(frozen=True, kw_only=True)

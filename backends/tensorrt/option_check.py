@@ -1,6 +1,6 @@
 """The engine options of a target, and those that a backend does not have."""
 
-from zoo.engine_options import EngineOptions
+from backends.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.target import Target
 

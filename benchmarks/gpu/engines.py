@@ -14,6 +14,7 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from backends import load
+from backends.engine_options import EngineOptions
 from backends.runner import Array
 from backends.tensorrt.build import build_engine
 from backends.tensorrt.engine_record import EngineRecord, record_path
@@ -25,7 +26,6 @@ from gpu.engine_stand_in import AXES, INPUT, OUTPUTS, AnyStream, stand_in_engine
 from gpu.stage import Findings, Place
 from gpu.timed import latencies, per_second
 from tests.backends.tensorrt.fake_tensorrt import COLUMNS
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.manifest import Manifest, file_record
 

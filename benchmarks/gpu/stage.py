@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
-from measured import DATA, shipped_configs
+from measured import shipped_configs
 
 from zoo.files.writing import write_whole
 
@@ -40,7 +40,7 @@ class Place:
         One of each task, then the next of each: what has time for some models has seen every task.
         """
         tasks: dict[str, list[str]] = {}
-        for config in shipped_configs(words, (*DATA, "streets")):
+        for config in shipped_configs(words):
             tasks.setdefault(Path(config).parent.name, []).append(config)
         turns = zip_longest(*tasks.values())
         return list(self.one_or_all([config for turn in turns for config in turn if config]))

@@ -32,7 +32,7 @@ from zoo.comparison.decision_rule import DecisionRule
 from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.contract import Contract
 from zoo.errors import InputError
-from zoo.families import check_exporter, checked_divisor, family_of
+from zoo.families import check_exporter, checked_divisor, family_of, layout_of
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_folder import OpenedFolder, read_whole
 from zoo.pillars import Pillars
@@ -175,7 +175,7 @@ def _of_deployment(config: ModelConfig, folder: OpenedFolder) -> tuple[Target, o
         image_sizes="image_sizes" in names,
         thresholds="score_threshold" in names,
         slide="graph" if manifest.windows is None else "host",
-        layout="ultralytics" if [spec.name for spec in manifest.outputs] == ["output0"] else "zooport",
+        layout=layout_of([spec.name for spec in manifest.outputs]),
     )
     return target, deployed_graph(folder, manifest)
 

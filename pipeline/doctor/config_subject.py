@@ -47,11 +47,12 @@ def _trials(config: ModelConfig, target: Target, images: Sequence[NamedInput]) -
         arrays = stacked(config.task.kind, chosen, sizes, config.preprocess, image_sizes=target.image_sizes).arrays
         return Trial(label, by, {name: torch.from_numpy(array) for name, array in arrays.items()})
 
+    inputs = config.task.kind.plural
     batch = max(2, target.batch.min) if target.batch.dynamic else target.batch.opt
     usual = target.preferred
     other = {axis: side.min if side.min < side.opt else side.max for axis, side in target.sides.items()}
-    yield trial("images", "", batch, usual)
-    yield trial("other images", "numbers", batch, usual, first=batch)
+    yield trial(inputs, "", batch, usual)
+    yield trial(f"other {inputs}", "numbers", batch, usual, first=batch)
     if target.batch.dynamic:
         count = batch + 1 if batch < target.batch.max else target.batch.min
         yield trial(f"batch={count}", "batch", count, usual)

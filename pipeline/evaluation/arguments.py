@@ -30,7 +30,7 @@ def check_arguments(
     if batch_size < 1:
         raise InputError(f"--batch-size {batch_size}: expected 1 or more")
     if limit is not None and limit < 1:
-        raise InputError(f"--limit {limit}: expected 1 or more images")
+        raise InputError(f"--limit {limit}: expected 1 or more")
     check_present("--deployment", deployments, "folder")
     check_present("checkpoint", [checkpoint])
 

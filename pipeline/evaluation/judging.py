@@ -23,9 +23,10 @@ def judged_row(
     gate = metric_gate(gates, metric.unit)
     difference = judged.figures[metric.main_key] - reference.figures[metric.main_key]
     if math.isnan(difference):
+        inputs = plan.task.kind.plural
         raise InputError(
-            f"{metric.main_key} is not a number: there is nothing to judge in {len(plan.dataset)} images; "
-            "give more images, or a data set with ground truth"
+            f"{metric.main_key} is not a number: there is nothing to judge in {len(plan.dataset)} {inputs}; "
+            f"give more {inputs}, or a data set with ground truth"
         )
     interval = None if bootstrap is None else bootstrap.interval(judged.per_image)
     verdict = PASSED if abs(difference) <= gate else MISSED

@@ -69,7 +69,7 @@ def plan_evaluation(config: ModelConfig, work_dir: str | Path, *, limit: int | N
     key = data_key(config, gate_split=gate_split)
     section, dataset = getattr(config, key), IndexedDataset(config_dataset(config, key), limit)
     if not len(dataset):
-        raise InputError(f"data set {section['type']} of {config.path}: no images; correct its paths")
+        raise InputError(f"data set {section['type']} of {config.path}: no {task.kind.plural}; correct its paths")
     _check_sizes(task.kind, dataset)
     place = Path(work_dir) / task.name / config.name / FOLDER
     plan = Plan(config, task, dataset, section, place)

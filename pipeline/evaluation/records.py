@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from zoo.input_kinds import InputKind
+
 REFERENCE, PASSED, MISSED, NOT_JUDGED = "reference", "passed", "missed", "not judged"
 DECIMALS = 4
 
@@ -61,10 +63,12 @@ class Evaluation:
     """All rows, each reference before the deployments that are compared with it.
 
     ``metric``: the name of the main figure, None where the config has no evaluator; ``unit``: "points" or "dB".
+    ``kind``: that of the ``images``.
     """
 
     config: str
     dataset: str
+    kind: InputKind
     images: int
     metric: str | None
     unit: str | None

@@ -22,7 +22,7 @@ from zoo.families import family_of
 from zoo.installed_versions import installed_versions
 from zoo.manifest import ONNX_FILE, Manifest, file_record
 from zoo.processor import processor
-from zoo.target import DEFAULT_BACKEND, Target
+from zoo.target import DEFAULT_BACKEND, DEFAULT_LAYOUT, Target
 
 EXPORTERS_PACKAGES = ("zooport", "torch", "torchvision", "onnx", "onnxscript", "numpy", "opencv-python")
 RUNNING_PACKAGES = ("numpy", "opencv-python")
@@ -55,7 +55,7 @@ def onnx_metadata(job: Job, model: nn.Module, host: HostPart | None = None) -> d
     """What is known before parity, for the file's metadata_props: ``zooport.*``, and plain keys that other tools read.
 
     ``names`` is a literal dict from label to name, ``imgsz`` a literal [height, width] of a fixed size. ``host``: what
-    the backend does on the host. In layout "ultralytics" all keys that its tools read are there.
+    the backend does on the host. A layout of the model's family adds what its tools read.
     """
     task, target = job.task, job.target
     metadata = {
@@ -70,16 +70,8 @@ def onnx_metadata(job: Job, model: nn.Module, host: HostPart | None = None) -> d
     if task.options:
         metadata["zooport.task_options"] = json.dumps(task.options, sort_keys=True)
     metadata |= task.kind.metadata(target.sides) if host is None else host.metadata
-    if target.layout == "ultralytics":
-        arguments = {"batch": target.batch.max, "dynamic": bool(target.dynamic_axes), "nms": False}
-        metadata |= {
-            "imgsz": repr(list(target.preferred.values())),
-            "task": "detect",
-            "stride": str(family_of(model).size_divisor(model)),
-            "batch": str(target.batch.max),
-            "channels": "3",
-            "args": repr(arguments),
-        }
+    if target.layout != DEFAULT_LAYOUT:
+        metadata |= family_of(model).layouts[target.layout].metadata(model, target)
     return metadata
 
 

@@ -36,7 +36,7 @@ def at_precision(
     convert = converter(target.precision, target.backend)
     model, report = convert(onnx.load(path), target.precision_options, calibrated.feeds)
     if calibrated.images < requested:
-        fewer = f"calibrated on {calibrated.images} images: {requested} were asked for, and there are no more"
+        fewer = f"calibrated on {calibrated.images} inputs: {requested} were asked for, and there are no more"
         report = replace(report, notes=(*report.notes, fewer))
     inputs, outputs = (tuple(tensor_spec(value) for value in side) for side in (model.graph.input, model.graph.output))
     dtypes = {spec.name: spec.dtype for spec in (*inputs, *outputs)}

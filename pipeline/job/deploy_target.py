@@ -8,7 +8,7 @@ from pipeline.job.backend_options import chosen_options
 from zoo.config import ModelConfig, config_target
 from zoo.errors import InputError
 from zoo.precision_options import PrecisionOptions
-from zoo.target import BATCH, DEFAULT_MAX_BATCH, AxisRange, Target
+from zoo.target import BATCH, DEFAULT_LAYOUT, DEFAULT_MAX_BATCH, AxisRange, Target
 
 Dynamic = Mapping[str, AxisRange | None]
 
@@ -24,18 +24,20 @@ def deploy_target(
     """The config's target with ``changes`` (those that are not None) and ``dynamic`` axes put over it.
 
     ``dynamic``: axis -> its range; None for the default one around the config's size. ``engine`` and
-    ``precision_options``: options by name that replace the config's, those that are not None. Layout "ultralytics" is
-    that of level decoded, and of a batch of 1, as Ultralytics' own exporter makes it, unless these are given, or a size
-    varies.
+    ``precision_options``: options by name that replace the config's, those that are not None. A layout of a
+    family has its own level and axes unless these are given; it needs torch.
     Raises InputError.
     """
     target = config_target(config, changes.get("precision") or "fp32")
     axes = {axis: bounds or _dynamic(config, axis, target.axes[axis]) for axis, bounds in (dynamic or {}).items()}
     requested = {name: value for name, value in changes.items() if value is not None}
-    if requested.get("layout") == "ultralytics":
-        requested = {"level": "decoded"} | requested
-        if not any(axes.get(axis, bounds).dynamic for axis, bounds in target.sides.items()):
-            axes = {BATCH: AxisRange.fixed(1)} | axes
+    if requested.get("layout", DEFAULT_LAYOUT) != DEFAULT_LAYOUT:
+        from zoo.families import find_layout
+
+        layout = find_layout(requested["layout"])
+        requested = {"level": layout.level, **requested}
+        sides = {axis: axes.get(axis, bounds) for axis, bounds in target.sides.items()}
+        axes = {**layout.default_axes(sides), **axes}
     chosen = {name: value for name, value in (engine or {}).items() if value is not None}
     requested["engine"] = chosen_options(config, requested.get("backend", target.backend), chosen)
     if chosen := {name: value for name, value in (precision_options or {}).items() if value is not None}:

@@ -19,7 +19,7 @@ from rewriters.graph_rewriters import check_steps
 from zoo.config import ConfigSource, ExportSection, ModelConfig, load_config
 from zoo.contract import Contract
 from zoo.errors import InputError
-from zoo.families import contract_module
+from zoo.families import check_layout, contract_module
 from zoo.printable import printable
 from zoo.target import Target
 from zoo.tasks import Task
@@ -74,6 +74,7 @@ def plan_job(
     if target.engine is None:
         target = target.with_(engine=default.engine)
     check_target(target)
+    check_layout(target)
     task = config.task
     gates = merged_gates(config.gates, target.precision, own=task.own_gates)
     preprocess = target_preprocess(config, target)

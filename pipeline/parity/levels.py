@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from pipeline.parity.plugin_candidates import final_detections
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
+from zoo.families import find_layout, layout_of
+from zoo.target import DEFAULT_LAYOUT
 from zoo.tasks import Task
 from zoo.tasks.proof import proof_of
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
-
-ULTRALYTICS = "output0"
 
 
 def compare_outputs(
@@ -32,16 +32,10 @@ def compare_outputs(
     """
     if level == "plugin":
         candidate = final_detections(candidate, rule)
-    if ULTRALYTICS in reference and ULTRALYTICS in candidate:
-        reference, candidate = (_split(side[ULTRALYTICS]) for side in (reference, candidate))
+    if (name := layout_of(reference)) != DEFAULT_LAYOUT and reference.keys() == candidate.keys():
+        reference, candidate = (find_layout(name).level_outputs(side) for side in (reference, candidate))
     missing, unknown = reference.keys() - candidate.keys(), candidate.keys() - reference.keys()
     if missing or unknown:
         names = ", ".join(sorted(missing | unknown))
         return Findings.broken((f"outputs {names}: only {'PyTorch' if missing else 'the backend'} has them",))
     return proof_of(task).compare_outputs(level, reference, candidate, gates, rule, logits)
-
-
-def _split(output: Array) -> dict[str, Array]:
-    """[N, 4 + C, M] -> rows of boxes [N, M, 4] (x, y, w, h) and scores [N, M, C]."""
-    rows = output.transpose(0, 2, 1)
-    return {"boxes": rows[..., :4], "scores": rows[..., 4:]}

@@ -52,12 +52,11 @@ class MetricFigure:
         """Whether the gate is kept. What is not a number never does, nor does a model that finds nothing."""
         return self.reference > 0 and abs(self.difference) <= self.gate
 
-    @property
-    def words(self) -> str:
-        """In one line."""
+    def sentence(self, inputs: str) -> str:
+        """In one line. ``inputs``: what the data set has, in the plural."""
         what = f"{self.what}: " if self.what else ""
         words = (
-            f"{what}{self.name} {self.value:.2f} on {self.images} images, PyTorch {self.reference:.2f}: difference "
+            f"{what}{self.name} {self.value:.2f} on {self.images} {inputs}, PyTorch {self.reference:.2f}: difference "
             f"{self.difference:+.2f} {self.unit}, gate {self.gate:g}"
         )
         return words if self.reference > 0 else f"{words}: PyTorch itself is not above 0, so nothing is proved"
@@ -101,7 +100,7 @@ class ParityRecord:
     backend. ``metric``: what decides below fp32, where the cases are recorded and not judged; a string says why nothing
     was measured. None for fp32, which the cases decide. ``manifest``: what it says otherwise than the config.
     ``constants``: of the graph and of the model, by value; they decide at every precision. ``exercised``: what the
-    images used of the PyTorch model.
+    images used of the PyTorch model. ``inputs``: what the task's inputs are called, in the plural.
     """
 
     gates: Mapping[str, Mapping[str, float]]
@@ -113,6 +112,7 @@ class ParityRecord:
     manifest: tuple[str, ...] = ()
     constants: tuple[ComparedConstant, ...] = ()
     exercised: tuple[Exercised, ...] = ()
+    inputs: str = "images"
     failures: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -140,7 +140,7 @@ class ParityRecord:
             return (*failures, f"metric: {self.metric}")
         if not self.metric:
             failures.append("metric: nothing was measured")
-        return (*failures, *(f"metric: {figure.words}" for figure in self.metric if not figure.passed))
+        return (*failures, *(f"metric: {figure.sentence(self.inputs)}" for figure in self.metric if not figure.passed))
 
     def summary(self, kind: str) -> Findings:
         """All cases of a kind as one: the worst figures, all that is borderline."""

@@ -82,9 +82,10 @@ def check_calibration(job: Job, count: int) -> None:
 
 def _dataset(job: Job) -> EvaluationDataset:
     if job.config.calibration_dataset is None:
+        inputs = job.task.kind.plural
         raise InputError(
-            f"config {job.config.path}: ranges of int8 and fp16 need calibration images, and there is no "
-            f'"{SECTION}"; add {SECTION}=dict(type="ImageFolder", root=...) with images of the training set, or '
+            f"config {job.config.path}: ranges of int8 and fp16 need {inputs} to calibrate on, and there is "
+            f'no "{SECTION}"; add {SECTION}=dict(type=...) with {inputs} of the training set, or '
             "give --calibration-image"
         )
     check_sections(job)

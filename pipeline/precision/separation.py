@@ -25,8 +25,8 @@ def check_sections(job: Job) -> None:
     for name, section in _judges(job.config).items():
         if section == job.config.calibration_dataset:
             raise InputError(
-                f"config {job.config.path}: {SECTION} is the config's {name}, which judges; give images of the "
-                'training set, for example dict(type="ImageFolder", root=...)'
+                f"config {job.config.path}: {SECTION} is the config's {name}, which judges; give "
+                f"{job.task.kind.plural} of the training set"
             )
 
 
@@ -39,14 +39,15 @@ def check_files(job: Job, files: Iterable[Path]) -> None:
     files = [path for path in files if path.is_file()]
     if not files or job.config.evaluator is None or not job.target.has_results:
         return
+    kind = job.task.kind
     for name in _judges(job.config):
         if name == "gate_dataset":
             make_gate_split(job.config)
         dataset = config_dataset(job.config, name)
         if pair := shared(files, (entry.path for entry in dataset.entries)):
             raise InputError(
-                f"calibration image {pair[0]} is {pair[1]} of the config's {name}, which judges; give images of "
-                "the training set"
+                f"calibration {kind.noun} {pair[0]} is {pair[1]} of the config's {name}, which judges; give "
+                f"{kind.plural} of the training set"
             )
 
 

@@ -58,7 +58,7 @@ def _measured(
     job: Job, model: nn.Module, candidates: Mapping[str, Model], progress: BeginStep
 ) -> tuple[MetricFigure, ...]:
     def count(name: str, done: int, total: int) -> None:
-        progress(f"{name}, {done}/{total} images")
+        progress(f"{name}, {done}/{total} {job.task.kind.plural}")
 
     with metric_judge(job, model, count) as (metric, reference, value):
         return tuple(

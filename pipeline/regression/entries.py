@@ -71,7 +71,7 @@ def format_metric(measured: Measured) -> str:
 def format_images(matrix: Matrix) -> str:
     """Which images the metrics are about."""
     split = "the gate split" if matrix.gate_split else "the data set"
-    return f"all images of {split}" if matrix.limit is None else f"the first {matrix.limit} images of {split}"
+    return f"all inputs of {split}" if matrix.limit is None else f"the first {matrix.limit} inputs of {split}"
 
 
 def _costs(result: Result) -> list[str]:

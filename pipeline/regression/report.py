@@ -12,7 +12,7 @@ from zoo.files.writing import write_whole
 MARKDOWN = "report.md"
 TEMPLATE = "report.html.jinja"
 EXPLANATION = (
-    "Each cell deploys a model and compares it with the unpatched PyTorch model: parity on a few images, then the "
+    "Each cell deploys a model and compares it with the unpatched PyTorch model: parity on a few inputs, then the "
     "metric on {images}. The difference is deployment minus PyTorch; the time is that of the whole deploy, the loading "
     "of PyTorch included; the size is that of the files which the runtime loads."
 )

@@ -36,6 +36,7 @@ from rewriters import ExportRecord
 from zoo.byte_sizes import format_size
 from zoo.cards import Card
 from zoo.manifest import ONNX_FILE, Manifest
+from zoo.tasks import input_kind_of
 from zoo.tasks.scatter import Histogram, Scatter
 
 TEMPLATE = "deployment.html.jinja"
@@ -60,6 +61,7 @@ class ReportData:
 def write_report(folder: Path, data: ReportData) -> Path:
     """Write report.html into the folder, where the deployment's model.onnx is."""
     manifest, record = data.manifest, data.record
+    kind = input_kind_of(manifest.task)
     graph = graph_facts(folder / ONNX_FILE)
     plots = [] if data.scatter is None else scatter_plots(data.scatter, manifest.backend)
     page = render(
@@ -81,14 +83,14 @@ def write_report(folder: Path, data: ReportData) -> Path:
         card=None if data.card is None else card_facts(data.card),
         previews=embedded_images([(preview.name, preview.panels) for preview in data.previews[:EMBEDDED]]),
         more_previews=max(0, len(data.previews) - EMBEDDED),
-        comparisons=comparisons(record),
-        metric=metric_table(record.metric) if isinstance(record.metric, tuple) else record.metric,
+        comparisons=comparisons(record, kind.one),
+        metric=metric_table(record.metric, kind.plural) if isinstance(record.metric, tuple) else record.metric,
         gates=gate_table(record.gates),
         constants=constant_table(record) if record.constants else None,
         exercised=exercised_table(record) if record.exercised else None,
         scatter=data.scatter,
         scatter_plots=plots,
-        scatter_table=None if data.scatter is None else scatter_table(data.scatter),
+        scatter_table=None if data.scatter is None else scatter_table(data.scatter, kind.noun),
         modules=data.modules,
         module_plots=module_plots(data.modules) if data.modules else [],
         module_table=module_table(data.modules.rows) if data.modules else None,

@@ -11,7 +11,7 @@ from zoo.comparison import Borderline, Figure
 
 TITLES = {
     "graph": "Graph: identical tensors into PyTorch and into the backend",
-    "pipeline": "Pipeline: an image into the deployment, and into PyTorch by a path of its own",
+    "pipeline": "Pipeline: {one} into the deployment, and into PyTorch by a path of its own",
 }
 KEYS = ("name", "largest", "mean", "unit", "cosine", "gate", "share", "verdict")
 HEADS = ("output", "largest error", "mean error", "unit", "cosine", "gate", "part of the gate", "verdict")
@@ -30,15 +30,15 @@ class Comparison:
     borderline: Sequence[Borderline]
 
 
-def comparisons(record: ParityRecord) -> list[Comparison]:
-    """Both, in the order of TITLES."""
-    return [_comparison(kind, record) for kind in TITLES]
+def comparisons(record: ParityRecord, one: str) -> list[Comparison]:
+    """Both, in the order of TITLES. ``one``: an input of the task, in words."""
+    return [_comparison(kind, record, one) for kind in TITLES]
 
 
 def evidence(record: ParityRecord) -> str:
     """What the verdict rests on, in one line."""
     counts = []
-    for kind, what in (("graph", "sets of input tensors"), ("pipeline", "images")):
+    for kind, what in (("graph", "sets of input tensors"), ("pipeline", record.inputs)):
         summary = record.summary(kind)
         number = f"{sum(case.kind == kind for case in record.cases)} {what}"
         outcome = f" ({summary.matched} matched, {len(summary.borderline)} borderline)"
@@ -60,11 +60,11 @@ def exercised_table(record: ParityRecord) -> Table:
     """What the images used of the model, what they did not use first."""
     ordered = sorted(record.exercised, key=lambda one: one.count > 0)
     rows = [(one.what, one.part, str(one.count) if one.count else "not used") for one in ordered]
-    return Table("What the images exercised", ("what", "part", "times"), rows, frozenset({2}))
+    return Table(f"What the {record.inputs} exercised", ("what", "part", "times"), rows, frozenset({2}))
 
 
-def metric_table(metric: Sequence[MetricFigure]) -> Table:
-    """The figures that decide below fp32: of the deployment, and of what else was measured."""
+def metric_table(metric: Sequence[MetricFigure], inputs: str) -> Table:
+    """The figures that decide below fp32: of the deployment, and of what else was measured on how many ``inputs``."""
     rows = [
         (
             figure.what or "the deployment",
@@ -79,18 +79,18 @@ def metric_table(metric: Sequence[MetricFigure]) -> Table:
         )
         for figure in metric
     ]
-    heads = ("of", "metric", "PyTorch", "backend", "difference", "gate", "unit", "images", "verdict")
+    heads = ("of", "metric", "PyTorch", "backend", "difference", "gate", "unit", inputs, "verdict")
     return Table("The metric on the data set", heads, rows, frozenset({2, 3, 4, 5, 7}))
 
 
-def _comparison(kind: str, record: ParityRecord) -> Comparison:
+def _comparison(kind: str, record: ParityRecord, one: str) -> Comparison:
     summary = record.summary(kind)
     cases = [case for case in record.cases if case.kind == kind]
     rows = [_cells(figure) for figure in summary.figures]
     numbers = {1, 2, 4, 5, 6}
     return Comparison(
         kind,
-        TITLES[kind],
+        TITLES[kind].format(one=one),
         Table(f"Worst error of each output, {kind} comparison", HEADS, rows, frozenset(numbers)),
         Table(
             f"Errors of each input case, {kind} comparison",

@@ -58,6 +58,7 @@ def prove(prepared: Prepared, progress: BeginStep, *, allowed: bool) -> Proved:
         manifest=tuple(manifest_failures(manifest, job.task, job.preprocess)),
         constants=constants,
         exercised=reference.exercised,
+        inputs=job.task.kind.plural,
     )
     if not (record.passed or allowed):
         raise ParityMissedError(record)

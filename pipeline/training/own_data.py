@@ -16,7 +16,9 @@ def own_dataset(config: ModelConfig, progress: Progress | None = None) -> Evalua
     assert section is not None
     dataset = config_dataset(config, "train_dataset")
     if not len(dataset):
-        raise InputError(f"config {config.path}: train_dataset {section['type']} has no images; correct its paths")
+        raise InputError(
+            f"config {config.path}: train_dataset {section['type']} has no {config.task.kind.plural}; correct its paths"
+        )
     truth = dataset.truth(0)
     if missing := [key for key in config.task.truth if key not in truth]:
         raise InputError(
@@ -24,12 +26,12 @@ def own_dataset(config: ModelConfig, progress: Progress | None = None) -> Evalua
             f"{config.task.name} learns from; give a data set with {', '.join(config.task.truth)}"
         )
     if not dataset.is_generated:
-        _check_images(dataset, progress)
+        _check_inputs(dataset, f"training {config.task.kind.plural} are read", progress)
     return dataset
 
 
-def _check_images(dataset: EvaluationDataset, progress: Progress | None) -> None:
-    """Raises InputError with all images that cannot be decoded: not in the middle of a night's training."""
+def _check_inputs(dataset: EvaluationDataset, step: str, progress: Progress | None) -> None:
+    """Raises InputError with all inputs that cannot be decoded: not in the middle of a night's training."""
     faults = Faults(type(dataset).__name__)
     for index, entry in enumerate(dataset.entries):
         try:
@@ -37,5 +39,5 @@ def _check_images(dataset: EvaluationDataset, progress: Progress | None) -> None
         except InputError as error:
             faults.add(entry.path, str(error).removeprefix(f"{entry.path}: "))
         if progress is not None:
-            progress("training images are read", index + 1, len(dataset))
+            progress(step, index + 1, len(dataset))
     faults.raise_any()

@@ -33,9 +33,11 @@ class Validation:
         self.plan = plan_evaluation(config, "", limit=None, gate_split=False)
         dataset, keys = self.plan.dataset.dataset, self.plan.task.truth
         if not any(_has_truth(dataset.truth(index), keys) for index in range(len(self.plan.dataset))):
+            inputs = self.plan.task.kind.plural
             raise InputError(
                 f"config {config.path}: dataset {self.plan.section['type']} has no objects in "
-                f"{len(self.plan.dataset)} images, so that there is nothing to validate on; give it images with objects"
+                f"{len(self.plan.dataset)} {inputs}, so that there is nothing to validate on; give it {inputs} with "
+                "objects"
             )
 
     @property

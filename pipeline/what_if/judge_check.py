@@ -16,7 +16,8 @@ def check_judge(kind: str, config: ModelConfig, given: Sequence[str | Path], tol
         raise InputError("matched results have no gate; give --tolerance, how many points of 100 may be lost")
     if kind == "metric" and given:
         raise InputError(
-            "images of your own have no ground truth for a metric; leave them out, or give --judge matched"
+            f"{config.task.kind.plural} of your own have no ground truth for a metric; leave them out, or give "
+            "--judge matched"
         )
     if not given and config.dataset is None and config.gate_dataset is None:
         raise InputError(f"config {config.path}: no dataset to judge on; add one, or give --judge matched --image")

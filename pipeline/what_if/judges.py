@@ -18,6 +18,7 @@ from pipeline.proof.metric_gate import metric_judge
 from pipeline.what_if.fp32_graph import Fp32Graph
 from zoo.datasets import config_dataset
 from zoo.errors import InputError
+from zoo.input_kinds import InputKind
 from zoo.progress import Progress
 from zoo.tasks.proof import proof_of
 
@@ -28,11 +29,12 @@ WHOLE = 100.0  # points: the agreement of a model with itself
 class Judge:
     """`reference`: what PyTorch has, in `unit`; `value(candidate)`: what a candidate has. `name`: of the figure.
 
-    `tolerance`: how far the two may be apart.
+    `tolerance`: how far the two may be apart. `kind`: that of the `images`.
     """
 
     name: str
     unit: str
+    kind: InputKind
     images: int
     reference: float
     tolerance: float
@@ -57,17 +59,17 @@ def open_judge(
     `limit` images of the data; there is no gate for that. The arguments are ones that check_judge takes. Raises
     InputError where PyTorch itself has nothing to lose, and for a file that is no image.
     """
-    job, model = graph.job, graph.model
+    job, model, inputs = graph.job, graph.model, graph.job.task.kind.plural
     if kind == "metric":
         with metric_judge(job, model, progress, limit=limit) as (metric, reference, value):
             if not (isfinite(reference) and reference > 0):
                 raise InputError(
-                    f"{metric.main_key} of PyTorch itself is {reference:g} on {metric.images} images, so there is "
+                    f"{metric.main_key} of PyTorch itself is {reference:g} on {metric.images} {inputs}, so there is "
                     "nothing to lose; give a larger --limit"
                 )
             gates = merged_gates(job.config.gates, precision, own=job.task.own_gates)
             gate = metric_gate(gates, metric.unit)
-            yield Judge(metric.main_key, metric.unit, metric.images, reference, tolerance or gate, value)
+            yield Judge(metric.main_key, metric.unit, job.task.kind, metric.images, reference, tolerance or gate, value)
         return
     assert tolerance is not None  # check_judge
     input_policy = InputPolicy(job.preprocess, image_sizes=job.target.image_sizes)
@@ -78,6 +80,7 @@ def open_judge(
     yield Judge(
         "agreement with PyTorch",
         "points",
+        job.task.kind,
         len(images),
         WHOLE,
         tolerance,

@@ -137,7 +137,7 @@ def test_what_is_no_number_of_threads(detector: Path, threads: Any) -> None:
         ({"check": None}, "check is None, expected True or False"),
         ({"provider": b"cpu"}, "provider is b'cpu', expected"),
         ({"progress": 3}, "progress is 3, expected a function"),
-        ({"engine": {"workspace_mib": 5}}, "engine is .*, expected zoo.engine_options.EngineOptions"),
+        ({"engine": {"workspace_mib": 5}}, "engine is .*, expected backends.engine_options.EngineOptions"),
         ({"cuda_graph": 1}, "cuda_graph is 1, expected True or False"),
     ],
 )

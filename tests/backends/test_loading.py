@@ -9,9 +9,9 @@ import onnxruntime
 import pytest
 
 from backends import load
+from backends.engine_options import EngineOptions
 from backends.onnxruntime import runner as runner_module
 from backends.threads import default_threads
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.manifest_text import manifest_text
 

@@ -10,11 +10,11 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
+from backends.engine_options import EngineOptions
 from backends.onnxruntime.placement import nodes_on_cpu
 from backends.onnxruntime.providers import provider_options
 from backends.onnxruntime.runner import OnnxRuntimeRunner
 from backends.self_test.proof import warn_once
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec

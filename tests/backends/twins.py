@@ -8,8 +8,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from backends import Deployment
+from backends.engine_options import EngineOptions
 from backends.tensorrt.engine_record import EngineRecord
-from zoo.engine_options import EngineOptions
 from zoo.manifest import Manifest, file_record
 from zoo.preprocess import Preprocess
 from zoo.target import AxisRange

@@ -13,13 +13,13 @@ import pytest
 from packaging.version import Version
 
 from backends import available, load, registry
+from backends.engine_options import EngineOptions
 from backends.registry import backends, get_backend
 from pipeline import align, deploy, evaluate
 from pipeline.job.backend_options import options_help, parse_options
 from pipeline.job.deploy_target import default_target, deploy_target
 from pipeline.job.deployment_path import deployment_place
 from zoo.config import config_target, load_config
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.manifest import Manifest
 from zoo.target import AxisRange

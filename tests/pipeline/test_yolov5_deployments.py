@@ -21,9 +21,10 @@ from rewriters.plugins import plugin_nodes
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.config import ModelConfig, load_config, read_config
 from zoo.errors import GateError, InputError
+from zoo.families import layout_of
 from zoo.manifest import Manifest
 from zoo.models.detection.yolov5.family import DECODE_OUTPUTS as OUTPUTS
-from zoo.target import AxisRange, Target
+from zoo.target import AxisRange
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "configs/detection/yolov5n_digits.py"
@@ -175,15 +176,25 @@ class TestUltralyticsLayout:
                 assert np.abs(boxes - box).max(axis=1).min() < 0.05
 
     def test_another_level_is_refused(self) -> None:
-        with pytest.raises(InputError, match="layout ultralytics with output level final"):
-            Target({"height": AxisRange.fixed(64), "width": AxisRange.fixed(64)}, layout="ultralytics")
+        target = deploy_target(load_config(CONFIG), level="final", layout="ultralytics")
+        with pytest.raises(InputError, match="layout ultralytics with output level final: .* --output-level decoded"):
+            plan_job(CONFIG, target, [], "work_dirs")
 
     def test_a_dynamic_batch_of_a_fixed_size_is_refused(self) -> None:
         config = load_config(CONFIG)
+        target = deploy_target(config, {"batch": None}, layout="ultralytics")
         with pytest.raises(InputError, match="Ultralytics' tools feed such a file images of 640x640; fix the batch"):
-            deploy_target(config, {"batch": None}, layout="ultralytics")
+            plan_job(config, target, [], "work_dirs")
         every = deploy_target(config, {"batch": None, "height": None, "width": None}, layout="ultralytics")
         assert every.dynamic_axes == ("batch", "height", "width")
+
+    def test_its_name_is_that_of_a_family_and_a_typo_has_the_nearest(self) -> None:
+        with pytest.raises(InputError, match='unknown layout "ultralitics"; nearest: "ultralytics"'):
+            deploy_target(load_config(CONFIG), layout="ultralitics")
+
+    def test_the_outputs_of_a_deployment_show_it(self) -> None:
+        assert layout_of(["output0"]) == "ultralytics"
+        assert layout_of(["boxes", "scores"]) == "zooport"
 
     def test_a_model_without_it(self, tmp_path: Path) -> None:
         config = load_config(ROOT / "configs/detection/fcos_r18-fpn_digits.py")

@@ -59,9 +59,9 @@ def check_comparison(verb: Verb, name: str, out: Path) -> None:
     assert page.count("data:image/") >= 2
 
 
-def check_lower_precision(verb: Verb, config: Path, precision: str, example: Path, out: Path) -> None:
-    """A deployment whose weights are stored in it finds something."""
-    done = verb("deploy", config, "--precision", precision, "--work-dir", out / "work")
+def check_lower_precision(verb: Verb, config: Path, precision: str, example: Path, out: Path) -> str:
+    """A deployment whose weights are stored in it finds something. Returns what the deploy printed."""
+    printed = done = verb("deploy", config, "--precision", precision, "--work-dir", out / "work")
     assert done.code == 0, done.err
     (place,) = (out / "work").glob(f"*/{config.stem}/onnxruntime-{precision}*")
     assert (Manifest.read(place).precision or {})["nodes"]["stored"][STORED[precision]] > 10
@@ -70,6 +70,7 @@ def check_lower_precision(verb: Verb, config: Path, precision: str, example: Pat
     objects = json.loads((out / "results" / f"{example.stem}.json").read_text(encoding="utf-8"))
     assert objects
     assert np.isfinite([entry["score"] for entry in objects]).all()
+    return printed.out
 
 
 def check_sensitivity(verb: Verb, config: str, parts: set[str], out: Path) -> None:
@@ -80,8 +81,8 @@ def check_sensitivity(verb: Verb, config: str, parts: set[str], out: Path) -> No
     assert {name.partition(".")[0] for name in modules} >= parts
 
 
-def check_what_if(verb: Verb, config: str, out: Path) -> None:
-    """All in int8, and all but the head, are judged on two inputs."""
+def check_what_if(verb: Verb, config: str, out: Path) -> str:
+    """All in int8, and all but the head, are judged on two inputs. Returns what is printed."""
     done = verb(
         *("what-if", config, "--keep-fp32", "head", "--limit", 2, "--tolerance", 100),
         *("--json", out / "choices.json"),
@@ -90,3 +91,4 @@ def check_what_if(verb: Verb, config: str, out: Path) -> None:
     content = json.loads((out / "choices.json").read_text(encoding="utf-8"))
     assert content["judge"]["images"] == 2
     assert [trial["keep_fp32"] for trial in content["trials"]] == [[], ["head"]]
+    return done.out

@@ -121,7 +121,6 @@ TYPOS: list[tuple[str, list[str], str]] = [
             ("--output-level", "level", "decodet", "decoded"),
         )
     ),
-    ("deploy", [CONFIG, "--layout", "ultralitics"], 'unknown layout "ultralitics"; nearest: "ultralytics"'),
     ("deploy", [CONFIG, "--slide", "hots"], 'unknown slide "hots"; nearest: "host"'),
     ("deploy", [CONFIG, "--image", "README.dm"], 'image README.dm: no such file; nearest: "README.md"'),
     ("deploy", [CONFIG, "--checkpoint", "LICENCE"], 'checkpoint LICENCE: no such file; nearest: "LICENSE"'),

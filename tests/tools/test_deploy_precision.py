@@ -60,7 +60,7 @@ def test_a_lower_precision_is_judged_by_the_metric(deploy: Deploy, voc: Tiny, pr
     page = (folder / "report.html").read_text()
     assert f"Stored in {precision}" in page
     assert "Below fp32 the metric decides" in page
-    assert "calibrated on 5 images: 32 were asked for, and there are no more" in page
+    assert "calibrated on 5 inputs: 32 were asked for, and there are no more" in page
 
 
 def test_a_metric_that_is_missed_publishes_nothing(deploy: Deploy, voc: Tiny) -> None:

@@ -82,7 +82,7 @@ def test_a_cell_of_a_table_is_what_it_says(name: str) -> None:
 @settings(deadline=None, max_examples=20)
 def test_what_a_bar_says_has_no_escape_codes_of_the_names(name: str) -> None:
     def count(console: Any) -> None:
-        with terminal.show_counts(console) as (step, counted):
+        with terminal.show_counts(console, "images") as (step, counted):
             step(name)
             counted(name, 1, 2)
 

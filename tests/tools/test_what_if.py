@@ -119,7 +119,7 @@ def test_images_that_judge_calibrate_nothing(voc: Tiny, what_if: Tool) -> None:
         (["--limit", "0"], "--limit 0: expected 1 or more"),
         (["--tolerance", "-1"], "--tolerance -1: expected more than 0"),
         (["--keep-fp32", "layer1", "--depth", "3"], "--depth is for the search, and --keep-fp32 gives the choices"),
-        (["--image", "a.jpg", "--limit", "3"], "--limit is for the data set, and --image gives the images"),
+        (["--image", "a.jpg", "--limit", "3"], "--limit is for the data set, and --image gives the inputs"),
         (["--judge", "matched"], "matched results have no gate; give --tolerance"),
         (["--image", "a.jpg"], "images of your own have no ground truth for a metric"),
     ],

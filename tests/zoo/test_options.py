@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from zoo.engine_options import EngineOptions
+from backends.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.precision_options import PrecisionOptions
 

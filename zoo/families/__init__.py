@@ -14,6 +14,8 @@ from zoo.families.detector import DetectorFamily
 from zoo.families.family import Contracts, Family, PluginNode, Scales, Sliding
 from zoo.families.first_step import first_step
 from zoo.families.generic import Generic
+from zoo.families.layout import Layout
+from zoo.families.layouts import check_layout, find_layout, layout_of, layouts
 from zoo.families.registry import families, family_of, register
 from zoo.families.sizes import check_exporter, checked_divisor, needs_one_size, part_of_one_size
 
@@ -22,15 +24,20 @@ __all__ = [
     "DetectorFamily",
     "Family",
     "Generic",
+    "Layout",
     "PluginNode",
     "Scales",
     "Sliding",
     "check_exporter",
+    "check_layout",
     "checked_divisor",
     "contract_module",
     "families",
     "family_of",
+    "find_layout",
     "first_step",
+    "layout_of",
+    "layouts",
     "needs_one_size",
     "part_of_one_size",
     "register",

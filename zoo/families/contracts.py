@@ -10,12 +10,12 @@ from zoo.errors import InputError
 from zoo.families.family import Family
 from zoo.families.first_step import first_step
 from zoo.families.registry import families, family_of
-from zoo.target import LEVELS
+from zoo.target import DEFAULT_LAYOUT, LEVELS
 from zoo.tasks import Task
 
 
 def contract_module(
-    model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], layout: str = "zooport", rule: Any = None
+    model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], layout: str = DEFAULT_LAYOUT, rule: Any = None
 ) -> Contract:
     """The model with the outputs of `level`, in eval mode. `forward`: keyword arguments of the model's forward.
 
@@ -32,12 +32,12 @@ def contract_module(
 
 def _contract(model: nn.Module, task: Task, level: str, forward: Mapping[str, Any], layout: str) -> Contract:
     family, kind = family_of(model), type(model).__name__
-    if layout != "zooport":
+    if layout != DEFAULT_LAYOUT:
         if layout not in family.layouts:
             raise InputError(
                 f"layout {layout}: {kind} has no such layout; {who_has(lambda one: layout in one.layouts)}"
             )
-        return family.layouts[layout](model, forward)
+        return family.layouts[layout].contract(model, forward)
     if level == "plugin" and not family.plugins:
         raise InputError(f"level plugin: {kind} has no plugin nodes; {who_has(lambda one: bool(one.plugins))}")
     contract = family.contract_type(task, level)

@@ -12,6 +12,7 @@ from zoo.comparison.decision_rule import DecisionRule
 from zoo.contract import Contract
 from zoo.contract.constants import Case, Constant
 from zoo.contract.coverage import Usage
+from zoo.families.layout import Layout
 from zoo.pillars import Pillars
 from zoo.target import AxisRange, Target
 from zoo.tasks import Task
@@ -69,8 +70,8 @@ class Family:
     """As messages call its models."""
     contracts: ClassVar[Contracts] = {}
     """The contract by the name of a task and an output level."""
-    layouts: ClassVar[Mapping[str, type[Contract]]] = {}
-    """The contract of another layout of the outputs than the zoo's own, by its name."""
+    layouts: ClassVar[Mapping[str, Layout]] = {}
+    """Other layouts of the outputs than the zoo's own, by their names."""
     rewriters: ClassVar[str | None] = None
     """The package that declares its function rewriters: imported when one of its models is exported."""
     plugins: ClassVar[tuple[str, ...]] = ()

@@ -143,7 +143,6 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
         precision=options.precision,
         exporter=options.exporter,
         level=options.output_level,
-        layout=options.layout,
         slide=options.slide,
     )
     check_present("image", options.image)

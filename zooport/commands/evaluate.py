@@ -84,12 +84,11 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     check_engine(options, RAY_FLAGS)
     if options.engine == RAY:
         check_ray_evaluation(options)
-    with show_counts(console) as (step, count), resumable():
-        from zoo.config import load_config
+    from zoo.config import load_config
 
-        config = load_config(options.config)
-        backends = requested_backends(options.backend, options.deployment)
-        check_backends(backends, options.deployment, options.device)
+    config = load_config(options.config)
+    check_backends(requested_backends(options.backend, options.deployment), options.deployment, options.device)
+    with show_counts(console, config.task.kind.plural) as (step, count), resumable():
         step(LOAD)
         from pipeline import evaluate
 
@@ -154,7 +153,9 @@ def print_table(console: "Console", evaluation: "Evaluation") -> None:
     from rich.table import Table
 
     console.print(
-        f"{evaluation.config} on {evaluation.images} images of {evaluation.dataset}", soft_wrap=True, highlight=False
+        f"{evaluation.config} on {evaluation.images} {evaluation.kind.plural} of {evaluation.dataset}",
+        soft_wrap=True,
+        highlight=False,
     )
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     metric = (evaluation.metric or "metric").rpartition("/")[2].replace("_", " ")
@@ -172,10 +173,12 @@ def print_table(console: "Console", evaluation: "Evaluation") -> None:
         for name in others:
             more.add_row(name, *(f"{row.figures[name]:.2f}" for row in evaluation.rows))
         console.print(more)
-    console.print("ms: of one image, from its pixels to its result", highlight=False)
+    console.print(f"ms: of {evaluation.kind.one}, from memory to its result", highlight=False)
     for row in evaluation.rows:
         if row.images_resumed:
-            console.print(f"{row.name}: {row.images_resumed} images by an earlier run", highlight=False)
+            console.print(
+                f"{row.name}: {row.images_resumed} {evaluation.kind.plural} by an earlier run", highlight=False
+            )
 
 
 def _cells(row: "Row", metric: str | None) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ def _run_here(options: argparse.Namespace) -> Mapping[str, Any]:
     console = open_light_console()
     with PredictionSession(options) as session:
         try:
-            with show_counts(console, "windows" if session.counts_windows else "images") as (_, count):
+            with show_counts(console, "windows" if session.counts_windows else session.plural) as (_, count):
                 session.count = count
                 for prediction in session.predictions():
                     if prediction.fault is not None:
@@ -127,7 +127,7 @@ def _run_by_ray(options: argparse.Namespace) -> Mapping[str, Any]:
     console = open_light_console()
     prediction = RayPrediction(options)
     try:
-        with show_counts(console) as (step, count):
+        with show_counts(console, prediction.plural) as (step, count):
             step(CONNECT)
             prediction.run(count)
     except BaseException as error:

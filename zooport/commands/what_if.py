@@ -1,21 +1,22 @@
 """Find the modules that must stay in fp32 when the others are int8 or fp16, judged by a metric."""
 
 import argparse
-from collections.abc import Mapping, Sequence
-from math import isfinite
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pipeline.base.steps import BeginStep
 from pipeline.job.paths_check import check_present
 from zoo.errors import InputError
+from zoo.progress import Progress
 from zooport.parser import Parser, check_counts
 from zooport.terminal import open_console, show_counts
+from zooport.what_if_results import as_data, conclude, show, summary
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pipeline.what_if.judges import Judge
-    from pipeline.what_if.trying import Trial
+    from pipeline.what_if.trying import Trials
 
 EXAMPLES = """examples:
   zooport what-if configs/detection/yolov5n_digits.py
@@ -29,7 +30,6 @@ of its gate split. --judge matched uses the agreement with PyTorch, in points of
 
 Code 3: the model in fp32 misses its gates."""
 PRECISIONS = ("int8", "fp16")
-DTYPES = {"int8": "int8", "fp16": "float16"}
 JUDGES = ("metric", "matched")
 LIMIT, DEPTH = 64, 2
 
@@ -67,39 +67,68 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Try, print, and give the same as data."""
+    check_flags(options)
+    console = open_console()
+    with show_counts(console, "done") as (step, count), opened_trials(options, console, step, count) as trials:
+        judge = trials.judge
+        needed = tried_out(options, trials, count)
+    tried = list(trials.done.values())
+    show(console, options.precision, judge, tried)
+    if needed is not None:
+        conclude(console, options.config, options.precision, judge, needed)
+    return {
+        "precision": options.precision,
+        "judge": {"name": judge.name, "unit": judge.unit, "images": judge.images, "tolerance": judge.tolerance},
+        "reference": judge.reference,
+        "trials": [as_data(trial) for trial in tried],
+        "needed": None if needed is None else list(needed),
+    }
+
+
+def check_flags(options: argparse.Namespace) -> None:
+    """What is known without the config. Raises InputError."""
     check_counts(options, "limit", "depth")
     if options.tolerance is not None and not options.tolerance > 0:
         raise InputError(f"--tolerance {options.tolerance:g}: expected more than 0")
     if options.keep_fp32 and options.depth is not None:
         raise InputError("--depth is for the search, and --keep-fp32 gives the choices; leave one of them out")
     if options.image and options.limit is not None:
-        raise InputError("--limit is for the data set, and --image gives the images; leave one of them out")
+        raise InputError("--limit is for the data set, and --image gives the inputs; leave one of them out")
     check_present("calibration image", options.calibration_image)
     check_present("checkpoint", [options.checkpoint])
-    console = open_console()
-    with show_counts(console, "done") as (step, count):
-        from pipeline.what_if.judge_check import check_judge
-        from zoo.config import load_config
 
-        config = load_config(options.config)
-        check_judge(options.judge, config, options.image, options.tolerance)
-        check_present("image", options.image)
-        step("load PyTorch")
-        from pipeline.what_if.fp32_graph import fp32_graph
-        from pipeline.what_if.judges import open_judge
-        from pipeline.what_if.trying import Trials
-        from rewriters.precision import converter
 
-        with fp32_graph(
-            config,
-            options.precision,
-            images=options.image,
-            checkpoint=options.checkpoint,
-            calibration=options.calibration_image,
-            step=step,
-        ) as graph:
-            step("judge PyTorch")
-            with open_judge(
+@contextmanager
+def opened_trials(
+    options: argparse.Namespace, console: "Console", step: BeginStep, count: Progress
+) -> Iterator["Trials"]:
+    """The model in fp32 and what judges it. The config is read before torch is imported, which takes seconds."""
+    from pipeline.what_if.judge_check import check_judge
+    from zoo.config import load_config
+
+    config = load_config(options.config)
+    check_judge(options.judge, config, options.image, options.tolerance)
+    check_present("image", options.image)
+    step("load PyTorch")
+    from pipeline.what_if.fp32_graph import fp32_graph
+    from pipeline.what_if.judges import open_judge
+    from pipeline.what_if.trying import Trials
+    from rewriters.precision import converter
+
+    with ExitStack() as opened:
+        graph = opened.enter_context(
+            fp32_graph(
+                config,
+                options.precision,
+                images=options.image,
+                checkpoint=options.checkpoint,
+                calibration=options.calibration_image,
+                step=step,
+            )
+        )
+        step("judge PyTorch")
+        judge = opened.enter_context(
+            open_judge(
                 options.judge,
                 graph,
                 options.precision,
@@ -107,77 +136,21 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
                 given=options.image,
                 tolerance=options.tolerance,
                 progress=count,
-            ) as judge:
-                trials = Trials(
-                    graph,
-                    converter(options.precision, graph.job.target.backend),
-                    judge,
-                    lambda trial: console.print(summary(trial, judge), highlight=False),
-                )
-                choices = [(), *([graph.options.keep_fp32] if graph.options.keep_fp32 else []), *options.keep_fp32]
-                trials.check(choices)
-                for choice in choices:
-                    trials.try_out(choice)
-                needed = None if options.keep_fp32 else trials.search(options.depth or DEPTH, count)
-    tried = list(trials.done.values())
-    show(console, options.precision, judge, tried)
-    if needed is not None:
-        conclude(console, options, judge, needed)
-    return {
-        "precision": options.precision,
-        "judge": {"name": judge.name, "unit": judge.unit, "images": judge.images, "tolerance": judge.tolerance},
-        "reference": judge.reference,
-        "trials": [
-            {
-                "keep_fp32": list(trial.kept),
-                "layers": dict(trial.layers),
-                "value": finite(trial.value),
-                "difference": finite(trial.difference),
-                "within": trial.good,
-            }
-            for trial in tried
-        ],
-        "needed": None if needed is None else list(needed),
-    }
-
-
-def finite(value: float) -> float | None:
-    """JSON has no number for what is not finite."""
-    return value if isfinite(value) else None
-
-
-def summary(trial: "Trial", judge: "Judge") -> str:
-    """A line while the work goes on."""
-    return f"in fp32 {', '.join(trial.kept) or 'nothing'}: {trial.difference:+.2f} {judge.unit}"
-
-
-def show(console: "Console", precision: str, judge: "Judge", trials: Sequence["Trial"]) -> None:
-    """A row for each choice."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    title = f"{judge.name} on {judge.images} images; PyTorch has {judge.reference:.2f} {judge.unit}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("kept in fp32", overflow="fold")
-    for name in (f"layers in {precision}", judge.unit, "to PyTorch", f"within {judge.tolerance:g}"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for trial in trials:
-        low, whole = trial.layers.get(DTYPES[precision], 0), sum(trial.layers.values())
-        words = ", ".join(trial.kept) or "nothing"
-        good = "yes" if trial.good else "no"
-        table.add_row(words, f"{low} of {whole}", f"{trial.value:.2f}", f"{trial.difference:+.2f}", good)
-    console.print(table)
-
-
-def conclude(console: "Console", options: argparse.Namespace, judge: "Judge", needed: Sequence[str]) -> None:
-    """The list, as the config takes it."""
-    words = ", ".join(needed) or "nothing"
-    console.print(f"needed in fp32 for {judge.tolerance:g} {judge.unit}: {words}", highlight=False)
-    if needed:
-        names = ", ".join(f'"{name}"' for name in needed)
-        console.print(
-            f"{Path(options.config).name}: export=dict(precision=dict({options.precision}=dict(keep_fp32=[{names}])))",
-            highlight=False,
-            soft_wrap=True,
+            )
         )
-    console.print("zooport deploy judges on all images, and decides", style="dim", highlight=False)
+        yield Trials(
+            graph,
+            converter(options.precision, graph.job.target.backend),
+            judge,
+            lambda trial: console.print(summary(trial, judge), highlight=False),
+        )
+
+
+def tried_out(options: argparse.Namespace, trials: "Trials", count: Progress) -> Sequence[str] | None:
+    """Try the choices of the config and of the flags; without those, search for the modules that are needed in fp32."""
+    kept = trials.graph.options.keep_fp32
+    choices = [(), *([kept] if kept else []), *options.keep_fp32]
+    trials.check(choices)
+    for choice in choices:
+        trials.try_out(choice)
+    return None if options.keep_fp32 else trials.search(options.depth or DEPTH, count)

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from backends.engine_options import EngineOptions
 from backends.registry import backends
 from gpu.deployments import deploy, metric
 from gpu.engines import refusals, run_elsewhere, time_engine
 from gpu.lacks import no_torch_device
 from gpu.stage import Cell, Findings, Place, Stage
-from zoo.engine_options import EngineOptions
 from zoo.target import BATCH, PRECISIONS, AxisRange
 
 FORMS = {"static": AxisRange.fixed(1), "dynamic": AxisRange(1, 2, 8)}

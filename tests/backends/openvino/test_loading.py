@@ -14,9 +14,9 @@ import onnx
 import pytest
 
 from backends import load
+from backends.engine_options import EngineOptions
 from backends.openvino import compiled_cache
 from tests.backends.conftest import rewrite_manifest
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.manifest import Manifest, file_record
 

@@ -15,13 +15,13 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from backends.engine_options import EngineOptions
 from backends.tensorrt import build as build_module
 from backends.tensorrt.build import build_engine
 from backends.tensorrt.engine_record import EngineRecord, check_record, record_path
 from backends.tensorrt.refused import EngineRefusedError
 from tests.backends.tensorrt import graphs
 from tests.backends.tensorrt.graphs import AXES, IMAGES
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
@@ -223,7 +223,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     """As a limit on the size of files, which the process of the build inherits: no file may have a page of bytes."""
     graphs.convolution(tmp_path / "m.onnx", (1, 3, 16, 24))
     code = (
-        "import resource; from backends.tensorrt.build import build_engine; from zoo.engine_options import "
+        "import resource; from backends.tensorrt.build import build_engine; from backends.engine_options import "
         "EngineOptions; from zoo.tensor_spec import TensorSpec; from zoo.errors import InputError\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
         "try:\n    build_engine('m.onnx', 'model.engine', 'tensorrt-rtx', EngineOptions(), "

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from backends.engine_options import EngineOptions
 from backends.tensorrt import build
 from backends.tensorrt.refused import EngineRefusedError
 from backends.tensorrt.scratch import scratch_folder
 from tests.backends.tensorrt.graphs import AXES, IMAGES, convolution
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -123,7 +123,7 @@ def test_the_process_ends_with_the_one_that_asked(tmp_path: Path, how: signal.Si
         "os.rename('pid.part', 'pid'); time.sleep(60)"
     )
     parent = (
-        "import sys; from backends.tensorrt import build; from zoo.engine_options import EngineOptions; "
+        "import sys; from backends.tensorrt import build; from backends.engine_options import EngineOptions; "
         "from zoo.tensor_spec import TensorSpec; "
         f"build.COMMAND = (sys.executable, '-c', {child!r}); "
         "build.build_engine('model.onnx', 'model.engine', 'tensorrt-rtx', EngineOptions(), "

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from backends.engine_options import EngineOptions
 from backends.tensorrt.builder_config import configure
 from backends.tensorrt.network import parse
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from backends import gpu, loading
+from backends.engine_options import EngineOptions
 from backends.gpu import Gpu
 from backends.runner import Runner
 from backends.tensorrt import engine_record, runner, running
 from backends.tensorrt import library as library_module
 from tests.backends.conftest import PREPROCESS, Recipe, write_deployment
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError, InputError
 from zoo.manifest import file_record
 from zoo.manifest_text import manifest_text

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from backends.engine_options import EngineOptions
 from backends.tensorrt.engine_record import EngineRecord, check_record, record_path
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.manifest import file_record
 

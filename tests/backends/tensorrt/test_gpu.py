@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from backends import load
+from backends.engine_options import EngineOptions
 from backends.gpu import gpu
 from backends.loading import load_graph
 from backends.onnxruntime.runner import OnnxRuntimeRunner
@@ -18,7 +19,6 @@ from backends.tensorrt.engine_record import EngineRecord
 from backends.tensorrt.runner import TensorRTRunner
 from backends.tensorrt.running import can_run
 from tests.backends.conftest import Recipe, write_deployment
-from zoo.engine_options import EngineOptions
 from zoo.errors import ExportError, InputError
 from zoo.manifest import Manifest, file_record
 from zoo.target import AxisRange

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from backends.availability import available
+from backends.engine_options import EngineOptions
 from backends.tensorrt.build import build_engine
 from backends.tensorrt.library import library, version_numbers
 from tests.backends.tensorrt.graphs import AXES, IMAGES, convolution
-from zoo.engine_options import EngineOptions
 from zoo.errors import BackendUnavailableError
 
 BLOCKER = """

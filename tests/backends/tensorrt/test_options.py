@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from backends.engine_options import EngineOptions
 from backends.tensorrt.option_check import check_options
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from backends.engine_options import EngineOptions
 from backends.gpu import Gpu
 from backends.tensorrt.build_timings import keep_timings, use_timings
 from backends.tensorrt.timing_cache import merge_timings, read_timings, timing_cache_path
-from zoo.engine_options import EngineOptions
 
 TRT = types.SimpleNamespace(
     __name__="tensorrt", __version__="11.4.0", BuilderFlag=types.SimpleNamespace(DISABLE_TIMING_CACHE="off")

@@ -1,7 +1,5 @@
 """Every shipped model by both exporters: no fault at the default threshold, and a planted one is named."""
 
-from pathlib import Path
-
 import pytest
 
 from pipeline.alignment.aligning import MEMORY, THRESHOLDS, align_subject
@@ -10,22 +8,19 @@ from pipeline.base.steps import unseen
 from pipeline.job.deploy_target import deploy_target
 from rewriters.onnx_graph.module_paths import module_path
 from tests.pipeline.alignment.planted import perturb
-from tests.zoo_configs import buildable
+from tests.zoo_configs import SHIPPED, buildable
 from zoo.config import load_config
 from zoo.target import EXPORTERS
 
-ROOT = Path(__file__).parents[3]
-CONFIGS = sorted(path for kind in ("digits", "photographs") for path in (ROOT / "configs").glob(f"*/*_{kind}.py"))
-
 
 def test_all_are_here() -> None:
-    assert len(CONFIGS) == 19
+    assert len(SHIPPED) == 21
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exporter", EXPORTERS)
-@pytest.mark.parametrize("config", buildable(CONFIGS))
-def test_a_shipped_model_has_no_fault_and_a_planted_one_is_named(config: Path, exporter: str) -> None:
+@pytest.mark.parametrize("config", buildable(SHIPPED))
+def test_a_shipped_model_has_no_fault_and_a_planted_one_is_named(config: str, exporter: str) -> None:
     loaded = load_config(config)
     target = deploy_target(loaded, exporter=exporter)
     subject = load_subject(loaded, target, (), checkpoint=None, deployment=None, onnx_file=None, progress=unseen)

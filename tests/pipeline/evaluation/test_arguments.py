@@ -25,7 +25,7 @@ GOOD: dict[str, Any] = {
         ({"precision": "fp12"}, 'unknown precision "fp12"; nearest: "fp'),
         ({"precision": "fp16", "backends": []}, "--precision fp16: no backend to deploy for; also give --backend"),
         ({"launcher": "slurm"}, '--launcher "slurm": expected one of none, pytorch'),
-        ({"limit": 0}, "--limit 0: expected 1 or more images"),
+        ({"limit": 0}, "--limit 0: expected 1 or more"),
         ({"batch_size": 0}, "--batch-size 0: expected 1 or more"),
         ({"deployments": ["no/such/folder"]}, "--deployment no/such/folder: no such folder$"),
         ({"checkpoint": "none.safetensors"}, "checkpoint none.safetensors: no such file; nearest: "),

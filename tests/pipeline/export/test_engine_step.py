@@ -7,12 +7,12 @@ import pytest
 from torch import nn
 
 from backends.backend import Built
+from backends.engine_options import EngineOptions
 from backends.tensorrt import build
 from backends.tensorrt.engine_record import EngineRecord
 from pipeline.export import engine_step as step
 from rewriters.precision import PrecisionReport
 from tests.backends.tensorrt.graphs import convolution
-from zoo.engine_options import EngineOptions
 from zoo.errors import ExportError
 from zoo.target import AxisRange, Target
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from backends.engine_options import EngineOptions
 from pipeline.inputs.named_input import NamedInput, distinct
 from pipeline.job.backend_options import parse_options
 from pipeline.job.deploy_target import default_target, deploy_target, target_preprocess
@@ -13,7 +14,6 @@ from pipeline.job.deployment_path import deployment_place
 from pipeline.job.target_flags import parse_dynamic
 from pipeline.parity.graph_inputs import GraphInput, batch_sizes, graph_inputs
 from zoo.config import ModelConfig
-from zoo.engine_options import EngineOptions
 from zoo.errors import InputError
 from zoo.input_kinds import input_kind
 from zoo.preprocess import Preprocess

@@ -87,10 +87,17 @@ def test_what_no_precision_excuses(findings: Findings, words: str) -> None:
     assert words in made.failures[0]
 
 
+def test_the_metric_counts_what_the_task_takes() -> None:
+    figure = MetricFigure("box AP", "points", 16, 70.0, 60.0, 0.3)
+    cases = (case("graph", FOUND),)
+    made = ParityRecord(merged_gates(precision="fp16"), cases, metric=(figure,), inputs="point clouds")
+    assert made.failures[-1].startswith("metric: box AP 60.00 on 16 point clouds, PyTorch 70.00")
+
+
 @pytest.mark.parametrize("value", [0.0, -1.0])
 def test_a_metric_of_a_model_that_finds_nothing_passes_nothing(value: float) -> None:
     figure = MetricFigure("box AP", "points", 512, value, value, 0.3)
-    assert figure.words.endswith("gate 0.3: PyTorch itself is not above 0, so nothing is proved")
+    assert figure.sentence("images").endswith("gate 0.3: PyTorch itself is not above 0, so nothing is proved")
     assert not ParityRecord(merged_gates(precision="fp16"), (case("graph", FOUND),), metric=(figure,)).passed
     assert not ParityRecord(merged_gates(precision="fp16"), (case("graph", FOUND),), metric=()).passed
 

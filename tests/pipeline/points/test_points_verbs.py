@@ -81,6 +81,9 @@ def test_a_folder_in_kittis_layout_is_evaluated(verb: Verb, made: Path, tmp_path
     (made / "of_kitti.py").write_text(OF_KITTI.format(root=tmp_path / "kitti"), encoding="utf-8")
     done = verb("evaluate", "of_kitti.py", "--deployment", "tiny", "--json", tmp_path / "table.json")
     assert done.code == 0, done.err
+    assert "on 3 point clouds of KittiDataset" in done.out
+    assert "ms: of a point cloud, from memory to its result" in done.out
+    assert " image" not in done.out
     content = json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))
     assert content["dataset"]["images"] == 3
     pytorch, onnxruntime = content["rows"]
@@ -123,7 +126,12 @@ def test_a_lower_precision_is_deployed_and_runs(
     config = tmp_path / "lower.py"
     base = CONFIGS_3D / "centerpoint-pillars_streets.py"
     config.write_text(f"{LOWER.format(base=base)}{gate}\n", encoding="utf-8")
-    check_lower_precision(verb, config, precision, made / "cloud.npy", tmp_path)
+    out = check_lower_precision(verb, config, precision, made / "cloud.npy", tmp_path)
+    assert re.search(r"metric: .* on 16 point clouds, PyTorch", out)
+    (page,) = (tmp_path / "work").rglob("report.html")
+    text = page.read_text(encoding="utf-8")
+    assert "Pipeline: a point cloud into the deployment" in text
+    assert "What the point clouds exercised" in text
 
 
 def test_the_modules_that_int8_harms_are_ranked(verb: Verb, tmp_path: Path) -> None:
@@ -131,4 +139,5 @@ def test_the_modules_that_int8_harms_are_ranked(verb: Verb, tmp_path: Path) -> N
 
 
 def test_a_choice_of_modules_in_fp32_is_judged(verb: Verb, tmp_path: Path) -> None:
-    check_what_if(verb, "tiny.py", tmp_path)
+    out = check_what_if(verb, "tiny.py", tmp_path)
+    assert "on 2 point clouds; PyTorch has" in out

@@ -6,7 +6,7 @@ from typing import Any
 import onnx
 from onnx import parser
 
-from zoo.engine_options import EngineOptions
+from backends.engine_options import EngineOptions
 from zoo.target import AxisRange, Target
 
 X = "float[N, 3, 16, 16] x"

@@ -77,7 +77,7 @@ def test_html(found: Regression) -> None:
     ), good[1]
     assert [words.strip() for words in (good[2], nasty[1])] == ["excluded", "export refused"]
     assert "1 of 4 cells passed; 2 export refused, 1 excluded" in text
-    assert "the first 4 images of the data set" in text
+    assert "the first 4 inputs of the data set" in text
     assert "script" not in page.tags
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; &amp; a | b *c* `d`") == 2
     assert "known | for long" in text

@@ -158,7 +158,7 @@ def test_precision_engine_metric_and_preflight(data: ReportData, tmp_path: Path)
     assert [name for name in sections if name in {"metric", "precision", "engine"}] == ["metric", "precision", "engine"]
     for words in (
         "as good as the unpatched PyTorch model, within the metric's gate",
-        metric.words,
+        metric.sentence("images"),
         "overflows",
         "a note of the casting",
         "tensorrt-rtx 1.4.0 on a GPU, 2.0 MiB, built in 3.0 s",

@@ -11,13 +11,13 @@ import pytest
 from onnx import numpy_helper
 from onnxruntime.quantization import QDQQuantizer
 
+from backends.engine_options import EngineOptions
 from backends.registry import backends
 from rewriters.precision import converter, to_int8
 from rewriters.precision.pair_sums import check_pair_sums
 from tests.rewriters.graph_rewriters.graphs import model
 from tests.rewriters.precision.small_nets import conv_net, sample_images
 from tests.rewriters.precision.test_forms import NETS, net
-from zoo.engine_options import EngineOptions
 from zoo.errors import ExportError
 from zoo.precision_options import PrecisionOptions
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import onnx
 import pytest
 
+from backends.engine_options import EngineOptions
 from backends.tensorrt.build import build_engine
 from backends.tensorrt.engine_record import EngineRecord
 from rewriters.export_onnx import tensor_spec
-from zoo.engine_options import EngineOptions
 from zoo.target import AxisRange
 
 needs_rtx = pytest.mark.skipif(

@@ -38,7 +38,10 @@ def test_scores_of_pairs() -> None:
     assert [(point.image, point.name) for point in found.points] == [("a.jpg", "class 0"), ("a.jpg", "class 1")]
     assert [round(point.candidate - point.reference, 6) for point in found.points] == [-0.1, 0]
     assert found.words == "2 detections that both found, of all scores; 1 that only one side found"
-    assert [row[1] for row in scatter_table(found).rows] == ["class 0", "class 1"]  # the largest difference first
+    assert [row[1] for row in scatter_table(found, "image").rows] == [
+        "class 0",
+        "class 1",
+    ]  # the largest difference first
 
 
 def test_what_is_not_finite_is_no_point() -> None:

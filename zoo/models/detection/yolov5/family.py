@@ -8,13 +8,13 @@ from typing import Any, ClassVar, cast
 from torch import nn
 
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.contract import Contract
 from zoo.contract.constants import Case, Constant
 from zoo.contract.coverage import Usage
-from zoo.families import Contracts, DetectorFamily, PluginNode, register
+from zoo.families import Contracts, DetectorFamily, Layout, PluginNode, register
 from zoo.models.detection.yolov5.constants import yolov5_constants
 from zoo.models.detection.yolov5.coverage import yolov5_coverage
-from zoo.models.detection.yolov5.levels import UltralyticsDecoded, YOLOv5Decoded, YOLOv5Final, YOLOv5Raw
+from zoo.models.detection.yolov5.layout import UltralyticsLayout
+from zoo.models.detection.yolov5.levels import YOLOv5Decoded, YOLOv5Final, YOLOv5Raw
 from zoo.models.detection.yolov5.yolov5 import YOLOv5
 from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
@@ -35,7 +35,7 @@ class YOLOv5Family(DetectorFamily):
         ("detection", "raw"): YOLOv5Raw,
         ("detection", "plugin"): YOLOv5Final,
     }
-    layouts: ClassVar[Mapping[str, type[Contract]]] = {"ultralytics": UltralyticsDecoded}
+    layouts: ClassVar[Mapping[str, Layout]] = {"ultralytics": UltralyticsLayout()}
     rewriters: ClassVar[str | None] = "rewriters.yolov5"
     plugins: ClassVar[tuple[str, ...]] = (DECODE, NMS)
     takes_thresholds: ClassVar[bool] = True
