@@ -14,7 +14,7 @@ BACK = "the deployment maps boxes differently from the tensor to the image: chec
 BEYOND_ROUNDING = (
     "input and engine pass their own gates, but more changes than the rounding of the input explains in this model"
 )
-BATCH = "several images at once give another result than each image alone: check their order, and the batch"
+BATCH = "several inputs at once give another result than each input alone: check their order, and the batch"
 MANIFEST = "the manifest of the deployment differs from the config"
 CONSTANT = "the exported graph uses another number than the PyTorch model, even if no image shows it"
 PIPELINE: Mapping[str, str] = {

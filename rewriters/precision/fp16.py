@@ -48,7 +48,7 @@ def to_fp16(
             f"fp16: nothing would compute in fp16 (layers of the graph: {layers}); they are in branches or loops, are "
             "kept by keep_fp32, or leave the range of fp16: deploy with precision fp32"
         )
-    notes = [] if feeds else ["no calibration images were given: overflows were not looked for"]
+    notes = [] if feeds else ["no calibration inputs were given: overflows were not looked for"]
     if options.half_io and (ends := half_io(halved)):
         notes.append(f"float16 inputs and outputs: {', '.join(ends)}")
     reasons = {**stays, **casting.refused, **overflows}

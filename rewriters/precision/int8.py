@@ -70,7 +70,7 @@ def to_int8(
     the quantiser leaves out a layer, and where nothing would compute in int8.
     """
     if not feeds:
-        raise ExportError("int8: got no calibration images, and ranges are taken from them; give one or more")
+        raise ExportError("int8: got no calibration inputs, and ranges are taken from them; give one or more")
     if opset_of(model) < LEAST_OPSET:
         raise ExportError(f"int8: the graph has opset {opset_of(model)}, expected {LEAST_OPSET} or later: export again")
     source = _copy(model)

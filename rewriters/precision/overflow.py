@@ -22,9 +22,9 @@ def unfit(model: onnx.ModelProto, values: Iterable[str], feeds: Sequence[Mapping
     reasons = {}
     for name, largest in magnitudes(model, values, feeds).items():
         if not largest < BEYOND / MARGIN:
-            reasons[name] = f"reaches {largest:.3g} on the calibration images, fp16 ends at 65504"
+            reasons[name] = f"reaches {largest:.3g} on the calibration inputs, fp16 ends at 65504"
         elif 0 < largest < SMALLEST:
-            reasons[name] = f"is {largest:.1e} at most on the calibration images, which fp16 would round away"
+            reasons[name] = f"is {largest:.1e} at most on the calibration inputs, which fp16 would round away"
     return reasons
 
 

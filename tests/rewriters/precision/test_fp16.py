@@ -67,11 +67,11 @@ def test_what_overflows_on_the_images_stays_and_is_reported() -> None:
     made, report = to_fp16(before, PLAIN, LARGE)
     assert report.nodes == {"float16": 1, "float32": 2}
     reasons = dict(report.kept)
-    assert reasons["Mul c"] == "c reaches 3e+04 on the calibration images, fp16 ends at 65504"
+    assert reasons["Mul c"] == "c reaches 3e+04 on the calibration inputs, fp16 ends at 65504"
     assert {"MatMul d", "Neg e", "MatMul f"} < set(reasons)
     np.testing.assert_allclose(run(made, LARGE[1])["y"], run(before, LARGE[1])["y"], rtol=2e-3)
     blind, report = to_fp16(before, PLAIN, [])
-    assert report.notes == ("no calibration images were given: overflows were not looked for",)
+    assert report.notes == ("no calibration inputs were given: overflows were not looked for",)
     assert np.isinf(run(rounded(blind), LARGE[1])["y"]).all()
 
 

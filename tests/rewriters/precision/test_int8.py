@@ -198,7 +198,7 @@ def makers(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
 def test_nothing_to_quantise_is_an_error() -> None:
     with pytest.raises(ExportError, match="nothing would compute in int8"):
         to_int8(conv_net(0), PrecisionOptions(keep_fp32=("block?",)), sample_images(0))
-    with pytest.raises(ExportError, match="no calibration images"):
+    with pytest.raises(ExportError, match="no calibration inputs"):
         to_int8(conv_net(0), PrecisionOptions(), [])
 
 
