@@ -24,6 +24,8 @@ from zoo.codebases.mmseg.segmentor import segmentor_of
 from zoo.tasks import build_task
 
 CLASS_STD = 2.0  # of the logits of each class, whose mean is 0, so that labels differ
+NMS_PRE = 1000
+"""That of most of mmdetection's own configs: of pairs of prior and class there, of priors in mmdeploy."""
 FIELDS = ("bboxes", "scores", "labels", "masks")
 
 
@@ -76,8 +78,11 @@ def case_of(name: str) -> Case:
 
 
 def detector(name: str) -> Case:
-    """One of tests.small_mmdet's."""
+    """One of tests.small_mmdet's, with as many candidates as the library's own configs have."""
     ours = small(name, sizes=tuple(given.size for given in LEARNED))
+    for module in ours.model.modules():
+        if "nms_pre" in (options := getattr(module, "test_cfg", None) or {}):
+            options.nms_pre = NMS_PRE
 
     def images(given: Given) -> Tensor:
         return given.pixels / 255

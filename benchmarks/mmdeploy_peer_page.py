@@ -1,5 +1,6 @@
 """The page of the comparison with mmdeploy: how many rows of each tool are equal, and every cell."""
 
+import re
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from typing import Any
@@ -8,6 +9,8 @@ from mmdeploy_peer_rows import DETECTORS, NAMES, PASSED, PEERS, REFUSED, SEGMENT
 
 PROOF, LATENCY = "proof", "latency"
 REASON = 160  # characters
+FOLDERS = re.compile(r"(?<![\w.])/?(?:[\w.+-]+/){2,}")
+"""Those of a path in a message, of the machine that it ran on."""
 COLUMNS = ("batch 1", "batch 3", "second size")
 HEADS = ("model", "tool", *COLUMNS, "largest error", "nodes")
 OF_EAGER = "of eager"
@@ -28,8 +31,15 @@ INTRO = (
     "logits as output for segmentors; opset 11, which is theirs, and opset 16 where 11 is not equal, the better of the "
     "two. Their compiled graph optimiser and operators are left out. onedl-mmdeploy is unpacked from its wheel for "
     "Windows, as it has no other. They take normalised images, and zooport's graph of a detector normalises, which "
-    "counts among its nodes. A small model with random weights has many scores near each other: how many boxes of a "
-    "trained model differ is not measured here."
+    "counts among its nodes.\n\n"
+    "Rules of the peers that differ from mmdetection's, by reading their source. Of a proposal, their `BBoxHead` "
+    "keeps the box of its best class and scores all classes with it; mmdetection has a box for each class. Their "
+    "`RTMDetHead` does not clip boxes to the image. Their `YOLOXHead` gives all classes of a prior; mmdetection gives "
+    "its best class. Their other dense heads keep the best `nms_pre` priors of a level with "
+    "all classes; mmdetection keeps the best `nms_pre` pairs of prior and class. The models here have `nms_pre=1000`, "
+    "as most of mmdetection's configs, of which small images have no more than a part, so the last rule decides "
+    "little here. A small model with random weights has many scores near each other: how many boxes of a trained "
+    "model differ is not measured here."
 )
 LOADED = (
     "Latency: the graph's time in ONNX Runtime over eager's, each on one thread, the median of interleaved rounds at "
@@ -90,7 +100,8 @@ def table(state: State) -> str:
                 ratio = (latency or {}).get("of_eager")
                 words.append("-" if ratio is None else f"{ratio:.2f}")
             lines.append(f"| {' | '.join(words)} |")
-    return "\n".join(lines)
+    missing = [name for name in NAMES if not any(cell_of(state, name, tool) for tool in TOOLS)]
+    return "\n".join([*lines, *(["", f"Not run yet: {'; '.join(missing)}."] if missing else [])])
 
 
 def columns(cell: Mapping[str, Any]) -> list[str]:
@@ -117,7 +128,7 @@ def short(words: str) -> str:
     verdict, colon, reason = words.partition(": ")
     if not colon:
         return words
-    plain = " ".join(reason.replace("`", "'").replace("|", "/").split())
+    plain = " ".join(FOLDERS.sub("", reason).replace("`", "'").replace("|", "/").split())
     return f"{verdict}: `{shorten(plain, REASON, placeholder=' ...')}`"
 
 
