@@ -81,8 +81,9 @@ def detector(name: str) -> Case:
     """One of tests.small_mmdet's, with as many candidates as the library's own configs have."""
     ours = small(name, sizes=tuple(given.size for given in LEARNED))
     for module in ours.model.modules():
-        if "nms_pre" in (options := getattr(module, "test_cfg", None) or {}):
-            options.nms_pre = NMS_PRE
+        options: Any = getattr(module, "test_cfg", None) or {}
+        if "nms_pre" in options:
+            options["nms_pre"] = NMS_PRE
 
     def images(given: Given) -> Tensor:
         return given.pixels / 255
