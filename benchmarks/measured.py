@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
+from process_tree import cpu_seconds
+
 from backends.benchmark.bursts import LONG, PAUSE
 from pipeline.base.machine import processor, threads
 from rewriters.export_record import peak_memory
@@ -95,18 +97,22 @@ class Others:
         self._busy = self._seconds = 0.0
 
     def __enter__(self) -> Self:
-        self._began = busy_elsewhere(), time.perf_counter()
+        self._began = _busy_beside(), time.perf_counter()
         return self
 
     def __exit__(self, *_: object) -> None:
         busy, begin = self._began
-        self._busy += busy_elsewhere() - busy
+        self._busy += _busy_beside() - busy
         self._seconds += time.perf_counter() - begin
 
     @property
     def share(self) -> float:
-        """From 0 to 1, the children of this process among the others."""
+        """From 0 to 1. Processes that this one started, and that still run, are not others."""
         return max(0.0, self._busy / max(1e-9, self._seconds) / (os.cpu_count() or 1))
+
+
+def _busy_beside() -> float:
+    return busy_elsewhere() + time.process_time() - cpu_seconds(os.getpid())
 
 
 def deployed(work_dir: Path, config: str, *flags: str) -> Path:

@@ -5,8 +5,9 @@
 
 The deployments are made first, below --work-dir. One caller reads, decodes and calls, image after image. The workers
 do the same in three ways: `model.stream` reads in the workers, `submit` and `acall` are given images that their caller
-has read. All of them take turns in each round, over the same files. First the results of each way are compared with
-those of the one caller, to the bit and in order.
+has read. What the machine can give is measured as well: so many processes, each of which does as the one caller, with
+its part of the files. All of them take turns in each round, over the same files. First the results of each way are
+compared with those of the one caller, to the bit and in order. Models that take images are measured.
 
 The gate: `stream` takes at most 1.03 of (the time of the one caller / CPUs), the median of the rounds' ratios. Exit
 code 3 if a model misses it. Exit code 4 if other processes took more than a twentieth of the CPUs: then the figures
@@ -15,9 +16,12 @@ mean nothing, and no page is written.
 
 import argparse
 import asyncio
+import multiprocessing
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -25,7 +29,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
-from measured import Others, deployed, interleaved, machine, ratio, shipped_configs, write_page
+from measured import Others, deployed, interleaved, machine, of_images, ratio, shipped_configs, write_page
 
 from backends import Deployment, load
 from backends.threads import default_threads
@@ -34,13 +38,14 @@ from zoo.tasks import Result
 
 MOST = 1.03
 ROUNDS = 11
-SECONDS = 2.0
+SECONDS = 4.0
 MOST_OTHERS = 0.05
 ALONE = "one caller"
 STREAM = "stream"
+WAYS = (STREAM, "submit", "acall", "processes")
 HEAD = (
-    f"| model | images | {ALONE} ms | stream ms | submit ms | acall ms | stream | submit | acall | target | |\n"
-    + "|---" * 11
+    f"| model | images | {' | '.join(f'{way} ms' for way in (ALONE, *WAYS))} | {' | '.join(WAYS)} | target | |\n"
+    + "|---" * (5 + 2 * len(WAYS))
     + "|"
 )
 Run = Callable[[], list[Result]]
@@ -74,12 +79,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("words", nargs="*", help="of configs; default: the shipped ones")
     parser.add_argument("--work-dir", type=Path, default=ROOT / "work_dirs/throughput")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="of the one caller in a round (default: 2)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of the one caller in a round (default: 4)")
     parser.add_argument("--page", type=Path)
     options = parser.parse_args(arguments)
     others, rows = Others(), []
     print(HEAD)
-    for config in shipped_configs(options.words):
+    for config in shipped_configs(options.words, of_images):
         folder = deployed(options.work_dir / Path(config).stem, config)
         rows.append(measured(folder, files(config), options.rounds, options.seconds, others))
         print(rows[-1].row(), flush=True)
@@ -92,7 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         intro = (
             f"`load(folder, workers={default_threads()})` beside one caller on one thread, reading and decoding "
             f"included, time for each image: medians of {options.rounds} rounds in turns. The ratios are to the time "
-            f"of the one caller, divided by the {default_threads()} CPUs. `stream` has the target. Other processes "
+            f"of the one caller, divided by the {default_threads()} CPUs. `stream` has the target. `processes` is what "
+            f"the machine can give: {default_threads()} processes with a model each. Other processes "
             f"took {others.share:.1%} of the CPUs meanwhile.\n\n{machine('onnxruntime', 'numpy', 'opencv-python')}"
         )
         table = "\n".join([HEAD, *(row.row() for row in rows)])
@@ -110,7 +116,7 @@ def files(config: str) -> list[str]:
 def measured(folder: Path, paths: Sequence[str], rounds: int, seconds: float, others: Others) -> Measured:
     """A deployment over these files, repeated until the one caller takes as long as `seconds`."""
     cpus = default_threads()
-    with load(folder, threads=1) as one, load(folder, workers=cpus) as pool:
+    with load(folder, threads=1) as one, load(folder, workers=cpus) as pool, processes(folder, cpus) as parts:
         begin = perf_counter()
         called(one, paths[:cpus])
         each = (perf_counter() - begin) / len(paths[:cpus])
@@ -121,6 +127,7 @@ def measured(folder: Path, paths: Sequence[str], rounds: int, seconds: float, ot
             STREAM: lambda: streamed(pool, chosen),
             "submit": lambda: submitted(pool, chosen),
             "acall": lambda: asyncio.run(awaited(pool, chosen, 2 * cpus)),
+            "processes": lambda: divided(parts, chosen),
         }
         expected = runs[ALONE]()
         for name, run in runs.items():
@@ -150,6 +157,37 @@ def streamed(model: Deployment, paths: Sequence[str]) -> list[Result]:
 def submitted(model: Deployment, paths: Sequence[str]) -> list[Result]:
     """The caller reads, and submits."""
     return [future.result() for future in [model.submit(model.task.kind.read(path)) for path in paths]]
+
+
+@contextmanager
+def processes(folder: Path, count: int) -> Iterator[list[Connection]]:
+    """Connections to processes, each with a model of its own on one thread: a list of paths -> their results."""
+    context = multiprocessing.get_context("spawn")
+    pipes = [context.Pipe() for _ in range(count)]
+    children = [context.Process(target=serve, args=(folder, pipe[1]), daemon=True) for pipe in pipes]
+    for child in children:
+        child.start()
+    try:
+        yield [pipe[0] for pipe in pipes]
+    finally:
+        for child in children:
+            child.terminate()
+            child.join()
+
+
+def serve(folder: Path, connection: Connection) -> None:
+    """What such a process does until it is ended."""
+    with load(folder, threads=1) as model:
+        while True:
+            connection.send(called(model, connection.recv()))
+
+
+def divided(connections: Sequence[Connection], paths: Sequence[str]) -> list[Result]:
+    """Each process has its part."""
+    size = len(paths) // len(connections)
+    for number, connection in enumerate(connections):
+        connection.send(paths[number * size : (number + 1) * size])
+    return [result for connection in connections for result in connection.recv()]
 
 
 async def awaited(model: Deployment, paths: Sequence[str], callers: int) -> list[Result]:

@@ -51,7 +51,7 @@ def test_every_way_is_in_order_and_another_result_is_found(
         cv2.imwrite(path, np.full((64, 96, 3), 40 * number, np.uint8))
     row = throughput.measured(folder, paths, 1, 0.05, throughput.Others())
     assert row.images >= 4
-    assert set(row.ratios) == {"stream", "submit", "acall"}
+    assert set(row.ratios) == {"stream", "submit", "acall", "processes"}
     streamed = throughput.streamed
     monkeypatch.setattr(throughput, "streamed", lambda model, paths: streamed(model, paths)[::-1])
     with pytest.raises(AssertionError, match="stream gives other results, or in another order"):
