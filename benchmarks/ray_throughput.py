@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.page is not None:
         intro = (
             f"`zooport predict --engine ray --workers {ACTORS}`, its start included, beside a loop of one thread: "
-            f"{name} over {options.images} images, {options.rounds} rounds in turns. All rows are equal to the bit. "
+            f"{name} over {options.images} images, rounds in turns: {options.rounds}. All rows are equal to the bit. "
             f"Other processes took {others:.1%} of the CPUs beside it.\n\n{machine('onnxruntime', 'ray', 'pyarrow')}"
         )
         write_page(options.page, "Throughput of Ray", intro, "benchmarks/ray_throughput.py", text)
