@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
+from socket import create_connection
 from typing import Any
 
 import pytest
@@ -29,6 +30,15 @@ def two_nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     finally:
         ray.shutdown()
         nodes.shutdown()
+
+
+def answers(port: int) -> bool:
+    """Whether something listens there, on 127.0.0.1."""
+    try:
+        create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
 
 
 def pool_processes() -> list[int]:

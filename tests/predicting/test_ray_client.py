@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from socket import create_connection
 from tempfile import TemporaryDirectory
 
 import cv2
@@ -18,7 +17,7 @@ import pytest
 
 from backends import load
 from tests.backends.serving.real_server import free_ports
-from tests.ray_cluster import ROOT, listening_addresses
+from tests.ray_cluster import ROOT, answers, listening_addresses
 
 pytestmark = [pytest.mark.scale, pytest.mark.slow]
 pytest.importorskip("ray", reason="the extra scale brings it")
@@ -61,14 +60,6 @@ def client_server() -> Iterator[tuple[int, int]]:
             process.wait()
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-
-
-def answers(port: int) -> bool:
-    try:
-        create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
 
 
 def test_a_run_by_the_client_is_that_of_load(detector: Path, photos: Path, tmp_path: Path) -> None:

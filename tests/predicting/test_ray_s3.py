@@ -22,8 +22,7 @@ from pyarrow import fs
 
 from backends import load
 from tests.backends.serving.real_server import free_ports
-from tests.predicting.test_ray_client import answers
-from tests.ray_cluster import ROOT
+from tests.ray_cluster import ROOT, answers
 
 pytestmark = [pytest.mark.scale, pytest.mark.slow]
 pytest.importorskip("ray", reason="the extra scale brings it")

@@ -9,6 +9,9 @@ import pytest
 from backends.scale.remote_driver import driven_remotely
 from zoo.errors import BackendUnavailableError, ZooportError
 
+pytestmark = pytest.mark.scale
+pytest.importorskip("ray", reason="the extra scale brings it")
+
 
 class ActorLostError(Exception):
     pass
