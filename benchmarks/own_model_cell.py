@@ -191,11 +191,11 @@ def _engine(own: OwnModel, references: Sequence[GraphReference], path: Path, exp
 
 
 def _line(error: BaseException) -> str:
-    """One line of the innermost error."""
+    """One line of the innermost error, without the value that torch blames: its description has paths of a machine."""
     while error.__cause__ is not None:
         error = error.__cause__
     line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    return f"{type(error).__name__}: {line}"
+    return f"{type(error).__name__}: {line.partition('  [Caused by ')[0]}"
 
 
 STAGES: Mapping[str, Callable[[OwnModel, Written], Cell]] = {"proof": _proved, "latency": _timed}
