@@ -86,8 +86,12 @@ def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, warm_up: 
 
 def busy_elsewhere() -> float:
     """Seconds that the machine's threads have worked since its start, less those of this process."""
+    return _busy() - time.process_time()
+
+
+def _busy() -> float:
     user, nice, system, _idle, _waiting, *others = map(int, Path("/proc/stat").read_text("ascii").split()[1:9])
-    return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK") - time.process_time()
+    return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK")
 
 
 class Others:
@@ -112,7 +116,7 @@ class Others:
 
 
 def _busy_beside() -> float:
-    return busy_elsewhere() + time.process_time() - cpu_seconds(os.getpid())
+    return _busy() - cpu_seconds(os.getpid())
 
 
 def deployed(work_dir: Path, config: str, *flags: str) -> Path:

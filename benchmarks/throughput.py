@@ -102,7 +102,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"took {others.share:.1%} of the CPUs meanwhile.\n\n{machine('onnxruntime', 'numpy', 'opencv-python')}"
         )
         table = "\n".join([HEAD, *(row.row() for row in rows)])
-        write_page(options.page, "Throughput of the workers", intro, "benchmarks/throughput.py", table)
+        write_page(
+            options.page,
+            "Throughput of the workers",
+            intro,
+            " ".join(["benchmarks/throughput.py", *options.words]),
+            table,
+        )
     return 0 if all(row.held for row in rows) else 3
 
 

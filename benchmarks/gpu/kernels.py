@@ -1,6 +1,6 @@
 """The operators for which the CUDA provider has kernels, by opset, and whether they compute as the CPU does."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,50 +14,54 @@ from gpu.stage import Findings, Place
 
 OPSETS = (18, 19, 20, 21, 22, 23)
 TOLERANCE = 1e-4  # of outputs of about 1
-X, AXES, IMAGE, REGIONS = "float[N, M] x", "int64[1] axes = {1}", "float[1, 4, 8, 8] x", "float[3, 4] r"
-GRAPHS: Mapping[str, tuple[str, str]] = {
-    "Acos": (X, "Acos (x)"),
-    "Asin": (X, "Asin (x)"),
-    "Atan": (X, "Atan (x)"),
-    "Sin": (X, "Sin (x)"),
-    "Erf": (X, "Erf (x)"),
-    "HardSwish": (X, "HardSwish (x)"),
-    "Round": (X, "Round (x)"),
-    "Sign": (X, "Sign (x)"),
-    "CumSum": (f"{X}, int64 zero = {{0}}", "CumSum (x, zero)"),
-    "Einsum": (X, 'Einsum <equation = "ij,kj->ik"> (x, x)'),
-    "LayerNormalization": (f"{X}, float[4] s = {{1, 2, 3, 4}}", "LayerNormalization (x, s)"),
-    "Pad": (f"{X}, int64[4] pads = {{0, 1, 0, 1}}", "Pad (x, pads)"),
-    "ReduceMax": (f"{X}, {AXES}", "ReduceMax (x, axes)"),
-    "ReduceMin": (f"{X}, {AXES}", "ReduceMin (x, axes)"),
-    "ReduceL2": (f"{X}, {AXES}", "ReduceL2 (x, axes)"),
-    "Split": (X, "Split <axis = 1, num_outputs = 2> (x)"),
-    "TopK": (f"{X}, int64[1] k = {{2}}", "TopK (x, k)"),
-    "ArgMax": (X, "ArgMax <axis = 1> (x)"),
-    "ScatterElements max": (X, 'ScatterElements <axis = 1, reduction = "max"> (x, i, x)'),
-    "ScatterElements add": (X, 'ScatterElements <axis = 1, reduction = "add"> (x, i, x)'),
-    "ScatterND max": (X, 'ScatterND <reduction = "max"> (x, p, x)'),
-    "ScatterND add": (X, 'ScatterND <reduction = "add"> (x, p, x)'),
-    "GatherElements": (X, "GatherElements <axis = 1> (x, i)"),
-    "GatherND": (X, "GatherND (x, p)"),
-    "GridSample": (f"{IMAGE}, float[1, 5, 5, 2] g", "GridSample (x, g)"),
-    "Resize linear": (f"{IMAGE}, float[4] f = {{1, 1, 2, 2}}", 'Resize <mode = "linear"> (x, , f)'),
-    "Resize cubic": (f"{IMAGE}, float[4] f = {{1, 1, 2, 2}}", 'Resize <mode = "cubic"> (x, , f)'),
+X, IMAGE = "float[N, M] x", "float[1, 4, 8, 8] x"
+COLUMNS, ROWS = f"{X}, int64[N, M] i", f"{X}, int64[N, 1] p"
+AXES, FACTORS, SCALES = "int64[1] axes = {1}", "float[4] f = {1, 1, 2, 2}", "float[4] s = {1, 2, 3, 4}"
+GRAPHS: Mapping[str, tuple[str, str, str]] = {
+    "Acos": (X, "", "Acos (x)"),
+    "Asin": (X, "", "Asin (x)"),
+    "Atan": (X, "", "Atan (x)"),
+    "Sin": (X, "", "Sin (x)"),
+    "Erf": (X, "", "Erf (x)"),
+    "HardSwish": (X, "", "HardSwish (x)"),
+    "Round": (X, "", "Round (x)"),
+    "Sign": (X, "", "Sign (x)"),
+    "CumSum": (X, "int64 zero = {0}", "CumSum (x, zero)"),
+    "Einsum": (X, "", 'Einsum <equation = "ij,kj->ik"> (x, x)'),
+    "LayerNormalization": (X, SCALES, "LayerNormalization (x, s)"),
+    "Pad": (X, "int64[4] pads = {0, 1, 0, 1}", "Pad (x, pads)"),
+    "ReduceMax": (X, AXES, "ReduceMax (x, axes)"),
+    "ReduceMin": (X, AXES, "ReduceMin (x, axes)"),
+    "ReduceL2": (X, AXES, "ReduceL2 (x, axes)"),
+    "Split": (X, "", "Split <axis = 1, num_outputs = 2> (x)"),
+    "TopK": (X, "int64[1] k = {2}", "TopK (x, k)"),
+    "ArgMax": (X, "", "ArgMax <axis = 1> (x)"),
+    "ScatterElements max": (COLUMNS, "", 'ScatterElements <axis = 1, reduction = "max"> (x, i, x)'),
+    "ScatterElements add": (COLUMNS, "", 'ScatterElements <axis = 1, reduction = "add"> (x, i, x)'),
+    "ScatterND max": (ROWS, "", 'ScatterND <reduction = "max"> (x, p, x)'),
+    "ScatterND add": (ROWS, "", 'ScatterND <reduction = "add"> (x, p, x)'),
+    "GatherElements": (COLUMNS, "", "GatherElements <axis = 1> (x, i)"),
+    "GatherND": (ROWS, "", "GatherND (x, p)"),
+    "GridSample": (f"{IMAGE}, float[1, 5, 5, 2] g", "", "GridSample (x, g)"),
+    "Resize linear": (IMAGE, FACTORS, 'Resize <mode = "linear"> (x, , f)'),
+    "Resize cubic": (IMAGE, FACTORS, 'Resize <mode = "cubic"> (x, , f)'),
     "Resize antialias": (
-        f"{IMAGE}, float[4] f = {{1, 1, 0.5, 0.5}}",
+        IMAGE,
+        "float[4] f = {1, 1, 0.5, 0.5}",
         'Resize <mode = "linear", antialias = 1> (x, , f)',
     ),
-    "RoiAlign": (f"{IMAGE}, {REGIONS}, int64[3] b = {{0, 0, 0}}", "RoiAlign <output_height = 2> (x, r, b)"),
-    "DeformConv": (f"{IMAGE}, float[2, 4, 1, 1] w, float[1, 2, 8, 8] o", "DeformConv (x, w, o)"),
+    "RoiAlign": (f"{IMAGE}, float[3, 4] r", "int64[3] b = {0, 0, 0}", "RoiAlign <output_height = 2> (x, r, b)"),
+    "DeformConv": (f"{IMAGE}, float[2, 4, 1, 1] w, float[1, 2, 8, 8] o", "", "DeformConv (x, w, o)"),
     "NonMaxSuppression": (
-        "float[1, 3, 4] x, float[1, 1, 3] s, int64 n = {3}, float t = {0.5}",
+        "float[1, 3, 4] x, float[1, 1, 3] s",
+        "int64 n = {3}, float t = {0.5}",
         "NonMaxSuppression (x, s, n, t)",
     ),
-    "Unique": ("float[M] x", "Unique (x)"),
-    "NonZero": (X, "NonZero (x)"),
-    "GroupNormalization": (f"{IMAGE}, float[4] s = {{1, 2, 3, 4}}", "InstanceNormalization (x, s, s)"),
+    "Unique": ("float[M] x", "", "Unique (x)"),
+    "NonZero": (X, "", "NonZero (x)"),
+    "InstanceNormalization": (IMAGE, SCALES, "InstanceNormalization (x, s, s)"),
 }
-"""The inputs of a graph, those with a value after them being constants, and its node. `i`, `p`: indices, see _texts."""
+"""The inputs of a graph, its constants, and its node. `i`: indices of columns, `p`: of rows, `r`: regions."""
 SINCE = {"DeformConv": 19}
 
 
@@ -82,30 +86,11 @@ def kernels(place: Place, findings: Findings) -> None:
 
 
 def _model(name: str, opset: int) -> bytes:
-    inputs, node = GRAPHS[name]
-    given = ", ".join(part for part in _parts(inputs) if "=" not in part)
-    constants = [part for part in _parts(inputs) if "=" in part]
-    if "i, x" in node or "(x, i)" in node:
-        given += ", int64[N, M] i"
-    if "p, x" in node or "(x, p)" in node:
-        given += ", int64[N, 1] p"
+    inputs, constants, node = GRAPHS[name]
     outputs = "y, z" if name in ("TopK", "Split") else "y"
-    values = f" <{', '.join(constants)}>" if constants else ""
-    text = f'<ir_version: 10, opset_import: ["": {opset}]> g ({given}) => ({outputs}){values} {{{outputs} = {node}}}'
+    values = f" <{constants}>" if constants else ""
+    text = f'<ir_version: 10, opset_import: ["": {opset}]> g ({inputs}) => ({outputs}){values} {{{outputs} = {node}}}'
     return bytes(onnx.parser.parse_model(text).SerializeToString())
-
-
-def _parts(inputs: str) -> Iterator[str]:
-    """Those of a list whose commas within brackets do not count."""
-    part, depth = "", 0
-    for letter in inputs:
-        depth += (letter in "[{") - (letter in "]}")
-        if letter == "," and not depth:
-            yield part.strip()
-            part = ""
-        else:
-            part += letter
-    yield part.strip()
 
 
 def _both(content: bytes, device: str) -> tuple[Any, list[Any], list[Any]]:

@@ -80,7 +80,7 @@ def _section(stage: Stage, record: Mapping[str, Any] | None) -> str:
 
 def _is_empty(cell: Mapping[str, Any]) -> bool:
     """Whether its time was over before it had found anything."""
-    return str(cell["ended"]).startswith(OVERTIME) and not (cell["figures"] or cell["faults"] or cell["lack"])
+    return (cell["ended"] or "").startswith(OVERTIME) and not (cell["figures"] or cell["faults"] or cell["lack"])
 
 
 def _table(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A driver on an actor, without Ray: rows, errors of the user's as rows, and a machine that is lost."""
+"""A driver on an actor, with a stand-in for the cluster: rows, errors of the user's, a machine that is lost."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
