@@ -1,41 +1,78 @@
 """Clients of a server of the Open Inference Protocol, version 2, and what they saw."""
 
 import http.client
+import json
 import statistics
 import threading
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from process_tree import cpu_seconds, resident_bytes
 
-from backends import Deployment
+from backends import load
 from backends.serving.address import parse_address
 from backends.serving.protocol import FILE
+from backends.threads import default_threads
 from zoo.tasks import Result
 
 OK, FULL = 200, 503
-PLAIN_CALLS = 30
+PLAIN_SECONDS = 1.5  # of each process, at a time
 MOST_CLIENTS = 1024  # that send requests which nobody waits for
 TIMEOUT = 120.0
 
 
-def plain_call(model: Deployment, path: str) -> tuple[float, float]:
-    """Seconds of CPU of reading a file and calling the model with it, and which share of the wall time that is."""
-    for _ in range(3):
-        model(model.task.kind.read(path))
-    ratios, seconds = [], []
-    for _ in range(PLAIN_CALLS):
+class PlainCalls:
+    """`model(image)` with reading the file, in processes beside each other, each on one thread. A context manager.
+
+    Two CPUs that are busy may each be slower than one alone, so the server is compared with as many processes as have
+    work in it.
+    """
+
+    def __init__(self, deployment: str, path: str) -> None:
+        self.cpus = default_threads()
+        self._pool = ProcessPoolExecutor(self.cpus, get_context("spawn"), _load, (deployment, path))
+
+    def __enter__(self) -> Self:
+        self.seconds(self.cpus)  # loads
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def seconds(self, processes: int) -> tuple[float, float]:
+        """Of CPU for each call, and which share of the wall time that is: medians of all that `processes` made."""
+        calls = np.concatenate(list(self._pool.map(_timed, range(processes))))
+        cpu, wall = calls.T
+        return float(np.median(cpu)), float(np.median(cpu / wall))
+
+
+_here: dict[str, Any] = {}
+"""The model and the file of a process of PlainCalls."""
+
+
+def _load(deployment: str, path: str) -> None:
+    _here.update(model=load(deployment, threads=1), path=path)
+    _timed(0)
+
+
+def _timed(_number: int) -> list[tuple[float, float]]:
+    """Seconds of CPU and of wall time of some calls."""
+    model = _here["model"]
+    times: list[tuple[float, float]] = []
+    end = time.monotonic() + PLAIN_SECONDS
+    while not times or time.monotonic() < end:
         wall, cpu = time.perf_counter(), time.process_time()
-        model(model.task.kind.read(path))
-        seconds.append(time.process_time() - cpu)
-        ratios.append(seconds[-1] / (time.perf_counter() - wall))
-    return statistics.median(seconds), statistics.median(ratios)
+        model(model.task.kind.read(_here["path"]))
+        times.append((time.process_time() - cpu, time.perf_counter() - wall))
+    return times
 
 
 class Served:
@@ -76,6 +113,12 @@ class Served:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def server_name(self) -> str:
+        """What the server calls itself, with its version."""
+        with urllib.request.urlopen(f"http://{self.server}/v2", timeout=TIMEOUT) as answer:
+            described = json.load(answer)
+        return f"{described['name']} {described['version']}"
+
     def close(self) -> None:
         """The connections of the clients that have ended. Others open new ones."""
         while self._connections:
@@ -97,7 +140,7 @@ class Served:
         elif content != self.right:
             result.note("another answer")
         else:
-            result.note(None, 1000 * (time.perf_counter() - begin))
+            result.note(None, (begin, time.perf_counter()))
 
     def _post(self) -> tuple[int, bytes, int | None]:
         connection = getattr(self._local, "connection", None)
@@ -118,10 +161,11 @@ class Served:
 class Sum:
     """What the requests of one run found. ``cpu``: seconds of the server for each good answer.
 
-    ``sending``: seconds until the last request of those that nobody waits for.
+    ``spans``: when each request with a right answer was sent, and when it was answered, in seconds. ``sending``:
+    seconds until the last request of those that nobody waits for.
     """
 
-    latencies: list[float] = field(default_factory=list)
+    spans: list[tuple[float, float]] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     refused: int = 0
     requests: int = 0
@@ -131,20 +175,29 @@ class Sum:
     memory: list[int] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, fault: str | None, latency: float | None = None) -> None:
-        """An answer: a fault; without one and without a latency, a refusal."""
+    def note(self, fault: str | None, span: tuple[float, float] | None = None) -> None:
+        """An answer: a fault; without one and without a span, a refusal."""
         with self._lock:
             if fault is not None:
                 self.faults[fault] += 1
-            elif latency is None:
+            elif span is None:
                 self.refused += 1
             else:
-                self.latencies.append(latency)
+                self.spans.append(span)
+
+    def add(self, other: "Sum") -> None:
+        """What another run, or one client of this one, found; its memory is not added."""
+        self.cpu = (self.cpu * self.good + other.cpu * other.good) / max(1, self.good + other.good)
+        self.spans += other.spans
+        self.faults += other.faults
+        self.refused += other.refused
+        self.requests += other.requests
+        self.seconds += other.seconds
 
     @property
     def good(self) -> int:
         """Right answers."""
-        return len(self.latencies)
+        return len(self.spans)
 
     @property
     def lost(self) -> int:
@@ -168,9 +221,23 @@ class Sum:
         early = self.memory[quarter : 2 * quarter] or self.memory
         return statistics.median(self.memory[-quarter:]) / statistics.median(early)
 
+    @property
+    def latencies(self) -> list[float]:
+        """Of the right answers, in ms."""
+        return [1000 * (end - begin) for begin, end in self.spans]
+
     def percentile(self, percent: float) -> float:
         """Of the latencies, in ms; NaN without one."""
-        return float(np.percentile(self.latencies, percent)) if self.latencies else float("nan")
+        return float(np.percentile(self.latencies, percent)) if self.spans else float("nan")
+
+    def overtaken(self, percent: float) -> float:
+        """A percentile of how many other right answers came while one was waited for; NaN without one.
+
+        A queue bounds it whatever the speed of the machine, which changes during a run.
+        """
+        ends = np.sort([end for _, end in self.spans])
+        waited = [np.searchsorted(ends, end) - np.searchsorted(ends, begin) for begin, end in self.spans]
+        return float(np.percentile(waited, percent)) if waited else float("nan")
 
 
 def closed_loop(served: Served, clients: int, seconds: float) -> Sum:
@@ -187,10 +254,7 @@ def closed_loop(served: Served, clients: int, seconds: float) -> Sum:
         with ThreadPoolExecutor(clients) as pool:
             list(pool.map(client, parts))
         for part in parts:
-            result.requests += part.requests
-            result.refused += part.refused
-            result.faults += part.faults
-            result.latencies += part.latencies
+            result.add(part)
 
     return _watched(served, run)
 

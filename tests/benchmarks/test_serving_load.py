@@ -41,21 +41,21 @@ def test_every_answer_is_counted_and_compared(served: Any, deployments: dict[str
 
 def test_each_gate_can_be_missed() -> None:
     from serving_clients import Sum
-    from serving_load import clients_table, missed_by_clients, missed_by_overload, overload_table, part
+    from serving_load import Row, clients_table, missed_by_clients, missed_by_overload, overload_table, part
 
-    good = Sum(latencies=[10.0, 20.0], requests=3, refused=1, seconds=1, cpu=0.01, memory=[100] * 8)
-    assert missed_by_clients({4: good}, plain=0.01) == []
-    assert missed_by_overload(good, capacity=1.5, bound=20) == []
-    assert "| 4 | 2.0 |" in clients_table({4: good}, 0.01)
-    assert "| refused with 503 | 1 |" in overload_table(good, 2, 20)
-    assert "1.25 of the plain call's CPU" in missed_by_clients({4: good}, plain=0.008)[0]
-    assert "p99" in missed_by_overload(good, capacity=1.5, bound=15)[0]
-    assert "the clients sent 3.0 requests/s" in missed_by_overload(good, capacity=2, bound=20)[0]
-    lost = Sum(latencies=[1.0], requests=3, seconds=1, memory=[100] * 6 + [110] * 2, faults=Counter({"500": 1}))
-    assert len(missed_by_overload(lost, capacity=1.5, bound=20)) == 3
-    assert len(missed_by_clients({1: lost}, plain=1)) == 1
+    good = Sum(spans=[(0.0, 0.010), (0.001, 0.021)], requests=3, refused=1, seconds=1, cpu=0.01, memory=[100] * 8)
+    assert missed_by_clients({4: Row(good, plain=0.01, ratio=1.0, share=1.0)}) == []
+    assert missed_by_overload(good, capacity=1.5, bound=1) == []
+    assert "| 4 | 2.0 |" in clients_table({4: Row(good, plain=0.01, ratio=1.0, share=1.0)})
+    assert "| refused with 503 | 1 |" in overload_table(good, 2, 1)
+    assert "1.25 of the plain call's CPU" in missed_by_clients({4: Row(good, plain=0.008, ratio=1.25, share=1.0)})[0]
+    assert "p99 waited for 1 other" in missed_by_overload(good, capacity=1.5, bound=0)[0]
+    assert "the clients sent 3.0 requests/s" in missed_by_overload(good, capacity=2, bound=1)[0]
+    lost = Sum(spans=[(0.0, 0.001)], requests=3, seconds=1, memory=[100] * 6 + [110] * 2, faults=Counter({"500": 1}))
+    assert len(missed_by_overload(lost, capacity=1.5, bound=1)) == 3
+    assert len(missed_by_clients({1: Row(lost, plain=1.0, ratio=0.0, share=1.0)})) == 1
     none = Sum(requests=2, refused=2, seconds=1, memory=[100])
-    assert "no answer is right" in missed_by_overload(none, capacity=1, bound=20)[0]
-    assert "answered | 0" in overload_table(none, 1, 20)
+    assert "no answer is right" in missed_by_overload(none, capacity=1, bound=1)[0]
+    assert "answered | 0" in overload_table(none, 1, 1)
     assert part((1, 4, 16, 64), 60) == ""
     assert "This is a part of the measurement" in part((1, 4), 60) == part((1, 4, 16, 64), 10)
