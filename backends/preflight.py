@@ -132,6 +132,14 @@ def reduces(site: Site) -> bool:
     return bool(site.attribute("reduction", "none") != "none")
 
 
+def loses_updates(site: Site) -> bool:
+    """A scatter with a reduction, but for a maximum of which is seen what it lost: Gather, then Less."""
+    if site.attribute("reduction") != "max":
+        return reduces(site)
+    gathers = (reader for reader in site.readers() if reader.node.op_type == "Gather")
+    return not any(after.node.op_type == "Less" for gather in gathers for after in gather.readers())
+
+
 def cubic_volume(site: Site) -> bool:
     """Cubic resizing of three axes."""
     shape = site.shape(site.input(0))

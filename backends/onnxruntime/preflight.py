@@ -3,7 +3,7 @@
 What a GPU's provider leaves to the CPU is named where a session is opened (see placement).
 """
 
-from backends.preflight import Row, Site, cubic_volume, doubled_indices, reduces, undefined
+from backends.preflight import Row, Site, cubic_volume, doubled_indices, loses_updates, undefined
 
 ORT = {"onnxruntime": "1.31"}
 
@@ -84,7 +84,7 @@ ROWS = (
         "scatter_threads",
         {"onnxruntime": "1.32"},
         ("ScatterND",),
-        reduces,
+        loses_updates,
         "warn",
         "the threads of ScatterND write to one place at the same time, so that a sum or a maximum loses some of its "
         "updates; ScatterElements does not",

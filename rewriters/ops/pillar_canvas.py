@@ -6,11 +6,17 @@ Each point has a cell; a cell without points is zero. The number of occupied cel
 cells does not, so no shape depends on the points.
 
 In PyTorch, by_cell sorts, so that the points of a cell are neighbours. In ONNX Runtime's operators it does nothing,
-and the canvas is one scatter with a reduction, with a spare cell for the points that have none:
+and the canvas is a scatter with a reduction, with a spare cell for the points that have none:
 
-    canvas = ScatterElements(0[B, C, G + 1], cells, features, reduction = add or max)[:, :, :G]
+    sums = ScatterElements(0[B, C, G + 1], cells, features, reduction = add)[:, :, :G]
 
-Not ScatterND, whose kernel for CPUs lets threads write to one cell at the same time: sums and maxima come out wrong.
+    maxima = 0[B * (G + 1), C]
+    do      maxima = ScatterND(maxima, cells, features, reduction = max)
+    while   any(Gather(maxima, cells) < features, of the cells that count)
+
+ScatterND takes a third of the time, but its kernel for CPUs lets threads write to one cell at the same time, and then
+an update can get lost. A maximum can be taken again: what is lost is seen, and is rare. A sum cannot. Of numbers that
+are none the maximum depends on their order, so the spare cell is not looked at, and the turns have a limit.
 
 In standard operators, for TensorRT, which has no scatter with a reduction, each point's rank is the number of points
 before it in the order of cells, counted in chunks. Ranks are distinct, so that a plain ScatterND sorts by them. Then
@@ -32,7 +38,7 @@ from zoo.dialect import RUNTIME, STANDARD
 
 ADD, MAX = "add", "max"
 REDUCING_OPSET = 18  # the first with ScatterElements that takes maxima
-MOST_STEPS = 40  # 2**40 points
+MOST_STEPS = 40  # 2**40 points; or scatters, where a second one is rare
 
 
 @torch.library.custom_op("zooport::by_cell", mutates_args=())
@@ -78,14 +84,46 @@ def by_cell_in_runtime_form(b: GraphBuilder, rows: str, cells: str) -> tuple[str
 
 def pillar_canvas_in_runtime_form(b: GraphBuilder, features: str, cells: str, *, num_cells: int, how: str) -> str:
     """-> [B, C, num_cells]. Rows that count nowhere go to a spare cell behind the last one."""
+    used = _is_cell(b, cells, num_cells)
+    index = b.Where(used, cells, b.constant(num_cells))
+    if how == ADD:
+        canvas = _sums(b, features, index, num_cells + 1)
+    else:
+        canvas = _maxima(b, features, index, used, num_cells + 1)
+    kept: str = b.Slice(canvas, b.constant([0]), b.constant([num_cells]), b.constant([2]))
+    return kept
+
+
+def _sums(b: GraphBuilder, features: str, index: str, num_cells: int) -> str:
     values = b.Transpose(features, perm=[0, 2, 1])
-    index = b.Where(_is_cell(b, cells, num_cells), cells, b.constant(num_cells))
     everywhere = b.Expand(b.Unsqueeze(index, b.constant([1])), b.Shape(values))
-    shape = b.Concat(b.Shape(values, end=2), b.constant([num_cells + 1]), axis=0)
+    shape = b.Concat(b.Shape(values, end=2), b.constant([num_cells]), axis=0)
     zeros = b.Expand(b.constant(0.0, np.float32), shape)
-    filled = b.ScatterElements(zeros, everywhere, values, axis=2, reduction=how)
-    canvas: str = b.Slice(filled, b.constant([0]), b.constant([num_cells]), b.constant([2]))
+    canvas: str = b.ScatterElements(zeros, everywhere, values, axis=2, reduction=ADD)
     return canvas
+
+
+def _maxima(b: GraphBuilder, features: str, index: str, used: str, num_cells: int) -> str:
+    """Of 0 and the features of each cell, scattered until each feature that counts has been taken."""
+    channels = b.Shape(features, start=2)
+    of_cloud = b.Add(index, b.Mul(_row_numbers(b, index), b.constant(num_cells)))
+    place = b.Reshape(of_cloud, b.constant([-1]))
+    counts = b.Reshape(used, b.constant([-1, 1]))
+    rows = b.Reshape(features, b.Concat(b.constant([-1]), channels, axis=0))
+    clouds = b.Shape(features, end=1)
+    places = b.Concat(b.Mul(clouds, b.constant([num_cells])), channels, axis=0)
+    zeros = b.Expand(b.constant(0.0, np.float32), places)
+
+    def step(inner: GraphBuilder, _turn: str, canvas: str) -> tuple[list[str], str]:
+        after = inner.ScatterND(canvas, inner.Unsqueeze(place, inner.constant([1])), rows, reduction=MAX)
+        lost = inner.And(inner.Less(inner.Gather(after, place, axis=0), rows), counts)
+        lost_of_all = inner.ReduceSum(inner.Cast(lost, to=FLOAT), keepdims=0)
+        return [after], inner.Greater(lost_of_all, inner.constant(0.0, np.float32))
+
+    (canvas,) = b.loop(b.constant(MOST_STEPS), [zeros], [FLOAT], step)
+    by_cloud = b.Reshape(canvas, b.Concat(clouds, b.constant([num_cells]), channels, axis=0), allowzero=1)
+    maxima: str = b.Transpose(by_cloud, perm=[0, 2, 1])
+    return maxima
 
 
 def by_cell_in_standard_form(b: GraphBuilder, rows: str, cells: str) -> tuple[str, str]:

@@ -19,7 +19,8 @@ Replacement = TypeVar("Replacement", bound=Callable[..., Any])
 class Limits:
     """The targets that a rewriter is for; None means all.
 
-    `opset`: (lowest, highest), both included. `library`: a requirement on an installed package, "torchvision>=0.28".
+    `levels`: of the contract. `opset`: (lowest, highest), both included. `library`: a requirement on an installed
+    package, "torchvision>=0.28".
     `lacks`: an ONNX operator that the target's backend lacks by its dialect (zoo.dialect), such as "DeformConv".
     Raises ExportError for limits that no target can have.
     """
@@ -29,6 +30,7 @@ class Limits:
     opset: tuple[int, int] | None = None
     library: str | None = None
     lacks: str | None = None
+    levels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.exporter is not None and self.exporter not in EXPORTERS:
@@ -55,6 +57,7 @@ class Limits:
             and self.exporter in (None, target.exporter)
             and (self.opset is None or self.opset[0] <= target.opset <= self.opset[1])
             and (self.lacks is None or self.lacks in dialect_of(target.backend).lacks)
+            and (self.levels is None or target.level in self.levels)
             and (self.library is None or _is_installed(self.library))
         )
 
@@ -69,6 +72,7 @@ class Limits:
                     (self.exporter, other.exporter),
                     (self.library, other.library),
                     (self.lacks, other.lacks),
+                    (self.levels, other.levels),
                 )
             )
             and (
@@ -129,15 +133,16 @@ def rewrites(
     exporter: str | None = None,
     opset: tuple[int, int] | None = None,
     library: str | None = None,
+    levels: tuple[str, ...] | None = None,
     bypasses: tuple[str, ...] = (),
     leaves: tuple[type, ...] = (),
 ) -> Callable[[Replacement], Replacement]:
     """Declare the decorated function as the replacement of `target.attribute` while an export runs.
 
     `target` is a class or a module, never a string. `written_for` names the library and versions it was tested with.
-    `backend`, `exporter`, `opset` and `library` limit it to some targets (see Limits). The keyword-only parameters of
-    the decorated function are its options. Raises ExportError where another rewriter of the same target has the same
-    limits.
+    `backend`, `exporter`, `opset`, `library` and `levels` limit it to some targets (see Limits). The keyword-only
+    parameters of the decorated function are its options. Raises ExportError where another rewriter of the same target
+    has the same limits.
     """
 
     def register(replacement: Replacement) -> Replacement:
@@ -148,7 +153,7 @@ def rewrites(
             replacement,
             reason,
             written_for,
-            Limits(backend, exporter, opset, library),
+            Limits(backend, exporter, opset, library, levels=levels),
             bypasses,
             tuple(defaults),
             leaves,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from rewriters.ops.pillar_canvas import ADD, MAX, by_cell, pillar_canvas
@@ -44,11 +45,26 @@ def forward_on_canvas(original: Callable[..., Any], self: PillarEncoder, clouds:
     return canvas.reshape(-1, self.channels, grid.rows, grid.columns)
 
 
+@rewrites(
+    PillarEncoder,
+    "features",
+    reason="normalises the channels of all points, which are transposed for it and back",
+    written_for="zooport 0.1",
+)
+def normalised_weights(original: Callable[..., Any], self: PillarEncoder, decorated: Tensor) -> Tensor:
+    """As the original, with the batch norm in the weights."""
+    norm = self.norm
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    scale = norm.weight / (norm.running_var + norm.eps).sqrt()
+    return F.relu(F.linear(decorated, self.linear.weight * scale[:, None], norm.bias - norm.running_mean * scale))
+
+
 def _means(points: Tensor, cell: Tensor, num_cells: int) -> Tensor:
     """points [N, count, 4], cell [N, count], both by_cell -> the mean x y z of each one's cell [N, count, 3]."""
     ones = torch.ones_like(points[..., :1])
     sums = pillar_canvas(torch.cat((points[..., :XYZ], ones), dim=-1), cell, num_cells, ADD)
-    index = cell.clamp(max=num_cells - 1)[:, None].expand(-1, XYZ + 1, -1)
-    by_point = sums.gather(2, index).transpose(1, 2)
-    means: Tensor = by_point[..., :XYZ] / by_point[..., XYZ:].clamp(min=1)
-    return means
+    means = sums[:, :XYZ] / sums[:, XYZ:].clamp(min=1)
+    index = cell.clamp(max=num_cells - 1)[:, None].expand(-1, XYZ, -1)
+    by_point: Tensor = means.gather(2, index).transpose(1, 2)
+    return by_point

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from rewriters.ops.rotated_nms_keep import rotated_nms_keep
 from rewriters.patching.rewriter import rewrites
+from rewriters.pillars.anchor_head import MapOnDemand, rows_of
 from rewriters.torchvision_detection.dense import best_slots
 from rewriters.torchvision_detection.padded import gather_rows, top_rows, without
 from zoo.geometry.boxes3d import BEV
@@ -23,13 +24,17 @@ REASON = (
 
 @rewrites(PointPillars, "postprocess_detections", reason=REASON, written_for="zooport 0.1", bypasses=("_detected",))
 def point_pillars_padded(
-    original: Callable[..., Any], self: PointPillars, class_logits: Tensor, box_codes: Tensor, direction_logits: Tensor
+    original: Callable[..., Any],
+    self: PointPillars,
+    class_logits: Tensor,
+    box_codes: Tensor | MapOnDemand,
+    direction_logits: Tensor | MapOnDemand,
 ) -> list[dict[str, Tensor]]:
     """[N, M, C], [N, M, 7], [N, M, 2] -> [{"boxes" [N, K, 7], "scores" [N, K], "labels" [N, K]}], best first."""
     scores, labels = class_logits.sigmoid().max(dim=2)
     scores, index = top_rows(without(scores, scores > self.score_thresh), self.topk_candidates, fixed=True)
-    boxes = decoded(gather_rows(box_codes, index), self.anchors[index])
-    boxes = directed(boxes, gather_rows(direction_logits, index))
+    boxes = decoded(rows_of(box_codes, index), self.anchors[index])
+    boxes = directed(boxes, rows_of(direction_logits, index))
     return [_suppressed(boxes, scores, labels.gather(1, index), self)]
 
 

@@ -120,7 +120,7 @@ def export_pillars(
     axes = {"batch": AxisRange(1, 2, 4), "count": AxisRange(1, 200, 4096)}
     if level == LEVEL:
         axes = {"batch": AxisRange(1, 2, 4), AXIS: AxisRange(1, 100, 256)}
-    target = Target(axes, exporter=exporter, backend=backend, opset=opset)  # type: ignore[arg-type]
+    target = Target(axes, exporter=exporter, backend=backend, opset=opset, level=level)  # type: ignore[arg-type]
     contract = pillars_contract(model, level)
     example = padded(random_clouds(2, 200, 1), 200)
     if level == LEVEL:

@@ -45,6 +45,16 @@ def test_subgraphs_are_searched_and_read_the_values_around_them() -> None:
     assert [node.name for node in finding.nodes] == ["u", "v"]
 
 
+@pytest.mark.parametrize(
+    ("how", "reader", "rows"),
+    [("max", "Less", []), ("add", "Less", ["scatter_threads"]), ("max", "Greater", ["scatter_threads"])],
+)
+def test_a_maximum_is_right_where_what_it_lost_is_seen(how: str, reader: str, rows: list[str]) -> None:
+    steps_text = f'a = ScatterND <reduction = "{how}"> (x, i, u) b = Gather (a, i) y = {reader} (b, u)'
+    text = graph("float[12, 5] x, int64[1, 1] i, float[1, 5] u", steps_text, "bool[1, 1, 5] y", "")
+    assert [finding.row.name for finding in preflight(model(text), target_of("onnxruntime"))] == rows
+
+
 def test_findings_come_in_graph_order() -> None:
     text = graph(X, 'a = ScatterND <reduction = "add"> (x, i, u) y = NonZero (a)', "int64[4, n] y", "")
     text = text.replace("x)", "x, int64[1, 1] i, float[1, 3, 16, 16] u)", 1)
