@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rewriters.patching.rewriter import rewrites
@@ -24,11 +23,12 @@ class MapOnDemand(NamedTuple):
         anchors = self.conv.out_channels // self.width
         place = index // anchors
         columns = self.features.flatten(2)
-        used = columns.gather(2, place[:, None].expand(-1, columns.shape[1], -1)).transpose(1, 2)
-        rows = F.linear(used, self.conv.weight.flatten(1), self.conv.bias)
+        used = columns.gather(2, place[:, None].expand(-1, columns.shape[1], -1))
+        rows = self.conv(used[:, :, None])[:, :, 0].transpose(1, 2)  # the module itself: what keeps it in fp32 finds it
         by_anchor = rows.reshape(*rows.shape[:2], anchors, self.width)
         anchor = (index - place * anchors)[..., None, None].expand(-1, -1, 1, self.width)
-        return by_anchor.gather(2, anchor)[:, :, 0]
+        used_rows: Tensor = by_anchor.gather(2, anchor)[:, :, 0]
+        return used_rows
 
 
 @rewrites(
