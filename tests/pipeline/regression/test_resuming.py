@@ -33,9 +33,7 @@ def test_resume_and_rerun_failed(world: World) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    slow_but(
-        ["config", "sources", "limit", "gate_split", "versions", "broken", "removed"], "config", "sources", "broken"
-    ),
+    slow_but(["config", "sources", "limit", "gate_split", "versions", "broken", "removed"], "config", "sources"),
 )
 def test_what_changed_is_run_again(world: World, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     world.config("changes")
