@@ -82,6 +82,7 @@ def test_results_are_equal_to_the_bit(server: Server, deployments: dict[str, Pat
 
 
 @needs_client
+@pytest.mark.parametrize("served", slow_but(OUTPUTS, "detector"), indirect=True)
 def test_a_full_server_is_asked_again(server: Server, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_model, "WAITS", (0.0, 0.0))
     infer = RemoteModel._infer

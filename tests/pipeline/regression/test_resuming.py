@@ -80,6 +80,7 @@ def test_a_result_depends_on_the_bases_and_the_checkpoint(world: World) -> None:
     assert len(digests) == 3
 
 
+@pytest.mark.slow
 def test_a_result_depends_on_the_modules_beside_the_config(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     module = world.folder / "module_of_a_fingerprint.py"
