@@ -1,5 +1,6 @@
 """For every test."""
 
+import gc
 import os
 import signal
 import sys
@@ -20,6 +21,9 @@ for stop, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP,
     if signal.getsignal(stop) is signal.SIG_IGN:
         signal.signal(stop, usual)
 
+# What is imported and collected is a million objects that stay, and each full search for garbage would go through them.
+gc.disable()
+
 SLOW_LIMIT = 3600  # seconds; pyproject.toml has the limit of the other tests
 
 
@@ -30,9 +34,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(SLOW_LIMIT))
 
 
+def pytest_collection_finish() -> None:
+    """From here on garbage is searched for among what the tests make."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Libraries of C++ say at the end what of theirs is left."""
+    gc.unfreeze()
+
+
 # No example is judged by the seconds it takes on a busy machine. Properties that say no number of examples have these.
 settings.register_profile("any machine", deadline=None, max_examples=100 if TEST_ALL in os.environ else 12)
 settings.load_profile("any machine")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def first_impressions_of_one_call() -> None:
+    """The latency in a deploy's report is of one call in each turn, without a pause: no test judges it."""
+    from pipeline.proof import latency
+
+    latency.PAUSE = latency.SECONDS = 0.0
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import slow_but
+
 ROOT = Path(__file__).parents[1]
 HANGS = {
     "python": "while True: pass",
@@ -21,7 +23,7 @@ def test_that_hangs():
 """
 
 
-@pytest.mark.parametrize("hang", HANGS)
+@pytest.mark.parametrize("hang", slow_but(HANGS, "c"))
 def test_a_hanging_test_is_ended_and_named(hang: str, tmp_path: Path) -> None:
     file = tmp_path / "test_hang.py"
     file.write_text(TEST.format(body=HANGS[hang]), encoding="utf-8")

@@ -50,13 +50,14 @@ ALLOWED = {
 
 def words(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Identifiers, imports and texts, with their lines; no docstrings, and no examples of a tool's help."""
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    nodes = list(ast.walk(tree))
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     docs |= {
         id(node.value)
         for node in tree.body
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "EXAMPLES"
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         line = getattr(node, "lineno", 0)
         match node:
             case ast.Constant(value=str(text)) if id(node) not in docs:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from backends import load
+from tests.examples import slow_but
 from tests.zoo.sources.videos import SIZE, write_video
 from zoo.errors import InputError
 from zoo.preprocess import Preprocess
@@ -125,7 +126,7 @@ def test_closing_it_ends_the_thread(folder: Path, detector: Path, workers: int |
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("zooport")]
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", slow_but([0, 2], 2))
 def test_a_stream_that_is_left_open_ends_with_python(folder: Path, detector: Path, workers: int) -> None:
     command = [sys.executable, "-c", LEFT_OPEN, str(detector), str(folder), str(workers)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -133,7 +134,7 @@ def test_a_stream_that_is_left_open_ends_with_python(folder: Path, detector: Pat
     assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", slow_but([0, 2], 2))
 def test_ctrl_c_ends_the_threads(folder: Path, detector: Path, workers: int) -> None:
     command = [sys.executable, "-c", INTERRUPTED, str(detector), str(folder), str(workers)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

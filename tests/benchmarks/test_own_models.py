@@ -66,6 +66,7 @@ def test_a_model_that_exports_rightly() -> None:
     assert cell["openvino"] == "right" or find_spec("openvino") is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("benchmarks")
 def test_latency_is_a_stage_of_its_own() -> None:
     from own_model_cell import measured_cell

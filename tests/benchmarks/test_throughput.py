@@ -1,6 +1,11 @@
 """benchmarks/throughput.py: one round of a small model. No figure is asserted."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import Pipe
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import cv2
 import numpy as np
@@ -21,9 +26,37 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def test_one_round_writes_its_page(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def threads(benchmarks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads in the place of processes, which begin in seconds."""
     import throughput
 
+    def served(folder: Path, connection: Any) -> None:
+        with suppress(EOFError):
+            throughput.serve(folder, connection)
+
+    @contextmanager
+    def processes(folder: Path, count: int) -> Iterator[list[Any]]:
+        pipes = [Pipe() for _ in range(count)]
+        children = [Thread(target=served, args=(folder, theirs)) for _, theirs in pipes]
+        for child in children:
+            child.start()
+        yield [ours for ours, _ in pipes]
+        for (ours, _), child in zip(pipes, children, strict=True):
+            ours.close()
+            child.join()
+
+    monkeypatch.setattr(throughput, "processes", processes)
+
+
+@pytest.mark.parametrize("by", [pytest.param("processes", marks=pytest.mark.slow), "threads"])
+def test_one_round_writes_its_page(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, by: str
+) -> None:
+    import throughput
+
+    if by == "threads":
+        request.getfixturevalue("threads")
     monkeypatch.setattr(throughput.Others, "share", 0.0)
     page = tmp_path / "page.md"
     code = throughput.main(["resnet18", "--rounds", "1", "--seconds", "0", "--page", str(page)])
@@ -32,6 +65,7 @@ def test_one_round_writes_its_page(folder: Path, tmp_path: Path, monkeypatch: py
     assert len(row.split("|")) == len(throughput.HEAD.splitlines()[0].split("|"))
 
 
+@pytest.mark.usefixtures("threads")
 def test_a_busy_machine_writes_no_page(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import throughput
 
@@ -41,6 +75,7 @@ def test_a_busy_machine_writes_no_page(folder: Path, tmp_path: Path, monkeypatch
     assert not page.exists()
 
 
+@pytest.mark.usefixtures("threads")
 def test_every_way_is_in_order_and_another_result_is_found(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

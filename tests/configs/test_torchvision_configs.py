@@ -71,7 +71,15 @@ def traits(model: nn.Module) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: Path(path).stem)
+def later(path: str) -> bool:
+    """Whether the config is a second one of its kind of model, with other layers, weights or options."""
+    return Path(path).stem.split("_")[1] not in ("r50-fpn", "r50", "vgg16", "mobilenet-v3-large") or "legacy" in path
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=Path(path).stem, marks=pytest.mark.slow if later(path) else ()) for path in CONFIGS],
+)
 class TestConfig:
     @pytest.mark.filterwarnings("ignore:for .*copying from a non-meta parameter:UserWarning")
     def test_is_the_model_that_torchvision_builds(self, path: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,6 +39,7 @@ GLOSSARY = "\n## Glossary\n"
 """Behind this, CONTRIBUTING.md has the words themselves."""
 
 
+@cache
 def texts() -> list[Path]:
     """What people read: code, pages, templates."""
     files = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
@@ -65,12 +66,19 @@ def lines_with(word: str, paths: list[Path]) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in paths
-        for number, line in enumerate(path.read_text(encoding="utf-8").split(GLOSSARY)[0].split("\n"), 1)
+        if pattern.search(text_of(path))  # most files have no such line
+        for number, line in enumerate(text_of(path).split("\n"), 1)
         if pattern.search(line)
     ]
 
 
-@lru_cache
+@cache
+def text_of(path: Path) -> str:
+    """Of a file, up to the glossary."""
+    return path.read_text(encoding="utf-8").split(GLOSSARY)[0]
+
+
+@cache
 def messages() -> list[tuple[str, str]]:
     """Each text of the code that is no docstring, with {} for what is formatted in, and each line of the reports'
     templates: its file and line, and the text.
@@ -91,9 +99,10 @@ def messages() -> list[tuple[str, str]]:
 
 def texts_in(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
     """The texts of a module, those in several pieces as one."""
-    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    pieces = {id(piece) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for piece in node.values}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    statements = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    pieces = {id(piece) for node in nodes if isinstance(node, ast.JoinedStr) for piece in node.values}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             yield node, "".join(piece.value if isinstance(piece, ast.Constant) else "{}" for piece in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in statements | pieces:

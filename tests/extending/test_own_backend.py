@@ -27,6 +27,7 @@ from zoo.target import AxisRange
 ROOT = Path(__file__).parents[2]
 OWN = Path(__file__).parent / "backend"
 CONFIG = OWN / "small_digits.py"
+IMAGES = sorted((ROOT / "zoo/data/digits/val/images").iterdir())[8:24:8]
 NAME = "onnx-reference"
 
 
@@ -50,7 +51,7 @@ def deployed(forgotten: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
         target = config_target(load_config(CONFIG)).with_(
             backend=NAME, exporter="torchscript", batch=AxisRange(1, 2, 2)
         )
-        deploy(CONFIG, target, work_dir=work_dir).close()
+        deploy(CONFIG, target, images=IMAGES, work_dir=work_dir).close()
         (manifest,) = work_dir.rglob("deployment.json")
         yield manifest.parent
 
@@ -93,8 +94,14 @@ def test_its_options_are_those_of_the_config_and_of_the_command_line(forgotten: 
     ("backend", "flag", "words"),
     [
         (NAME, "finite=true", '--engine finite=true: unknown option "finite"; nearest: "only_finite"'),
-        (NAME, "workspace_mib=64", '--engine workspace_mib=64: unknown option "workspace_mib"; nearest: "only_finite"'),
-        (NAME, "only_finite=3", "option only_finite is 3, expected True or False"),
+        pytest.param(
+            *(NAME, "workspace_mib=64"),
+            '--engine workspace_mib=64: unknown option "workspace_mib"; nearest: "only_finite"',
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(NAME, "only_finite=3"), "option only_finite is 3, expected True or False", marks=pytest.mark.slow
+        ),
         ("onnxruntime", "only_finite=true", "engine options with backend onnxruntime: it builds no engine; leave "),
     ],
 )

@@ -64,8 +64,9 @@ def checkpoint(config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path
 @pytest.fixture(scope="module")
 def deployed(config: Config, checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     work_dir = tmp_path_factory.mktemp("work")
-    deploy(config, checkpoint=checkpoint, work_dir=work_dir).close()
-    return work_dir / "point-classification" / "pointnet_bars" / "onnxruntime-fp32"
+    target = config_target(load_config(config)).with_(exporter="torchscript")  # the quick one
+    deploy(config, target, checkpoint=checkpoint, work_dir=work_dir).close()
+    return work_dir / "point-classification" / "pointnet_bars" / "onnxruntime-fp32-torchscript"
 
 
 def test_a_deploy_proves_it_at_several_numbers_of_points(deployed: Path) -> None:
@@ -142,8 +143,8 @@ def test_evaluate_takes_its_data_set_and_a_metric(
     assert len(list((tmp_path / "drawn").rglob("*.jpg"))) == 16
 
 
-def test_align_compares_its_modules(config: Config, checkpoint: Path) -> None:
-    alignment = align(config, checkpoint=checkpoint)
+def test_align_compares_its_modules(config: Config, deployed: Path, checkpoint: Path) -> None:
+    alignment = align(config, deployment=deployed, checkpoint=checkpoint)
     assert {"point", "cloud"} <= {module for pair in alignment.pairs for module in pair.modules}
     assert alignment.outputs is not None
     assert not alignment.outputs.failures

@@ -15,7 +15,7 @@ import torch
 from backends import load
 from pipeline import align, deploy, evaluate
 from pipeline.training.validation import Validation
-from zoo.config import load_config
+from zoo.config import config_target, load_config
 from zoo.errors import GateError, InputError
 from zoo.tasks import find_task, registry
 
@@ -71,10 +71,13 @@ def test_a_change_beyond_its_gate_is_refused(tmp_path: Path, checkpoint: Path, m
 
     forward = BrightnessFinal.forward
     monkeypatch.setattr(
-        BrightnessFinal, "forward", lambda self, images: (forward(self, images)[0] + torch.onnx.is_in_onnx_export(),)
+        BrightnessFinal,
+        "forward",
+        lambda self, images: (forward(self, images)[0] + int(torch.onnx.is_in_onnx_export()),),
     )
+    target = config_target(load_config(CONFIG)).with_(exporter="torchscript")  # the quick one
     with pytest.raises(GateError, match="brightness: largest error 1, gate 0.01"):
-        deploy(CONFIG, checkpoint=checkpoint, work_dir=tmp_path)
+        deploy(CONFIG, target, checkpoint=checkpoint, work_dir=tmp_path)
 
 
 def test_evaluate_takes_its_data_set_and_its_metric(deployed: Path, checkpoint: Path, tmp_path: Path) -> None:
@@ -84,9 +87,8 @@ def test_evaluate_takes_its_data_set_and_its_metric(deployed: Path, checkpoint: 
     assert onnxruntime == pytest.approx(pytorch, abs=0.1)
 
 
-def test_align_compares_its_modules(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    alignment = align(CONFIG, checkpoint=checkpoint)
+def test_align_compares_its_modules(deployed: Path, checkpoint: Path) -> None:
+    alignment = align(CONFIG, deployment=deployed, checkpoint=checkpoint)
     assert "luma" in {module for pair in alignment.pairs for module in pair.modules}
     assert alignment.outputs is not None
     assert not alignment.outputs.failures

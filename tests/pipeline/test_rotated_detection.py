@@ -148,6 +148,7 @@ def test_what_it_finds_is_right_as_a_truth_in_dotas_format(
     assert [row.verdict for row in rows] == ["reference", "passed"]
 
 
+@pytest.mark.slow
 def test_align_finds_no_module_that_differs(deployed: Any, tmp_path: Path) -> None:
     aligned = align(written(tmp_path), deployment=deployed.place)
     assert aligned.first_name is None

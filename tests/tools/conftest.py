@@ -1,7 +1,10 @@
 """The command line in this process, and fixtures of the tiny model."""
 
 import importlib
+import shutil
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from types import ModuleType
 
@@ -62,10 +65,15 @@ def in_this_process(verb: str, capsys: pytest.CaptureFixture[str]) -> Callable[[
 @pytest.fixture
 def tiny(tmp_path: Path) -> Tiny:
     """A fresh tiny config."""
+    return made_tiny(tmp_path)
+
+
+def made_tiny(folder: Path) -> Tiny:
+    """A tiny config in a folder, with its checkpoint and its images."""
     MODELS.register_module(name="TinySegmentor", module=TinySegmentor, force=True)
-    made = Tiny(tmp_path)
+    made = Tiny(folder)
     made.write()
-    save_file(TinySegmentor().state_dict(), tmp_path / "tiny.safetensors")
+    save_file(TinySegmentor().state_dict(), folder / "tiny.safetensors")
     chance = np.random.default_rng(0)
     for number, path in enumerate(made.images):
         blocks = chance.integers(0, 255, (8, 12, 3)).astype(np.uint8)
@@ -74,12 +82,39 @@ def tiny(tmp_path: Path) -> Tiny:
     return made
 
 
+@pytest.fixture(scope="session")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tiny, Run]:
+    """The tiny config that was deployed once, with its report and --json, and what that printed: only to be read."""
+    made = made_tiny(tmp_path_factory.mktemp("deployed"))
+    return made, run_quietly("deploy", made.with_images("--json", made.folder / "out.json"))
+
+
+def run_quietly(verb: str, arguments: Sequence[str]) -> Run:
+    """Run a verb in this process, for a fixture of several tests, which has no capsys."""
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run_verb([verb, *arguments])
+    return Run(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture
+def deployment(tiny: Tiny, deployed: tuple[Tiny, Run]) -> Path:
+    """A deployment of the fresh tiny config, at its place."""
+    shutil.copytree(deployed[0].place, tiny.place)
+    return tiny.place
+
+
 @pytest.fixture
 def voc(tiny: Tiny) -> Tiny:
     """The tiny config with a data set: IMAGES images in VOC's layout, whose truth the model gets mostly right.
 
     Others, for calibration, are in the folder "training".
     """
+    return made_voc(tiny)
+
+
+def made_voc(tiny: Tiny) -> Tiny:
+    """The data set beside a tiny config."""
     root = tiny.folder / "voc"
     for name in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
         (root / name).mkdir(parents=True)

@@ -17,7 +17,7 @@ from tests.tools.tiny import Run, Tiny, TinySegmentor
 from zoo.input_kinds import input_kind
 from zoo.manifest import Manifest
 
-pytestmark = pytest.mark.usefixtures("no_plots")
+pytestmark = pytest.mark.usefixtures("deployment")
 Tool = Callable[[Sequence[str]], Run]
 NAMES = ("pytorch", "plain-export")
 
@@ -28,8 +28,7 @@ def benchmark(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     return in_this_process("benchmark", capsys)
 
 
-def test_the_model_and_its_plain_export(tiny: Tiny, deploy: Tool, benchmark: Tool, tmp_path: Path) -> None:
-    assert deploy(tiny.with_images()).code == 0
+def test_the_model_and_its_plain_export(tiny: Tiny, benchmark: Tool, tmp_path: Path) -> None:
     data = tmp_path / "data.json"
     flags = ["--against", *NAMES, "--config", tiny.config, "--rounds", 2, "--cold", 0, "--batch", 1, 2, "--workers", 2]
     run = benchmark([str(tiny.place), "--image", *map(str, [*tiny.images, *flags]), "--json", str(data)])
@@ -39,10 +38,9 @@ def test_the_model_and_its_plain_export(tiny: Tiny, deploy: Tool, benchmark: Too
     assert [row["compared_with"] for row in rows] == [None, 1, 1, 2, 1, 2]
 
 
-def test_they_give_what_the_deployment_gives(tiny: Tiny, deploy: Tool, tmp_path: Path) -> None:
+def test_they_give_what_the_deployment_gives(tiny: Tiny, tmp_path: Path) -> None:
     from backends import load
 
-    assert deploy(tiny.with_images()).code == 0
     images = [input_kind("image").read(str(path)) for path in tiny.images]
     request = Request(tiny.place, Manifest.read(tiny.place), None, str(tiny.config), None, images, [1, 2], tmp_path)
     threads = torch.get_num_threads()
@@ -56,8 +54,7 @@ def test_they_give_what_the_deployment_gives(tiny: Tiny, deploy: Tool, tmp_path:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_another_model_is_refused(tiny: Tiny, deploy: Tool, benchmark: Tool, name: str) -> None:
-    assert deploy(tiny.with_images()).code == 0
+def test_another_model_is_refused(tiny: Tiny, benchmark: Tool, name: str) -> None:
     other = TinySegmentor()
     torch.nn.init.zeros_(other.conv.bias)
     save_file(other.state_dict(), tiny.folder / "other.safetensors")
@@ -68,10 +65,8 @@ def test_another_model_is_refused(tiny: Tiny, deploy: Tool, benchmark: Tool, nam
 
 
 def test_a_model_that_torch_does_not_export_is_exit_code_5(
-    tiny: Tiny, deploy: Tool, benchmark: Tool, monkeypatch: pytest.MonkeyPatch
+    tiny: Tiny, benchmark: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert deploy(tiny.with_images()).code == 0
-
     def refuse(*_: object, **__: object) -> None:
         raise RuntimeError("no such operator\nand a long trace")
 

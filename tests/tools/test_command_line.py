@@ -72,10 +72,10 @@ def run_each(blocked: str, calls: Iterable[Sequence[str]]) -> dict[tuple[str, ..
             for library in ("rich", "torch", "mmengine", "jinja2", "scipy")
         ),
         ("train", "torch", "export", [CONFIG]),
+        pytest.param("evaluate", "torch", "export", [CONFIG], marks=pytest.mark.slow),
         pytest.param("evaluate", "pycocotools", "evaluate", [CONFIG], marks=pytest.mark.slow),
-        ("evaluate", "torch", "export", [CONFIG]),
         ("regression", "yaml", "evaluate", [MATRIX]),
-        ("regression", "jinja2", "export", [MATRIX]),
+        pytest.param("regression", "jinja2", "export", [MATRIX], marks=pytest.mark.slow),
         pytest.param(
             *("make_digits", "pycocotools", "evaluate", ["val", "--out", "work_dirs/never"]), marks=pytest.mark.slow
         ),
@@ -222,36 +222,33 @@ def test_a_target_that_cannot_be_built_is_refused_without_torch(read: Read) -> N
 SWITCHED_OFF = "card = gate_dataset = calibration_dataset = None"
 
 
-@pytest.mark.parametrize(
-    ("config", "changes", "message"),
-    [
-        (
-            "detection/yolov5n_digits.py",
-            'dataset = dict(_delete_=True, type="CocoDetection", annotations="a.json", images="images")\n'
-            + SWITCHED_OFF,
-            "training on dataset CocoDetection needs training data: without train_dataset only the shipped recipes",
-        ),
-        (
-            "detection/faster-rcnn_r18-fpn_digits.py",
-            'task = dict(classes=[dict(name=n, category_id=i) for i, n in enumerate(["none", "a", "b", "c"])])\n',
-            "training on 3 classes of your own needs training data: without train_dataset only the shipped recipes",
-        ),
-        (
-            "restoration/srcnn_x3_photographs.py",
-            'dataset = dict(_delete_=True, type="SuperResolutionFolder", root="mine", scale=3)\n' + SWITCHED_OFF,
-            "training on dataset SuperResolutionFolder needs training data: without train_dataset only the shipped",
-        ),
-    ],
-)
-def test_training_without_training_data_is_refused_before_torch_is_imported(
-    config: str, changes: str, message: str, tmp_path: Path
-) -> None:
-    path, work_dir = tmp_path / "mine.py", tmp_path / "work"
-    path.write_text(f'_base_ = ["{ROOT / "configs" / config}"]\n{changes}', encoding="utf-8")
-    done = run("train", "torch,torchvision", str(path), "--work-dir", str(work_dir))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"error: config {path}: {message}")
-    assert done.stderr.count("\n") == 1
+UNTRAINABLE = {
+    "detection/yolov5n_digits.py": (
+        'dataset = dict(_delete_=True, type="CocoDetection", annotations="a.json", images="images")\n' + SWITCHED_OFF,
+        "training on dataset CocoDetection needs training data: without train_dataset only the shipped recipes",
+    ),
+    "detection/faster-rcnn_r18-fpn_digits.py": (
+        'task = dict(classes=[dict(name=n, category_id=i) for i, n in enumerate(["none", "a", "b", "c"])])\n',
+        "training on 3 classes of your own needs training data: without train_dataset only the shipped recipes",
+    ),
+    "restoration/srcnn_x3_photographs.py": (
+        'dataset = dict(_delete_=True, type="SuperResolutionFolder", root="mine", scale=3)\n' + SWITCHED_OFF,
+        "training on dataset SuperResolutionFolder needs training data: without train_dataset only the shipped",
+    ),
+}
+"""A shipped config -> what a user changes of it, and what is said then."""
+
+
+def test_training_without_training_data_is_refused_before_torch_is_imported(tmp_path: Path) -> None:
+    work_dir, messages = tmp_path / "work", {}
+    for number, (config, (changes, message)) in enumerate(UNTRAINABLE.items()):
+        path = tmp_path / f"mine{number}.py"
+        path.write_text(f'_base_ = ["{ROOT / "configs" / config}"]\n{changes}', encoding="utf-8")
+        messages["train", str(path), "--work-dir", str(work_dir)] = f"error: config {path}: {message}"
+    for command, done in run_each("torch,torchvision", messages).items():
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(messages[command])
+        assert done.err.count("\n") == 1
     assert not work_dir.exists()
 
 

@@ -28,8 +28,8 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_published(deploy: Deploy, tiny: Tiny) -> None:
-    run = deploy(tiny.with_images())
+def test_published(deployed: tuple[Tiny, Run]) -> None:
+    tiny, run = deployed
     assert (run.code, run.err) == (0, "")
     assert names(tiny.place) == PUBLISHED
     assert names(tiny.place.parent) == ["onnxruntime-fp32"]
@@ -45,8 +45,8 @@ def test_published(deploy: Deploy, tiny: Tiny) -> None:
         assert np.array_equal(model(image).label_map, expected)
 
 
-def test_previews_show_both_sides_with_titles(deploy: Deploy, tiny: Tiny) -> None:
-    deploy(tiny.with_images())
+def test_previews_show_both_sides_with_titles(deployed: tuple[Tiny, Run]) -> None:
+    tiny, _ = deployed
     preview = cv2.imread(str(tiny.place / "previews" / "01-one.png"))
     assert preview.shape[1] >= 2 * SIZE[1]
     left, right = preview[28:, : SIZE[1]], preview[28:, -SIZE[1] :]
@@ -54,8 +54,8 @@ def test_previews_show_both_sides_with_titles(deploy: Deploy, tiny: Tiny) -> Non
     assert (preview[:28] != 255).any()
 
 
-def test_the_report_stands_alone(deploy: Deploy, tiny: Tiny) -> None:
-    deploy(tiny.with_images())
+def test_the_report_stands_alone(deployed: tuple[Tiny, Run]) -> None:
+    tiny, _ = deployed
     page = (tiny.place / "report.html").read_text(encoding="utf-8")
     assert "Parity passed" in page
     assert page.count('src="data:image/webp;base64,') == 4
@@ -81,8 +81,8 @@ def test_names_from_outside_are_escaped_in_the_report(deploy: Deploy, tiny: Tiny
     assert names(tiny.place / "previews") == ["01-script-alert-1.png", "02-two.png"]
 
 
-def test_parity_json_has_every_case_and_what_varies(deploy: Deploy, tiny: Tiny) -> None:
-    deploy(tiny.with_images())
+def test_parity_json_has_every_case_and_what_varies(deployed: tuple[Tiny, Run]) -> None:
+    tiny, _ = deployed
     text = (tiny.place / "parity.json").read_text(encoding="utf-8")
     content = json.loads(text)
     assert text == json.dumps(content, indent=2, sort_keys=True) + "\n"
@@ -98,19 +98,17 @@ def test_parity_json_has_every_case_and_what_varies(deploy: Deploy, tiny: Tiny) 
     assert content["export"]["peak_memory_bytes"] > 0
 
 
-def test_json_holds_what_was_printed(deploy: Deploy, tiny: Tiny) -> None:
-    path = tiny.folder / "out.json"
-    deploy(tiny.with_images("--json", path))
-    content = json.loads(path.read_text(encoding="utf-8"))
+def test_json_holds_what_was_printed(deployed: tuple[Tiny, Run]) -> None:
+    tiny, _ = deployed
+    content = json.loads((tiny.folder / "out.json").read_text(encoding="utf-8"))
     assert content["exit_code"] == 0
     assert content["deployment"] == str(tiny.place)
     assert content["previews"][0].endswith("previews/01-one.png")
     assert content["parity"]["summary"]["graph"]["matched"] == 9 * SIZE[0] * SIZE[1]
 
 
-@pytest.mark.usefixtures("no_plots")
-def test_the_manifest_and_the_metadata_of_the_file(deploy: Deploy, tiny: Tiny) -> None:
-    deploy(tiny.with_images())
+def test_the_manifest_and_the_metadata_of_the_file(deployed: tuple[Tiny, Run]) -> None:
+    tiny, _ = deployed
     manifest = json.loads((tiny.place / "deployment.json").read_text(encoding="utf-8"))
     assert manifest["axes"] == {"batch": {"min": 1, "opt": 2, "max": 4}}
     assert manifest["inputs"] == [{"name": "images", "dtype": "float32", "shape": ["batch", 3, *SIZE]}]
@@ -139,8 +137,8 @@ def test_the_same_bytes_in_another_process_and_place(deploy: Deploy, tiny: Tiny)
         assert (tiny.place / name).read_bytes() == other.read_bytes(), name
 
 
-def test_files_can_be_read_by_others(deploy: Deploy, tiny: Tiny) -> None:
-    deploy(tiny.with_images())
+def test_files_can_be_read_by_others(deployed: tuple[Tiny, Run]) -> None:
+    tiny, _ = deployed
     (tiny.folder / "plain").write_text("", encoding="utf-8")
     usual = (tiny.folder / "plain").stat().st_mode
     for path in tiny.place.rglob("*"):
@@ -148,9 +146,8 @@ def test_files_can_be_read_by_others(deploy: Deploy, tiny: Tiny) -> None:
             assert path.stat().st_mode == usual, path
 
 
-@pytest.mark.usefixtures("no_plots")
+@pytest.mark.usefixtures("no_plots", "deployment")
 def test_a_second_deploy_replaces_the_first(deploy: Deploy, tiny: Tiny) -> None:
-    deploy(tiny.with_images())
     assert deploy(tiny.arguments("--image", tiny.images[1], tiny.images[0])).code == 0
     assert names(tiny.place / "previews") == ["01-two.png", "02-one.png"]
     assert names(tiny.place.parent) == ["onnxruntime-fp32"]
@@ -204,14 +201,14 @@ def test_one_image_is_filled_up_from_the_data_set(deploy: Deploy, tiny: Tiny) ->
     assert previews[0] == "01-one.png"
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_from_python(tiny: Tiny) -> None:
     with deploy_from_python(tiny.config, images=tiny.images, work_dir=tiny.work_dir) as model:
         assert model(np.zeros((64, 96, 3), np.uint8)).label_map.max() == 0
 
 
-@pytest.mark.usefixtures("no_plots")
-def test_damaged_deployments_are_refused(deploy: Deploy, tiny: Tiny) -> None:
-    deploy(tiny.with_images())
+@pytest.mark.usefixtures("deployment")
+def test_damaged_deployments_are_refused(tiny: Tiny) -> None:
     model, manifest = tiny.place / "model.onnx", tiny.place / "deployment.json"
     whole, text = model.read_bytes(), manifest.read_text(encoding="utf-8")
     for content in (whole[:-1], whole[: len(whole) // 2], b"", whole[:-1] + bytes([whole[-1] ^ 1])):

@@ -20,6 +20,7 @@ from pipeline import deploying
 from pipeline.proof.fallback_runtime import open_deployment
 from pipeline.publishing import publish
 from pipeline.stages import exported, prepared, proved, records
+from tests.examples import slow_but
 from tests.tools.tiny import Run, Tiny
 from zoo.errors import InputError
 
@@ -40,8 +41,14 @@ def fail_at(monkeypatch: pytest.MonkeyPatch, step: str, action: Callable[[], Any
     monkeypatch.setattr(STEPS[step], step, fail)
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "step"),
+    slow_but(
+        [(number, step) for number in (signal.SIGINT, signal.SIGTERM) for step in STEPS],
+        (signal.SIGINT, "run_reference"),
+        *((signal.SIGTERM, step) for step in STEPS),
+    ),
+)
 def test_a_signal_removes_what_is_half_done(
     deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, step: str, number: signal.Signals
 ) -> None:
@@ -81,10 +88,10 @@ def test_a_disk_that_fills_up_is_no_fault_of_ours(
     assert not tiny.work_dir.parent.exists()
 
 
+@pytest.mark.usefixtures("deployment")
 def test_the_old_deployment_survives_an_interruption(
     deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deploy(tiny.with_images())
     fail_at(monkeypatch, "write_report", lambda: signal.raise_signal(signal.SIGTERM))
     assert deploy(tiny.with_images()).code == 130
     load(tiny.place).close()

@@ -12,8 +12,8 @@ from zoo.errors import ExportError
 Deploy = Callable[[Sequence[str]], Run]
 
 
-def test_modules_and_latency_are_recorded_and_shown(deploy: Deploy, tiny: Tiny) -> None:
-    assert deploy(tiny.with_images()).code == 0
+def test_modules_and_latency_are_recorded_and_shown(deployed: tuple[Tiny, Run]) -> None:
+    tiny, _ = deployed
     record = json.loads((tiny.place / "parity.json").read_text(encoding="utf-8"))
     modules, latency = record["modules"], record["latency"]
     assert modules["verdict"] == "one.png: no module is past 0.0001; 1 pairs of tensors compared."
@@ -29,6 +29,7 @@ def test_modules_and_latency_are_recorded_and_shown(deploy: Deploy, tiny: Tiny) 
     assert 'id="latency"' in page
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_what_cannot_be_aligned_is_deployed_all_the_same(
     deploy: Deploy,
     tiny: Tiny,

@@ -16,6 +16,7 @@ from backends.model import Model
 from pipeline.export import export_step
 from pipeline.parity.errors import BATCH, BEYOND_ROUNDING, GRAPH, MANIFEST, PREPROCESSING
 from pipeline.stages import exported, prepared, staged
+from tests.examples import slow_but
 from tests.tools.tiny import SAMPLE_IMAGES, Run, Tiny
 from zoo.preprocess import Geometry, Preprocess
 
@@ -86,7 +87,11 @@ def test_swapped_colours(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     "change",
-    [{"resize": "stretch"}, {"interpolation": "nearest"}, {"interpolation": "area"}, {"pad_value": 0}],
+    slow_but(
+        [{"resize": "stretch"}, {"interpolation": "nearest"}, {"interpolation": "area"}, {"pad_value": 0}],
+        {"resize": "stretch"},
+        {"interpolation": "nearest"},
+    ),
     ids=str,
 )
 def test_another_preprocessing(
@@ -173,8 +178,8 @@ def test_allowed_failure_is_published_and_says_so(deploy: Deploy, tiny: Tiny, mo
     assert "graph parity, one.png [1x3x64x96]: " in page
 
 
+@pytest.mark.usefixtures("deployment")
 def test_a_missed_gate_leaves_the_old_deployment(deploy: Deploy, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    deploy(tiny.with_images())
     before = {path: path.read_bytes() for path in tiny.place.rglob("*") if path.is_file()}
     change_weights(monkeypatch, lambda bias: bias[1].add_(0.05))
     assert deploy(tiny.with_images()).code == 3

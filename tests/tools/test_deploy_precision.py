@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from backends import load
+from tests.tools.conftest import made_tiny, made_voc, run_quietly
 from tests.tools.tiny import Run, Tiny
 from zoo.manifest import Manifest
 
@@ -36,9 +38,21 @@ def worst_sum(folder: Path) -> int:
     return max(int(255 * np.sort(np.abs(array.astype(int)).ravel())[-2:].sum()) for array in weights)
 
 
+@pytest.fixture(scope="module")
+def lowered(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Tiny, Run]]:
+    """lowered(precision): a config that was deployed in it once, only to be read, and what that printed."""
+
+    @cache
+    def made(precision: str) -> tuple[Tiny, Run]:
+        voc = made_voc(made_tiny(tmp_path_factory.mktemp(precision)))
+        return voc, run_quietly("deploy", lower(voc, precision))
+
+    return made
+
+
 @pytest.mark.parametrize("precision", ["fp16", "int8"])
-def test_a_lower_precision_is_judged_by_the_metric(deploy: Deploy, voc: Tiny, precision: str) -> None:
-    run = deploy(lower(voc, precision))
+def test_a_lower_precision_is_judged_by_the_metric(lowered: Callable[[str], tuple[Tiny, Run]], precision: str) -> None:
+    voc, run = lowered(precision)
     assert run.code == 0, run.err
     assert "metric: segmentation/mIoU" in run.out
     assert "on 7 images" in run.out
@@ -129,8 +143,10 @@ def test_the_same_bytes_on_every_run(deploy: Deploy, voc: Tiny) -> None:
     assert once() == once()
 
 
-def test_an_evaluation_deploys_in_the_precision_that_is_asked_for(deploy: Deploy, evaluate: Deploy, voc: Tiny) -> None:
-    assert deploy(lower(voc, "int8")).code == 0
+def test_an_evaluation_deploys_in_the_precision_that_is_asked_for(
+    lowered: Callable[[str], tuple[Tiny, Run]], evaluate: Deploy
+) -> None:
+    voc, _ = lowered("int8")
     before = (place(voc, "onnxruntime-int8") / "deployment.json").stat().st_mtime_ns
     run = evaluate(voc.arguments("--backend", "onnxruntime", "--precision", "int8"))
     assert run.code == 0, run.err
@@ -138,8 +154,8 @@ def test_an_evaluation_deploys_in_the_precision_that_is_asked_for(deploy: Deploy
     assert (place(voc, "onnxruntime-int8") / "deployment.json").stat().st_mtime_ns == before
 
 
-def test_the_graph_is_typed_as_asked_for(deploy: Deploy, voc: Tiny) -> None:
-    assert deploy(lower(voc, "fp16")).code == 0
+def test_the_graph_is_typed_as_asked_for(lowered: Callable[[str], tuple[Tiny, Run]]) -> None:
+    voc, _ = lowered("fp16")
     graph = onnx.load(place(voc, "onnxruntime-fp16") / "model.onnx").graph
     weights = {tensor.data_type for tensor in graph.initializer}
     assert onnx.TensorProto.FLOAT16 in weights

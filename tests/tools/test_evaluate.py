@@ -59,6 +59,7 @@ def test_pytorch_and_onnxruntime_side_by_side(voc: Tiny, evaluate: Evaluate) -> 
     assert (voc.place / "deployment.json").is_file(), "it deployed what was not deployed yet"
 
 
+@pytest.mark.usefixtures("deployment")
 def test_what_is_printed_is_written_as_data(voc: Tiny, evaluate: Evaluate) -> None:
     found = measured(evaluate, voc)
     assert found["dataset"] == {"type": "VOCSegmentation", "images": 7}
@@ -69,15 +70,15 @@ def test_what_is_printed_is_written_as_data(voc: Tiny, evaluate: Evaluate) -> No
     assert deployed["latency_ms"]["p90"] >= deployed["latency_ms"]["p50"] > 0
 
 
-def test_a_deployment_that_is_there_is_used(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
-    assert deploy(voc.arguments()).code == 0
+@pytest.mark.usefixtures("deployment")
+def test_a_deployment_that_is_there_is_used(voc: Tiny, evaluate: Evaluate) -> None:
     before = (voc.place / "deployment.json").stat().st_mtime_ns
     measured(evaluate, voc, "--backend", "onnxruntime")
     assert (voc.place / "deployment.json").stat().st_mtime_ns == before
 
 
-def test_a_deployment_of_older_weights_is_made_again(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
-    assert deploy(voc.arguments()).code == 0
+@pytest.mark.usefixtures("deployment")
+def test_a_deployment_of_older_weights_is_made_again(voc: Tiny, evaluate: Evaluate) -> None:
     shift_weights(voc)
     before = (voc.place / "deployment.json").stat().st_mtime_ns
     found = measured(evaluate, voc)
@@ -90,6 +91,7 @@ def shift_weights(voc: Tiny) -> None:
     save_file({name: tensor * 1.5 for name, tensor in state.items()}, voc.folder / "tiny.safetensors")
 
 
+@pytest.mark.usefixtures("deployment")
 def test_the_first_images_alone(voc: Tiny, evaluate: Evaluate) -> None:
     assert measured(evaluate, voc, "--limit", 3)["dataset"]["images"] == 3
     assert measured(evaluate, voc, "--limit", 300)["dataset"]["images"] == 7
@@ -100,10 +102,12 @@ def test_pytorch_alone(voc: Tiny, evaluate: Evaluate) -> None:
     assert not voc.place.exists()
 
 
+@pytest.mark.usefixtures("deployment")
 def test_batches_give_the_same_figures(voc: Tiny, evaluate: Evaluate) -> None:
     assert figures(measured(evaluate, voc)) == figures(measured(evaluate, voc, "--batch-size", 3))
 
 
+@pytest.mark.usefixtures("deployment")
 def test_drawn_results(voc: Tiny, evaluate: Evaluate) -> None:
     measured(evaluate, voc, "--limit", 2, "--show-dir", voc.folder / "drawn")
     drawn = sorted(path.relative_to(voc.folder / "drawn").as_posix() for path in voc.folder.glob("drawn/*/*"))
@@ -170,8 +174,8 @@ def test_two_processes_without_a_metric(voc: Tiny) -> None:
     assert "7 images of VOCSegmentation" in run.stdout
 
 
-def test_two_deployments_of_one_name(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
-    assert deploy(voc.arguments()).code == 0
+@pytest.mark.usefixtures("deployment")
+def test_two_deployments_of_one_name(voc: Tiny, evaluate: Evaluate) -> None:
     folders = [shutil.copytree(voc.place, voc.folder / name) for name in ("pytorch", "a b", "other/a_b")]
     found = measured(evaluate, voc, *(part for folder in folders for part in ("--deployment", folder)))
     assert [row["name"] for row in found["rows"]] == ["pytorch", "pytorch (2)", "a b", "a_b (2)"]
@@ -198,10 +202,10 @@ def test_code_beside_the_config_that_changed_runs_all_again(voc: Tiny, evaluate:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("deployment")
 def test_another_version_of_the_runtime_runs_all_again(
-    voc: Tiny, evaluate: Evaluate, deploy: Evaluate, monkeypatch: pytest.MonkeyPatch
+    voc: Tiny, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert deploy(voc.arguments()).code == 0
     folder = rewrite_manifest(voc.place, backend="openvino")
     for number, resumed in (("1", 0), ("1", 7), ("2", 0)):
         monkeypatch.setattr("zoo.installed_versions._installed_version", {"openvino": number}.get)
@@ -209,9 +213,9 @@ def test_another_version_of_the_runtime_runs_all_again(
         assert table["rows"][1]["images_resumed"] == resumed
 
 
-def test_a_device_is_one_of_the_deployments_backend(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
+@pytest.mark.usefixtures("deployment")
+def test_a_device_is_one_of_the_deployments_backend(voc: Tiny, evaluate: Evaluate) -> None:
     """OpenVINO has "auto", ONNX Runtime has not."""
-    assert deploy(voc.arguments()).code == 0
     folder = rewrite_manifest(voc.place, backend="openvino", provider="cpu")
     run = evaluate(voc.arguments("--deployment", folder, "--device", "auto"))
     assert (run.code, run.err) == (0, "")
@@ -246,8 +250,8 @@ def test_an_environment_with_a_rank_does_not_silence_it(
     assert measured(evaluate, voc, "--backend", "pytorch")["rows"]
 
 
-def test_a_missed_gate_is_exit_3_with_all_figures(voc: Tiny, evaluate: Evaluate, deploy: Evaluate) -> None:
-    assert deploy(voc.arguments()).code == 0
+@pytest.mark.usefixtures("deployment")
+def test_a_missed_gate_is_exit_3_with_all_figures(voc: Tiny, evaluate: Evaluate) -> None:
     graph = onnx.load(voc.place / "model.onnx")
     for weight in graph.graph.initializer:
         if weight.dims == [4]:

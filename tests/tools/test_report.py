@@ -22,8 +22,8 @@ def report(capsys: pytest.CaptureFixture[str]) -> Tool:
     return in_this_process("report", capsys)
 
 
+@pytest.mark.usefixtures("deployment")
 def test_two_side_by_side(report: Tool, deploy: Tool, tiny: Tiny, tmp_path: Path) -> None:
-    assert deploy(tiny.with_images()).code == 0
     assert deploy(tiny.with_images("--opset", "18")).code == 0
     two = [tiny.place, tiny.place.parent / "onnxruntime-fp32-opset18"]
     out, data = tmp_path / "both.html", tmp_path / "both.json"

@@ -148,8 +148,8 @@ def complete(line: str) -> list[str]:
     [
         ("zooport de", ["deploy"]),
         ("zooport deploy fcn_", ["fcn_r101_coco-voc", "fcn_r18-slide_digits", "fcn_r18_digits", "fcn_r50_coco-voc"]),
-        ("zooport deploy fcn_r18_digits --back", ["--backend"]),
-        ("zooport deploy fcn_r18_digits --precision f", ["fp32", "fp16"]),
+        pytest.param("zooport deploy fcn_r18_digits --back", ["--backend"], marks=pytest.mark.slow),
+        pytest.param("zooport deploy fcn_r18_digits --precision f", ["fp32", "fp16"], marks=pytest.mark.slow),
         ("zooport evaluate x --backend pyt", ["pytorch"]),
     ],
 )

@@ -17,6 +17,7 @@ from backends.serving.protocol import DEPLOYMENT
 from backends.serving.remote_model import RemoteModel
 from tests.backends.serving.conftest import OUTPUTS
 from tests.backends.serving.small_server import Server, serving
+from tests.examples import slow_but
 from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run
 from tests.zoo.sources.videos import write_video
@@ -45,7 +46,7 @@ def written(folder: Path) -> dict[str, bytes]:
 
 
 @needs_client
-@pytest.mark.parametrize("workers", [[], ["--workers", "3"]])
+@pytest.mark.parametrize("workers", slow_but([[], ["--workers", "3"]], ["--workers", "3"]))
 def test_the_same_files_as_a_local_deployment(
     server: Server,
     deployments: dict[str, Path],
@@ -81,6 +82,7 @@ def test_results_are_equal_to_the_bit(server: Server, deployments: dict[str, Pat
 
 
 @needs_client
+@pytest.mark.parametrize("served", slow_but(OUTPUTS, "detector"), indirect=True)
 def test_a_full_server_is_asked_again(server: Server, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_model, "WAITS", (0.0, 0.0))
     infer = RemoteModel._infer

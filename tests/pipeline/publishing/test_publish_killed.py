@@ -17,9 +17,9 @@ from pipeline.publishing.publish import publication
 from tests.examples import TEST_ALL, slow_but
 from zoo.errors import InputError
 
-EVERY = 1 if TEST_ALL in os.environ else 6  # operations, of which the publisher is killed at one
+EVERY = 1 if TEST_ALL in os.environ else 11  # operations, of which the publisher is killed at one
 PUBLISHER = Path(__file__).parent / "publish_on_command.py"
-RANDOM_KILLS = 150 if TEST_ALL in os.environ else 30
+RANDOM_KILLS = 150 if TEST_ALL in os.environ else 12
 PUBLICATIONS = 3  # of a run that is killed, at most
 
 

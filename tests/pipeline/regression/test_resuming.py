@@ -33,9 +33,7 @@ def test_resume_and_rerun_failed(world: World) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    slow_but(
-        ["config", "sources", "limit", "gate_split", "versions", "broken", "removed"], "config", "sources", "broken"
-    ),
+    slow_but(["config", "sources", "limit", "gate_split", "versions", "broken", "removed"], "config", "sources"),
 )
 def test_what_changed_is_run_again(world: World, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     world.config("changes")
@@ -82,6 +80,7 @@ def test_a_result_depends_on_the_bases_and_the_checkpoint(world: World) -> None:
     assert len(digests) == 3
 
 
+@pytest.mark.slow
 def test_a_result_depends_on_the_modules_beside_the_config(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     module = world.folder / "module_of_a_fingerprint.py"

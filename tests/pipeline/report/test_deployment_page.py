@@ -30,6 +30,18 @@ def data(tmp_path: Path) -> ReportData:
     return made_data(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A report of all that there is."""
+    folder = tmp_path_factory.mktemp("report")
+    return write_report(folder, made_data(folder)).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def page(text: str) -> Page:
+    return Page(text)
+
+
 @pytest.mark.slow
 def test_four_large_images_of_noise_stay_under_three_megabytes(tmp_path: Path) -> None:
     path = write_report(tmp_path, made_data(tmp_path, LARGE))
@@ -37,8 +49,7 @@ def test_four_large_images_of_noise_stay_under_three_megabytes(tmp_path: Path) -
     assert path.stat().st_size < 3_000_000
 
 
-def test_all_sections_in_order_and_nothing_from_elsewhere(data: ReportData, tmp_path: Path) -> None:
-    page = page_of(tmp_path, data)
+def test_all_sections_in_order_and_nothing_from_elsewhere(page: Page) -> None:
     sections = [attributes["id"] for attributes in page.all("section") if "id" in attributes]
     assert sections == [name for name in ORDER if name != "card"]
     links = [attributes["href"] for attributes in page.all("a")]
@@ -50,8 +61,7 @@ def test_all_sections_in_order_and_nothing_from_elsewhere(data: ReportData, tmp_
     assert policy["content"].startswith("default-src 'none'; img-src data:;")
 
 
-def test_images_and_tables_are_there_for_those_who_do_not_see(data: ReportData, tmp_path: Path) -> None:
-    page = page_of(tmp_path, data)
+def test_images_and_tables_are_there_for_those_who_do_not_see(page: Page) -> None:
     texts = [image["alt"] for image in page.all("img")]
     assert len(texts) == len(set(texts)) == 12
     assert texts[0] == "0.jpg, PyTorch: 0 objects"
@@ -68,8 +78,7 @@ def test_what_is_not_there_has_no_section(data: ReportData, tmp_path: Path) -> N
     assert {link["href"] for link in page.all("a")} == {"#main", "#parity", "#export", "#graph", "#files"}
 
 
-def test_the_images_follow_the_verdict(data: ReportData, tmp_path: Path) -> None:
-    page = page_of(tmp_path, data)
+def test_the_images_follow_the_verdict(page: Page) -> None:
     sections = page.all("section")
     assert ["verdict" in section.get("class", "") for section in sections].index(True) == 0
     assert sections[1]["id"] == "images"
@@ -84,23 +93,21 @@ def test_no_difference_is_said_and_not_drawn(data: ReportData, tmp_path: Path) -
     assert "difference: none, all pixels are equal" in page.text
 
 
-def test_the_plot_has_the_most_frequent_operators_and_the_table_all(data: ReportData, tmp_path: Path) -> None:
+def test_the_plot_has_the_most_frequent_operators_and_the_table_all(page: Page) -> None:
     counts = {f"Operator{number:02}": 40 - number for number in range(30)}
     item = str(operator_plot(counts))
     assert "Operator11" in item
     assert "Operator12" not in item
-    page = page_of(tmp_path, data)
     assert "Show all 3 operators, as a table" in page.text
 
 
-def test_names_from_outside_are_text(data: ReportData, tmp_path: Path) -> None:
-    text = write_report(tmp_path, data).read_text(encoding="utf-8")
+def test_names_from_outside_are_text(text: str) -> None:
     assert "<script>alert" not in text
     assert NASTY in Page(text).text
 
 
-def test_a_passed_verdict(data: ReportData, tmp_path: Path) -> None:
-    text = page_of(tmp_path, data).text
+def test_a_passed_verdict(page: Page) -> None:
+    text = page.text
     assert "Parity passed" in text
     assert "gives what the unpatched PyTorch model gives" in text
     assert "Parity missed" not in text
@@ -125,8 +132,8 @@ def test_an_engine_that_has_not_run_is_no_pass(data: ReportData, tmp_path: Path)
     assert ["open" in section["class"] for section in page.all("section") if "class" in section] == [True]
 
 
-def test_what_is_not_standard_is_named(data: ReportData, tmp_path: Path) -> None:
-    text = page_of(tmp_path, data).text
+def test_what_is_not_standard_is_named(page: Page) -> None:
+    text = page.text
     assert "acme::Twist, 1 times: a runtime needs a plugin or a kernel for it" in text
     assert "4 nodes of 3 kinds" in text
 

@@ -33,11 +33,13 @@ from zoo.pillars import LEVEL
 
 BOXES, SCORES = 1e-4, 1e-5  # issue: metres and radians; probabilities
 EMPTY = torch.zeros(0, 4)
+ON_EVERY_COMMIT = (("PointPillars", "torchscript", "onnxruntime"), ("CenterPoint", "torchscript", "tensorrt-rtx"))
 FORMS = [
-    pytest.param((name, exporter, backend), marks=() if exporter == "torchscript" else pytest.mark.slow)
+    pytest.param(form, marks=() if form in ON_EVERY_COMMIT else pytest.mark.slow)
     for name in NAMES
     for exporter in ("torchscript", "dynamo")
     for backend in ("onnxruntime", "tensorrt-rtx")
+    for form in [(name, exporter, backend)]
 ]
 
 
@@ -209,6 +211,7 @@ def test_opset_17_is_refused_and_not_for_tensorrt(tmp_path: Path) -> None:
     same(run_pillars(session, inputs), unpatched("PointPillars", clouds))
 
 
+@pytest.mark.slow
 def test_without_the_rewriters_onnxruntime_refuses_torchscripts_graph(tmp_path: Path) -> None:
     """Needed."""
     without = without_rewriter("zoo.PillarEncoder.forward"), without_rewriter("zoo.models.pillars.levels.clouds_of")

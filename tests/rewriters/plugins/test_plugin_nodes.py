@@ -138,8 +138,10 @@ def test_attributes_wrong_by_one_are_found(decoded: onnx.ModelProto, wrong: dict
         same_detections(decoded_sets(plugin, images), images)
 
 
-@pytest.mark.parametrize("agnostic", [False, True])
-@pytest.mark.parametrize("form", ["plugin", "onnx"])
+@pytest.mark.parametrize(
+    ("form", "agnostic"),
+    slow_but([("plugin", False), ("plugin", True), ("onnx", False), ("onnx", True)], ("plugin", False), ("onnx", True)),
+)
 def test_nms_behind_the_decoded_graph_gives_the_contract(
     decoded: onnx.ModelProto, form: str, agnostic: bool, tmp_path: Path
 ) -> None:
@@ -163,7 +165,7 @@ def test_nms_behind_the_decoded_graph_gives_the_contract(
     assert (again.SerializeToString(), nothing.changes) == (final.SerializeToString(), ())
 
 
-@pytest.mark.parametrize("form", ["plugin", "onnx"])
+@pytest.mark.parametrize("form", slow_but(["plugin", "onnx"], "onnx"))
 def test_every_class_of_an_anchor_is_a_candidate_by_default(
     decoded: onnx.ModelProto, form: str, tmp_path: Path
 ) -> None:
@@ -264,6 +266,7 @@ def test_nms_behind_any_graph_of_level_decoded(form: str, agnostic: bool, opset:
     assert sum(entry.domain == PLUGIN_DOMAIN for entry in final.opset_import) == (form == "plugin")
 
 
+@pytest.mark.slow
 def test_a_threshold_of_zero_makes_no_candidates_of_other_classes(decoded: onnx.ModelProto) -> None:
     step = {**NMS, "score_threshold": 0.0, "iou_threshold": 1.0, "max_output_boxes": 2000}
     images = scenes(1, *SIZE)

@@ -15,6 +15,7 @@ from backends.engine_options import EngineOptions
 from backends.registry import backends
 from rewriters.precision import converter, to_int8
 from rewriters.precision.pair_sums import check_pair_sums
+from tests.examples import slow_but
 from tests.rewriters.graph_rewriters.graphs import model
 from tests.rewriters.precision.small_nets import conv_net, sample_images
 from tests.rewriters.precision.test_forms import NETS, net
@@ -54,6 +55,7 @@ GRAPHS = {
     "a stack of matrices": products("y = MatMul(x, stack)", "2, 4, 4"),
     "grouped": grouped(),
 }
+ON_EVERY_COMMIT = slow_but(GRAPHS, *(name for name in GRAPHS if name not in [f"convolutions {n}" for n in range(2, 6)]))
 
 
 def kernels(made: onnx.ModelProto, folder: Path) -> Iterator[tuple[str, np.ndarray]]:
@@ -76,7 +78,7 @@ def worst_sums(weights: np.ndarray) -> tuple[int, int]:
     return int(255 * ordered[:2].clip(max=0).sum()), int(255 * ordered[-2:].clip(min=0).sum())
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", ON_EVERY_COMMIT)
 def test_no_sum_of_two_products_leaves_16_bits(name: str, tmp_path: Path) -> None:
     made, _ = converter("int8", "onnxruntime")(GRAPHS[name][0], PrecisionOptions(), GRAPHS[name][1])
     found = list(kernels(made, tmp_path))
@@ -86,7 +88,7 @@ def test_no_sum_of_two_products_leaves_16_bits(name: str, tmp_path: Path) -> Non
         assert LEAST <= least <= largest <= LARGEST, layer
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", ON_EVERY_COMMIT)
 def test_engines_keep_eight_bits_which_onnxruntime_is_not_given(name: str) -> None:
     """The largest weight of each channel takes all steps."""
     before, feeds = GRAPHS[name]

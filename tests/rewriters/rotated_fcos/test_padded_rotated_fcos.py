@@ -45,7 +45,7 @@ SPECS = {
 }
 
 
-@examples(4, 12)
+@examples(2, 12)
 @given(
     height=st.integers(1, 4).map(lambda cells: 32 * cells),
     width=st.integers(1, 4).map(lambda cells: 32 * cells),
@@ -75,12 +75,14 @@ class TestOfTheModel:
         assert len(labels.unique()) > 2
         assert boxes[..., 4][labels >= 0].std() > 0.5  # radians
 
+    @pytest.mark.slow
     def test_limits_matter(self) -> None:
         images = scenes(4, *SIZE)
         counts = outputs(contract(small_rotated_fcos()), images)[0]
         assert (outputs(contract(small_rotated_fcos(topk_candidates=5)), images)[0] < counts).any()
         assert (outputs(contract(small_rotated_fcos(nms_thresh=1.0)), images)[0] > counts).any()
 
+    @pytest.mark.slow
     def test_conventions_matter(self) -> None:
         images = scenes(2, *SIZE)
         boxes = [outputs(contract(small_rotated_fcos(), angle=angle), images)[1] for angle in CONVENTIONS]

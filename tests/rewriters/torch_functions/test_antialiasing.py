@@ -117,6 +117,7 @@ def test_needed_without_it_torchscript_refuses(tmp_path: Path) -> None:
         export(Resized(size=(13, 21), mode="bilinear").eval(), FIXED, tmp_path / "m.onnx", SPECS)
 
 
+@pytest.mark.slow
 def test_needed_without_it_dynamo_moves_the_centres_of_aligned_corners(tmp_path: Path) -> None:
     """Rule 6. Seen with torch 2.15 and ONNX Runtime 1.31: off by a fifth of the values' range."""
     module, path = Resized(size=(13, 21), mode="bilinear", align_corners=True).eval(), tmp_path / "m.onnx"

@@ -18,7 +18,7 @@ from torchvision.models.detection.transform import GeneralizedRCNNTransform
 
 from rewriters import rewriting
 from rewriters.torchvision_detection.run_time_resize import resize_at_run_time, resized_sizes
-from tests.examples import examples
+from tests.examples import examples, slow_but
 from tests.rewriters.small_families import (
     DYNAMIC,
     FAMILIES,
@@ -43,8 +43,9 @@ EXPORTED = [
         (family, exporter),
         id=f"{family}-{exporter}",
         # Mask and Keypoint R-CNN have the transform, the proposals and the boxes of Faster R-CNN; RetinaNet has the
-        # transform and the levels of FCOS, with anchors, as the proposals have them. Eagerly all are compared below.
-        marks=[] if exporter == "torchscript" and family in ("faster_rcnn", "ssd") else [pytest.mark.slow],
+        # transform and the levels of FCOS, with anchors, as the proposals have them; SSD resizes to one size. Eagerly
+        # all are compared below.
+        marks=[] if exporter == "torchscript" and family == "faster_rcnn" else [pytest.mark.slow],
     )
     for exporter in ("torchscript", "dynamo")
     for family in FAMILIES
@@ -84,7 +85,7 @@ def test_eagerly_for_any_size(family: str, height: int, width: int, count: int, 
     same_findings(family, model, expected, [tensor.numpy() for tensor in padded])
 
 
-@pytest.mark.parametrize("level", ["decoded", "raw"])
+@pytest.mark.parametrize("level", slow_but(["decoded", "raw"], "decoded"))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_levels_before_the_last_eagerly(family: str, level: str) -> None:
     module = contract_of(small(family), family, level)

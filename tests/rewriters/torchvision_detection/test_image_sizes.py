@@ -16,7 +16,7 @@ import zoo.contract.valid_regions
 from rewriters import export_onnx, rewriting
 from rewriters.torchvision_detection.run_time_resize import resize_at_run_time
 from rewriters.torchvision_detection.sized_batch import SizedBatch
-from tests.examples import examples
+from tests.examples import examples, slow_but
 from tests.rewriters.small_families import (
     DYNAMIC,
     FAMILIES,
@@ -100,7 +100,7 @@ def test_eagerly_for_any_sizes(family: str, sizes: list[tuple[int, int]], seed: 
     same_findings(family, model, expected, [tensor.numpy() for tensor in padded])
 
 
-@pytest.mark.parametrize("level", ["decoded", "raw"])
+@pytest.mark.parametrize("level", slow_but(["decoded", "raw"], "raw"))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_levels_before_the_last_eagerly(family: str, level: str) -> None:
     module = contract_of(small(family), family, level)

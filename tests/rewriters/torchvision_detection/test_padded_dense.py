@@ -38,8 +38,8 @@ def anchors_of(family: str) -> str:
     return f"torchvision.{'DefaultBoxGenerator' if family == 'ssd' else 'AnchorGenerator'}.forward"
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@examples(3, 8)
+@pytest.mark.parametrize("family", ON_EVERY_COMMIT)
+@examples(2, 8)
 @given(height=st.integers(40, 130), width=st.integers(40, 130), count=st.integers(1, 3), seed=st.integers(0, 50))
 def test_padded_equals_unpatched_for_any_size(family: str, height: int, width: int, count: int, seed: int) -> None:
     """Sizes that need a resize, that need padding, and neither."""
@@ -67,7 +67,7 @@ def test_padded_equals_unpatched_without_a_resize(family: str, level: str) -> No
     assert set(session.hits) == set(rewriters_of(family))
 
 
-@pytest.mark.parametrize("family", ON_EVERY_COMMIT)
+@pytest.mark.parametrize("family", slow_but(FAMILIES, "ssd"))
 class TestOfTheModels:
     """Else the comparisons of this file would compare nothing."""
 
@@ -92,7 +92,7 @@ class TestOfTheModels:
         assert (outputs(dense_contract(model), images)[0] < free[0]).all()
 
 
-@pytest.mark.parametrize("family", ON_EVERY_COMMIT)
+@pytest.mark.parametrize("family", slow_but(FAMILIES, "ssd"))
 def test_full_slots_and_the_best_of_them(family: str) -> None:
     module = dense_contract(small_detector(family, detections_per_img=7))
     images = sample_images(2, 64, 96)
@@ -104,7 +104,7 @@ def test_full_slots_and_the_best_of_them(family: str) -> None:
         torch.testing.assert_close(got, want, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("family", ON_EVERY_COMMIT)
+@pytest.mark.parametrize("family", slow_but(FAMILIES, "fcos"))
 def test_a_threshold_that_nothing_passes_leaves_all_slots_empty(family: str) -> None:
     module = dense_contract(small_detector(family, score_thresh=1.1))
     with rewriting(fixed_target(64, 96), eager=True):
@@ -115,7 +115,7 @@ def test_a_threshold_that_nothing_passes_leaves_all_slots_empty(family: str) -> 
     assert (labels == -1).all()
 
 
-@pytest.mark.parametrize("family", ON_EVERY_COMMIT)
+@pytest.mark.parametrize("family", slow_but(FAMILIES, "retina_net"))
 def test_more_slots_than_candidates_are_padded(family: str) -> None:
     module = dense_contract(small_detector(family, detections_per_img=400, topk_candidates=5))
     images = sample_images(2, 64, 96)
@@ -164,7 +164,7 @@ def exported(
     return family, path, record
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("count", slow_but([1, 2, 5], 1, 5))
 def test_onnxruntime_equals_unpatched_for_every_batch(exported: tuple[str, Path, ExportRecord], count: int) -> None:
     family, path, _ = exported
     images = sample_images(count, 64, 96, seed=7)  # other images than the traced ones

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.parity.gates import GRAPH
 from rewriters import ExportRecord, rewriting
-from tests.examples import examples
+from tests.examples import examples, slow_but
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_families import outputs, same_findings, sample_images
 from tests.rewriters.small_models import (
@@ -35,7 +35,7 @@ REWRITERS = (
 )
 
 
-@examples(4, 12)
+@examples(2, 12)
 @given(
     height=st.integers(40, 130),
     width=st.integers(40, 130),
@@ -92,7 +92,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return path, record
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("count", slow_but([1, 2, 5], 1, 5))
 def test_onnxruntime_equals_unpatched_for_every_batch(exported: tuple[Path, ExportRecord], count: int) -> None:
     images = sample_images(count, 64, 96, seed=7)  # other images than the traced ones
     expected = outputs(contract(small_faster_rcnn()), images)

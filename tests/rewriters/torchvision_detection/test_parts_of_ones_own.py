@@ -120,8 +120,7 @@ def features_of(count: int, seed: int) -> list[Tensor]:
     ]
 
 
-@pytest.mark.parametrize("levels", [1, 3])
-@pytest.mark.parametrize("images", [1, 2])
+@pytest.mark.parametrize(("images", "levels"), slow_but([(1, 1), (1, 3), (2, 1), (2, 3)], (1, 1), (2, 3)))
 @pytest.mark.parametrize("exporter", DYNAMO_LATER)
 def test_multi_scale_roi_align(exporter: str, images: int, levels: int) -> None:
     """boxes=[Tensor[P, 4], ...]: the numbers of boxes are what dynamo would refuse, with more than one level."""
@@ -207,7 +206,8 @@ def test_region_proposal_network(count: int) -> None:
     check("torchscript", Own(proposals, rpn_of()), features_of(count, 1), features_of(count, 7), atol=1e-3)
 
 
-@pytest.mark.parametrize("count", slow_but([1, 2], 2))
+@pytest.mark.slow  # make test has whole detectors below
+@pytest.mark.parametrize("count", [1, 2])
 def test_roi_heads(count: int) -> None:
     def detections(rpn: nn.Module, heads: nn.Module, transform: Any, *tensors: Tensor) -> Any:
         features, images = OrderedDict(zip(LEVELS, tensors, strict=True)), images_of(count)

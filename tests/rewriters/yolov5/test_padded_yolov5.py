@@ -66,6 +66,7 @@ class TestOfTheModel:
         assert num_dets.min() < SLOTS
         assert len(labels.unique()) == CLASSES + 1
 
+    @pytest.mark.slow
     def test_classes_and_limits_matter(self) -> None:
         images = scenes(4, *SIZE)
         found = outputs(contract(small_yolov5()), images)[0]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -85,7 +85,7 @@ def test_against_the_devkit(seed: int, ties: bool, form: str) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), ties=st.booleans())
-@settings(max_examples=20, deadline=None)
+@examples(6, 20)
 @pytest.mark.parametrize("form", ["area", "11-point"])
 def test_resampled_is_the_figure_of_repeated_images(seed: int, ties: bool, form: str) -> None:
     rng = np.random.default_rng(seed)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.examples import slow_but
 from tests.translated_segmentors import CLASSES, TRANSLATED, in_use, mmseg_section, translated
 from tests.zoo.mmseg.formula import described, formula_images, sample
 from tests.zoo.mmseg.make_translated import FOLDER, SIZE
@@ -37,7 +38,7 @@ def test_mmsegs_names_shapes_and_logits(name: str, tmp_path: Path) -> None:
     assert logits.std() > 0.02  # a constant would prove little
 
 
-@pytest.mark.parametrize("name", TRANSLATED)
+@pytest.mark.parametrize("name", slow_but(TRANSLATED, "hrnet-ocr", "setr-mla", "pidnet"))
 def test_every_layer_learns(name: str) -> None:
     torch.manual_seed(0)  # by some weights, all four channels of a layer are below zero, and their ReLU passes nothing
     model = in_use(translated(name).train())

@@ -84,6 +84,7 @@ def test_features_are_multiplied_and_shifted_by_the_scale(channels: str) -> None
         torch.testing.assert_close(model(IMAGES, torch.tensor([scale])), alone(IMAGES), atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["srcnn_x3_photographs", pytest.param("srcnn_any-scale_photographs", marks=pytest.mark.slow)]
 )

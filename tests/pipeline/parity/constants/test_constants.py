@@ -16,6 +16,7 @@ from onnx import numpy_helper
 from pipeline.export.constants import constants_of_graph
 from pipeline.parity.constants.readings import read_constants
 from pipeline.parity.records import ComparedConstant, ParityRecord
+from tests.examples import slow_but
 from tests.pipeline.alignment.planted import contract_for, model_of, sound
 from tests.pipeline.parity.constants.faults import Fault, attribute, numbers, read, stored
 from tests.rewriters import small_rotated_fcos, small_yolov5
@@ -146,7 +147,7 @@ FAULTS: dict[str, tuple[str, Fault, str]] = {
 
 
 # Mask and Keypoint R-CNN have the constants of Faster R-CNN and a few more.
-ON_EVERY_COMMIT = ("faster_rcnn", "ssd", *OF_OUR_OWN, "whole", "slide")
+ON_EVERY_COMMIT = ("faster_rcnn", "ssd", *OF_OUR_OWN, "whole")
 FAMILIES = ("faster_rcnn", "mask_rcnn", "keypoint_rcnn", "retina_net", "fcos", "ssd", *OF_OUR_OWN, "whole", "slide")
 
 
@@ -166,7 +167,8 @@ def test_a_sound_graph_has_the_models_constants(family: str, exporter: str) -> N
     assert [constant.words for constant in found if not constant.passed] == []
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+# FCOS has the constants of RetinaNet.
+@pytest.mark.parametrize("fault", slow_but(FAULTS, *(fault for fault in FAULTS if FAULTS[fault][0] != "fcos")))
 @pytest.mark.parametrize("exporter", ["torchscript", pytest.param("dynamo", marks=pytest.mark.slow)])
 def test_a_planted_fault_is_named_with_both_values(fault: str, exporter: str) -> None:
     family, plant, words = FAULTS[fault]
@@ -179,7 +181,7 @@ def test_a_planted_fault_is_named_with_both_values(fault: str, exporter: str) ->
     assert record.failures[0] == f"constants: {different[0].words}"
 
 
-@pytest.mark.parametrize("family", ["faster_rcnn", "retina_net", "fcos"])
+@pytest.mark.parametrize("family", slow_but(["faster_rcnn", "retina_net", "fcos"], "faster_rcnn", "retina_net"))
 def test_anchors_of_a_level_that_no_image_uses_are_compared(family: str) -> None:
     graph = graph_of(family, "torchscript")
     stored(4, coarsest(2))(graph)

@@ -11,6 +11,7 @@ import pytest
 from pipeline.export.constants import constants_of_graph
 from pipeline.export.host_pillars import PillarsOnHost
 from pipeline.parity.records import ComparedConstant
+from tests.examples import slow_but
 from tests.rewriters.small_pillars import NAMES, export_pillars, in_pillars, padded, random_clouds, small_pillars
 from zoo.contract.constants import Case
 from zoo.families import family_of
@@ -57,8 +58,14 @@ def test_all_are_in_the_graph(form: tuple[str, str]) -> None:
     assert {one.name for one in constants} == GRID | OF_LEVEL[form[0]]["final"]
 
 
-@pytest.mark.parametrize("level", ["decoded", "raw"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "level"),
+    slow_but(
+        [(name, level) for name in NAMES for level in ("decoded", "raw")],
+        ("PointPillars", "decoded"),
+        ("CenterPoint", "raw"),
+    ),
+)
 def test_those_of_the_other_levels_as_well(name: str, level: str) -> None:
     constants = compared(name, "torchscript", level)
     assert not [one for one in constants if not one.passed]
