@@ -13,5 +13,5 @@ checkpoint = "../../zoo/weights/centerpoint-pillars_streets.safetensors"
 train = dict(iterations=9000)
 export = dict(
     rewriters=["zoo.PillarEncoder.forward", "zoo.CenterPoint.postprocess_detections"],
-    precision=dict(int8=dict(keep_fp32=["encoder", "head"])),  # metres do not bear int8
+    precision=dict(int8=dict(keep_fp32=["encoder", "trunk.blocks.0", "head"])),  # 8 bits of 41 m are 0.16 m
 )

@@ -21,5 +21,5 @@ checkpoint = "../../zoo/weights/pointpillars_streets.safetensors"
 train = dict(iterations=2400)
 export = dict(
     rewriters=["zoo.PillarEncoder.forward", "zoo.PointPillars.postprocess_detections"],
-    precision=dict(int8=dict(keep_fp32=["encoder", "head"])),  # metres do not bear int8
+    precision=dict(int8=dict(keep_fp32=["encoder", "trunk.ups", "head"])),  # 8 bits of 41 m are 0.16 m
 )

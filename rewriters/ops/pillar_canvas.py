@@ -87,10 +87,15 @@ def pillar_canvas_in_runtime_form(b: GraphBuilder, features: str, cells: str, *,
     used = _is_cell(b, cells, num_cells)
     index = b.Where(used, cells, b.constant(num_cells))
     if how == ADD:
-        canvas = _sums(b, features, index, num_cells + 1)
-    else:
-        canvas = _maxima(b, features, index, used, num_cells + 1)
-    kept: str = b.Slice(canvas, b.constant([0]), b.constant([num_cells]), b.constant([2]))
+        return _kept(b, _sums(b, features, index, num_cells + 1), num_cells, axis=2)
+    rows = _kept(b, _maxima(b, features, index, used, num_cells + 1), num_cells, axis=1)
+    canvas: str = b.Transpose(rows, perm=[0, 2, 1])
+    return canvas
+
+
+def _kept(b: GraphBuilder, canvas: str, num_cells: int, axis: int) -> str:
+    """Without the spare cell."""
+    kept: str = b.Slice(canvas, b.constant([0]), b.constant([num_cells]), b.constant([axis]))
     return kept
 
 
@@ -104,7 +109,7 @@ def _sums(b: GraphBuilder, features: str, index: str, num_cells: int) -> str:
 
 
 def _maxima(b: GraphBuilder, features: str, index: str, used: str, num_cells: int) -> str:
-    """Of 0 and the features of each cell, scattered until each feature that counts has been taken."""
+    """Of 0 and the features of each cell, [B, cells, C], scattered until each feature that counts has been taken."""
     channels = b.Shape(features, start=2)
     of_cloud = b.Add(index, b.Mul(_row_numbers(b, index), b.constant(num_cells)))
     place = b.Reshape(of_cloud, b.constant([-1]))
@@ -121,8 +126,7 @@ def _maxima(b: GraphBuilder, features: str, index: str, used: str, num_cells: in
         return [after], inner.Greater(lost_of_all, inner.constant(0.0, np.float32))
 
     (canvas,) = b.loop(b.constant(MOST_STEPS), [zeros], [FLOAT], step)
-    by_cloud = b.Reshape(canvas, b.Concat(clouds, b.constant([num_cells]), channels, axis=0), allowzero=1)
-    maxima: str = b.Transpose(by_cloud, perm=[0, 2, 1])
+    maxima: str = b.Reshape(canvas, b.Concat(clouds, b.constant([num_cells]), channels, axis=0), allowzero=1)
     return maxima
 
 

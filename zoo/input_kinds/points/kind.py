@@ -182,5 +182,5 @@ class PointsKind(InputKind):
 
 def finite(cloud: NDArray[np.float32]) -> NDArray[np.float32]:
     """The points whose four numbers are finite, in their order; the cloud itself where all are."""
-    good = np.isfinite(cloud).all(axis=1)
-    return cloud if good.all() else cloud[good]
+    good = np.isfinite(cloud)
+    return cloud if good.all() else cloud[good.all(axis=1)]
