@@ -1,7 +1,7 @@
 """A deployment as a Python model of NVIDIA's Triton: what the generated model.py imports. It runs in Triton's stub."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +71,10 @@ class TritonPythonModel:
             for place in places:
                 yield from self._answers([place], values, settings)
 
-    def _response(self, arrays: Mapping[str, Any], names: Sequence[str]) -> Any:
-        """The requested outputs, each with a batch axis."""
+    def _response(self, arrays: Mapping[str, Any], names: Collection[str]) -> Any:
+        """The requested outputs, each with a batch axis, in the same order whatever process of Triton asks."""
         outputs = {**arrays, DEPLOYMENT: self._manifest}
-        return self._tensors.response({name: outputs[name][np.newaxis] for name in names})
+        return self._tensors.response({name: outputs[name][np.newaxis] for name in outputs if name in names})
 
 
 def _provider(arguments: Mapping[str, str]) -> str | None:
