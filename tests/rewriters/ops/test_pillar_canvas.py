@@ -150,7 +150,7 @@ def test_the_graph_has_standard_operators_only_and_for_tensorrt_none_it_cannot_b
         for item in node.attribute
         if item.name == "reduction"
     ]
-    # of the maxima what threads lose is scattered again; a sum that lost something cannot be told from a right one
+    # of the maxima what threads lose is scattered again; a sum that lost something looks like a right one
     assert reduced == ([("ScatterElements", b"add"), ("ScatterND", b"max")] if form[1] == "onnxruntime" else [])
 
 
