@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from rewriters.ops.pillar_canvas import ADD, MAX, by_cell, pillar_canvas
@@ -41,23 +40,10 @@ def forward_on_canvas(original: Callable[..., Any], self: PillarEncoder, clouds:
     row = cell // grid.columns
     column = cell - row * grid.columns
     decorated = self.decorated(points, _means(points, cell, num_cells), column.float(), row.float())
-    canvas: Tensor = pillar_canvas(self.features(decorated), cell, num_cells, MAX)
+    rows = self.features(decorated.flatten(0, 1))  # of two axes, of which the norm moves none
+    features = rows.reshape(cell.shape[0], -1, self.channels)  # -1, because torchscript's Reshape copies a size of 0
+    canvas: Tensor = pillar_canvas(features, cell, num_cells, MAX)
     return canvas.reshape(-1, self.channels, grid.rows, grid.columns)
-
-
-@rewrites(
-    PillarEncoder,
-    "features",
-    reason="normalises the channels of all points, which are transposed for it and back",
-    written_for="zooport 0.1",
-)
-def normalised_weights(original: Callable[..., Any], self: PillarEncoder, decorated: Tensor) -> Tensor:
-    """As the original, with the batch norm in the weights."""
-    norm = self.norm
-    assert norm.running_mean is not None
-    assert norm.running_var is not None
-    scale = norm.weight / (norm.running_var + norm.eps).sqrt()
-    return F.relu(F.linear(decorated, self.linear.weight * scale[:, None], norm.bias - norm.running_mean * scale))
 
 
 def _means(points: Tensor, cell: Tensor, num_cells: int) -> Tensor:
