@@ -6,8 +6,8 @@ MADE_OF = (
     *("zoo/models/timm", "zoo/tasks/image_classification", "rewriters/timm"),
     "benchmarks/own_model_classifiers.py",
 )
-ANY_SIZE = (
-    *("caformer_s18", "convmixer_768_32", "convnext_atto", "convnextv2_atto", "cspdarknet53", "davit_tiny"),
+ANY_SIZE = (  # not convmixer_768_32: with random weights a change of an image by 1e-7 moves its scores by 2e-3
+    *("caformer_s18", "convmixer_1024_20_ks9_p14", "convnext_atto", "convnextv2_atto", "cspdarknet53", "davit_tiny"),
     *("densenet121", "dpn48b", "eca_nfnet_l0", "edgenext_xx_small", "efficientnet_lite0", "efficientvit_b0"),
     *("fasternet_t0", "fastvit_t8", "focalnet_tiny_srf", "ghostnet_050", "hgnetv2_b0", "inception_next_atto"),
     *("lcnet_035", "mambaout_femto", "mixnet_s", "mobilenetv3_small_050", "mobilenetv4_conv_small_035"),
