@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike
 from zoo.errors import ExportError, nearest
 
 BOOL, FLOAT, INT64 = onnx.TensorProto.BOOL, onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+UINT8 = onnx.TensorProto.UINT8
 
 FLOATING = (FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
 
@@ -67,18 +68,20 @@ class GraphBuilder:
         start: Sequence[str],
         kinds: Sequence[int],
         body: Callable[..., tuple[Sequence[str], str]],
+        first: str = "",
     ) -> list[str]:
         """A Loop of at most `trips` (int64 []) turns.
 
         `body(inner, turn, *state)` gives (results, go_on): the next state, in the order of `start`, and after it what
         is stacked over the turns; go_on is a bool [], or "" for a loop of exactly `trips` turns. `kinds` are the
-        dtypes of the results. Returns the last state, then the stacks.
+        dtypes of the results. `first`: whether there is a first turn, bool [], where `go_on` is one; by itself there
+        is. Returns the last state, then the stacks.
         """
         inner = GraphBuilder(f"{self.prefix}/{len(self.nodes)}")
         turn, before = f"{inner.prefix}/turn", f"{inner.prefix}/go_on"
         state = [f"{inner.prefix}/state_{index}" for index in range(len(start))]
         results, go_on = body(inner, turn, *state)
-        condition = "" if not go_on else self.constant(True, np.bool_)
+        condition = "" if not go_on else first or self.constant(True, np.bool_)
         after = inner.Identity(go_on) if go_on else inner.constant(True, np.bool_)
         passed = [inner.Identity(result) for result in results]  # a graph's outputs are its own nodes' and differ
         graph = onnx.helper.make_graph(

@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rewriters.ops.graph_builder import FLOAT, INT64, GraphBuilder
+from rewriters.ops.graph_builder import BOOL, FLOAT, INT64, UINT8, GraphBuilder
 from rewriters.ops.in_chunks import in_chunks
 from rewriters.ops.operator import Operator, register
 from zoo.dialect import RUNTIME, STANDARD
@@ -119,13 +119,18 @@ def _maxima(b: GraphBuilder, features: str, index: str, used: str, num_cells: in
     places = b.Concat(b.Mul(clouds, b.constant([num_cells])), channels, axis=0)
     zeros = b.Expand(b.constant(0.0, np.float32), places)
 
-    def step(inner: GraphBuilder, _turn: str, canvas: str) -> tuple[list[str], str]:
+    def scattered(inner: GraphBuilder, canvas: str) -> tuple[str, str]:
+        """-> the canvas, and whether something was lost."""
         after = inner.ScatterND(canvas, inner.Unsqueeze(place, inner.constant([1])), rows, reduction=MAX)
         lost = inner.And(inner.Less(inner.Gather(after, place, axis=0), rows), counts)
-        lost_of_all = inner.ReduceSum(inner.Cast(lost, to=FLOAT), keepdims=0)
-        return [after], inner.Greater(lost_of_all, inner.constant(0.0, np.float32))
+        return after, inner.Cast(inner.ReduceMax(inner.Cast(lost, to=UINT8), keepdims=0), to=BOOL)
 
-    (canvas,) = b.loop(b.constant(MOST_STEPS), [zeros], [FLOAT], step)
+    def step(inner: GraphBuilder, _turn: str, canvas: str) -> tuple[list[str], str]:
+        after, lost = scattered(inner, canvas)
+        return [after], lost
+
+    canvas, lost = scattered(b, zeros)
+    (canvas,) = b.loop(b.constant(MOST_STEPS), [canvas], [FLOAT], step, first=lost)
     maxima: str = b.Reshape(canvas, b.Concat(clouds, b.constant([num_cells]), channels, axis=0), allowzero=1)
     return maxima
 
