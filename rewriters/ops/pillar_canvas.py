@@ -37,7 +37,7 @@ from rewriters.ops.operator import Operator, register
 from zoo.dialect import RUNTIME, STANDARD
 
 ADD, MAX = "add", "max"
-REDUCING_OPSET = 18  # the first with ScatterElements that takes maxima
+REDUCING_OPSET = 18  # the first whose scatters take maxima
 MOST_STEPS = 40  # 2**40 points; or scatters, where a second one is rare
 
 

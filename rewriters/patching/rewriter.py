@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from zoo.dialect import dialect_of
 from zoo.errors import ExportError, nearest
-from zoo.target import BACKEND_NAME, EXPORTERS, Target
+from zoo.target import BACKEND_NAME, EXPORTERS, LEVELS, Target
 
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
 
@@ -19,9 +19,9 @@ Replacement = TypeVar("Replacement", bound=Callable[..., Any])
 class Limits:
     """The targets that a rewriter is for; None means all.
 
-    `levels`: of the contract. `opset`: (lowest, highest), both included. `library`: a requirement on an installed
-    package, "torchvision>=0.28".
-    `lacks`: an ONNX operator that the target's backend lacks by its dialect (zoo.dialect), such as "DeformConv".
+    `levels`: those of the output. `opset`: (lowest, highest), both included. `library`: a requirement on an installed
+    package, "torchvision>=0.28". `lacks`: an ONNX operator that the target's backend lacks by its dialect
+    (zoo.dialect), such as "DeformConv".
     Raises ExportError for limits that no target can have.
     """
 
@@ -38,6 +38,8 @@ class Limits:
             raise ExportError(f"a rewriter's exporter={self.exporter!r}: no target has it; {known}")
         if self.backend is not None and not BACKEND_NAME.fullmatch(str(self.backend)):
             raise ExportError(f"a rewriter's backend={self.backend!r}: no target has it; give a backend's name")
+        if self.levels is not None and not (isinstance(self.levels, tuple) and set(self.levels) <= set(LEVELS)):
+            raise ExportError(f"a rewriter's levels={self.levels!r}: expected a tuple of {', '.join(LEVELS)}")
         if self.opset is not None and not (
             isinstance(self.opset, tuple) and len(self.opset) == 2 and self.opset[0] <= self.opset[1]  # noqa: PLR2004
         ):

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.padded import gather_rows
 from zoo.models.pillars.point_pillars import AnchorHead, by_place
-from zoo.pillars import LEVEL
+from zoo.target import RESULTS
 
 
 class MapOnDemand(NamedTuple):
@@ -36,7 +36,7 @@ class MapOnDemand(NamedTuple):
     "forward",
     reason="computes boxes and directions of every anchor, of which those of the candidates are used",
     written_for="zooport 0.1",
-    levels=("final", LEVEL),
+    levels=RESULTS,
 )
 def head_of_candidates(
     original: Callable[..., Any],

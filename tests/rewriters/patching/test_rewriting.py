@@ -248,6 +248,15 @@ class TestLimits:
         with rewriting(TARGET.with_(exporter="torchscript", opset=18), eager=True):
             assert (Base().value(), Base().other()) == (101, 110)
 
+    def test_a_level_limits_too(self) -> None:
+        rewrites(Base, "value", levels=("final", "pillars"), **DECLARED)(plus_hundred)
+        for level, value in (("final", 101), ("pillars", 101), ("raw", 1)):
+            with rewriting(TARGET.with_(level=level), eager=True):
+                assert Base().value() == value
+        for levels in (("finals",), "final"):
+            with pytest.raises(ExportError, match="expected a tuple of final, decoded, raw"):
+                rewrites(Base, "other", levels=levels, **DECLARED)(plus_hundred)
+
     def test_a_library_limit_reads_the_installed_version(self) -> None:
         rewrites(Base, "value", library="torch>=2.0", **DECLARED)(plus_hundred)
         rewrites(Base, "other", library="torch>=99.0", **DECLARED)(plus_hundred)

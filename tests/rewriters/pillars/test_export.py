@@ -13,6 +13,7 @@ from torch import Tensor
 
 import rewriters.pillars  # noqa: F401  # registers what a test takes away
 from backends.registry import get_backend
+from rewriters.onnx_graph.module_paths import module_path
 from tests.examples import slow_but
 from tests.rewriters.ops.exported import NOT_FOR_TENSORRT, operators
 from tests.rewriters.small_models import without_rewriter
@@ -122,6 +123,20 @@ def test_the_graph_has_no_shape_that_depends_on_the_points(exported: tuple[str, 
         assert not NOT_FOR_TENSORRT & used
         scatters = [node for node in model.graph.node if node.op_type.startswith("Scatter")]
         assert not [node for node in scatters if any(item.name == "reduction" for item in node.attribute)]
+
+
+def test_boxes_and_directions_of_anchors_are_computed_for_the_candidates_alone(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    export_pillars(path, small_pillars("PointPillars"), "torchscript", "onnxruntime")
+    graph = onnx.shape_inference.infer_shapes(onnx.load(path)).graph
+    shapes = {value.name: [side.dim_value for side in value.type.tensor_type.shape.dim] for value in graph.value_info}
+    heights = {
+        module: shapes[node.output[0]][2]
+        for node in graph.node
+        if node.op_type == "Conv" and (module := module_path(node)) is not None and module.startswith("head.")
+    }
+    # the map has 8 rows of places; the candidates are one row
+    assert heights == {"head.classes": 8, "head.boxes": 1, "head.directions": 1}
 
 
 @needs_rtx
