@@ -124,6 +124,16 @@ def test_many_threads_that_meet_in_one_cell_lose_nothing() -> None:
             np.testing.assert_array_equal(canvas, wanted)
 
 
+def test_what_a_scatter_of_maxima_loses_is_scattered_again() -> None:
+    """The first scatter is planted to lose everything, as threads make it lose a row now and then."""
+    model = onnx.ModelProto.FromString(model_of(("torchscript", "onnxruntime")).SerializeToString())
+    (first,) = (node for node in model.graph.node if node.op_type == "ScatterND")
+    first.CopyFrom(onnx.helper.make_node("Identity", first.input[:1], first.output))
+    points, cells = clouds(2, 300, "random", 5)
+    for canvas, expected in zip(run(session_of(model), points, cells), by_loops(points, cells), strict=True):
+        np.testing.assert_array_equal(canvas, expected)
+
+
 def test_cells_that_are_not_sorted_are_refused() -> None:
     points, cells = torch.zeros(1, 2, 3), torch.tensor([[1, 0]])
     with pytest.raises(ValueError, match="the cells are not sorted; give it what by_cell gives"):
