@@ -55,9 +55,14 @@ def test_minutes_alone_have_no_limit_of_calls() -> None:
     assert report.wrong == []
     assert report.samples[-1].seconds >= 0.2
     assert report.samples[-1].calls > 2
-    assert "This is a part of a long run" in report.table()
-    long = soak.Report("cars", [soak.Sample(3600, 9, 1, 1, (1.0, 1.0))], [])
-    assert "part of a long run" not in long.table()
+
+
+@pytest.mark.parametrize(("seconds", "calls", "long"), [(0.2, 199_999, False), (3600, 9, True), (0.2, 200_000, True)])
+def test_an_hour_or_200000_calls_are_a_long_run(seconds: float, calls: int, long: bool) -> None:
+    import soak
+
+    report = soak.Report("cars", [soak.Sample(seconds, calls, 1, 1, (1.0, 1.0))], [])
+    assert ("This is a part of a long run" in report.table()) != long
 
 
 def test_a_model_that_refuses_each_call_ends_at_the_deadline() -> None:
