@@ -9,8 +9,9 @@ from torch import Tensor
 from rewriters.ops.rotated_nms_keep import rotated_nms_keep
 from rewriters.patching.rewriter import rewrites
 from rewriters.pillars.anchor_head import MapOnDemand, rows_of
+from rewriters.pillars.center_head import codes_of
 from rewriters.torchvision_detection.dense import best_slots
-from rewriters.torchvision_detection.padded import gather_rows, top_rows, without
+from rewriters.torchvision_detection.padded import top_rows, without
 from zoo.geometry.boxes3d import BEV
 from zoo.models.pillars import CenterPoint, PointPillars
 from zoo.models.pillars.anchors import decoded, directed
@@ -43,17 +44,13 @@ def center_point_padded(
     original: Callable[..., Any],
     self: CenterPoint,
     heatmap: Tensor,
-    offset: Tensor,
-    height: Tensor,
-    size: Tensor,
-    rotation: Tensor,
+    *others: Any,
 ) -> list[dict[str, Tensor]]:
     """The head's maps -> [{"boxes" [N, K, 7], "scores" [N, K], "labels" [N, K]}], best first."""
-    scores, codes = self.by_cell(CenterMaps(heatmap, offset, height, size, rotation))
-    pairs = scores.flatten(1)
+    pairs = self.peaks(heatmap).flatten(1)
     pairs, index = top_rows(without(pairs, pairs > self.score_thresh), self.topk_candidates, fixed=True)
     cells = index // self.num_classes
-    boxes = self.decoded(gather_rows(codes, cells), cells)
+    boxes = self.decoded(codes_of(CenterMaps(heatmap, *others), cells), cells)
     return [_suppressed(boxes, pairs, index - cells * self.num_classes, self)]
 
 

@@ -125,18 +125,31 @@ def test_the_graph_has_no_shape_that_depends_on_the_points(exported: tuple[str, 
         assert not [node for node in scatters if any(item.name == "reduction" for item in node.attribute)]
 
 
-def test_boxes_and_directions_of_anchors_are_computed_for_the_candidates_alone(tmp_path: Path) -> None:
+HEIGHTS = {
+    # the map has 8 rows of places; the candidates are one row
+    "PointPillars": {"head.classes": 8, "head.boxes": 1, "head.directions": 1},
+    # 4 rows of cells; the windows of the candidates are 5 and 3 rows
+    "CenterPoint": {"head.shared.0": 8, "head.branches.0.0.0": 8, "head.branches.0.1": 8}
+    | {f"head.branches.{branch}.{layer}": rows for branch in range(1, 5) for layer, rows in (("0.0", 5), ("1", 3))},
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_only_candidates_need_is_computed_for_them_alone(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
-    export_pillars(path, small_pillars("PointPillars"), "torchscript", "onnxruntime")
-    graph = onnx.shape_inference.infer_shapes(onnx.load(path)).graph
-    shapes = {value.name: [side.dim_value for side in value.type.tensor_type.shape.dim] for value in graph.value_info}
-    heights = {
-        module: shapes[node.output[0]][2]
-        for node in graph.node
+    export_pillars(path, small_pillars(name), "torchscript", "onnxruntime")
+    model = onnx.load(path)
+    modules = {
+        node.output[0]: module
+        for node in model.graph.node
         if node.op_type == "Conv" and (module := module_path(node)) is not None and module.startswith("head.")
     }
-    # the map has 8 rows of places; the candidates are one row
-    assert heights == {"head.classes": 8, "head.boxes": 1, "head.directions": 1}
+    model.graph.output.extend(onnx.ValueInfoProto(name=output) for output in modules)
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    inputs = {name: tensor.numpy() for name, tensor in padded(random_clouds(2, 200, 1), 200).items()}
+    maps = session.run(list(modules), inputs)
+    heights = {module: map_.shape[2] for module, map_ in zip(modules.values(), maps, strict=True)}
+    assert heights == HEIGHTS[name]
 
 
 @needs_rtx

@@ -38,6 +38,10 @@ class CenterMaps(NamedTuple):
     rotation: Tensor
     """[N, 2, h, w] sine and cosine of the yaw, times any positive number."""
 
+    def codes(self) -> Tensor:
+        """All but the heatmap, by cell: [N, h * w, 8]."""
+        return torch.cat(self[1:], dim=1).flatten(2).transpose(1, 2)
+
 
 @MODELS.register_module()
 class CenterPoint(nn.Module):
@@ -101,15 +105,14 @@ class CenterPoint(nn.Module):
         self, heatmap: Tensor, offset: Tensor, height: Tensor, size: Tensor, rotation: Tensor
     ) -> list[dict[str, Tensor]]:
         """The head's maps -> the detections of each cloud."""
-        scores, codes = self.by_cell(CenterMaps(heatmap, offset, height, size, rotation))
-        return [self._detected(*cloud) for cloud in zip(scores, codes, strict=True)]
+        codes = CenterMaps(heatmap, offset, height, size, rotation).codes()
+        return [self._detected(*cloud) for cloud in zip(self.peaks(heatmap), codes, strict=True)]
 
-    def by_cell(self, maps: CenterMaps) -> tuple[Tensor, Tensor]:
-        """-> scores [N, M, C], 0 where a cell is not the largest of its window, and codes [N, M, 8], M = h * w."""
-        scores = maps.heatmap.sigmoid()
+    def peaks(self, heatmap: Tensor) -> Tensor:
+        """-> scores [N, h * w, C], 0 where a cell is not the largest of its window."""
+        scores = heatmap.sigmoid()
         scores = torch.where(scores == F.max_pool2d(scores, WINDOW, 1, WINDOW // 2), scores, 0.0)
-        codes = torch.cat((maps.offset, maps.height, maps.size, maps.rotation), dim=1)
-        return scores.flatten(2).transpose(1, 2), codes.flatten(2).transpose(1, 2)
+        return scores.flatten(2).transpose(1, 2)
 
     def decoded(self, codes: Tensor, cells: Tensor) -> Tensor:
         """codes [..., 8], the number of each one's cell int64 [...] -> boxes [..., 7]."""

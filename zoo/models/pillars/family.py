@@ -12,7 +12,7 @@ from zoo.contract.constants import Case, Constant
 from zoo.contract.coverage import Usage
 from zoo.families import Contracts, Family, register
 from zoo.input_kinds.points.kind import COUNT
-from zoo.models.pillars.center_point import CenterMaps, CenterPoint
+from zoo.models.pillars.center_point import CenterPoint
 from zoo.models.pillars.constants import center_point_constants, point_pillars_constants
 from zoo.models.pillars.coverage import pillars_coverage
 from zoo.models.pillars.levels import (
@@ -107,5 +107,5 @@ class CenterPointFamily(PillarsFamily):
 
     def coverage(self, model: nn.Module, usage: Usage) -> AbstractContextManager[None]:
         """Grid and thresholds, of each pair of cell and class."""
-        peaks = cast("CenterPoint", model)
-        return pillars_coverage(peaks, usage, lambda *maps: peaks.by_cell(CenterMaps(*maps))[0])
+        center_point = cast("CenterPoint", model)
+        return pillars_coverage(center_point, usage, lambda heatmap, *_: center_point.peaks(heatmap))

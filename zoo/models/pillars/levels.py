@@ -126,5 +126,5 @@ class CenterPointDecoded(PillarsRaw):
 
     def forward(self, points: Tensor, num_points: Tensor) -> tuple[Tensor, ...]:
         model = cast("CenterPoint", self.model)
-        scores, codes = model.by_cell(CenterMaps(*self.maps(points, num_points)))
-        return model.decoded(codes, model.all_cells()), scores
+        maps = CenterMaps(*self.maps(points, num_points))
+        return model.decoded(maps.codes(), model.all_cells()), model.peaks(maps.heatmap)
