@@ -9,7 +9,8 @@ from backends.scale.cluster import ClusterRequest
 from pipeline.base.device import reference_device
 from pipeline.base.steps import BeginStep
 from pipeline.base.weights import weights_sha256
-from pipeline.candidate import candidates, deployed
+from pipeline.candidates.candidate import candidates, deployed
+from pipeline.candidates.judged_rows import Unpatched, judged_rows
 from pipeline.evaluation.arguments import check_arguments, check_backends, requested_backends
 from pipeline.evaluation.by_actors import ActorPool
 from pipeline.evaluation.plan import Plan, bound_plan, make_gate_split, plan_evaluation
@@ -17,7 +18,6 @@ from pipeline.evaluation.processes import by_the_first, processes
 from pipeline.evaluation.records import Evaluation, Row
 from pipeline.evaluation.session import Session
 from pipeline.job.deploy_target import deploy_target
-from pipeline.judged_rows import Unpatched, judged_rows
 from pipeline.publishing.lock import locked
 from pipeline.publishing.writable import writable
 from zoo.build import build_model

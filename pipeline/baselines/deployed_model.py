@@ -24,7 +24,7 @@ class DeployedModel:
 def deployed_model(folder: str | Path, config: str, checkpoint: str | None) -> DeployedModel:
     """Build the model. Raises InputError where it is not that of the deployment, by the hash of its weights."""
     from pipeline.base.weights import weights_sha256
-    from pipeline.candidate import candidates
+    from pipeline.candidates.candidate import candidates
     from zoo.build import build_model
 
     manifest = Manifest.read(folder)

@@ -16,8 +16,8 @@ from backends import gpu, loading
 from backends.runner import Runner
 from backends.tensorrt import library as library_module
 from backends.tensorrt import runner, running
-from pipeline import judged_rows
-from pipeline.candidate import Candidate
+from pipeline.candidates import judged_rows
+from pipeline.candidates.candidate import Candidate
 from pipeline.evaluation.session import Session
 from pipeline.publishing.exchange import exchange
 from pipeline.report.recorded import read_recorded

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from pipeline import deploy
-from tests.pipeline.verb_checks import (
+from tests.pipeline.verbs.verb_checks import (
     Verb,
     check_comparison,
     check_lower_precision,

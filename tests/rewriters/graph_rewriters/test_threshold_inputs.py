@@ -1,4 +1,4 @@
-"""threshold_inputs on small graphs; on YOLOv5: tests/pipeline/test_yolov5_deployments.py."""
+"""threshold_inputs on small graphs; on YOLOv5: tests/pipeline/verbs/test_yolov5_deployments.py."""
 
 import numpy as np
 import onnx

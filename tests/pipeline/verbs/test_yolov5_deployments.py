@@ -26,7 +26,7 @@ from zoo.manifest import Manifest
 from zoo.models.detection.yolov5.family import DECODE_OUTPUTS as OUTPUTS
 from zoo.target import AxisRange
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONFIG = ROOT / "configs/detection/yolov5n_digits.py"
 SAMPLE_IMAGES = sorted((ROOT / "zoo/data/digits/val/images").glob("*.jpg"))
 STATIC = {axis: AxisRange.fixed(size) for axis, size in (("batch", 1), ("height", 320), ("width", 320))}

@@ -8,7 +8,7 @@ from torch import nn
 
 from backends import load
 from backends.scale.shipped import deployment_contents
-from pipeline.candidate import Candidate
+from pipeline.candidates.candidate import Candidate
 from pipeline.evaluation.actor import ReferenceSubject
 from pipeline.evaluation.bootstrap import PairedBootstrap
 from pipeline.evaluation.input_policy import InputPolicy, default_policy

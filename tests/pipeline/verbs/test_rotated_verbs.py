@@ -8,8 +8,8 @@ import pytest
 
 from backends import load
 from pipeline import deploy
-from tests.pipeline.test_rotated_detection import written
-from tests.pipeline.verb_checks import (
+from tests.pipeline.verbs.test_rotated_detection import written
+from tests.pipeline.verbs.verb_checks import (
     Verb,
     check_comparison,
     check_lower_precision,

@@ -29,7 +29,7 @@ from zoo.target import AxisRange
 from zoo.tasks.rotated_detection import RotatedDetectionResult
 from zoo.tasks.rotated_detection.dota import read_dota
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONFIG = """
 task = dict(
     type="RotatedDetection", angle="{angle}", classes=[dict(name=str(d), category_id=d + 1) for d in range(10)]
