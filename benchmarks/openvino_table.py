@@ -56,6 +56,7 @@ CODE = (
     "backends",
     "zoo/weights",
     "zoo/models",
+    "zoo/dialect.py",
     "pipeline/precision",
 )
 MIB = 2**20

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 from matrix import all_passed, run_cells
-from measured import machine, of_images, shipped_configs, sources, state_of, write_page
+from measured import machine, shipped_configs, sources, state_of, write_page
 
 from backends.refused import NothingComputedError
 from pipeline.deploying import make_deployment
@@ -33,7 +33,16 @@ from zoo.processor import processor
 from zoo.target import Target
 
 PRECISIONS = ("fp16", "int8")
-CODE = ("configs", "rewriters", "zoo/weights", "zoo/models", "pipeline/precision", "pipeline/export/precision_step.py")
+CODE = (
+    "configs",
+    "rewriters",
+    "backends",
+    "zoo/weights",
+    "zoo/models",
+    "zoo/dialect.py",
+    "pipeline/precision",
+    "pipeline/export/precision_step.py",
+)
 MEGABYTE = 1e6
 IN_PLACE = "tensorrt-rtx"
 DTYPES = ("float32", "float16", "int8")
@@ -67,7 +76,7 @@ def main() -> int:
         warnings.simplefilter("ignore")
         print(json.dumps(_cell(*args.cell)))
         return 0
-    configs = shipped_configs(args.only, of_images)
+    configs = shipped_configs(args.only)
     state = state_of(args.state, sources(*CODE), "torch", "onnx", "onnxruntime")
     cells = [(config, precision) for config in configs for precision in args.precisions]
     if not args.done:
