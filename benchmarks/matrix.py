@@ -126,15 +126,19 @@ def export_referenced(
 ) -> tuple[TensorSpec, ...]:
     """Write the file of the model's contract at the target's level: the specs of its outputs.
 
-    The example is the first reference's images, repeated to the target's preferred batch. Raises as export_onnx does.
+    The example is the first reference's inputs, repeated to the target's preferred batch. Raises as export_onnx does.
     """
     contract = contract_module(model, task, target.level, forward)
     specs = output_specs(contract.outputs(task, target.level), target, references)
-    images = torch.from_numpy(references[0].given.arrays["images"])
-    images = images.repeat(target.batch.opt, 1, 1, 1)[: target.batch.opt]
-    example = {"images": images} | {key: torch.tensor([value]) for key, value in contract.defaults.items()}
+    example = {key: _of_batch(array, target.batch.opt) for key, array in references[0].given.arrays.items()}
+    example |= {key: torch.tensor([value]) for key, value in contract.defaults.items()}
     export_onnx(contract, target, path, example=example, output_specs=specs)
     return specs
+
+
+def _of_batch(array: Any, batch: int) -> torch.Tensor:
+    """The tensor, repeated to that length."""
+    return torch.from_numpy(np.concatenate([array] * batch)[:batch])
 
 
 def _amount(outputs: Mapping[str, Any]) -> int:

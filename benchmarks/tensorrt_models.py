@@ -9,7 +9,8 @@ from typing import Any
 import onnx
 import torch
 from matrix import export_referenced
-from measured import ROOT, of_images, shipped_configs, sources
+from measured import ROOT, shipped_configs, sources
+from numpy.typing import NDArray
 from torch import nn
 from torchvision_models import ARCHITECTURES, calibrated, sample_images, task_of
 
@@ -19,8 +20,11 @@ from pipeline.parity.graph_parity import graph_references
 from pipeline.preflight import explain, preflight, steps
 from rewriters.export_onnx import tensor_spec
 from rewriters.graph_rewriters import rewrite_graph
+from tests.rewriters.small_pillars import padded
 from zoo.build import build_model
 from zoo.config import config_target, load_config
+from zoo.datasets.streets.scene import make_scene
+from zoo.input_kinds.points.kind import COUNT
 from zoo.target import AxisRange, Target
 from zoo.tasks import Task
 
@@ -34,7 +38,7 @@ CODE = ("configs", "zoo", "rewriters", "pipeline/preflight", "benchmarks/tensorr
 def model_names() -> dict[str, str]:
     """Every row: the name -> a config's path, or "" for a detector of torchvision."""
     segmentors = sorted((ROOT / "configs").glob("*/*_coco-voc.py"))
-    own = {Path(path).stem: path for path in shipped_configs(takes=of_images)}
+    own = {Path(path).stem: path for path in shipped_configs()}
     return own | dict.fromkeys(ARCHITECTURES, "") | {path.stem: str(path) for path in segmentors}
 
 
@@ -60,15 +64,14 @@ def _model(name: str) -> tuple[nn.Module, Task, Mapping[str, Any], Target]:
     torch.manual_seed(0)
     model = build_model(config, weights=not name.endswith("_coco-voc"))
     target = config_target(config)
-    if target.axes["height"].opt > SIZE[0] and name.endswith("_coco-voc"):
+    if name.endswith("_coco-voc") and target.axes["height"].opt > SIZE[0]:
         target = target.with_(height=AxisRange.fixed(SIZE[0]), width=AxisRange.fixed(SIZE[1]))
     return model, config.task, dict(config.export.forward), target
 
 
 def _export(model: nn.Module, task: Task, forward: Mapping[str, Any], target: Target, path: Path) -> None:
-    size = (target.preferred["height"], target.preferred["width"])
-    images = sample_images(target.batch.opt, size)
-    references = graph_references(model, task, target.level, forward, [GraphInput((), {"images": images.numpy()})])
+    inputs = GraphInput((), sample_inputs(target, target.batch.opt))
+    references = graph_references(model, task, target.level, forward, [inputs])
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(f".{os.getpid()}")
     export_referenced(model, task, target, forward, references, beside)
@@ -76,6 +79,14 @@ def _export(model: nn.Module, task: Task, forward: Mapping[str, Any], target: Ta
     graph, _ = rewrite_graph(graph, steps(preflight(graph, target)))
     beside.write_bytes(graph.SerializeToString(deterministic=True))
     beside.replace(path)
+
+
+def sample_inputs(target: Target, count: int) -> dict[str, NDArray[Any]]:
+    """The graph's inputs: so many images of the target's size, or clouds of `streets` with the target's points."""
+    if COUNT in target.axes:
+        clouds = [torch.from_numpy(make_scene("train", number).points) for number in range(count)]
+        return {name: tensor.numpy() for name, tensor in padded(clouds, target.preferred[COUNT]).items()}
+    return {"images": sample_images(count, (target.preferred["height"], target.preferred["width"])).numpy()}
 
 
 def built_engine(model: onnx.ModelProto, target: Target, precision: str = "fp32") -> dict[str, Any]:

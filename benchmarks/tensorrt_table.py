@@ -25,8 +25,7 @@ import numpy as np
 import onnx
 from matrix import all_passed, run_cells
 from measured import machine, sources, state_of, write_page
-from tensorrt_models import BACKEND, BATCHES, CAPABILITIES, CODE, built_engine, exported, model_names
-from torchvision_models import sample_images
+from tensorrt_models import BACKEND, BATCHES, CAPABILITIES, CODE, built_engine, exported, model_names, sample_inputs
 
 from backends import available
 from rewriters.export_onnx import tensor_spec
@@ -35,7 +34,7 @@ from zoo.target import Target
 
 PRECISIONS = ("fp32", "fp16", "int8")
 LEVELS = ("final", "decoded")
-SAMPLE_IMAGES = 4  # for the ranges of fp16 and int8; accuracy is judged elsewhere
+SAMPLES = 4  # for the ranges of fp16 and int8; accuracy is judged elsewhere
 MEGABYTE = 1e6
 
 
@@ -97,18 +96,18 @@ def _converted(model: onnx.ModelProto, precision: str, target: Target) -> onnx.M
     """The graph in that precision."""
     if precision == "fp32":
         return model
-    images = sample_images(SAMPLE_IMAGES, (target.preferred["height"], target.preferred["width"])).numpy()
-    feeds = [_feed(model, images[number : number + 1]) for number in range(SAMPLE_IMAGES)]
+    samples = sample_inputs(target, SAMPLES)
+    feeds = [_feed(model, {name: array[at : at + 1] for name, array in samples.items()}) for at in range(SAMPLES)]
     from rewriters.precision import converter
 
     converted: onnx.ModelProto = converter(precision, BACKEND)(model, target.precision_options, feeds)[0]
     return converted
 
 
-def _feed(model: onnx.ModelProto, images: Any) -> dict[str, Any]:
-    """Images, and 3 for a setting: the scale of super-resolution."""
-    rest = [tensor_spec(value) for value in model.graph.input if value.name != "images"]
-    return {"images": images} | {spec.name: np.array([3], spec.dtype) for spec in rest}
+def _feed(model: onnx.ModelProto, sample: dict[str, Any]) -> dict[str, Any]:
+    """The sample, and 3 for a setting: the scale of super-resolution."""
+    rest = [tensor_spec(value) for value in model.graph.input if value.name not in sample]
+    return sample | {spec.name: np.array([3], spec.dtype) for spec in rest}
 
 
 def table(state: dict[str, Any], names: Sequence[str]) -> str:
