@@ -64,8 +64,9 @@ def test_onnxruntime(rehearse: Callable[..., dict[str, Any]]) -> None:
     assert (deployed["verdict"], deployed["judged"]) == ("passed", "passed")
     assert "Conv" in deployed["nodes on the CPU"], "all of them are there"
     latency = cells["latency"]["figures"]
-    for contender in ("ours", "ours at opset 20", "plain export", "eager", "torch.compile"):
+    for contender in ("ours", "ours at opset 20", "plain export", "eager"):
         assert latency[f"{contender} ms"] > 0
+    assert cells["torch.compile"]["figures"]["torch.compile ms"] > 0
     bound = cells["bound"]["figures"]
     assert bound["off by"] == bound["graph off by"] == bound["streams off by"] == 0
     assert bound["two streams /s"] > 0
