@@ -37,7 +37,7 @@ def measure_card(path: str | Path, progress: Progress | None = None, steps: Begi
     if evaluation.missed:
         rows = ", ".join(f"{row.name} ({row.difference:+.2f}, gate {row.gate})" for row in evaluation.missed)
         raise GateError(
-            f"config {path}: {evaluation.metric} differs from PyTorch's on {rows}; nothing was written; python "
+            f"config {path}: {evaluation.metric} differs from PyTorch's on {rows}; nothing was written; "
             f"zooport evaluate {path} shows all figures"
         )
     measured = evaluation.to_dict()
