@@ -1,7 +1,8 @@
 """The run of the unpatched model, in eager PyTorch, before any export context is entered."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from torch import nn
 
@@ -12,6 +13,7 @@ from pipeline.job.eager import job_references
 from pipeline.job.job import Job
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs
 from pipeline.parity.graph_parity import GraphReference
+from pipeline.parity.other_choices import OtherChoice
 from pipeline.parity.records import Exercised
 from pipeline.parity.reference_result import ReferenceResult, reference_result
 from zoo.comparison.decision_rule import DecisionRule
@@ -80,4 +82,17 @@ def _at_other_thresholds(job: Job, model: nn.Module, entry: GraphInput) -> Itera
     for score, iou in OTHERS:
         with family.at_thresholds(model, score, iou):
             (reference,) = job_references(job, model, [entry])
-            yield replace(reference, given=with_thresholds(entry, score, iou), rule=family.decision_rule(model))
+            yield replace(
+                reference,
+                given=with_thresholds(entry, score, iou),
+                others=partial(_others_at, model, score, iou, reference.others),
+                rule=family.decision_rule(model),
+            )
+
+
+def _others_at(
+    model: nn.Module, score: float, iou: float, others: Callable[[], Iterator[OtherChoice]]
+) -> Iterator[OtherChoice]:
+    """They are made later: the model decides by these thresholds while they are asked for."""
+    with family_of(model).at_thresholds(model, score, iou):
+        yield from others()

@@ -1,6 +1,9 @@
-"""Several right answers: what PyTorch gives where it chooses otherwise between candidates that rounding ties."""
+"""Several right answers: what PyTorch gives where it chooses otherwise between candidates that rounding ties.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+Each is a run of the model, so they are made where its own answer is not that of the backend.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -15,11 +18,11 @@ TIED = "a choice between candidates of equal score"
 
 @dataclass(frozen=True)
 class OtherChoice:
-    """What the unpatched model gives for the image number ``image`` of a batch, [1, ...] each, and the reason."""
+    """For the image number ``image`` of a batch: ``run`` gives the unpatched model's outputs, [1, ...] each."""
 
     image: int
     reason: str
-    outputs: Arrays
+    run: Callable[[], Arrays]
 
 
 def of_image(outputs: Arrays, image: int) -> dict[str, NDArray[Any]]:
@@ -31,37 +34,37 @@ def compare_by_image(
     compare: Callable[[Arrays, Arrays], Findings],
     reference: Arrays,
     candidate: Arrays,
-    others: Sequence[OtherChoice],
+    others: Callable[[], Iterable[OtherChoice]],
 ) -> Findings:
     """A batch, image by image: each is compared with PyTorch's own answer, then with its other ones."""
+
+    def compared(image: int) -> Findings:
+        own: Arrays = of_image(reference, image)
+        return first_right(
+            lambda answer: compare(answer, of_image(candidate, image)),
+            own,
+            lambda: ((other.reason, other.run) for other in others() if other.image == image),
+        )
+
     total = Findings(blank=True)
     for image in range(len(next(iter(reference.values())))):
-        answers = [(other.reason, other.outputs) for other in others if other.image == image]
-        total += _compare_image(compare, of_image(reference, image), of_image(candidate, image), answers)
+        total += compared(image)
     return total
 
 
-def _compare_image(
-    compare: Callable[[Arrays, Arrays], Findings],
-    reference: Arrays,
-    candidate: Arrays,
-    answers: Sequence[tuple[str, Arrays]],
+def first_right(
+    compare: Callable[[Answer], Findings],
+    own: Answer,
+    others: Callable[[], Iterable[tuple[str, Callable[[], Answer]]]],
 ) -> Findings:
-    def against(answer: Arrays) -> Findings:
-        return compare(answer, candidate)
-
-    return first_right(against, reference, answers)
-
-
-def first_right(compare: Callable[[Answer], Findings], own: Answer, others: Iterable[tuple[str, Answer]]) -> Findings:
     """The comparison with PyTorch's ``own`` answer, or where that fails with the first of the ``others`` that does not.
 
-    The reason of that one is borderline.
+    Of these the reason, and what makes the answer. The reason of the one that does not fail is borderline.
     """
     expected = compare(own)
     if expected.failures:
-        for reason, answer in others:
-            findings = compare(answer)
+        for reason, answer in others():
+            findings = compare(answer())
             if not findings.failures:
                 return replace(findings, borderline=(*findings.borderline, Borderline(TIED, reason)))
     return expected

@@ -7,7 +7,7 @@ them where those explain too little.
 Where the target has image_sizes, the model is given the image alone, without the padding around it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -32,8 +32,8 @@ class ReferenceResult:
     """One image: by the reference's ``own`` preprocessing, and from the tensor of ``production``'s.
 
     ``rounding``: from a few other roundings of the reference's own tensor; None where the image is not resized.
-    ``more_rounding``: runs the model on many. ``others``: what it gives for the tensor of ``production`` by other
-    choices, with the reason of each.
+    ``more_rounding``: runs the model on many. ``others``: the other choices of the model for the tensor of
+    ``production``: the reason of each, and what runs the model that way.
     """
 
     placed: Any
@@ -41,7 +41,7 @@ class ReferenceResult:
     production: EagerResult
     rounding: Rounding | None
     more_rounding: Callable[[], Rounding | None]
-    others: tuple[tuple[str, EagerResult], ...] = ()
+    others: Callable[[], Iterator[tuple[str, Callable[[], EagerResult]]]]
 
     @property
     def result(self) -> Result:
@@ -81,14 +81,20 @@ def reference_result(
         explained = [proof_of(task).explained(own_result, each) for each in results]
         return Rounding(tuple(each.result for each in results), max(explained)) if results else None
 
-    others = family_of(model).other_choices(model, lambda: run(torch.from_numpy(produced)), near)
+    def by_production() -> EagerResult:
+        return run(torch.from_numpy(produced))
+
+    def others() -> Iterator[tuple[str, Callable[[], EagerResult]]]:
+        choices = family_of(model).other_choices(model, by_production, near)
+        return ((reason, choice) for _, reason, choice in choices)
+
     return ReferenceResult(
         placed,
         own=own_result,
-        production=run(torch.from_numpy(produced)),
+        production=by_production(),
         rounding=rounding(FEW),
         more_rounding=lambda: rounding(MANY),
-        others=tuple((reason, result) for _, reason, result in others),
+        others=others,
     )
 
 

@@ -118,11 +118,12 @@ class Family:
         model: nn.Module,  # noqa: ARG002 - a family whose models choose uses them
         run: Callable[[], Result],  # noqa: ARG002
         tolerance: float,  # noqa: ARG002
-    ) -> Iterator[tuple[int, str, Result]]:
+    ) -> Iterator[tuple[int, str, Callable[[], Result]]]:
         """What `run` of the model gives where it chooses otherwise between candidates that a rounding ties.
 
-        For each other choice: the image of the batch that it is for, the reason, and what `run` gives. `tolerance`: how
-        far scores may be off by rounding, as a part of their range. A backend that gives one of these is right.
+        For each other choice: the image of the batch that it is for, the reason, and what runs the model that way and
+        gives its result. `tolerance`: how far scores may be off by rounding, as a part of their range. A backend that
+        gives one of these is right. A proof asks for them where it has found a difference.
         """
         yield from ()
 

@@ -235,7 +235,10 @@ def test_points_near_an_edge_are_tried_in_the_neighbouring_pillar(name: str) -> 
         clouds[1][5:7, 0] = torch.tensor([0.64 * 3 - 2e-5, 0.64 * 5 + 2e-5])
         clouds[1][5:7, 1:3] = 0.1
         canvas = model.encoder(clouds)
-        choices = list(family_of(model).other_choices(model, lambda: model.encoder(clouds), 0.0))
+        choices = [
+            (number, reason, run())
+            for number, reason, run in family_of(model).other_choices(model, lambda: model.encoder(clouds), 0.0)
+        ]
         moved = clouds[1].clone()
         moved[5:7, 0] = torch.tensor([0.64 * 3 + 2e-5, 0.64 * 5 - 2e-5])
         over_the_edge = model.encoder([clouds[0], moved])
@@ -264,5 +267,6 @@ def test_points_outside_of_the_range_have_no_other_places_and_those_on_its_last_
         clouds[0] = torch.cat((clouds[0], last))
         assert grid.in_range(last).all()
         assert not grid.places(last)[2].any()
-        ((_, _, inside),) = family_of(model).other_choices(model, lambda: model.encoder(clouds), 0.0)
+        ((_, _, run),) = family_of(model).other_choices(model, lambda: model.encoder(clouds), 0.0)
+        inside = run()
     assert ((inside - canvas)[0].abs().amax(dim=0) > 0).nonzero().tolist() == [[15, 0]]

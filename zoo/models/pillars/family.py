@@ -47,7 +47,7 @@ class PillarsFamily(Family):
         model: nn.Module,
         run: Callable[[], Result],
         tolerance: float,  # noqa: ARG002 - what is near an edge is said in metres
-    ) -> Iterator[tuple[int, str, Result]]:
+    ) -> Iterator[tuple[int, str, Callable[[], Result]]]:
         """Points near the edge of a pillar in the neighbouring one."""
         return other_places(model, run)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
@@ -15,8 +16,8 @@ Places = tuple[Tensor, Tensor, Tensor]
 NEAR = 1e-4  # metres from an edge, where another backend may put a point into the neighbouring pillar
 
 
-def other_places(model: Any, run: Callable[[], Result]) -> Iterator[tuple[int, str, Result]]:
-    """For each cloud of `run` of the model: what comes where points near an edge are in the neighbouring pillar.
+def other_places(model: Any, run: Callable[[], Result]) -> Iterator[tuple[int, str, Callable[[], Result]]]:
+    """For each cloud of `run` of the model: what runs it with points near an edge in the neighbouring pillar.
 
     First all such points of a cloud at once, then one by one. See Family.other_choices.
     """
@@ -34,10 +35,12 @@ def other_places(model: Any, run: Callable[[], Result]) -> Iterator[tuple[int, s
         singles = [(axis, index) for axis, one in enumerate(near) for index in one.nonzero()[:, 0].tolist()]
         every = [singles] if len(singles) > 1 else []
         for moved in [*every, *([single] for single in singles)]:
-            with _places_by(encoder, _moving(encoder, number, moved)):
-                result = run()
             points = f"{len(moved)} points are" if len(moved) > 1 else "one point is"
-            yield number, f"{points} within {NEAR:g} m of a pillar's edge", result
+            yield (
+                number,
+                f"{points} within {NEAR:g} m of a pillar's edge",
+                partial(_run_moved, encoder, run, number, moved),
+            )
 
 
 def near_edge(encoder: PillarEncoder, cloud: Tensor, axis: int) -> Tensor:
@@ -48,6 +51,11 @@ def near_edge(encoder: PillarEncoder, cloud: Tensor, axis: int) -> Tensor:
     grid = encoder.grid
     value = cloud[:, axis].double() - grid.low[axis]
     return grid.in_range(cloud) & ((value - torch.round(value / grid.side) * grid.side).abs() < NEAR)
+
+
+def _run_moved(encoder: PillarEncoder, run: Callable[[], Result], number: int, moved: list[tuple[int, int]]) -> Result:
+    with _places_by(encoder, _moving(encoder, number, moved)):
+        return run()
 
 
 def _moving(encoder: PillarEncoder, number: int, moved: list[tuple[int, int]]) -> Callable[[Tensor], Places]:

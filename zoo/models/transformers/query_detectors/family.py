@@ -26,7 +26,7 @@ class QueryDetectorFamily(Family):
 
     def other_choices(
         self, model: Any, run: Callable[[], Result], tolerance: float
-    ) -> Iterator[tuple[int, str, Result]]:
+    ) -> Iterator[tuple[int, str, Callable[[], Result]]]:
         """Other selections of queries, where the encoder's scores tie."""
         return other_selections(model.model, run, tolerance)
 

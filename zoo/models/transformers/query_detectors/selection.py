@@ -7,6 +7,7 @@ each other selection that rounding allows. Nothing else is excused.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import combinations, islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,8 +29,10 @@ class Selection(NamedTuple):
     chosen: tuple[int, ...]
 
 
-def other_selections(model: Any, run: Callable[[], Result], tolerance: float) -> Iterator[tuple[int, str, Result]]:
-    """What `run`, which calls `model`, gives for each other selection: image, reason, and the result.
+def other_selections(
+    model: Any, run: Callable[[], Result], tolerance: float
+) -> Iterator[tuple[int, str, Callable[[], Result]]]:
+    """Each other selection of `run`, which calls `model`: image, reason, and what runs it with that selection.
 
     `tolerance`: how far scores may be off, as a part of their range.
     """
@@ -38,9 +41,13 @@ def other_selections(model: Any, run: Callable[[], Result], tolerance: float) ->
     for call, (scores, most) in enumerate(selector.seen):
         for image, own_scores in enumerate(scores):
             for tied, chosen in islice(_ties(own_scores, most, tolerance), MOST):
-                with _watched(model, Selection(call, image, tied, chosen)):
-                    result = run()
-                yield image, _reason(own_scores, most, tied, chosen), result
+                selected = partial(_run_selecting, model, run, Selection(call, image, tied, chosen))
+                yield image, _reason(own_scores, most, tied, chosen), selected
+
+
+def _run_selecting(model: Any, run: Callable[[], Result], selection: Selection) -> Result:
+    with _watched(model, selection):
+        return run()
 
 
 def _ties(scores: Tensor, most: int, tolerance: float) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
