@@ -11,9 +11,11 @@ from zoo.kitti.labels import KittiObject
 
 Array = NDArray[np.float64]
 
-NEAREST = 0.1  # metres in front of the camera: what is behind it is seen at the edge of the image
+NEAREST = 0.1  # metres in front of the camera, from which it sees
 CORNERS = np.array([[x, y, z] for z in (-0.5, 0.5) for x, y in ((0.5, 0.5), (0.5, -0.5), (-0.5, -0.5), (-0.5, 0.5))])
 """Of a box with sides of 1: the four at the bottom, then those at the top."""
+EDGES = np.array([(i, j) for i in range(8) for j in range(i) if (CORNERS[i] != CORNERS[j]).sum() == 1])
+"""The numbers of the two corners of each of the 12 edges."""
 
 
 def corners_3d(boxes: NDArray[np.floating]) -> Array:
@@ -34,11 +36,27 @@ def corners_3d(boxes: NDArray[np.floating]) -> Array:
 
 
 def image_boxes(boxes: NDArray[np.floating], calibration: Calibration) -> Array:
-    """The upright boxes x1 y1 x2 y2 float64 [n, 4] around boxes [n, 7], in pixels, not clipped to the image."""
-    corners = calibration.in_camera(corners_3d(boxes))
-    corners[..., 2] = np.maximum(corners[..., 2], NEAREST)
-    pixels = calibration.in_image(corners)
-    return np.concatenate((pixels.min(axis=1), pixels.max(axis=1)), axis=1)
+    """The upright boxes x1 y1 x2 y2 float64 [n, 4] around what the camera sees of boxes [n, 7], in pixels.
+
+    Not clipped to the image. Zeros for a box that is behind the camera.
+    """
+    ends, seen = _visible_ends(calibration.projected(calibration.in_camera(corners_3d(boxes))))
+    pixels = ends[..., :2] / np.where(seen, ends[..., 2:], 1.0)
+    lowest, highest = np.where(seen, pixels, np.inf).min(axis=1), np.where(seen, pixels, -np.inf).max(axis=1)
+    return np.where(seen.any(axis=1), np.concatenate((lowest, highest), axis=1), 0.0)
+
+
+def _visible_ends(corners: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Corners [n, 8, 3] of `Calibration.projected` -> the ends [n, 20, 3] of their edges, and which count [n, 20, 1].
+
+    Those corners count that are NEAREST or further, and the places in which an edge comes nearer.
+    """
+    start, stop = corners[:, EDGES[:, 0]], corners[:, EDGES[:, 1]]
+    cut = (start[..., 2:] < NEAREST) != (stop[..., 2:] < NEAREST)
+    way = stop - start
+    places = start + way * (NEAREST - start[..., 2:]) / np.where(cut, way[..., 2:], 1.0)
+    seen = np.concatenate((corners[..., 2:] >= NEAREST, cut), axis=1)
+    return np.concatenate((corners, places), axis=1), seen
 
 
 def clipped_to_image(boxes: Array, size: tuple[int, int]) -> tuple[Array, Array]:
@@ -47,6 +65,20 @@ def clipped_to_image(boxes: Array, size: tuple[int, int]) -> tuple[Array, Array]
     clipped = np.clip(boxes, 0, limits)
     areas = [(each[:, 2:] - each[:, :2]).prod(axis=1) for each in (boxes, clipped)]
     return clipped, 1.0 - areas[1] / np.maximum(areas[0], np.finfo(np.float64).tiny)
+
+
+def parts_in_image(boxes: NDArray[np.floating], calibration: Calibration, size: tuple[int, int] = IMAGE_SIZE) -> Array:
+    """Of boxes [n, 7] those parts x1 y1 x2 y2 float64 [n, 4] that are in an image of `size` (height, width).
+
+    In pixels. A box of which no part is in the image has no area, see `has_area`.
+    """
+    return clipped_to_image(image_boxes(boxes, calibration), size)[0]
+
+
+def has_area(boxes: Array) -> NDArray[np.bool_]:
+    """Of boxes x1 y1 x2 y2 [n, 4], bool [n]."""
+    some: NDArray[np.bool_] = np.all(boxes[:, 2:] > boxes[:, :2], axis=1)
+    return some
 
 
 def objects_of_boxes(

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 NUMBERS = 14  # behind the type
 DONT_CARE = "DontCare"
+UNKNOWN, UNKNOWN_ANGLE, UNKNOWN_PLACE = -1, -10, -1000
+"""What a file has for values that nobody measured, without decimals: as writeLabels.m of KITTI's development kit."""
 
 
 class KittiObject(NamedTuple):
@@ -35,7 +37,10 @@ def read_label(text: str) -> Iterator[tuple[int, KittiObject | str]]:
 
 
 def label_text(objects: Iterable[KittiObject]) -> str:
-    """The lines of a label file, numbers with two decimals, scores with six. Blanks in a type become underscores."""
+    """The lines of a label file, numbers with two decimals, scores with six. Blanks in a type become underscores.
+
+    A truncation, size, place or angle that is unknown has no decimals.
+    """
     return "".join(map(_line, objects))
 
 
@@ -64,7 +69,19 @@ def _object(words: list[str]) -> KittiObject | str:
 
 
 def _line(entry: KittiObject) -> str:
-    numbers = (entry.alpha, *entry.box, *entry.size, *entry.place, entry.turn)
-    score = "" if entry.score is None else f" {entry.score:.6f}"
-    words = " ".join(f"{value + 0.0:.2f}" for value in numbers)
-    return f"{'_'.join(entry.type.split())} {entry.truncation:.2f} {entry.occlusion} {words}{score}\n"
+    words = (
+        "_".join(entry.type.split()),
+        _word(entry.truncation, UNKNOWN),
+        str(entry.occlusion),
+        _word(entry.alpha, UNKNOWN_ANGLE),
+        *(f"{value:.2f}" for value in entry.box),
+        *(_word(value, UNKNOWN) for value in entry.size),
+        *(_word(value, UNKNOWN_PLACE) for value in entry.place),
+        _word(entry.turn, UNKNOWN_ANGLE),
+        *([] if entry.score is None else [f"{entry.score:.6f}"]),
+    )
+    return f"{' '.join(words)}\n"
+
+
+def _word(value: float, unknown: int) -> str:
+    return str(unknown) if value == unknown else f"{value:.2f}"

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from zoo.errors import InputError
 from zoo.geometry import bev_iou, iou_3d
-from zoo.kitti import image_boxes
-from zoo.kitti.boxes import clipped_to_image
+from zoo.kitti.boxes import has_area, parts_in_image
 from zoo.kitti.difficulty import MIN_HEIGHT
 from zoo.metrics.kitti_curve import Curve
 from zoo.metrics.kitti_matching import Sides, Steps, steps_of
@@ -127,8 +126,5 @@ def _in_image(boxes: NDArray[Any], item: Mapping[str, Any]) -> tuple[NDArray[np.
     """
     if "calibration" not in item:
         return np.full(len(boxes), np.inf), np.ones(len(boxes), bool)
-    height, width = item["image_size"]
-    flat = image_boxes(boxes, item["calibration"])
-    inside = (flat[:, 0] < width) & (flat[:, 1] < height) & (flat[:, 2] > 0) & (flat[:, 3] > 0)
-    clipped, _ = clipped_to_image(flat, (height, width))
-    return clipped[:, 3] - clipped[:, 1], inside
+    parts = parts_in_image(boxes, item["calibration"], item["image_size"])
+    return parts[:, 3] - parts[:, 1], has_area(parts)

@@ -17,12 +17,35 @@ from zoo.kitti import (
     points_frame_boxes,
     read_label,
 )
+from zoo.kitti.boxes import corners_3d
 
 LABEL = (
     "Car 0.00 0 1.85 387.63 181.54 423.81 203.12 1.67 1.87 3.69 -16.53 2.39 58.49 1.57\n"
     "Pedestrian 0.31 2 -0.20 712.40 143.00 810.73 307.92 1.89 0.48 1.20 1.84 1.47 8.41 0.01\n"
-    "DontCare -1.00 -1 -10.00 503.89 169.71 590.61 190.13 -1.00 -1.00 -1.00 -1000.00 -1000.00 -1000.00 -10.00\n"
+    "Cyclist 0.00 3 -1.65 676.60 163.95 688.98 193.93 1.86 0.60 2.02 4.59 1.32 45.84 -0.00\n"
+    "DontCare -1 -1 -10 503.89 169.71 590.61 190.13 -1 -1 -1 -1000 -1000 -1000 -10\n"
 )
+"""Lines as KITTI's own files have them."""
+CALIBRATION = """\
+P0: 7.200946000000e+02 0.000000000000e+00 6.089497000000e+02 0.000000000000e+00 0.000000000000e+00 7.215377000000e+02 \
+1.730269000000e+02 0.000000000000e+00 0.000000000000e+00 0.000000000000e+00 1.000000000000e+00 0.000000000000e+00
+P1: 7.229808000000e+02 0.000000000000e+00 6.113880000000e+02 -3.864117000000e+02 0.000000000000e+00 7.200946000000e+02 \
+1.726811000000e+02 0.000000000000e+00 0.000000000000e+00 0.000000000000e+00 1.000000000000e+00 0.000000000000e+00
+P2: 7.215377000000e+02 0.000000000000e+00 6.101689000000e+02 4.494699000000e+01 0.000000000000e+00 7.237023000000e+02 \
+1.723354000000e+02 2.159463000000e-01 0.000000000000e+00 0.000000000000e+00 1.000000000000e+00 2.743138000000e-03
+P3: 7.215377000000e+02 0.000000000000e+00 6.101689000000e+02 -3.402032000000e+02 0.000000000000e+00 7.237023000000e+02 \
+1.723354000000e+02 2.195536000000e+00 0.000000000000e+00 0.000000000000e+00 1.000000000000e+00 2.727175000000e-03
+R0_rect: 9.999239000000e-01 9.847598000000e-03 -7.459938000000e-03 -9.899404000000e-03 9.969423000000e-01 \
+-4.269902000000e-03 7.395124000000e-03 4.351614000000e-03 1.000963000000e+00
+Tr_velo_to_cam: 7.548812000000e-03 -1.002971000000e+00 -6.147522000000e-04 -4.061626000000e-03 1.478769000000e-02 \
+7.280733000000e-04 -1.000890000000e+00 -7.646881000000e-02 1.002862000000e+00 7.501219000000e-03 1.477793000000e-02 \
+-2.715088000000e-01
+Tr_imu_to_velo: 9.999976000000e-01 7.560624000000e-04 -2.039898000000e-03 -8.111019000000e-01 -7.830465000000e-04 \
+9.978900000000e-01 -1.480816000000e-02 3.195559000000e-01 2.026430000000e-03 1.485419000000e-02 1.002888000000e+00 \
+-7.973239000000e-01
+
+"""
+"""In the form of KITTI's object data set; the numbers are made up."""
 
 
 def tilted() -> Calibration:
@@ -73,7 +96,7 @@ def test_a_box_ahead_is_where_kitti_has_it():
     (left,) = objects_of_boxes(np.array([[10.27, 5.0, -0.95, 4.0, 1.6, 1.5, math.pi / 2]]), ["Car"], NOMINAL)
     assert left.place[0] == pytest.approx(-5)
     assert abs(left.turn) == pytest.approx(math.pi)
-    assert (left.truncation, left.occlusion) == (-1, -1)
+    assert label_text([left]).startswith("Car -1 -1 ")
 
 
 def test_a_box_that_leaves_the_image_is_truncated():
@@ -84,6 +107,36 @@ def test_a_box_that_leaves_the_image_is_truncated():
     assert whole.truncation < 0.1
     assert outside.truncation == pytest.approx(1)
     assert image_boxes(aside, NOMINAL)[0, 0] < 0
+
+
+def seen_edges(box: np.ndarray) -> np.ndarray:
+    """Places along the edges of a box [7] that are in front of the nominal camera, x y z in its frame [n, 3]."""
+    corners = NOMINAL.in_camera(corners_3d(box[None])[0])
+    ends = [(first, second) for first in corners for second in corners]  # the diagonals are inside of it
+    places = np.concatenate([np.linspace(first, second, 4001) for first, second in ends])
+    return places[places[:, 2] >= 0.1]
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        (20.0, 1, -1, 4, 1.6, 1.5, 0.3),
+        (1.0, 2.2, -0.4, 4, 1.6, 1.5, 0.0),  # beside the sensor, its back behind the camera
+        (0.3, 0.0, -1.5, 4, 1.6, 1.5, 1.2),
+        (-1.0, -0.7, -0.2, 3, 3, 0.3, 0.7),  # a corner is in front
+    ],
+)
+def test_the_image_box_is_around_what_is_in_front_of_the_camera(box):
+    box = np.array(box)
+    pixels = [(NOMINAL.projected(place)[:2] / place[2]).tolist() for place in seen_edges(box)]
+    expected = np.concatenate((np.min(pixels, axis=0), np.max(pixels, axis=0)))
+    np.testing.assert_allclose(image_boxes(box[None], NOMINAL)[0], expected, rtol=0.02, atol=0.5)
+
+
+def test_a_box_behind_the_camera_has_no_image_box():
+    behind = np.array([[-10.0, 0, -0.5, 4, 1.6, 2.5, 0.3], [-1.8, 0, -0.5, 4, 1.6, 2.5, 0.0]])
+    assert not image_boxes(behind, NOMINAL).any()
+    assert image_boxes(np.zeros((0, 7)), NOMINAL).shape == (0, 4)
 
 
 def test_a_label_file_comes_back_unchanged():
@@ -133,6 +186,24 @@ def test_a_calibration_comes_back_from_its_file():
         np.testing.assert_allclose(getattr(back, name), getattr(calibration, name), rtol=1e-11, atol=1e-11)
     points = np.random.default_rng(0).uniform(1, 9, (5, 3))
     np.testing.assert_allclose(back.from_camera(back.in_camera(points)), points, atol=1e-9)
+
+
+def test_a_calib_file_comes_back_unchanged():
+    assert Calibration.from_text(CALIBRATION, "calib.txt").to_text() == CALIBRATION
+
+
+@pytest.mark.parametrize("key", ["P2", "R0_rect", "Tr_velo_to_cam"])
+@pytest.mark.parametrize(
+    ("number", "words"), [("nan", "a number that is not finite"), ("inf", "not finite"), ("0", "no inverse")]
+)
+def test_a_calibration_that_nothing_can_be_projected_by_is_refused(key, number, words):
+    lines = [
+        f"{key}: {' '.join([number] * len(line.split()[1:]))}" if line.startswith(key) else line
+        for line in CALIBRATION.splitlines()
+    ]
+    place = next(at for at, line in enumerate(lines, 1) if line.startswith(key))
+    with pytest.raises(InputError, match=rf"^c\.txt, line {place}: {key} .*{words}"):
+        Calibration.from_text("\n".join(lines), "c.txt")
 
 
 def test_a_calibration_that_lacks_something_is_refused():

@@ -201,6 +201,24 @@ def test_a_detection_that_is_low_in_the_image_is_not_wrong():
     assert figures["kitti/3D_moderate"] == 50
 
 
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        (-10.0, 0, -0.5, 4, 1.6, 2.5, 0),  # behind the camera
+        (3.0, 40, -1, 4, 1.6, 1.5, 0),  # beside the image
+    ],
+)
+def test_a_detection_outside_of_the_image_is_left_out(unseen):
+    item, result = one_car(calibration=NOMINAL, image_size=IMAGE_SIZE)
+    result = {
+        "boxes": np.concatenate((result["boxes"], np.array([unseen], np.float32))),
+        "scores": np.array([0.5, 0.9], np.float32),
+        "labels": np.array([0, 0]),
+    }
+    _, figures = metric_of("KittiAP", [(item, result)])
+    assert figures["kitti/3D_moderate"] == 100
+
+
 def test_a_box_turned_round_is_as_right_and_a_box_in_the_air_is_right_from_above():
     item, result = one_car()
     result["boxes"][0, 6] += np.float32(np.pi)

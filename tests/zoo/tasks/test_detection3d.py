@@ -226,6 +226,14 @@ def test_files_are_json_and_kittis_result_lines():
     assert set(row) == set(result.columns)
 
 
+def test_kittis_result_lines_are_of_what_is_in_the_image():
+    boxes = [(-10, 0, -0.5, 4, 1.6, 2.5, 0), (20, 1, -1, 4, 1.6, 1.5, 0), (3, 40, -1, 4, 1.6, 1.5, 0)]
+    result = Detection3DResult(boxes, [0.9, 0.5, 0.4], [0, 1, 2]).of_task(TASK, None)
+    (line,) = result.kitti()
+    assert (line.type, line.score) == ("Pedestrian", 0.5)
+    assert line.box[2] - line.box[0] > 50
+
+
 def test_forms_that_have_no_boxes_in_space_are_refused():
     result = found(1).of_task(TASK, None)
     with pytest.raises(InputError, match="task detection3d has no COCO form"):

@@ -24,8 +24,12 @@ HEADER = 64 * 1024  # bytes that have an image's size
 
 
 class Frame(NamedTuple):
-    """The objects of one cloud, those of other types too, its calibration, and (height, width) of its image."""
+    """The objects of one cloud, those of other types too, its calibration, and (height, width) of its image.
 
+    `name`: of its files, such as 000001.
+    """
+
+    name: str
     objects: tuple[KittiObject, ...]
     calibration: Calibration
     image_size: tuple[int, int]
@@ -78,15 +82,17 @@ class KittiDataset(EvaluationDataset):
     def _names(self, faults: Faults) -> list[str]:
         lists = [place / f"{self.split}.txt" for place in (self.root / "ImageSets", self.root)]
         file = next((path for path in lists if path.is_file()), lists[0])
-        names = []
+        lines: dict[str, int] = {}
         for number, line in enumerate((read_text(file, faults) or "").splitlines(), 1):
             if not (name := line.strip()):
                 continue
-            if name.isdigit():
-                names.append(name)
-            else:
+            if not name.isdecimal():
                 faults.add(file, f'got "{name}", expected the number of a frame, such as 000001', number)
-        return names
+            elif name in lines:
+                faults.add(file, f"frame {name} is listed twice, first in line {lines[name]}; leave one out", number)
+            else:
+                lines[name] = number
+        return list(lines)
 
     def _frame(self, name: str, faults: Faults) -> Frame | None:
         labels, calib = self._path("label_2", f"{name}.txt"), self._path("calib", f"{name}.txt")
@@ -102,9 +108,9 @@ class KittiDataset(EvaluationDataset):
         try:
             calibration = Calibration.from_text(calib_text, calib)
         except InputError as error:
-            faults.add(calib, str(error).removeprefix(f"{calib}: "))
+            faults.add(calib, str(error).removeprefix(str(calib)).lstrip(":, "))
             return None
-        return Frame(tuple(objects), calibration, self._image_size(name))
+        return Frame(name, tuple(objects), calibration, self._image_size(name))
 
     def _image_size(self, name: str) -> tuple[int, int]:
         image = self._path("image_2", f"{name}.png")

@@ -10,11 +10,11 @@ from zoo.kitti import NOMINAL, objects_of_boxes
 
 def frames(split: str, count: int) -> Iterator[KittiFrame]:
     """Of scenes 0 to count - 1 of a split."""
-    return (frame_of(make_scene(split, index)) for index in range(count))
+    return (frame_of(make_scene(split, index), index) for index in range(count))
 
 
-def frame_of(scene: StreetScene) -> KittiFrame:
+def frame_of(scene: StreetScene, number: int) -> KittiFrame:
     """One scene, in the frame of the nominal camera."""
     types = [CLASSES[label].capitalize() for label in scene.labels.tolist()]
     objects = objects_of_boxes(scene.boxes, types, NOMINAL, occlusions=scene.occlusions.tolist())
-    return KittiFrame(scene.points, tuple(objects), NOMINAL)
+    return KittiFrame(f"{number:06d}", scene.points, tuple(objects), NOMINAL)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from zoo.geometry.box_form import BoxForm
 from zoo.geometry.boxes3d import BOXES_3D
 from zoo.kitti import NOMINAL, Calibration, KittiObject, objects_of_boxes
-from zoo.kitti.boxes import corners_3d
+from zoo.kitti.boxes import corners_3d, has_area, parts_in_image
 from zoo.tasks.detection.result import DetectionResult, columns_of
 
 
@@ -33,13 +33,15 @@ class Detection3DResult(DetectionResult):
         return corners
 
     def kitti(self, calibration: Calibration = NOMINAL) -> list[KittiObject]:
-        """The finite ones as objects of KITTI's result files, in the frame of its camera, best first.
+        """The finite ones of which a part is in the image, as objects of KITTI's result files, best first.
 
-        Without the calibration of the cloud's own camera, in that of a nominal one (see zoo.kitti.NOMINAL).
+        In the frame of its camera; without the calibration of the cloud's own camera, of a nominal one (see
+        zoo.kitti.NOMINAL).
         """
         finite = self.finite()
-        types = [self.class_name(label).capitalize() for label in finite.labels.tolist()]
-        return objects_of_boxes(finite.boxes, types, calibration, scores=finite.scores.tolist())
+        seen = finite[has_area(parts_in_image(finite.boxes, calibration))]
+        types = [self.class_name(label).capitalize() for label in seen.labels.tolist()]
+        return objects_of_boxes(seen.boxes, types, calibration, scores=seen.scores.tolist())
 
     def to_coco(self, image_id: int) -> list[dict[str, Any]]:
         """COCO has no boxes in space. Raises InputError."""

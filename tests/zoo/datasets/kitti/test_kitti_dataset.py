@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.zoo.kitti.test_kitti_files import CALIBRATION, LABEL
 from zoo.datasets import KittiDataset, Streets, build_dataset
 from zoo.datasets.kitti.writing import KittiFrame, write_kitti
 from zoo.datasets.streets.as_kitti import frame_of, frames
@@ -38,16 +39,33 @@ def test_scenes_written_as_kitti_are_read_as_they_were(root):
         assert item["image_size"] == (375, 1242)
 
 
-def test_what_was_read_is_written_back_unchanged(root, tmp_path):
+@pytest.fixture
+def of_kitti(tmp_path) -> Path:
+    """Frames 000007 and 000003, in this order, with files as KITTI has them."""
+    folder = tmp_path / "of_kitti"
+    files = {"ImageSets/val.txt": "000007\n000003\n"}
+    for name in ("000007", "000003"):
+        files |= {f"training/label_2/{name}.txt": LABEL, f"training/calib/{name}.txt": CALIBRATION}
+        (folder / "training/velodyne").mkdir(parents=True, exist_ok=True)
+        (folder / f"training/velodyne/{name}.bin").write_bytes(np.full((int(name), 4), 0.5, "<f4").tobytes())
+    for file, text in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("folder", ["root", "of_kitti"])
+def test_what_was_read_is_written_back_unchanged(folder, tmp_path, request):
+    root, tmp_path = request.getfixturevalue(folder), tmp_path / "written"
     dataset = KittiDataset(root, classes=NAMES)
     read = [
-        KittiFrame(dataset[index]["points"], frame.objects, frame.calibration)
+        KittiFrame(frame.name, dataset[index]["points"], frame.objects, frame.calibration)
         for index, frame in enumerate(dataset.frames)
     ]
     list(write_kitti(tmp_path, "val", read))
     files = sorted(path.relative_to(root) for path in root.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
-    assert len(files) == 3 * 3 + 1
+    assert len(files) == 3 * len(dataset) + 1
     for file in files:
         assert (tmp_path / file).read_bytes() == (root / file).read_bytes(), file
 
@@ -62,7 +80,7 @@ def test_a_list_beside_the_folders_and_another_folder_are_found(root, tmp_path):
 
 
 def written(folder: Path, *objects: KittiObject) -> KittiDataset:
-    list(write_kitti(folder, "val", [KittiFrame(np.zeros((2, 4), np.float32), objects, NOMINAL)]))
+    list(write_kitti(folder, "val", [KittiFrame("000000", np.zeros((2, 4), np.float32), objects, NOMINAL)]))
     return KittiDataset(folder, classes=NAMES)
 
 
@@ -81,17 +99,19 @@ def test_a_frame_without_objects_has_no_boxes(tmp_path):
 
 
 def test_all_faults_are_named_together(tmp_path):
-    list(write_kitti(tmp_path, "val", (frame_of(make_scene("train", index)) for index in range(2))))
+    list(write_kitti(tmp_path, "val", (frame_of(make_scene("train", index), index) for index in range(2))))
     (tmp_path / "training/label_2/000000.txt").write_text("Car 1 2\n", encoding="utf-8")
     (tmp_path / "training/calib/000001.txt").write_text("P2: 1\n", encoding="utf-8")
     with (tmp_path / "ImageSets/val.txt").open("a", encoding="utf-8") as file:
-        file.write("000009\nfirst\n")
+        file.write("000009\nfirst\n000001\n")
     with pytest.raises(InputError) as error:
         KittiDataset(tmp_path, classes=NAMES)
     message = str(error.value)
-    assert message.startswith("dataset KittiDataset has 4 faults: ")
+    assert message.startswith("dataset KittiDataset has 5 faults: ")
     for part in ("000000.txt, line 1: got 3 words", "line 1: expected P2", "no such file", 'line 4: got "first"'):
         assert part in message
+    assert message.count("calib/000001.txt") == 1
+    assert "val.txt, line 5: frame 000001 is listed twice, first in line 2; leave one out" in message
 
 
 def test_a_class_of_two_words_is_found(tmp_path):
