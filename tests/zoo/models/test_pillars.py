@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from tests.rewriters.small_pillars import ANCHORS, NAMES, RANGE, SMALL, random_clouds, small_pillars
+from zoo.build import build_section
 from zoo.errors import InputError
 from zoo.families import family_of
 from zoo.models.pillars import CenterPoint, PointPillars
@@ -196,6 +197,31 @@ def test_training_needs_targets(name: str) -> None:
 def test_a_range_of_half_a_pillar_is_refused() -> None:
     with pytest.raises(InputError, match=r"point_range: x from 0 to 10.5 is 16.4062 pillars of 0.64 m; give a range"):
         PointPillars(point_range=(0, -5.12, -2, 10.5, 5.12, 2), pillar_size=0.64)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pillar_size": 0}, "pillar_size: got 0, expected the side of a pillar, more than 0 metres"),
+        ({"pillar_size": math.inf}, "pillar_size: got inf, expected the side"),
+        ({"strides": (2, 0)}, "strides: got (2, 0), expected integers, 1 or more"),
+        ({"strides": (2, 0.5)}, "strides: got (2, 0.5), expected integers"),
+        ({"point_range": RANGE[:5]}, "point_range: got (0.0, -5.12, -2.0, 10.24, 5.12), expected 6 finite numbers"),
+        ({"point_range": (*RANGE[:5], math.nan)}, "expected 6 finite numbers: lowest x y z, then highest, metres"),
+        ({"topk_candidates": 0}, "topk_candidates: got 0, expected an integer, 1 or more"),
+        ({"detections_per_img": 0}, "detections_per_img: got 0, expected an integer"),
+        ({"detections_per_img": 2.5}, "detections_per_img: got 2.5, expected an integer"),
+        ({"nms_thresh": -1}, "nms_thresh: got -1, expected a number from 0 to 1"),
+        ({"score_thresh": math.nan}, "score_thresh: got nan, expected a number from 0 to 1"),
+    ],
+)
+@pytest.mark.parametrize("kind", NAMES)
+def test_numbers_that_fit_no_model_are_refused_when_it_is_built(kind: str, options: Any, message: str) -> None:
+    own = {"anchors": ANCHORS} if kind == "PointPillars" else {}
+    with pytest.raises(InputError) as caught:
+        build_section({"type": kind, **SMALL, **own, **options})
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("model", [PointPillars, CenterPoint])

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.errors import InputError
+from zoo.models.pillars.arguments import check_grid
 
 NEAR = 1e-3  # of a pillar: how far a range may be from so many pillars
 
@@ -27,8 +28,10 @@ class PillarGrid:
     def of_range(cls, point_range: Sequence[float], side: float, strides: Sequence[int] = ()) -> "PillarGrid":
         """`point_range`: lowest x y z, then highest. `strides`: of the network behind the grid.
 
-        Raises InputError where their product does not divide the rows and columns: the maps would not fit each other.
+        Raises InputError for numbers that are no range, side or strides, and where the product of the strides does not
+        divide the rows and columns: the maps would not fit each other.
         """
+        check_grid(point_range, side, strides)
         low_x, low_y, low_z, high_x, high_y, high_z = (float(value) for value in point_range)
         grid = cls((low_x, low_y, low_z), (high_x, high_y, high_z), float(side))
         stride = math.prod(strides)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from zoo.errors import InputError
 from zoo.models.pillars.anchor_losses import anchor_losses
 from zoo.models.pillars.anchors import YAWS, ClassAnchor, anchor_boxes, decoded, directed, direction_margins
+from zoo.models.pillars.arguments import check_decisions
 from zoo.models.pillars.encoder import PillarEncoder
 from zoo.models.pillars.grid import PillarGrid
 from zoo.models.pillars.suppression import suppressed
@@ -71,6 +72,12 @@ class PointPillars(nn.Module):
         detections_per_img: int = 50,
     ) -> None:
         super().__init__()
+        check_decisions(
+            score_thresh=score_thresh,
+            nms_thresh=nms_thresh,
+            topk_candidates=topk_candidates,
+            detections_per_img=detections_per_img,
+        )
         self.num_classes = num_classes
         self.score_thresh, self.nms_thresh = score_thresh, nms_thresh
         self.topk_candidates, self.detections_per_img = topk_candidates, detections_per_img
