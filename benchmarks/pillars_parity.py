@@ -40,13 +40,14 @@ BATCHES = (2, 3, 4)
 
 @dataclass
 class Differences:
-    """The largest of each, and how many detections of either side have no partner."""
+    """The largest of each, how many pairs are above a limit, and how many of either side have no partner."""
 
     boxes: float = 0.0
     yaw: float = 0.0
     scores: float = 0.0
     compared: int = 0
     alone: int = 0
+    above: int = 0
 
     def add(self, expected: Any, actual: Any) -> None:
         """One cloud's detections, matched by label and the nearest centre."""
@@ -59,19 +60,20 @@ class Differences:
                 continue
             left.remove(at)
             self.compared += 1
-            self.boxes = max(self.boxes, float(np.abs(actual.boxes[at, :6] - box[:6]).max()))
-            self.yaw = max(self.yaw, abs(float(wrapped_angle(actual.boxes[at, 6] - box[6]))))
-            self.scores = max(self.scores, abs(float(actual.scores[at] - score)))
+            boxes = float(np.abs(actual.boxes[at, :6] - box[:6]).max())
+            yaw, scores = abs(float(wrapped_angle(actual.boxes[at, 6] - box[6]))), abs(float(actual.scores[at] - score))
+            self.above += max(boxes, yaw) > BOXES or scores > SCORES
+            self.boxes, self.yaw, self.scores = max(self.boxes, boxes), max(self.yaw, yaw), max(self.scores, scores)
         self.alone += len(left)
 
     @property
     def held(self) -> bool:
         """Whether every detection has a partner within the limits."""
-        return bool(self.compared) and not self.alone and max(self.boxes, self.yaw) <= BOXES and self.scores <= SCORES
+        return bool(self.compared) and not (self.alone or self.above)
 
     def cells(self) -> str:
         """As cells of the table."""
-        return f"{self.compared} | {self.alone} | {self.boxes:.1e} | {self.yaw:.1e} | {self.scores:.1e}"
+        return f"{self.compared} | {self.alone} | {self.above} | {self.boxes:.1e} | {self.yaw:.1e} | {self.scores:.1e}"
 
 
 def main() -> None:
@@ -82,8 +84,11 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     args = parser.parse_args()
     lines = [
-        "| model | exporter | backend | given | boxes | no partner | place m | yaw rad | score | metric | eager | |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        (
+            "| model | exporter | backend | given | boxes | no partner | above limits | place m | yaw rad | score "
+            "| metric | eager | |"
+        ),
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for config in args.configs:
         for line in _rows(config, args.scenes):
@@ -92,6 +97,7 @@ def main() -> None:
     intro = (
         "Shipped weights; the unpatched model in eager PyTorch, which gets each scene by itself, beside deployments "
         f"in fp32. `no partner`: detections of either side without one of the same label within {NEAR} m on the other. "
+        "`above limits`: pairs of detections, of which the largest differences follow. "
         f"Limits: {BOXES} m and rad, {SCORES} of a score, nothing without a partner, the same metric to two decimals. "
         "The metric is KITTI's AP R40 in 3D, moderate, mean of the classes, on scenes of a simulated LiDAR; it says "
         "nothing of a real street. `shuffled`: the points of each scene in another order. `batches`: "
