@@ -1,6 +1,9 @@
 """Rotated boxes that non-maximum suppression meets, easy and not."""
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
@@ -52,19 +55,44 @@ def rotated_candidates(rows: int, count: int, kind: str, seed: int) -> tuple[Ten
     return torch.from_numpy(boxes), torch.from_numpy(scores), torch.from_numpy(labels)
 
 
-def decided(boxes: Tensor, threshold: float) -> bool:
+Overlap = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Boxes [n, 5] and [m, 5] -> IoU [n, m]."""
+
+
+def shapely_iou(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """By shapely's polygons, in float64; 0 with a box without an area."""
+    reason = "shapely is not installed; the extra mmdet brings it, in make test-all"
+    shapely, affinity = (pytest.importorskip(name, reason=reason) for name in ("shapely", "shapely.affinity"))
+
+    def polygons(rows: np.ndarray) -> np.ndarray:
+        upright = [
+            (shapely.box(x - w / 2, y - h / 2, x + w / 2, y + h / 2), turn) for x, y, w, h, turn in rows.tolist()
+        ]
+        return np.array([affinity.rotate(polygon, turn, "center", use_radians=True) for polygon, turn in upright])
+
+    iou = np.zeros((len(boxes), len(others)))
+    full, other_full = boxes[:, 2:4].min(axis=1) > 0, others[:, 2:4].min(axis=1) > 0
+    first, second = polygons(boxes[full])[:, None], polygons(others[other_full])[None]
+    common = shapely.area(shapely.intersection(first, second))
+    iou[np.ix_(full, other_full)] = common / (shapely.area(first) + shapely.area(second) - common)
+    return iou
+
+
+def decided(boxes: Tensor, threshold: float, iou: Overlap = rotated_iou) -> bool:
     """Whether no IoU is near the threshold: what any order of the arithmetic must decide alike."""
-    overlaps = np.stack([rotated_iou(row, row) for row in boxes.numpy()])
+    overlaps = np.stack([iou(row, row) for row in boxes.numpy()])
     return bool((abs(overlaps - threshold) > NEAR).all())
 
 
-def greedily_kept(boxes: Tensor, scores: Tensor, labels: Tensor, threshold: float) -> np.ndarray:
+def greedily_kept(
+    boxes: Tensor, scores: Tensor, labels: Tensor, threshold: float, iou: Overlap = rotated_iou
+) -> np.ndarray:
     """What greedy suppression keeps, box by box: bool [rows, count]."""
     keep = np.zeros(scores.shape, bool)
     for row, (row_boxes, row_scores, row_labels) in enumerate(
         zip(boxes.numpy(), scores.numpy(), labels.numpy(), strict=True)
     ):
-        overlap = rotated_iou(row_boxes, row_boxes)
+        overlap = iou(row_boxes, row_boxes)
         for index in sorted(range(len(row_scores)), key=lambda place: (-row_scores[place], place)):
             better = keep[row] & (row_labels == row_labels[index])
             keep[row, index] = row_scores[index] >= 0 and not (overlap[index, better] > threshold).any()

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from rewriters.ops.rotated_nms_keep import rotated_nms_keep
 from tests.examples import examples
 from tests.rewriters.ops.exported import FORMS, NOT_FOR_TENSORRT, exported, operators, run, session_of
-from tests.rewriters.ops.rotated_candidates import KINDS, decided, greedily_kept, rotated_candidates
+from tests.rewriters.ops.rotated_candidates import KINDS, decided, greedily_kept, rotated_candidates, shapely_iou
 from zoo.geometry.rotated import rotated_iou
 from zoo.models.rotated_nms import rotated_nms
 
@@ -67,6 +67,18 @@ def test_onnxruntime_keeps_what_the_greedy_method_keeps(
     tensors = rotated_candidates(rows, count, kind, seed)
     assume(decided(tensors[0], THRESHOLD))
     np.testing.assert_array_equal(run(session, *tensors)[0], greedily_kept(*tensors, THRESHOLD))
+
+
+@examples(25, 100)
+@given(**cases)
+def test_what_is_kept_is_what_shapelys_polygons_keep(
+    session: ort.InferenceSession, rows: int, count: int, kind: str, seed: int
+) -> None:
+    tensors = rotated_candidates(rows, count, kind, seed)
+    assume(decided(tensors[0], THRESHOLD, shapely_iou))
+    expected = greedily_kept(*tensors, THRESHOLD, shapely_iou)
+    np.testing.assert_array_equal(rotated_nms_keep(*tensors, THRESHOLD), expected)
+    np.testing.assert_array_equal(run(session, *tensors)[0], expected)
 
 
 @pytest.mark.parametrize("count", [2, 61])
