@@ -68,6 +68,25 @@ def test_it_gives_the_boxes_of_the_unpatched_model(deployed: tuple[Path, Path, P
     assert len(empty.scores) == len(nothing["scores"])
 
 
+@pytest.mark.parametrize(("level", "exporter"), [("decoded", "dynamo"), ("raw", "torchscript")])
+def test_the_other_levels_are_proved(
+    level: str, exporter: str, deployed: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    config, checkpoint, _ = deployed
+    at_level = tmp_path / "at_level.py"
+    more = f'export = dict(output_level="{level}", exporter="{exporter}", rewriters=["zoo.PillarEncoder.forward"])'
+    at_level.write_text(f'_base_ = ["{config}"]\ncard = None\n{more}\n', encoding="utf-8")
+    with deploy(at_level, checkpoint=checkpoint, work_dir=tmp_path / "work") as deployment:
+        assert deployment.level == level
+        names = {spec.name for spec in deployment.manifest.outputs}
+    (record,) = (tmp_path / "work").rglob("parity.json")
+    parity = json.loads(record.read_text(encoding="utf-8"))
+    assert parity["verdict"] == "passed"
+    figures = {figure["name"]: figure for figure in parity["summary"]["graph"]["figures"]}
+    assert figures.keys() == names
+    assert all(figure["count"] > 0 for figure in figures.values())
+
+
 def test_align_finds_no_module_that_differs(deployed: tuple[Path, Path, Path]) -> None:
     """The rows within the encoder are in another order, and padded: what it gives is compared."""
     config, checkpoint, folder = deployed

@@ -91,6 +91,15 @@ def test_a_folder_in_kittis_layout_is_evaluated(verb: Verb, made: Path, tmp_path
     assert "kitti/3D_moderate" in pytorch["figures"]
 
 
+@pytest.mark.parametrize("level", ["decoded", "raw"])
+def test_a_level_without_results_is_deployed_and_checks_itself(level: str, verb: Verb, tmp_path: Path) -> None:
+    done = verb("deploy", "tiny.py", "--output-level", level, "--work-dir", tmp_path)
+    assert done.code == 0, done.err
+    (place,) = (tmp_path / "detection3d" / "tiny").iterdir()
+    assert json.loads((place / "parity.json").read_text(encoding="utf-8"))["verdict"] == "passed"
+    check_self_test(verb, str(place))
+
+
 def test_a_matrix_of_one_cell_passes(verb: Verb, made: Path, tmp_path: Path) -> None:
     check_matrix(verb, made / "tiny.py", tmp_path)
 

@@ -34,6 +34,7 @@ from zoo.pillars import LEVEL
 
 BOXES, SCORES = 1e-4, 1e-5  # issue: metres and radians; probabilities
 EMPTY = torch.zeros(0, 4)
+OTHERS = ("decoded", "raw")  # levels at which the host decides
 ON_EVERY_COMMIT = (("PointPillars", "torchscript", "onnxruntime"), ("CenterPoint", "torchscript", "tensorrt-rtx"))
 FORMS = [
     pytest.param(form, marks=() if form in ON_EVERY_COMMIT else pytest.mark.slow)
@@ -155,30 +156,41 @@ def test_what_only_candidates_need_is_computed_for_them_alone(name: str, tmp_pat
 @needs_rtx
 @pytest.mark.tensorrt
 @pytest.mark.slow
-@pytest.mark.parametrize("level", ["final", LEVEL])
+@pytest.mark.parametrize("level", ["final", LEVEL, *OTHERS])
 @pytest.mark.parametrize("name", NAMES)
-def test_an_engine_is_built_from_points_or_pillars_to_boxes(name: str, level: str, tmp_path: Path) -> None:
+def test_an_engine_is_built_at_every_level(name: str, level: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     export_pillars(path, small_pillars(name), "torchscript", "tensorrt-rtx", level)
     rtx_engine(path, 1, 2, 4)
 
 
 @pytest.mark.parametrize(
-    ("name", "level"),
+    ("name", "level", "exporter", "backend"),
     slow_but(
-        [(name, level) for name in NAMES for level in ("decoded", "raw")],
-        ("PointPillars", "raw"),
-        ("CenterPoint", "decoded"),
+        [
+            (name, level, exporter, backend)
+            for name in NAMES
+            for level in OTHERS
+            for exporter in ("torchscript", "dynamo")
+            for backend in ("onnxruntime", "tensorrt-rtx", "openvino")
+        ],
+        ("PointPillars", "raw", "torchscript", "onnxruntime"),
     ),
 )
-def test_the_other_levels(name: str, level: str, tmp_path: Path) -> None:
+def test_the_other_levels(name: str, level: str, exporter: str, backend: str, tmp_path: Path) -> None:
+    """In OpenVINO by itself; the form for TensorRT in ONNX Runtime."""
+    if backend == "openvino":
+        pytest.importorskip("openvino", reason="openvino is not installed: pip install openvino")
     path = tmp_path / "model.onnx"
-    export_pillars(path, small_pillars(name), "torchscript", "onnxruntime", level)
-    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
-    inputs = padded(random_clouds(3, 250, 8), 300)
+    export_pillars(path, small_pillars(name), exporter, backend, level)
+    clouds = random_clouds(3, 250, 8)
+    inputs = padded([clouds[0], clouds[1][:40], EMPTY], 300)
     with torch.no_grad():
         expected = pillars_contract(small_pillars(name), level)(*inputs.values())
-    for output, wanted in zip(run_pillars(session, inputs), expected, strict=True):
+    with get_backend("openvino" if backend == "openvino" else "onnxruntime").open_graph(path) as runner:
+        outputs = runner.run({key: tensor.numpy() for key, tensor in inputs.items()})
+    assert len(outputs) == len(expected)
+    for output, wanted in zip(outputs.values(), expected, strict=True):
         np.testing.assert_allclose(output, wanted.numpy(), atol=1e-4)
 
 
