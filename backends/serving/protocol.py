@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
+from zoo.files.json_object import json_object
 from zoo.input_kinds import MAX_BYTES, InputKind
 from zoo.manifest import Manifest
 
@@ -57,8 +58,5 @@ def manifest_content(manifest: Manifest) -> bytes:
 
 def read_manifest(content: bytes, source: str) -> Manifest:
     """The inverse. Raises InputError where a server sends something else."""
-    try:
-        fields = json.loads(content)
-    except ValueError as error:
-        raise InputError(f"{source}: its output {DEPLOYMENT} is no manifest; see docs/serving.md") from error
+    fields = json_object(content, f"{source}: its output {DEPLOYMENT}", "expected a manifest, see docs/serving.md")
     return Manifest.from_dict(fields, source)

@@ -3,10 +3,11 @@
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +16,31 @@ from backends.pool import Pool
 from backends.serving.address import parse_address
 from backends.serving.protocol import DEPLOYMENT, DTYPES, FILE, read_manifest
 from backends.streams import Streams
-from zoo.errors import BackendUnavailableError, InputError, nearest
+from zoo.errors import BackendUnavailableError, InputError, ZooportError, nearest
 from zoo.sources import Item
 from zoo.tasks import Result
 
-WAITS = (0.1, 0.3, 1.0, 3.0, 10.0)  # seconds before a request is sent again to a server that is full
+WAITS = (0.1, 0.3, 1.0, 3.0, 10.0)  # seconds before a request is sent again, see AGAIN
 SECONDS = 300.0  # that a request may take
 INSTALL = 'pip install "zooport[serve]"'
-BAD, ABSENT, FULL = "400", "404", "503"
+BAD, ABSENT = "400", "404"
+REFUSED = ("408", "413", "415", "422")  # what a proxy answers to one request: the next one may be taken
+AGAIN = ("429", "500", "502", "503", "504")  # a server that is full, or one whose process died and is replaced
+FORM = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading an answer of another form raises."""
 ENSEMBLE = re.compile(r"^in ensemble '[^']*', ")  # Triton's, in front of what a step says
+MARKUP = re.compile(r"<[^>]*>")  # of a proxy's page
+SHOWN = 300  # characters of what a server says
+Arrays = dict[str, NDArray[Any]]
+Answer = TypeVar("Answer")
 
 
 class RemoteModel(Streams):
     """`address`: http://host:port/model, of a model behind Triton or Ray Serve. `workers`: requests at once.
 
     Results are those of the deployment itself: files are sent as they are, frames as PNG. Raises InputError for what
-    is no such model, BackendUnavailableError if the server does not answer or the client library is not installed.
+    is no such model, BackendUnavailableError if the server does not answer, if its answer stays an error of its own,
+    or if the client library is not installed.
     """
 
     def __init__(self, address: str, workers: int | None = None) -> None:
@@ -44,8 +54,7 @@ class RemoteModel(Streams):
         self.manifest = read_manifest(described.tobytes(), address)
         self.task = self.manifest.build_task()
         self._dtypes = {spec.name: spec.dtype for spec in self.manifest.inputs}
-        outputs = self._asked(lambda client: client.get_model_metadata(self._parsed.model))["outputs"]
-        self._outputs = [output["name"] for output in outputs if output["name"] != DEPLOYMENT]
+        self._outputs = self._asked(lambda client: _output_names(client.get_model_metadata(self._parsed.model)))
 
     def _group(self, inputs: Mapping[str, float]) -> int:
         for name in inputs:
@@ -62,40 +71,64 @@ class RemoteModel(Streams):
         is_file = item.source.recording is None
         content = Path(item.source.label).read_bytes() if is_file else self.task.kind.file_content(item.value)
         arrays = self._infer(content, self._outputs, inputs)
-        return self.task.result_type.of_arrays(arrays).of_task(self.task, None)
+        with self._reading():
+            return self.task.result_type.of_arrays(arrays).of_task(self.task, None)
 
-    def _infer(self, content: bytes, outputs: list[str], inputs: Mapping[str, float]) -> dict[str, NDArray[Any]]:
+    def _infer(self, content: bytes, outputs: list[str], inputs: Mapping[str, float]) -> Arrays:
         """The outputs without their batch axis."""
         tensors = [self._tensor(FILE, np.frombuffer(content, np.uint8))]
         tensors += [self._tensor(name, np.array([value], self._dtypes[name])) for name, value in inputs.items()]
         requested = [self._http.InferRequestedOutput(name) for name in outputs]
-        answer = self._asked(lambda client: client.infer(self._parsed.model, tensors, outputs=requested))
-        return {name: answer.as_numpy(name)[0] for name in outputs}
+        return self._asked(
+            lambda client: _arrays(client.infer(self._parsed.model, tensors, outputs=requested), outputs)
+        )
 
-    def _asked(self, ask: Callable[[Any], Any]) -> Any:
-        """What a call of the client gives. A server that is full is asked again."""
+    def _asked(self, ask: Callable[[Any], Answer]) -> Answer:
+        """What `ask` makes of the client's answer. A server that is full, or that failed, is asked again."""
         from tritonclient.utils import InferenceServerException
 
         for wait in (*WAITS, None):
             try:
-                return ask(self._client())
+                with self._reading():
+                    return ask(self._client())
+            except ZooportError:
+                raise
             except InferenceServerException as error:
-                if error.status() == FULL and wait is not None:
+                if error.status() in AGAIN and wait is not None:
                     time.sleep(wait)
                     continue
-                raise self._error(error.status(), error.message()) from error
+                raise self._refusal(error.status(), _words(error)) from error
             except Exception as error:  # whatever the sockets below raise
-                raise self._error(None, str(error) or type(error).__name__) from error
+                raise self._refusal(None, _one_line(str(error)) or type(error).__name__) from error
         raise AssertionError
 
-    def _error(self, status: str | None, message: str) -> InputError | BackendUnavailableError:
-        reason = ENSEMBLE.sub("", " ".join(message.split()))
-        if status == BAD and "unknown model" not in reason:
-            return InputError(reason)
-        if status in (BAD, ABSENT):
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Raises InputError where an answer has another form."""
+        try:
+            yield
+        except FORM as error:
+            raise InputError(
+                f"{self.address}: the answer is none of zooport's ({type(error).__name__}: {_one_line(str(error))}), "
+                "expected what docs/serving.md describes; correct the address"
+            ) from error
+
+    def _refusal(self, status: str | None, reason: str) -> InputError | BackendUnavailableError:
+        """The error of an answer, or of none where `status` is None. That of one request is an InputError."""
+        if status == ABSENT or (status == BAD and "unknown model" in reason):
             return InputError(f"{self.address}: the server has no such model ({reason}); correct the address")
+        if status == BAD:
+            return InputError(reason)
+        if status in REFUSED:
+            return InputError(
+                f"the server refuses it with {status} ({reason}); send another file, or raise the server's limit"
+            )
+        if status is None:
+            return BackendUnavailableError(
+                f"{self.address}: the server does not answer ({reason}); start it, or try again later"
+            )
         return BackendUnavailableError(
-            f"{self.address}: the server does not answer ({reason}); start it, or try again later"
+            f"{self.address}: the server answers {status} ({reason}); see its log, or try again later"
         )
 
     def _tensor(self, name: str, array: NDArray[Any]) -> Any:
@@ -118,6 +151,31 @@ class RemoteModel(Streams):
     def _release(self) -> None:
         while self._clients:  # a connection that is left open holds up the end of the server
             self._clients.pop().close()
+
+
+def _arrays(answer: Any, names: list[str]) -> Arrays:
+    """The outputs of a client's answer without their batch axis of 1. Raises one of FORM for what lacks them."""
+    arrays = {name: answer.as_numpy(name) for name in names}
+    for name, array in arrays.items():
+        if np.shape(array)[:1] != (1,):  # [] of an output that is not there
+            raise ValueError(f'output "{name}" is missing, or its shape is not [1, ...]')
+    return {name: array[0] for name, array in arrays.items()}
+
+
+def _output_names(metadata: Any) -> list[str]:
+    """Those of the result in the metadata of a model. Raises one of FORM for what is none."""
+    return [output["name"] for output in metadata["outputs"] if output["name"] != DEPLOYMENT]
+
+
+def _words(error: Any) -> str:
+    """What the server says in a client's error, in one line. It may be the page of a proxy, and no error as JSON."""
+    page = error.debug_details()
+    text = str(error.message()) if page is None else MARKUP.sub(" ", page)
+    return ENSEMBLE.sub("", _one_line(text))[:SHOWN]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _library() -> ModuleType:

@@ -10,7 +10,7 @@ import pytest
 from backends import load
 from backends.serving.protocol import DEPLOYMENT
 from tests.backends.serving.conftest import OUTPUTS, deployments, files, repository, served
-from tests.backends.serving.small_server import serving
+from tests.backends.serving.small_server import FULL, serving
 
 __all__ = ["deployments", "files", "repository", "served"]  # fixtures
 pytestmark = pytest.mark.usefixtures("benchmarks")
@@ -32,7 +32,7 @@ def test_every_answer_is_counted_and_compared(served: Any, deployments: dict[str
         with serving_clients.Served(server.address, str(files[-1]), os.getpid(), expected) as target:
             closed = serving_clients.closed_loop(target, clients=2, seconds=0.1)
             assert closed.good == closed.requests >= 2
-            server.full = 2
+            server.pages = [FULL] * 2
             opened = serving_clients.open_loop(target, rate=40, seconds=0.25)
             assert (opened.requests, opened.refused, opened.lost, opened.faults) == (10, 2, 0, Counter())
             target.right = b""

@@ -13,14 +13,16 @@ from typing import Any
 from backends.serving.v2_http import HEADER, error_body, parse_request, response_body
 from tests.backends.serving.stub import Request
 
+FULL = (503, error_body("Exceeds maximum queue size"))
+
 
 class Server(ThreadingHTTPServer):
-    """``full``: how many requests are still refused with 503. ``model``: executes one batch at a time."""
+    """``pages``: status and body of the next answers. ``model``: executes one batch at a time."""
 
     def __init__(self, name: str, model: Any, outputs: Sequence[str]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.name, self.model, self.outputs = name, model, outputs
-        self.full = 0
+        self.pages: list[tuple[int, bytes]] = []
         self.lock = threading.Lock()
 
     @property
@@ -37,7 +39,7 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(404, error_body("no such path"))
             return
         with self.server.lock:
-            if self.refused():
+            if self.paged():
                 return
         outputs = [{"name": name} for name in self.server.outputs]
         self.answer(200, json.dumps({"name": self.server.name, "outputs": outputs}).encode())
@@ -48,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(404, error_body("Request for unknown model: it is not found"))
             return
         with self.server.lock:
-            if self.refused():
+            if self.paged():
                 return
             asked = parse_request(body, self.headers[HEADER])
             inputs = {name: array.copy() for name, array in asked.inputs.items()}
@@ -58,12 +60,11 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.answer(200, *response_body(self.server.name, asked, response.arrays()))
 
-    def refused(self) -> bool:
-        """Whether the server is full."""
-        if not self.server.full:
+    def paged(self) -> bool:
+        """Whether a page was the answer."""
+        if not self.server.pages:
             return False
-        self.server.full -= 1
-        self.answer(503, error_body("Exceeds maximum queue size"))
+        self.answer(*self.server.pages.pop(0))
         return True
 
     def answer(self, status: int, body: bytes, json_bytes: int | None = None) -> None:

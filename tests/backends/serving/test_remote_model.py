@@ -1,5 +1,6 @@
 """zooport predict http://...: the results, files and faults of the deployment itself, through a server of the tests."""
 
+import json
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,8 +16,9 @@ from backends.serving import remote_model
 from backends.serving.address import parse_address
 from backends.serving.protocol import DEPLOYMENT
 from backends.serving.remote_model import RemoteModel
+from backends.serving.v2_http import error_body
 from tests.backends.serving.conftest import OUTPUTS
-from tests.backends.serving.small_server import Server, serving
+from tests.backends.serving.small_server import FULL, Server, serving
 from tests.examples import slow_but
 from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run
@@ -89,20 +91,132 @@ def test_a_full_server_is_asked_again(server: Server, files: list[Path], monkeyp
 
     def infer_and_fill(remote: RemoteModel, *arguments: object) -> object:
         answer = infer(remote, *arguments)
-        server.full = 2
+        server.pages = [FULL] * 2
         return answer
 
     with monkeypatch.context() as patch:
         patch.setattr(RemoteModel, "_infer", infer_and_fill)
         remote = RemoteModel(server.address)  # which asks for the outputs as well
-    assert server.full == 0
+    assert not server.pages
     with remote:
-        server.full = 2
+        server.pages = [FULL] * 2
         (prediction,) = remote.stream(files[0])
         assert prediction.fault is None
-        server.full = 3
+        server.pages = [FULL] * 3
         with pytest.raises(BackendUnavailableError, match="Exceeds maximum queue size"):
             list(remote.stream(files[0]))
+
+
+NGINX = b"<html>\r\n<head><title>413 Request Entity Too Large</title></head>\r\n<hr>nginx/1.28.0\r\n</html>\r\n"
+one_server = pytest.mark.parametrize("served", ["detector"], indirect=True)
+
+
+@needs_client
+@one_server
+@pytest.mark.parametrize(
+    ("page", "fault"),
+    [
+        ((413, NGINX), "refuses it with 413 (413 Request Entity Too Large nginx/1.28.0); send another file"),
+        ((422, b'{"detail": "no"}'), 'refuses it with 422 ({"detail": "no"}); send another file'),
+        ((408, error_body("too slow")), "refuses it with 408 (too slow); send another file"),
+    ],
+)
+def test_one_refused_request_does_not_end_the_run(
+    server: Server, predict: Predict, files: list[Path], page: tuple[int, bytes], fault: str
+) -> None:
+    send, sent = server.model.execute, []
+
+    def execute_and_refuse_the_second(requests: list[Any]) -> Any:
+        sent.append(requests)
+        server.pages = [page] if len(sent) == 2 else []  # after the question for the manifest and the first file
+        return send(requests)
+
+    server.model.execute = execute_and_refuse_the_second
+    run = predict([server.address, *map(str, files[:3])])
+    assert (run.code, run.err.count("\n")) == (6, 2)
+    assert f"{files[1]}: the server {fault}" in run.err
+    assert run.out.count(".png: ") == 2
+
+
+@needs_client
+@one_server
+@pytest.mark.parametrize("status", [429, 500, 502, 504])
+def test_a_failing_server_is_asked_again_and_quoted(
+    server: Server, files: list[Path], monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr(remote_model, "WAITS", (0.0, 0.0))
+    page = (status, json.dumps({"error": "the stub\nis not healthy"}).encode())
+    with RemoteModel(server.address) as remote:
+        server.pages = [page] * 2
+        (prediction,) = remote.stream(files[0])
+        assert prediction.fault is None
+        server.pages = [page] * 3
+        with pytest.raises(
+            BackendUnavailableError, match=rf"answers {status} \(the stub is not healthy\); see its log"
+        ):
+            list(remote.stream(files[0]))
+
+
+def answer_of(*shape: int, content: bytes, datatype: str = "UINT8") -> bytes:
+    tensor = {"name": DEPLOYMENT, "shape": shape, "datatype": datatype, "data": list(content)}
+    return json.dumps({"model_name": "cars", "outputs": [tensor]}).encode()
+
+
+@needs_client
+@one_server
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "the answer is none of zooport's (JSONDecodeError: "),
+        (b"<html></html>", "the answer is none of zooport's (JSONDecodeError: "),
+        (b"[" * 100_000, "the answer is none of zooport's (RecursionError: "),
+        (b"[1]", "the answer is none of zooport's (AttributeError: "),
+        (b'{"model_name": "cars"}', f'output "{DEPLOYMENT}" is missing, or its shape is not [1, ...]'),
+        (b'{"outputs": [{}]}', "(KeyError: 'name')"),
+        (answer_of(0, content=b""), "its shape is not [1, ...]"),
+        (answer_of(2, 1, content=b"{}"), "its shape is not [1, ...]"),
+        (answer_of(1, 3, content=b"{}"), "(ValueError: cannot reshape"),
+        (answer_of(1, 2, content=b"{}", datatype="UINT9"), f"its output {DEPLOYMENT}: not a JSON file"),
+        (answer_of(1, 1, content=b"{"), f"its output {DEPLOYMENT}: not a JSON file"),
+        (answer_of(1, 2, content=b"[]"), f"its output {DEPLOYMENT}: got a JSON list, expected an object"),
+        (answer_of(1, 2, content=b"{}"), "schema_version is None"),
+    ],
+)
+def test_the_answer_of_another_server_is_one_line(
+    server: Server, predict: Predict, files: list[Path], body: bytes, message: str
+) -> None:
+    server.pages = [(200, body)]
+    run = predict([server.address, str(files[0])])
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert server.address in run.err
+    assert message in run.err
+
+
+@needs_client
+@one_server
+@pytest.mark.parametrize("metadata", [{}, {"outputs": 3}, {"outputs": ["boxes"]}, {"outputs": [{}]}, []])
+def test_the_metadata_of_another_server_is_one_line(
+    server: Server, predict: Predict, files: list[Path], metadata: object
+) -> None:
+    send = server.model.execute
+
+    def execute_and_describe(requests: list[Any]) -> Any:
+        server.pages = [(200, json.dumps(metadata).encode())]
+        return send(requests)
+
+    server.model.execute = execute_and_describe
+    run = predict([server.address, str(files[0])])
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "the answer is none of zooport's" in run.err
+
+
+@needs_client
+@one_server
+def test_other_outputs_than_those_of_the_task_are_the_images_fault(server: Server, files: list[Path]) -> None:
+    server.outputs = ["boxes"]
+    with RemoteModel(server.address) as remote:
+        (prediction,) = remote.stream(files[0])
+    assert str(prediction.fault).startswith(f"{files[0]}: {server.address}: the answer is none of zooport's")
 
 
 @needs_client
