@@ -13,12 +13,15 @@ from backends.serving.protocol import DTYPES
 from zoo.errors import InputError, nearest
 from zoo.files.json_object import json_object
 from zoo.input_kinds import MAX_BYTES
+from zoo.printable import printable
 
 HEADER = "Inference-Header-Content-Length"
 """The number of bytes of JSON at the beginning of a body. Binary tensors follow. Without it, all of a body is JSON."""
 JSON, BINARY = "application/json", "application/octet-stream"
 CURE = "send what the protocol describes"
 RANK, NAME = 8, 200  # axes of a tensor, characters of its name: more than any model has
+MAX_JSON = 2**22
+"""Bytes of the JSON of a request. As Python objects they are up to 37 times as many, about a file of MAX_BYTES."""
 NUMPY = {protocol: name for name, protocol in DTYPES.items()}
 
 Array = NDArray[Any]
@@ -40,6 +43,11 @@ class V2Request:
 def parse_request(body: bytes, json_bytes: str | None) -> V2Request:
     """``json_bytes``: the value of HEADER. Raises InputError for what is no request."""
     end = len(body) if json_bytes is None else _header(json_bytes, len(body))
+    if end > MAX_JSON:
+        raise InputError(
+            f"the request: {end} bytes of JSON, expected at most {MAX_JSON}; send the file as a binary tensor, and "
+            f"{HEADER} with the length of the JSON"
+        )
     fields = json_object(body[:end], "the request", CURE)
     binary = memoryview(body)[end:]
     inputs: dict[str, Array] = {}
@@ -81,8 +89,8 @@ def response_body(model: str, request: V2Request, arrays: Mapping[str, Array]) -
 
 
 def error_body(message: str) -> bytes:
-    """The body of a refusal."""
-    return json.dumps({"error": message}).encode()
+    """The body of a refusal. `message` may quote the request: what would act on a terminal is escaped."""
+    return json.dumps({"error": printable(message)}).encode()
 
 
 def _header(value: str, largest: int) -> int:

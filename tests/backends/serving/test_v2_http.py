@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from jsonschema import Draft202012Validator
 
 from backends.serving.protocol import DTYPES
-from backends.serving.v2_http import HEADER, error_body, parse_request, response_body
+from backends.serving.v2_http import HEADER, MAX_JSON, error_body, parse_request, response_body
 from backends.serving.v2_schema import ANSWER, ERROR, INFER, METADATA, REQUEST
 from zoo.errors import InputError
 
@@ -193,6 +193,32 @@ def test_outputs_that_cannot_be_sent() -> None:
         "cars", parse_request(b'{"parameters": {"binary_data_output": true}}', None), infinite
     )
     check_equal(np.frombuffer(body[json_bytes:], np.float32), infinite["depth"])
+
+
+@pytest.mark.parametrize("as_binary", [False, True])
+def test_the_json_of_a_request_is_bounded_before_it_is_read(as_binary: bool) -> None:
+    head = b'{"inputs": []' + b" " * (MAX_JSON - 14) + b"}"
+    assert parse_request(head, str(len(head)) if as_binary else None).inputs == {}
+    longer = b" " + head + b"{},"  # not JSON, which nobody reads
+    message = (
+        f"the request: {MAX_JSON + 1} bytes of JSON, expected at most {MAX_JSON}; send the file as a binary tensor"
+    )
+    with pytest.raises(InputError, match=message):
+        parse_request(*((longer, str(MAX_JSON + 1)) if as_binary else (longer[:-3], None)))
+
+
+def test_numbers_of_json_hold_a_file_of_half_a_mebibyte() -> None:
+    file = np.full((1, 2**19), 255, np.uint8)
+    body = json.dumps({"inputs": [described("file", file, data=file.tolist())]}).encode()
+    check_equal(parse_request(body, None).inputs["file"], file)
+
+
+def test_what_a_refusal_quotes_is_one_line_without_escapes() -> None:
+    body, _ = json_input(name="a\nb\x1b[31m", datatype="BYTES")
+    with pytest.raises(InputError) as refusal:
+        parse_request(body, None)
+    message = json.loads(error_body(str(refusal.value)))["error"]
+    assert message.startswith('the request: input "a\\nb\\x1b[31m": datatype BYTES, expected ')
 
 
 @pytest.mark.parametrize("schema", [REQUEST, ANSWER, ERROR, METADATA])
