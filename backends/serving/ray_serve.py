@@ -1,56 +1,39 @@
 """A deployment as an application of Ray Serve: replicas on the machines of a cluster, behind a bounded queue."""
 
-import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from ray import serve
 
+from backends.serving.one_thread import OneThread
+from backends.serving.request_body import LateBodyError, read_body
 from backends.serving.served_model import ServedModel, ServedModelSettings
 from backends.serving.v2_http import BINARY, HEADER, JSON, error_body
 from backends.serving.v2_schema import DESCRIBE, INFER
 from zoo.errors import InputError
-from zoo.input_kinds import MAX_BYTES
 
-MAX_BODY = MAX_BYTES + 2**20  # a file, and what describes it
 AT_ONCE = 2  # requests of a replica: one that is computed, one that arrives meanwhile
 DRAIN = 30.0  # seconds for requests under way when a replica is stopped
-PERIOD, PATIENCE = 10.0, 60.0  # seconds between two checks of a replica, and for its answer
-OK, BAD, ABSENT = 200, 400, 404
-Returned = TypeVar("Returned")
+PERIOD = 10.0  # seconds between two checks of a replica
+BAD, ABSENT, LATE = 400, 404, 408
 
 
 @dataclass(frozen=True)
 class Replicas:
     """``count``: processes, each with a model of its own, a CPU for each of its threads, and ``gpus``.
 
-    ``queue``: requests that may wait for them at each machine that takes requests; further ones get 503.
+    ``queue``: requests that may wait for them at each machine that takes requests; further ones get 503. ``arrival``:
+    seconds that the body of a request may take to arrive. ``patience``: seconds that one computation may take; a
+    replica with a longer one is replaced.
     """
 
     count: int = 1
     gpus: float = 0
     queue: int = 64
-
-
-async def _body(request: Request) -> bytes:
-    """Raises InputError for one that is too large, before more of it is read."""
-    if "Content-Encoding" in request.headers:
-        raise InputError("Content-Encoding: expected a body that is not compressed")
-    length = request.headers.get("Content-Length", "")
-    if length.isdecimal() and int(length) > MAX_BODY:
-        raise InputError(f"the request: {length} bytes, expected at most {MAX_BODY}; send a smaller file")
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_BODY:
-            raise InputError(f"the request: more than {MAX_BODY} bytes; send a smaller file")
-        parts.append(part)
-    return b"".join(parts)
+    arrival: float = 60.0
+    patience: float = 60.0
 
 
 def _refusal(status: int, message: str) -> Response:
@@ -65,13 +48,14 @@ routes = FastAPI(title="zooport", description="The Open Inference Protocol, vers
 class ModelReplica:
     """One process. It computes one request at a time, and receives the next one meanwhile."""
 
-    def __init__(self, settings: ServedModelSettings) -> None:
+    def __init__(self, settings: ServedModelSettings, replicas: Replicas) -> None:
         self._model = ServedModel(settings)
-        self._thread = ThreadPoolExecutor(1)
+        self._thread = OneThread()
+        self._arrival, self._patience = replicas.arrival, replicas.patience
 
     async def check_health(self) -> None:
-        """Ray Serve calls it, and replaces the replica if it raises or does not return in time."""
-        await self._computed(self._model.check)
+        """Ray Serve calls it, and replaces the replica if it raises three times in a row."""
+        await self._thread.check(self._model.check, self._patience)
 
     async def server(self) -> Response:
         """The metadata of the server."""
@@ -103,8 +87,10 @@ class ModelReplica:
         if (absent := self._absent(model)) is not None:
             return absent
         try:
-            body = await _body(request)
-            content, json_bytes = await self._computed(lambda: self._model.infer(body, request.headers.get(HEADER)))
+            body = await read_body(request, self._arrival)
+            content, json_bytes = await self._thread.run(lambda: self._model.infer(body, request.headers.get(HEADER)))
+        except LateBodyError as error:
+            return _refusal(LATE, str(error))
         except InputError as error:
             return _refusal(BAD, str(error))
         if json_bytes is None:
@@ -112,9 +98,6 @@ class ModelReplica:
         return Response(content, media_type=BINARY, headers={HEADER: str(json_bytes)})
 
     routes.add_api_route("/v2/models/{model}/infer", infer, methods=["POST"], openapi_extra=INFER)
-
-    async def _computed(self, compute: Callable[[], Returned]) -> Returned:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, compute)
 
     def _absent(self, model: str) -> Response | None:
         return None if model == self._model.name else _refusal(ABSENT, f'unknown model "{model}"')
@@ -130,7 +113,7 @@ def application(settings: ServedModelSettings, replicas: Replicas) -> Any:
         max_queued_requests=replicas.queue,
         graceful_shutdown_timeout_s=DRAIN,
         health_check_period_s=PERIOD,
-        health_check_timeout_s=PATIENCE,
+        health_check_timeout_s=(AT_ONCE + 1) * replicas.patience + PERIOD,  # it waits for the requests before it
         ray_actor_options={"num_cpus": settings.threads, "num_gpus": replicas.gpus},
     )
-    return deployment.bind(settings)
+    return deployment.bind(settings, replicas)

@@ -116,6 +116,7 @@ INFER: Schema = {
         "200": {"description": "the outputs", "content": {JSON: {"schema": ANSWER}, BINARY: _BINARY}},
         "400": _json("a request or an image that cannot be taken", ERROR),
         **_UNKNOWN,
+        "408": _json("a body that did not arrive in time", ERROR),
         "503": {"description": "as many requests wait as the queue holds; send it again later"},
     },
 }
