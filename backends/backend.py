@@ -172,6 +172,10 @@ class Backend(ABC):
         if not re.fullmatch(self.device_pattern, device):
             raise InputError(f'device "{device}": expected {self.devices}')
 
+    def check_provider(self, provider: str) -> None:
+        """Raises InputError for what `load` takes as a provider on no machine. This one need not have it."""
+        self.check_device(provider)
+
     def check_target(self, target: Target) -> None:
         """Whether the target can be built here; found out before the export. Imports the library.
 

@@ -4,14 +4,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from backends.registry import get_backend
+from backends.scale.cluster import Actors, cluster_words, room_for
+from backends.serving.address import check_name
 from backends.serving.served_model import ServedModelSettings
 from zoo.errors import InputError, ZooportError, nearest
 from zoo.manifest import Manifest
+from zoo.manifest_schema import MAX_THREADS
 from zoo.optional_library import optional_library
+from zoo.printable import printable
 
 EXTRA = "ray-serve"
-COUNTS = {"replicas": 1, "threads": 1, "queue": 64}
-NAMES = ("deployment", "image", "name", "device", "gpus", "check", *COUNTS)
+COUNTS = {"replicas": (1, 10_000), "threads": (1, MAX_THREADS), "queue": (64, 1_000_000)}
+"""Name -> its default, and the most that is taken."""
+SECONDS = {"arrival": 60.0, "patience": 60.0}
+DAY = 86400.0
+MAX_GPUS, SMALLEST_SHARE = 1024, 0.01
+SHOWN = 40  # characters of a wrong value
+NAMES = ("deployment", "image", "name", "device", "gpus", "check", *COUNTS, *SECONDS)
 WORDS = {"true": True, "false": False}
 
 
@@ -20,10 +30,12 @@ def app(arguments: dict[str, Any]) -> Any:
 
     `deployment`: a folder that zooport deploy wrote, at the same path on each machine. `image`: a file for the first
     call and for the health checks. `name`: of the model; the manifest's if left out. `replicas` (1), `threads` of each
-    (1), `gpus` of each (0), `queue` (64): requests that may wait. `device`: as of `zooport predict`. `check`: whether
-    each replica runs the self-test first.
+    (1), `gpus` of each (0), `queue` (64): requests that may wait. `arrival` (60): seconds that a request may take to
+    arrive. `patience` (60): seconds that a computation may take, see Replicas. `device`: as of `zooport predict`.
+    `check`: whether each replica runs the self-test first.
 
-    Raises click.ClickException, which `serve run` prints as one line.
+    Raises click.ClickException, which `serve run` prints as one line. It is also raised for more replicas than the
+    cluster has room for, if Ray is connected already: that of a config file is.
     """
     import click  # Ray's command line is made with it
 
@@ -34,7 +46,7 @@ def app(arguments: dict[str, Any]) -> Any:
         class Refusal(click.ClickException):
             exit_code = error.exit_code
 
-        raise Refusal(str(error)) from error
+        raise Refusal(printable(str(error))) from error
 
 
 def _application(arguments: Mapping[str, Any]) -> Any:
@@ -49,37 +61,73 @@ def _application(arguments: Mapping[str, Any]) -> Any:
     if manifest.output_level != "final":
         raise InputError(f'{folder}: output level "{manifest.output_level}" has no results; deploy level final')
     manifest.build_task().kind.read(image)
-    counts = {name: _count(name, arguments.get(name, count)) for name, count in COUNTS.items()}
+    counts = {name: _count(name, arguments.get(name, default)) for name, (default, _) in COUNTS.items()}
+    seconds = {name: _seconds(name, arguments.get(name, default)) for name, default in SECONDS.items()}
+    name, device = str(arguments.get("name", manifest.name)), arguments.get("device")
+    check_name(name)
+    if device is not None:
+        get_backend(manifest.backend).check_provider(str(device))
     settings = ServedModelSettings(
-        name=str(arguments.get("name", manifest.name)),
+        name=name,
         folder=folder,
         image=image.read_bytes(),
-        provider=arguments.get("device"),
+        provider=None if device is None else str(device),
         threads=counts["threads"],
         check=_is_true("check", arguments.get("check", False)),
     )
     gpus = _share(arguments.get("gpus", 0))
-    for library in ("fastapi", "ray.serve"):
-        optional_library(library, EXTRA, "zooport.serving")
+    optional_library("fastapi", EXTRA, "zooport.serving")
+    ray = optional_library("ray", EXTRA, "zooport.serving")
+    optional_library("ray.serve", EXTRA, "zooport.serving")
+    if ray.is_initialized():
+        check_room(ray.nodes(), Actors(counts["replicas"], counts["threads"], gpus))
     from backends.serving.ray_serve import Replicas, application
 
-    return application(settings, Replicas(counts["replicas"], gpus, counts["queue"]))
+    return application(settings, Replicas(counts["replicas"], gpus, counts["queue"], **seconds))
+
+
+def check_room(nodes: list[Mapping[str, Any]], replicas: Actors) -> None:
+    """Raises InputError for more replicas than have room. `nodes`: as `ray.nodes()` gives them."""
+    room = room_for(nodes, replicas)
+    if replicas.size > room:
+        each = f"threads={replicas.cpus:g}" + (f" and gpus={replicas.gpus:g}" if replicas.gpus else "")
+        raise InputError(
+            f"replicas={replicas.size} of {each}: {cluster_words(nodes, replicas.gpus)}, so {replicas.size - room} of "
+            "them would never start; give fewer replicas or threads, or add machines"
+        )
 
 
 def _count(name: str, value: object) -> int:
-    if isinstance(value, bool) or not str(value).isdecimal() or not int(str(value)):
-        raise InputError(f"{name}={value}: expected an integer, 1 or more")
-    return int(str(value))
+    _, most = COUNTS[name]
+    text = str(value)
+    if isinstance(value, bool) or not (text.isdecimal() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
+        raise InputError(f"{name}={text[:SHOWN]}: expected an integer from 1 to {most}")
+    return int(text)
 
 
 def _share(value: object) -> float:
-    try:
-        gpus = float(str(value))
-    except ValueError:
-        gpus = -1.0
-    if not 0 <= gpus < float("inf"):
-        raise InputError(f"gpus={value}: expected 0 or more")
+    gpus = _number(value)
+    if not 0 <= gpus <= MAX_GPUS or (gpus > 1 and not gpus.is_integer()) or 0 < gpus < SMALLEST_SHARE:
+        raise InputError(
+            f"gpus={str(value)[:SHOWN]}: expected 0, a share from {SMALLEST_SHARE:g} to 1, or an integer up to "
+            f"{MAX_GPUS}"
+        )
     return gpus
+
+
+def _seconds(name: str, value: object) -> float:
+    seconds = _number(value)
+    if not 0 < seconds <= DAY:
+        raise InputError(f"{name}={str(value)[:SHOWN]}: expected seconds, more than 0 and at most {DAY:g}")
+    return seconds
+
+
+def _number(value: object) -> float:
+    """NaN for what is none."""
+    try:
+        return float(str(value))
+    except ValueError:
+        return float("nan")
 
 
 def _is_true(name: str, value: object) -> bool:

@@ -1,6 +1,7 @@
 """The backend onnxruntime."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,13 @@ class OnnxRuntime(Backend):
         from backends.onnxruntime.runner import OnnxRuntimeRunner
 
         return OnnxRuntimeRunner(path, inputs, outputs, axes, provider="cpu" if target is None else target.device)
+
+    def check_provider(self, provider: str) -> None:
+        """See Backend."""
+        from backends.onnxruntime.providers import provider_options
+
+        with suppress(BackendUnavailableError):
+            provider_options(provider)
 
     def check_target(self, target: Target) -> None:
         """See Backend; BackendUnavailableError also where the target's device is not here."""

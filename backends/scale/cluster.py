@@ -123,13 +123,9 @@ def fitting_actors(nodes: list[Mapping[str, Any]], workers: int | None, gpus: fl
 
     Raises InputError for more actors than have room: those would never start.
     """
-    alive = [node["Resources"] for node in nodes if node["Alive"]]
     actor = Actors(1, gpus=gpus)
-    room = sum(_room(node, actor) for node in alive)
-    cpus = sum(node.get("CPU", 0) for node in alive)
-    has = f"the cluster has {cpus:g} CPUs" + (
-        f" and {sum(node.get('GPU', 0) for node in alive):g} GPUs" if gpus else ""
-    )
+    room = room_for(nodes, actor)
+    has = cluster_words(nodes, gpus)
     each = "1 CPU" + (f" and {gpus:g} GPU" if gpus else "")
     if room < 1:
         raise InputError(f"{USE}: an actor takes {each}, and {has}; add a machine to it")
@@ -139,6 +135,21 @@ def fitting_actors(nodes: list[Mapping[str, Any]], workers: int | None, gpus: fl
             f"start; give --workers {room}, or add machines"
         )
     return actor._replace(size=workers or room)
+
+
+def room_for(nodes: list[Mapping[str, Any]], actor: Actors) -> int:
+    """How many actors that each take what `actor` says the cluster can hold. `nodes`: as `ray.nodes()` gives them."""
+    return sum(_room(resources, actor) for resources in _resources(nodes))
+
+
+def cluster_words(nodes: list[Mapping[str, Any]], gpus: float) -> str:
+    """For messages: what the cluster has; its GPUs where `gpus` of them are asked for."""
+    cpus, devices = (sum(resources.get(kind, 0) for resources in _resources(nodes)) for kind in ("CPU", "GPU"))
+    return f"the cluster has {cpus:g} CPUs" + (f" and {devices:g} GPUs" if gpus else "")
+
+
+def _resources(nodes: list[Mapping[str, Any]]) -> list[Mapping[str, float]]:
+    return [node["Resources"] for node in nodes if node["Alive"]]
 
 
 def _room(node: Mapping[str, float], actor: Actors) -> int:

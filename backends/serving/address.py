@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from zoo.errors import InputError
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 ADDRESS = re.compile(r"(https?)://([^/@\s]+)((?:/[\w.-]+)*)/([\w.-]+)/?")
 
 
@@ -14,6 +15,12 @@ class Address(NamedTuple):
     is_secure: bool
     server: str
     model: str
+
+
+def check_name(name: str) -> None:
+    """Whether a model of this name can be in an address. Raises InputError."""
+    if not NAME.fullmatch(name):
+        raise InputError(f'name "{name}": expected letters, digits and . _ -; give another one')
 
 
 def is_address(text: str) -> bool:

@@ -33,7 +33,7 @@ from zoo.input_kinds import MAX_BYTES
 pytestmark = [pytest.mark.scale, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 pytest.importorskip("ray.serve", reason="the extra ray-serve brings it", exc_type=ImportError)
 ROOT = Path(__file__).parents[3]
-QUEUE = 4
+QUEUE, ARRIVAL = 4, 5.0
 Answer = tuple[int, bytes]
 
 
@@ -88,7 +88,8 @@ class Server:
 def server(deployments: dict[str, Path], files: list[Path], tmp_path: Path) -> Iterator[Server]:
     (port,) = free_ports(1)
     name = f"cars-{port}"
-    arguments = {"deployment": str(deployments[ADJUSTABLE]), "image": str(files[0]), "name": name, "queue": QUEUE}
+    arguments = {"deployment": str(deployments[ADJUSTABLE]), "image": str(files[0]), "name": name}
+    arguments |= {"queue": QUEUE, "arrival": ARRIVAL}
     config = {
         "http_options": {"host": "127.0.0.1", "port": port},
         "applications": [{"name": "default", "import_path": "zooport.serving:app", "args": arguments}],
@@ -114,6 +115,7 @@ def test_the_whole_life_of_a_server(server: Server, deployments: dict[str, Path]
     """One server, because a start takes long."""
     check_results(server, deployments[ADJUSTABLE], files)
     check_bad_requests(server)
+    check_bodies_that_do_not_come(server, files[0].read_bytes())
     check_a_flood(server, files[-1].read_bytes())
     check_a_dead_replica(server, files[0].read_bytes())
     check_the_end(server, files[0].read_bytes())
@@ -159,6 +161,24 @@ def check_bad_requests(server: Server) -> None:
         assert server.ask(path)[0] == 404
     assert server.ask("/v2/models/none/infer", b"{}")[0] == 404
     assert server.is_ready()
+
+
+def check_bodies_that_do_not_come(server: Server, content: bytes) -> None:
+    """As many as a replica takes at once: each is 408, and does not hold up the others for longer than `arrival`."""
+    from backends.serving.ray_serve import AT_ONCE
+
+    expected = server.infer(content)
+    late = [http.client.HTTPConnection("127.0.0.1", server.port, timeout=60) for _ in range(AT_ONCE)]
+    for connection in late:
+        connection.putrequest("POST", f"/v2/models/{server.name}/infer")
+        connection.putheader("Content-Length", "10")
+        connection.endheaders()
+    assert server.infer(content) == expected
+    for connection in late:
+        response = connection.getresponse()
+        assert response.status == 408
+        assert json.loads(response.read())["error"].startswith("the request: 0 bytes of its body after 5 s")
+        connection.close()
 
 
 def check_a_flood(server: Server, content: bytes) -> None:
