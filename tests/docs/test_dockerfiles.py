@@ -64,6 +64,8 @@ def faults(text: str) -> Iterator[str]:
             yield "HEALTHCHECK without a JSON list"
         if word == "RUN":
             yield from faults_of_run(rest)
+    if any(word == "CMD" and '"serve"' in rest for word, rest in found) and ("STOPSIGNAL", "SIGINT") not in found:
+        yield "serve run without STOPSIGNAL SIGINT: SIGTERM aborts it"
     if words[-1:] != ["CMD"] or ("USER" in words and "RUN" in words[words.index("USER") :]):
         yield "CMD last, and RUN before USER"
 
@@ -102,6 +104,7 @@ def test_the_page_names_it_and_it_says_that_it_was_not_built(path: Path) -> None
         ("RUN useradd", "RUN apt-get install git && useradd", "DL3015"),
         ("STOPSIGNAL SIGTERM", "ADD x y", "unknown instruction ADD"),
         ("USER service\n", "", "0 USER"),
+        ('CMD ["python", "service.py"]', 'CMD ["serve", "run", "app"]', "serve run without STOPSIGNAL SIGINT"),
     ],
 )
 def test_each_rule_finds_its_fault(good: str, bad: str, fault: str) -> None:
