@@ -16,8 +16,9 @@ from zoo.class_count import StateMismatchError, class_count_hint
 from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.downloads import refused_downloads
 from zoo.entry_points import FAMILIES, load_entry_points
-from zoo.errors import InputError, LibraryMissingError, nearest
+from zoo.errors import InputError, LibraryMissingError, ZooportError, nearest
 from zoo.optional_library import missing_library
+from zoo.own_code import reason_of
 from zoo.registry import MODELS
 
 
@@ -74,14 +75,16 @@ def build_section(section: Mapping[str, Any], cure: str = "check the arguments o
     """The model of a section of a config, with random weights; paths in it start at the current folder.
 
     Types are zooport's own, whatever scope of registries a Runner of mmengine has set in this process. Raises
-    InputError for arguments that its builder refuses, ending with `cure`, and for a model that downloads.
+    InputError for whatever its builder raises, ending with `cure`, and for a model that downloads.
     """
     kind = section["type"]
     try:
         with refused_downloads(f"model {kind}"), DefaultScope.overwrite_default_scope(MODELS.scope):
             model = MODELS.build(ConfigDict(section))
-    except (TypeError, KeyError, ValueError, OSError, AssertionError, RuntimeError) as error:
-        raise InputError(f"model {kind} cannot be built from its config: {error}; {cure}") from error
+    except ZooportError:
+        raise
+    except (Exception, SystemExit) as error:  # a class of the user's own, or of a library, may raise anything
+        raise InputError(f"model {kind} cannot be built from its config: {reason_of(error)}; {cure}") from error
     if not isinstance(model, nn.Module):
         raise InputError(f"model {kind}: got a {type(model).__name__}, expected a torch.nn.Module")
     return model

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from zoo.errors import InputError, ZooportError
+from zoo.own_code import place_of, reason_of
 from zoo.printable import printable
 from zooport.exit_codes import GOOD, INTERRUPTED, OUR_FAULT, UNAVAILABLE, USER_ERROR
 from zooport.parser import Parser
@@ -87,18 +88,28 @@ def run_tool(
             message = UNREAD
         code = getattr(error, "exit_code", USER_ERROR)
         return _report(_noted(message, error), code, options, getattr(error, "data", {}))
-    except Exception as error:  # noqa: BLE001 - the last line of defence
-        if isinstance(error, ImportError) and (lack := _lack(error)):
-            return _report(_noted(lack, error), UNAVAILABLE, options)
-        _show_traceback()
-        options.verbose = False
-        fault = f"this is a fault of zooport, not yours: {type(error).__name__}: {error}"
-        return _report(_noted(fault, error), OUR_FAULT, options)
+    except BaseException as error:  # noqa: BLE001 - the last line of defence, also against an exit that nobody asked for
+        return _unforeseen(error, options)
     return GOOD
 
 
 def _noted(message: str, error: BaseException) -> str:
     return "; ".join([message, *getattr(error, "__notes__", ())])
+
+
+def _unforeseen(error: BaseException, options: argparse.Namespace) -> int:
+    """A library that is not there, else a fault of the user's own model, data set or metric, else one of ours."""
+    if isinstance(error, ImportError) and (lack := _lack(error)):
+        return _report(_noted(lack, error), UNAVAILABLE, options)
+    if place_of(error) is not None:
+        what = "your code ends the program" if isinstance(error, SystemExit) else "your code fails"
+        return _report(
+            _noted(f"{what}: {reason_of(error)}; correct it, -v shows the calls", error), USER_ERROR, options
+        )
+    _show_traceback()
+    options.verbose = False
+    fault = f"this is a fault of zooport, not yours: {type(error).__name__}: {error}"
+    return _report(_noted(fault, error), OUR_FAULT, options)
 
 
 def _lack(error: ImportError) -> str | None:

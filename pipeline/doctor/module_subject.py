@@ -60,7 +60,7 @@ def _module(path: Path, name: str) -> nn.Module:
     torch.manual_seed(0)  # of weights that are random, so that every process has the same
     try:
         module = target if isinstance(target, nn.Module) else target()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(
             f"{path}:{name} cannot be made without arguments: {first_line(error)}; give a function without parameters "
             "that makes it"
