@@ -10,7 +10,9 @@ from types import ModuleType
 from typing import Any
 
 from zoo.custom_sources import PACKAGES, reached
+from zoo.downloads import IMPORTED, DownloadRefusedError, refused_downloads
 from zoo.errors import InputError, nearest
+from zoo.own_code import reason_of
 
 LOG = logging.getLogger(__name__)
 _searched: set[Path] = set()
@@ -40,25 +42,27 @@ def search(folder: Path) -> None:
 
 
 def imported_module(name: str, folder: Path) -> ModuleType:
-    """The module. Raises InputError with the reason, and how to fix it, where it or what it imports fails."""
+    """The module. Raises InputError with the reason, and how to fix it, where it or what it imports fails.
+
+    Also where it fails because it asks the network for something.
+    """
     try:
-        module = import_module(name)
+        with refused_downloads(f"module {name}", IMPORTED):
+            module = import_module(name)
+    except DownloadRefusedError:
+        raise
     except ImportError as error:
         missing = (error.name or name).partition(".")[0]
         _check_not_hidden(missing, folder)
         fix = "correct the module" if missing in sys.modules else f"put {missing}.py into {folder}, or install it"
-        raise InputError(f"cannot be imported ({_reason(error)}); {fix}") from error
+        raise InputError(f"cannot be imported ({reason_of(error)}); {fix}") from error
     except (Exception, SystemExit) as error:  # a module of the user's own may raise anything
-        raise InputError(f"cannot be imported ({_reason(error)}); correct the module") from error
+        raise InputError(f"cannot be imported ({reason_of(error)}); correct the module") from error
     _check_not_hidden(name, folder)
     for neighbour in reached([name], folder):
         if _is_of_another_config(neighbour, folder):
             _check_not_hidden(neighbour, folder)
     return module
-
-
-def _reason(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def _check_not_hidden(name: str, folder: Path) -> None:

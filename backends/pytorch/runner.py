@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from backends.availability import require
 from backends.runner import Array, Runner
-from zoo.downloads import refused_downloads
+from zoo.downloads import RUNS, refused_downloads
 from zoo.errors import InputError
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
@@ -52,7 +52,7 @@ class PyTorchRunner(Runner):
         if self.threads is not None:
             torch.set_num_threads(self.threads)
         with (
-            refused_downloads("the model", runs=True),
+            refused_downloads("the model", RUNS),
             torch.inference_mode(),
             torch.backends.cudnn.flags(enabled=True, allow_tf32=False),
         ):

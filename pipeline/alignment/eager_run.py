@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torchvision.models.detection.image_list import ImageList
 
 from zoo.contract import Contract
-from zoo.downloads import refused_downloads
+from zoo.downloads import RUNS, refused_downloads
 from zoo.ops.mark import hearing_marks
 
 Array = NDArray[Any]
@@ -84,7 +84,7 @@ def run_eager(module: Contract, feed: Mapping[str, Array], wanted: Collection[in
     def heard(name: str, tensor: Tensor) -> None:
         run.add((name, MARKED), [run.seen(tensor, wanted)])
 
-    with ExitStack() as stack, refused_downloads("the model", runs=True), torch.no_grad():
+    with ExitStack() as stack, refused_downloads("the model", RUNS), torch.no_grad():
         for name, part in module.model.named_modules():
             handles = (
                 part.register_forward_pre_hook(before, with_kwargs=True),

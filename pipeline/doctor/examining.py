@@ -14,7 +14,7 @@ from pipeline.doctor.processes import attempts
 from pipeline.doctor.report import Finding, Report
 from pipeline.doctor.subject import Subject
 from pipeline.doctor.tracer_warnings import UNIQUE, TracerWarnings, watch
-from zoo.downloads import refused_downloads
+from zoo.downloads import RUNS, refused_downloads
 from zoo.errors import InputError
 from zoo.target import EXPORTERS
 
@@ -36,7 +36,7 @@ def examine(
     """
     begin("eager PyTorch")
     loaded = subject.load()
-    with refused_downloads("the model", runs=True):
+    with refused_downloads("the model", RUNS):
         watched, sights, tested = observe(loaded)
     opset = opset or loaded.target.opset
     ways = [ExportVariant(exporter, rewriters, opset) for rewriters in (False, True) for exporter in exporters]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pipeline.parity.gates import GRAPH
-from zoo.downloads import refused_downloads
+from zoo.downloads import RUNS, refused_downloads
 from zoo.families import family_of
 from zoo.input_kinds.proof import Placed, input_proof
 from zoo.tasks import Result, Task
@@ -110,6 +110,6 @@ def _run(
     """On the valid part of a tensor of one input, whose frame is the tensor's, from the top left."""
     array: NDArray[np.float32] = tensor.numpy()
     valid = placed.valid(tensor, image_sizes=image_sizes)
-    with refused_downloads("the model", runs=True), torch.inference_mode():
+    with refused_downloads("the model", RUNS), torch.inference_mode():
         result, logits = proof_of(task).eager_result(model, forward, valid, placed)
     return EagerResult(array, result, logits)

@@ -7,7 +7,7 @@ from typing import Any
 from mmengine.model import BaseModel
 from torch import Tensor, nn
 
-from zoo.downloads import refused_downloads
+from zoo.downloads import RUNS, refused_downloads
 from zoo.families import family_of
 from zoo.input_specs import IMAGES
 
@@ -30,7 +30,7 @@ class Trainable(BaseModel):  # type: ignore[misc]  # mmengine is untyped
             raise ValueError(f'mode "{mode}": a Trainable only gives losses; use the wrapped model for the rest')
         if self.first_step is not None:
             batch[IMAGES.name] = self.first_step(batch[IMAGES.name])
-        with in_float32(self.model, self.family.float32_parts), refused_downloads("the model", runs=True):
+        with in_float32(self.model, self.family.float32_parts), refused_downloads("the model", RUNS):
             losses = self.family.losses(self.model, batch)
         return {name if "loss" in name else f"loss_{name}": loss for name, loss in losses.items()}  # mmengine's mark
 

@@ -185,7 +185,18 @@ def test_code_that_ends_the_process_is_a_fault(tmp_path: Path) -> None:
     """A script without a guard: its code would be taken for that of zooport, and 0 for a deploy that went well."""
     text = CONFIG.format(model="Net") + imports("script_of_a_user")
     message = refused(write(tmp_path, text, script_of_a_user="raise SystemExit(0)"))
-    assert 'custom_imports "script_of_a_user": cannot be imported (SystemExit: 0); correct the module' in message
+    reason = f"SystemExit: 0, at {tmp_path / 'script_of_a_user.py'}, line 1, in <module>"
+    assert f'custom_imports "script_of_a_user": cannot be imported ({reason}); correct the module' in message
+
+
+def test_a_download_at_import_is_refused_and_one_that_a_library_can_do_without_is_left_out(tmp_path: Path) -> None:
+    ask = "import urllib.request\nurllib.request.urlopen('https://news.invalid/version')\n"
+    text = CONFIG.format(model="Net") + imports("asking_of_a_user")
+    message = refused(write(tmp_path, text, asking_of_a_user=ask))
+    assert "module asking_of_a_user tries to download something while it is imported (https://news.invalid/v" in message
+    quiet = f"try:\n    {ask.replace(chr(10), chr(10) + '    ')}\nexcept Exception:\n    pass\n"
+    text = CONFIG.format(model="Net") + imports("quiet_of_a_user")
+    load_config(write(tmp_path, text, quiet_of_a_user=quiet))
     command = [sys.executable, "-m", "zooport", "deploy", str(write(tmp_path, "raise SystemExit(0)"))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # mmengine leaves a file open
     assert (done.returncode, "cannot be read: SystemExit: 0" in done.stderr) == (2, True)

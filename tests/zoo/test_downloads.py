@@ -2,10 +2,14 @@
 
 import contextlib
 import logging
+import os
 import socket
+import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -13,6 +17,7 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from torch.utils.cpp_extension import check_compiler_ok_for_platform
 
 from pipeline.training.trainable import Trainable
 from tests.zoo_configs import ROOT
@@ -83,14 +88,86 @@ def test_files_of_this_machine_are_read(tmp_path: Path) -> None:
         assert urlopen(file.as_uri()).read() == b"content"
 
 
+def connect_to(address: tuple[str, int]) -> None:
+    with socket.socket() as one:
+        one.settimeout(0.1)
+        one.connect(address)
+
+
+def in_a_thread(action: Callable[[], object]) -> None:
+    thread = threading.Thread(target=action)
+    thread.start()
+    thread.join()
+
+
+def in_a_pool(action: Callable[[], object]) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(action).exception()
+
+
+ELSEWHERE = partial(swallowing, "https://weights.invalid/net.pth")
+
+
+@pytest.mark.parametrize(
+    ("action", "wish"),
+    [
+        (lambda: connect_to(("192.0.2.1", 80)), r"download something .* \(192.0.2.1:80\); build it without"),
+        (lambda: in_a_thread(ELSEWHERE), r"download something .* \(https://weights.invalid/net.pth\)"),
+        (lambda: in_a_pool(ELSEWHERE), r"download something .* \(https://weights.invalid/net.pth\)"),
+        (lambda: in_a_thread(lambda: in_a_thread(ELSEWHERE)), r"download something .* \(https://weights.invalid/net.p"),
+        (
+            lambda: os.system("true https://x"),
+            r"start a program .* \(true https://x\); a deployment starts no programs",
+        ),
+        (lambda: subprocess.run(["true", "https://x"], check=True), r"start a program while it is built \(true https:"),
+    ],
+)
+def test_what_asks_by_other_means_is_stopped(
+    action: Callable[[], object], wish: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InputError, match=f"model Net tries to {wish}"), refused_downloads("model Net"):
+        action()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_thread_is_guarded_whenever_the_one_that_started_it_is() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with refused_downloads("model Net"):
+            pool.submit(int).result()
+        assert pool.submit(is_refused).result() is False
+        with pytest.raises(InputError, match=r"\(192.0.2.1:80\)"), refused_downloads("model Net"):
+            assert pool.submit(is_refused).result() is True
+
+
+def is_refused() -> bool:
+    """Whether a connection is refused by us, and not by the network."""
+    try:
+        connect_to(("192.0.2.1", 80))
+    except OSError:
+        return False
+    except Exception:  # noqa: BLE001 - of a private class
+        return True
+    return False
+
+
 def test_other_threads_and_later_requests_are_free() -> None:
-    answers: list[object] = []
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()  # a thread from before
+        with refused_downloads("model Net"):
+            assert pool.submit(is_refused).result() is False
+    assert is_refused() is False
+
+
+def test_this_machine_and_the_programs_of_libraries_are_free(tmp_path: Path) -> None:
     with refused_downloads("model Net"):
-        thread = threading.Thread(target=lambda: answers.append(socket.getaddrinfo("127.0.0.1", 80)))
-        thread.start()
-        thread.join()
-    answers.append(socket.getaddrinfo("127.0.0.1", 80))
-    assert len(answers) == 2
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            connect_to(server.getsockname())
+        with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
+            server.bind(str(tmp_path / "socket"))
+            server.listen()
+            client.connect(str(tmp_path / "socket"))
+        socket.getaddrinfo("localhost", 80)
+        check_compiler_ok_for_platform("true")  # torch asks it for its version
 
 
 def failing() -> None:

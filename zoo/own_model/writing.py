@@ -104,13 +104,13 @@ def _check_run(model: Any, config: Any) -> None:
     import torch
 
     from zoo.config import config_target
-    from zoo.downloads import DownloadRefusedError, refused_downloads
+    from zoo.downloads import RUNS, DownloadRefusedError, refused_downloads
 
     sides = config_target(config).preferred
     try:
-        with refused_downloads(f"model {config.model['type']}", runs=True), torch.inference_mode():
+        with refused_downloads(f"model {config.model['type']}", RUNS), torch.inference_mode():
             model(torch.zeros(1, 3, sides["height"], sides["width"]))
     except DownloadRefusedError:
         raise
-    except Exception:  # noqa: BLE001, S110  # the user's code may raise anything
+    except (Exception, SystemExit):  # noqa: BLE001, S110  # the user's code may raise anything
         pass

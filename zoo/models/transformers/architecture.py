@@ -45,6 +45,9 @@ def read_architecture(source: Source) -> Any:
             f'{where}: transformers has no model_type "{kind}"; {nearest(kind, auto.CONFIG_MAPPING.keys())}; a model '
             "whose code is not part of transformers is not loaded"
         )
+    names = content.get("architectures")
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise InputError(f'{where}: "architectures" is {json.dumps(names)}, expected a list of names; {CURE}')
     with library_errors(where), refused_downloads(f"the architecture of {where}"):
         if isinstance(source, Mapping):
             return auto.CONFIG_MAPPING[kind].from_dict(content)
@@ -163,4 +166,7 @@ def _quiet() -> Iterator[None]:
 
 def _line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"
+    message = lines[0] if lines else ""
+    if message.endswith(":"):
+        message = " ".join(lines[:2])
+    return f"{type(error).__name__}: {message}"
