@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 Content = bytes | memoryview
@@ -27,6 +27,23 @@ def write_whole(path: Path, content: Content | str, *, make_folders: bool = Fals
         path.parent.mkdir(parents=True, exist_ok=True)
     with staged(path) as place:
         write_synced(place, content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def made_folders(folder: Path) -> Iterator[None]:
+    """Make a folder, and those that it is in. An exception removes what was made, unless somebody has put a file there.
+
+    Raises OSError where one cannot be made.
+    """
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for one in missing:
+                one.rmdir()
+        raise
 
 
 @contextmanager

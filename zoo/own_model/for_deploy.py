@@ -28,7 +28,6 @@ def config_for_deploy(source: str, checkpoint: str | None, work_dir: str | Path)
             f"{out}: it would be replaced by the config of {source}, and somebody has changed it, or it is another "
             f"file; deploy it (zooport deploy {out}), delete it, or give another --work-dir"
         )
-    out.parent.mkdir(parents=True, exist_ok=True)  # paths in the config start there
     written = write_config(ModelRequest(source, weights=Path(checkpoint), out=out, force=True))
     text = out.read_text(encoding="utf-8")
     write_whole(out, f"{text}\n{SEAL}{_hash(text)}\n")

@@ -1,12 +1,15 @@
 """Writing a config for a model of one's own: whole, and only if the model is built and its weights load."""
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from zoo.errors import InputError
-from zoo.files.writing import write_whole
+from zoo.files.writing import made_folders, write_whole
+from zoo.own_model.folder import foreign_arguments
 from zoo.own_model.form import Description, Form, find_form
 from zoo.own_model.replacing import check_out
 from zoo.own_model.request import ModelRequest
@@ -37,6 +40,13 @@ def write_config(request: ModelRequest) -> WrittenConfig:
     _check_flags(form, request)
     out = request.out or form.out(request)
     check_out(out, form.sources(request), force=request.force)
+    with ExitStack() as folders:
+        with _writing_errors():
+            folders.enter_context(made_folders(out.parent))  # paths in the config start there
+        return _write(form, request, out)
+
+
+def _write(form: Form, request: ModelRequest, out: Path) -> WrittenConfig:
     description = form.describe(request, out)
     content, notes = _ordered(description, out), dict(description.notes)
     written = _read(description, content, out)
@@ -48,12 +58,18 @@ def write_config(request: ModelRequest) -> WrittenConfig:
         description = replace(description, notes=notes)
         written = _read(description, content, out)
     text = config_source_of(description, content)
-    try:
-        write_whole(out, text, make_folders=True)
-    except OSError as error:
-        raise InputError(f"{error.filename}: cannot be written ({error.strerror}); give another --out") from error
+    with _writing_errors():
+        write_whole(out, text)
     names = tuple(info.name for info in written.task.classes)
     return WrittenConfig(out, written.task.name, names, tuple(notes.values()))
+
+
+@contextmanager
+def _writing_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot be written ({error.strerror}); give another --out") from error
 
 
 def config_source_of(description: Description, content: dict[str, Any]) -> str:
@@ -67,6 +83,7 @@ def _check_flags(form: Form, request: ModelRequest) -> None:
     for name, flag in FLAGS.items():
         if getattr(request, name) and name not in form.flags:
             raise InputError(f"{flag} with {request.source}: {form.example} does not take it; leave it out")
+    foreign_arguments(request.arguments, "--arg")
     if request.weights is not None and not request.weights.is_file():
         raise InputError(f"--weights {request.weights}: no such file; give the state dict of the trained model")
 
