@@ -50,7 +50,7 @@ def _classes(counts: Sequence[tuple[int, int]], number: int, beside: int) -> int
 def _keys(section: Mapping[str, Any], path: str) -> Iterator[tuple[str, int]]:
     """Every number of classes in a config's section, with its dotted name."""
     for key, value in section.items():
-        if key == KEY and isinstance(value, int):
+        if key == KEY and isinstance(value, int) and value > 0:
             yield f"{path}.{key}", value
         elif isinstance(value, Mapping):
             yield from _keys(value, f"{path}.{key}")

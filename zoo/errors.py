@@ -51,8 +51,12 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
 
     >>> nearest("onnxruntim", ["onnxruntime", "pytorch"])
     'nearest: "onnxruntime", "pytorch"'
+    >>> nearest("onnxruntim", [])
+    'there are none'
     """
     import difflib  # a millisecond that a production start without an error need not pay
 
     ranked = difflib.get_close_matches(name, list(known), n=count, cutoff=0.0)
+    if not ranked:
+        return "there are none"
     return "nearest: " + ", ".join(f'"{candidate}"' for candidate in ranked)

@@ -28,6 +28,7 @@ preprocess = dict(size=(64, 96))
         ({"a": ((3,), (10,)), "b": ((5,), (10,))}, {"num_classes": 10}, None),
         ({"fc.weight": ((3, 9), (10, 8))}, {"num_classes": 10}, None),
         ({"conv": ((64,), (32,))}, {"num_classes": 10}, None),
+        ({"conv": ((64,), (32,))}, {"num_classes": 0}, None),
         ({}, {"num_classes": 10}, None),
         ({"fc": ((3,), (10,))}, {}, None),
     ],

@@ -4,17 +4,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from zoo.errors import InputError
+from zoo.preprocess.rule_faults import is_int
 
 BACKGROUND = "background"
 UNNAMED = "The checkpoint does not name its classes. Write their names; the index is the model's own id."
+
+
+def check_count(count: object) -> None:
+    """Raises InputError for what is no number of classes."""
+    if not is_int(count, 1):
+        raise InputError(
+            f"num_classes is {count!r}, expected a whole number, 1 or more; give --arg num_classes=NUMBER, or correct "
+            "the config.json of the folder"
+        )
 
 
 def class_entries(names: Sequence[str], count: int, what: str, *, background: bool = False) -> list[dict[str, Any]]:
     """`count` classes of these names, or of made-up ones; `what` has so many, for the message.
 
     `background`: the first is what no annotation names, and may be left out of the names. Raises InputError where the
-    number of names is another one, or a name is there twice.
+    number of names is another one, or a name is empty or there twice.
     """
+    check_count(count)
     chosen = list(names) or ([BACKGROUND] if background else [])
     if not names:
         chosen += [f"class_{index}" for index in range(len(chosen), count)]
@@ -23,6 +34,8 @@ def class_entries(names: Sequence[str], count: int, what: str, *, background: bo
     if len(chosen) != count:
         also = f", or {count - 1} without the background, which is the first" if background else ""
         raise InputError(f"--classes: got {len(names)} names, but {what} has {count} classes; give {count} names{also}")
+    if "" in chosen:
+        raise InputError(f"--classes: name {chosen.index('') + 1} is empty; give each class a name")
     if twice := sorted({name for name in chosen if chosen.count(name) > 1}):
         raise InputError(f'--classes: "{twice[0]}" appears twice; give each class a name of its own')
     return [

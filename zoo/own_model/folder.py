@@ -1,5 +1,6 @@
 """A folder that a library wrote with its save_pretrained: config.json, and the weights beside it."""
 
+import json
 from collections.abc import Mapping
 from keyword import iskeyword
 from pathlib import Path
@@ -11,6 +12,7 @@ from zoo.own_model.request import ModelRequest
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+KINDS = {int: "a whole number", str: "a string", list: "a list", dict: "an object"}
 INDEX = "model.safetensors.index.json"  # of weights in several files
 
 
@@ -20,6 +22,15 @@ def folder_config(source: str) -> Mapping[str, Any] | None:
     if not path.is_file():
         return None
     return json_object(path.read_bytes(), str(path), "give the folder that model.save_pretrained(folder) wrote")
+
+
+def check_fields(fields: Mapping[str, Any], kinds: Mapping[str, type], place: str) -> None:
+    """Raises InputError for a field of another kind than expected; one that is not there, or is null, is no fault."""
+    for name, kind in kinds.items():
+        value = fields.get(name)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            got = json.dumps(value)
+            raise InputError(f'{place}: "{name}" is {got}, expected {KINDS[kind]}; correct it')
 
 
 def foreign_arguments(arguments: Mapping[str, Any], place: str) -> dict[str, Any]:

@@ -21,7 +21,9 @@ def check_out(out: Path, sources: Iterable[Path | None], *, force: bool) -> None
         raise InputError(f"--out {out}: the config is made of this file and would replace it; give another --out")
     if not out.exists():
         return
-    if out.is_dir() or not force:
+    if out.is_dir():
+        raise InputError(f"--out {out}: this is a folder; give the name of a file")
+    if not force:
         raise InputError(f"{out}: this file already exists; give another --out, or --force to replace it")
     from zoo.config.bases import assigned
 

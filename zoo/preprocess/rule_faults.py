@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoo.errors import InputError
-from zoo.preprocess.image_check import MIN_SIDE
+from zoo.preprocess.image_check import MIN_SIDE, OPENCV_MAX_PIXELS
 from zoo.preprocess.placed_image import MAX_BYTE
 
 RESIZES = ("letterbox", "stretch", "keep", "shortest")
@@ -24,6 +24,8 @@ def checked_size(size: Any, resize: str) -> tuple[int, int] | None:
     sides = tuple(size)
     if len(sides) != 2 or not all(is_int(side, MIN_SIDE) for side in sides):  # noqa: PLR2004 - (height, width)
         raise InputError(f"preprocess: got size {size}, expected (height, width) in whole pixels, {MIN_SIDE} or more")
+    if sides[0] * sides[1] > OPENCV_MAX_PIXELS:
+        raise InputError(f"preprocess: got size {size}, expected {OPENCV_MAX_PIXELS} pixels at most, OpenCV's bound")
     return sides[0], sides[1]
 
 

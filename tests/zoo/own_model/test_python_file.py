@@ -80,6 +80,18 @@ class TestTheConfig:
         assert written.path == Path("../trained.py")
         assert load_config(written.path).checkpoint == "trained.pth"
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"if True:{NET}".replace("\n", "\n    "),
+            f"try:{NET}".replace("\n", "\n    ") + "\nexcept ImportError:\n    raise\n",
+            NET.replace("class OwnNet", "class Net").replace("def small_net", "OwnNet: type = Net\n\n\ndef small_net"),
+        ],
+    )
+    def test_a_class_wherever_it_is_defined(self, text: str) -> None:
+        Path("own_net.py").write_text(text)
+        assert load_config(init().path).model["type"] == "own_net.OwnNet"
+
     def test_weights_of_the_modules_own_name(self) -> None:
         Path("trained.pth").rename("own_net.pth")
         written = init(weights=Path("own_net.pth"))
@@ -99,6 +111,14 @@ class TestFaults:
         ("source", "changes", "message"),
         [
             ("own_net.py:OwnNett", {}, 'own_net.py has no "OwnNett"; nearest: "OwnNet"'),
+            ("empty.py:Net", {}, 'empty.py has no "Net"; there are none'),
+            ("own_net.py:OwnNet", {"classes": ("a", "", "b")}, "--classes: name 2 is empty; give each class a name"),
+            ("own_net.py:OwnNet", {"arguments": {"type": "os.getcwd"}}, '--arg: "type" is not the name of an argument'),
+            (
+                "own_net.py:OwnNet",
+                {"out": Path("sub.py"), "force": True},
+                "--out sub.py: this is a folder; give",
+            ),
             ("own_net.py", {}, r"which class\? Give own_net.py:NAME, NAME one of OwnNet"),
             ("none.py:OwnNet", {}, "none.py: no such file; give FILE.py:NAME"),
             ("own-net.py:OwnNet", {}, "own-net.py: Python cannot import a module of this name; rename it"),
@@ -122,6 +142,8 @@ class TestFaults:
         ],
     )
     def test_of_a_request(self, source: str, changes: dict[str, object], message: str, folder: Path) -> None:
+        Path("empty.py").touch()
+        Path("sub.py").mkdir()
         before = sorted(folder.iterdir())
         with pytest.raises(InputError, match=message) as raised:
             init(source, **changes)

@@ -81,6 +81,23 @@ def test_images_of_other_channels(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"classes": "3"}, 'saved/config.json: "classes" is "3", expected a whole number'),
+        ({"classes": 0}, "num_classes is 0, expected a whole number, 1 or more"),
+        ({"encoder_name": 5}, 'saved/config.json: "encoder_name" is 5, expected a string'),
+        ({"in_channels": "3"}, 'saved/config.json: "in_channels" is "3", expected a whole number'),
+        ({"_model_class": ["Unet"]}, r'saved/config.json: "_model_class" is \["Unet"\], expected a string'),
+    ],
+)
+def test_fields_of_another_kind(field: dict[str, Any], message: str, folder: Path) -> None:
+    (folder / "saved/config.json").write_text(json.dumps({**SAVED, **field}))
+    (folder / "saved/model.safetensors").touch()
+    with pytest.raises(InputError, match=message):
+        write_config(ModelRequest("saved", size=(64, 64)))
+
+
+@pytest.mark.parametrize(
     "argument",
     [
         {"aux_params": {"type": "package.module.Class"}},

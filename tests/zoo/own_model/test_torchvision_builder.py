@@ -14,6 +14,7 @@ from zoo.own_model import ModelRequest, WrittenConfig, write_config
 from zoo.own_model.fitting import fitting_value, unfilled
 
 SSDLITE, LRASPP = "ssdlite320_mobilenet_v3_large", "lraspp_mobilenet_v3_large"
+FASTER = "fasterrcnn_mobilenet_v3_large_320_fpn"
 RANDOM = {"weights": None, "weights_backbone": None}
 
 
@@ -87,6 +88,11 @@ def test_keypoints_are_counted_as_well() -> None:
         (LRASPP, "seg.pth", {"classes": ("cat",)}, "got 1 names, but .* has 5 classes; give 5 names$"),
         (SSDLITE, "ssd.pth", {"size": (64, 64)}, "its own transform decides the size; give --arg min_size=PIXELS"),
         (LRASPP, "ssd.pth", {}, "checkpoint .*ssd.pth is not of this model: of 319 tensors 272 missing"),
+        (LRASPP, "seg.pth", {"arguments": {"num_classes": "x"}}, "num_classes is 'x', expected a whole number, 1 or"),
+        (LRASPP, "seg.pth", {"arguments": {"num_classes": 0}}, "num_classes is 0, expected a whole number, 1 or more"),
+        (LRASPP, "seg.pth", {"arguments": {"type": "os.getcwd"}}, '--arg: "type" is not the name of an argument'),
+        (LRASPP, "seg.pth", {"size": (100000, 100000)}, r"got size \(100000, 100000\), expected 1073741824 pixels at"),
+        (FASTER, "seg.pth", {"arguments": {"min_size": "x", "num_classes": 3}}, "has min_size 'x' and max_size 640"),
         (SSDLITE, "ssd.pth", {"task": "Detection"}, "--task with torchvision:.*: torchvision:NAME does not take it"),
     ],
 )
@@ -94,6 +100,15 @@ def test_faults(name: str, weights: str, options: dict[str, Any], message: str, 
     with pytest.raises(InputError, match=message):
         init(folder, name, weights, tmp_path, **options)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_new_folder_is_made_and_removed_where_nothing_is_written(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not of this model"):
+        init(folder, LRASPP, "seg.pth", tmp_path / "new/deep", arguments={"num_classes": 9}, size=(128, 160))
+    assert not list(tmp_path.iterdir())
+    written = init(folder, LRASPP, "seg.pth", tmp_path / "new/deep", size=(128, 160))
+    assert written.path == tmp_path / "new/deep/mine.py"
+    build_model(written.path)
 
 
 def test_tensors_that_contradict_one_another(folder: Path, tmp_path: Path) -> None:

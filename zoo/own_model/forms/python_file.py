@@ -85,15 +85,26 @@ def _parsed(path: Path) -> ast.Module:
 def _names(module: ast.Module) -> dict[str, ast.stmt]:
     """What the file defines at its top."""
     definitions: dict[str, ast.stmt] = {}
-    for statement in module.body:
+    for statement in _statements(module):
         for name in _defined(statement):
             definitions[name] = statement
     return definitions
 
 
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Those of a module, also under if, try and with, but not in its classes and functions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+        if not isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.expr):
+            yield from _statements(child)
+
+
 def _defined(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         yield statement.name
+    elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        yield statement.target.id
     elif isinstance(statement, ast.Assign):
         yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
     elif isinstance(statement, ast.Import | ast.ImportFrom):

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.errors import InputError
-from zoo.own_model.classes import BACKGROUND, UNNAMED, class_entries
-from zoo.own_model.folder import CONFIG, folder_config, folder_weights, foreign_arguments
+from zoo.own_model.classes import BACKGROUND, UNNAMED, check_count, class_entries
+from zoo.own_model.folder import CONFIG, check_fields, folder_config, folder_weights, foreign_arguments
 from zoo.own_model.form import Description, LibraryForm, register_form
 from zoo.own_model.request import ModelRequest
 
 ARCHITECTURE = "_model_class"  # the key of config.json that only this library writes
+FIELDS = {ARCHITECTURE: str, "encoder_name": str, "classes": int, "in_channels": int}
 RENAMED = {"encoder_name": "encoder", "classes": "num_classes"}
 LEFT_OUT = (ARCHITECTURE, "encoder_weights", "activation")  # nothing of them is in the graph
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
@@ -37,6 +38,7 @@ class SmpForm(LibraryForm):
             weights = request.weights_file
             section |= {"architecture": self.name(request.source), **_renamed(request.arguments)}
         else:
+            check_fields(saved, FIELDS, f"{request.source}/{CONFIG}")
             weights = folder_weights(request)
             section |= {"architecture": saved[ARCHITECTURE], **_saved_arguments(saved), **_renamed(request.arguments)}
         if "encoder" not in section:
@@ -77,6 +79,7 @@ def _saved_arguments(saved: Mapping[str, Any]) -> dict[str, Any]:
 
 def _classes(names: Sequence[str], count: int, weights: Path) -> list[dict[str, Any]]:
     """One class is a foreground, and the background is beside it."""
+    check_count(count)
     if count > 1:
         return class_entries(names, count, str(weights))
     chosen = [BACKGROUND, *names] if len(names) < 2 else names  # noqa: PLR2004 - with the background

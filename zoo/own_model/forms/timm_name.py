@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from zoo.errors import InputError, nearest
 from zoo.optional_library import optional_library
 from zoo.own_model.classes import UNNAMED, class_entries
-from zoo.own_model.folder import CONFIG, folder_config, folder_weights, foreign_arguments
+from zoo.own_model.folder import CONFIG, check_fields, folder_config, folder_weights, foreign_arguments
 from zoo.own_model.form import Description, LibraryForm, register_form
 from zoo.own_model.request import ModelRequest
 from zoo.own_model.resizing import resized
@@ -22,6 +22,8 @@ OF_DEFAULTS = (
 DECIDE = ("input_size", "interpolation", "crop_pct", "mean", "std")
 """The fields of pretrained_cfg that decide the preprocessing."""
 SIZES = ("input_size", "crop_pct")  # those that --size replaces
+NAMES = {"label_names": list, "labels": list}
+FIELDS = {"num_classes": int, "pretrained_cfg": dict, "model_args": dict, **NAMES}
 CHANNELS = 3
 
 
@@ -37,10 +39,12 @@ class TimmForm(LibraryForm):
     def describe(self, request: ModelRequest, out: Any) -> Description:  # noqa: ARG002
         """A checkpoint's own tensors say how many classes there are."""
         saved = folder_config(request.source) or {}
+        check_fields(saved, FIELDS, f"{request.source}/{CONFIG}")
         weights = folder_weights(request) if saved else request.weights_file
         name = str(saved["architecture"]) if saved else self.name(request.source)
         section: dict[str, Any] = {"type": "TimmClassifier", "architecture": name, **_arguments(saved, request)}
         pretrained = _pretrained(name, saved)
+        check_fields(pretrained, NAMES, f"{request.source}/{CONFIG}: pretrained_cfg")
         if "num_classes" not in section:
             from zoo.checkpoint import read_state
             from zoo.own_model.fitting import fitting_value
@@ -64,8 +68,6 @@ class TimmForm(LibraryForm):
 def _arguments(saved: Mapping[str, Any], request: ModelRequest) -> dict[str, Any]:
     """Those of the model's constructor. Raises InputError for images that are not RGB."""
     arguments = saved.get("model_args") or {}
-    if not isinstance(arguments, Mapping):
-        raise InputError(f'{request.source}/{CONFIG}: "model_args" is {arguments!r}, expected an object')
     if (channels := arguments.get("in_chans", CHANNELS)) != CHANNELS:
         raise InputError(
             f'{request.source}/{CONFIG}: "in_chans" is {channels}, expected 3: deployments take RGB images'

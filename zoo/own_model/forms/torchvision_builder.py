@@ -8,6 +8,7 @@ from zoo.errors import InputError, nearest
 from zoo.own_model.classes import UNNAMED, class_entries
 from zoo.own_model.form import Description, LibraryForm, register_form
 from zoo.own_model.request import ModelRequest
+from zoo.preprocess.rule_faults import is_int
 
 TASKS = {"maskrcnn": "InstanceSegmentation", "keypointrcnn": "KeypointDetection"}  # of detectors; others: boxes
 WITHOUT_BACKGROUND = ("retinanet", "fcos")  # their first class is an object's
@@ -104,7 +105,12 @@ def _detector_input(transform: Any) -> tuple[dict[str, Any], str]:
         width, height = transform.fixed_size
         note = f"The model's own transform stretches every image to this size. {own}"
         return {"size": (height, width), "resize": "stretch", "interpolation": "bilinear"}, note
-    size = (int(transform.min_size[-1]), int(transform.max_size))
+    size = transform.min_size[-1], transform.max_size
+    if not all(is_int(side, 1) for side in size):
+        raise InputError(
+            f"the model's transform has min_size {size[0]!r} and max_size {size[1]!r}, expected whole pixels; "
+            "correct --arg min_size=PIXELS max_size=PIXELS"
+        )
     note = (
         "The model's own transform makes these sides of a landscape image (min_size, max_size). Exchange them for "
         f"portrait images. {own}"
