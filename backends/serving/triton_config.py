@@ -5,14 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from backends.serving.protocol import DTYPES
+from backends.serving.protocol import DEPLOYMENT, DTYPES, FILE
 from backends.threads import default_threads
 from zoo.errors import InputError
+from zoo.manifest import Manifest
 from zoo.target import AxisRange
+from zoo.tasks import Result
 from zoo.tensor_spec import TensorSpec
 
 ANY = -1  # a side of any size
-OPTIONAL = " optional: true"  # see Tensor.form
+OPTIONAL, RAGGED = " optional: true", " allow_ragged_batch: true"  # see Tensor.form
 
 
 @dataclass(frozen=True)
@@ -35,15 +37,18 @@ class Serving:
 
 
 def largest_batch(serving: Serving, graph: AxisRange, *, on_cpu: bool) -> int:
-    """Of the requests that Triton joins. ``graph``: what it takes. Raises InputError for more than that."""
-    if serving.batch is None:
-        return graph.min if on_cpu else graph.max
-    if serving.batch > graph.max:
+    """Of the requests that Triton joins; 0 where each is computed alone. ``graph``: what it takes.
+
+    Raises InputError for more than that.
+    """
+    usual = graph.min if on_cpu else graph.max
+    if serving.batch is not None and serving.batch > graph.max:
         raise InputError(
             f"--batch {serving.batch}: the graph of {serving.name} takes at most {graph.max} at a time from Triton; "
             "give that, or less"
         )
-    return serving.batch
+    batch = serving.batch or usual
+    return batch if batch > 1 else 0
 
 
 class Tensor(NamedTuple):
@@ -62,6 +67,28 @@ class Tensor(NamedTuple):
         """A message in the text form of protobuf."""
         fields = f"name: {json.dumps(self.name)} data_type: TYPE_{DTYPES[self.dtype]} dims: [ {_joined(self.sides)} ]"
         return f"  {{ {fields}{self.form} }}"
+
+
+def request_tensors(manifest: Manifest, *, batched: bool) -> list[Tensor]:
+    """What a request has: the file, and the numbers that may be left out."""
+    dtypes = {spec.name: spec.dtype for spec in manifest.inputs}
+    front = _front(batched)
+    return [
+        Tensor(FILE, "uint8", (*front, ANY), RAGGED if batched else ""),
+        *(Tensor(name, dtypes[name], (*front, 1), OPTIONAL) for name in manifest.defaults),
+    ]
+
+
+def answer_tensors(result: Result, *, batched: bool) -> list[Tensor]:
+    """What an answer has: the arrays of a result, and the manifest, which is the last one."""
+    front = _front(batched)
+    arrays = [Tensor(name, each.dtype.name, front + (ANY,) * each.ndim) for name, each in result.arrays.items()]
+    return [*arrays, Tensor(DEPLOYMENT, "uint8", (*front, ANY))]
+
+
+def _front(batched: bool) -> tuple[int, ...]:
+    """The batch axis, which Triton adds by itself where a model has batches."""
+    return () if batched else (1,)
 
 
 def graph_tensor(spec: TensorSpec, *, batched: bool) -> Tensor:

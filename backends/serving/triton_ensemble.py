@@ -13,18 +13,19 @@ import numpy as np
 from backends.backend import Backend
 from backends.deployment import Deployment
 from backends.registry import get_backend
-from backends.serving.protocol import DEPLOYMENT, FILE, read_content
+from backends.serving.protocol import FILE, read_content
 from backends.serving.triton_config import (
     ANY,
-    OPTIONAL,
     Serving,
     Tensor,
+    answer_tensors,
     config_text,
     graph_tensor,
     instances,
     largest_batch,
     parameters,
     queue,
+    request_tensors,
     step_tensor,
     warmup,
 )
@@ -57,16 +58,11 @@ def check_ensemble(manifest: Manifest) -> None:
 def ensemble_models(model: Deployment, content: bytes, result: Result, serving: Serving) -> list[TritonModel]:
     """The steps, then the ensemble, which is `serving.name`. Arguments: see triton_python.python_model."""
     manifest, names = model.manifest, _Names(serving.name)
-    dtypes = {spec.name: spec.dtype for spec in manifest.inputs}
-    requested = [
-        Tensor(FILE, "uint8", (1, ANY)),
-        *(Tensor(name, dtypes[name], (1, 1), OPTIONAL) for name in manifest.defaults),
-    ]
-    results = [Tensor(name, array.dtype.name, (1,) + (ANY,) * array.ndim) for name, array in result.arrays.items()]
+    requested, (*results, described) = request_tensors(manifest, batched=False), answer_tensors(result, batched=False)
     batched = _largest_batch(manifest, serving) > 0
     prepared = [step_tensor(spec, GRAPH + spec.name, batched=batched) for spec in manifest.inputs]
     computed = [step_tensor(spec, GRAPH + spec.name, batched=batched) for spec in manifest.outputs]
-    described, geometry = Tensor(DEPLOYMENT, "uint8", (1, ANY)), Tensor(GEOMETRY, "int64", (1, ANY))
+    geometry = Tensor(GEOMETRY, "int64", (1, ANY))
     bounds = (instances(serving), queue(serving))
     first_call = warmup(0, Tensor(FILE, "uint8", (1, len(content))))
     before = config_text(
@@ -125,10 +121,8 @@ def _graph(name: str, model: Deployment, content: bytes, serving: Serving) -> Tr
 
 
 def _largest_batch(manifest: Manifest, serving: Serving) -> int:
-    """Of requests that Triton may join; 0 where each is computed alone. Raises InputError for too large a one."""
     on_cpu = get_backend(manifest.backend).is_on_cpu(manifest.provider)
-    most = largest_batch(serving, _joined_batches(manifest), on_cpu=on_cpu)
-    return most if most > 1 else 0
+    return largest_batch(serving, _joined_batches(manifest), on_cpu=on_cpu)
 
 
 def _joined_batches(manifest: Manifest) -> AxisRange:

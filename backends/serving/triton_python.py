@@ -2,17 +2,16 @@
 
 from backends.deployment import Deployment
 from backends.registry import get_backend
-from backends.serving.protocol import DEPLOYMENT, FILE
+from backends.serving.protocol import FILE
 from backends.serving.triton_config import (
-    ANY,
-    OPTIONAL,
     Serving,
-    Tensor,
+    answer_tensors,
     config_text,
     instances,
     largest_batch,
     parameters,
     queue,
+    request_tensors,
     warmup,
 )
 from backends.serving.triton_files import FIRST_CALL, TritonModel, model_py
@@ -26,19 +25,17 @@ def python_model(model: Deployment, content: bytes, result: Result, serving: Ser
     """`content`: of the file that Triton makes the first call with. `result`: of it; its arrays are the outputs."""
     manifest = model.manifest
     on_cpu = get_backend(manifest.backend).is_on_cpu(manifest.provider)
-    dtypes = {spec.name: spec.dtype for spec in manifest.inputs}
-    file = Tensor(FILE, "uint8", (ANY,), " allow_ragged_batch: true")
-    settings = [Tensor(name, dtypes[name], (1,), OPTIONAL) for name in manifest.defaults]
-    outputs = [Tensor(name, array.dtype.name, (ANY,) * array.ndim) for name, array in result.arrays.items()]
+    batch = largest_batch(serving, _batches(manifest, result), on_cpu=on_cpu)
+    file, *settings = request_tensors(manifest, batched=batch > 0)
     config = config_text(
         serving.name,
         'backend: "python"',
-        largest_batch(serving, _batches(manifest), on_cpu=on_cpu),
+        batch,
         [file, *settings],
-        [*outputs, Tensor(DEPLOYMENT, "uint8", (ANY,))],
+        answer_tensors(result, batched=batch > 0),
         instances(serving, on_cpu=on_cpu),
         queue(serving),
-        warmup(1, file._replace(sides=(len(content),))),
+        warmup(min(batch, 1), file._replace(sides=(*file.sides[:-1], len(content)))),
         parameters({THREADS: str(serving.threads)}),
     )
     files = {
@@ -48,7 +45,9 @@ def python_model(model: Deployment, content: bytes, result: Result, serving: Ser
     return TritonModel(serving.name, config, files, deployment=f"1/{FOLDER}")
 
 
-def _batches(manifest: Manifest) -> AxisRange:
-    """Those that the graph takes."""
+def _batches(manifest: Manifest, result: Result) -> AxisRange:
+    """Those that the graph takes; none with a number for each input, since a batch of Triton has no tensor [N]."""
+    if any(array.ndim == 0 for array in result.arrays.values()):
+        return AxisRange.fixed(1)
     count = manifest.inputs[0].shape[0]
     return manifest.axes[count] if isinstance(count, str) else AxisRange.fixed(count)

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.backends.conftest import Recipe, rewrite_manifest, write_deployment, write_slide
+from tests.backends.conftest import SLOTS, Recipe, rewrite_manifest, write_deployment, write_slide
 from tests.backends.serving.stub import module
 from zoo.manifest import Manifest, file_record
 from zoo.tensor_spec import TensorSpec
@@ -24,9 +24,11 @@ OUTPUTS = {
     "segmentor": ["label_map"],
     "slide": ["label_map"],
     ADJUSTABLE: ["boxes", "scores", "labels"],
+    "tensors": ["score", "embedding"],
 }
 BATCH = 4  # the largest of each graph
-ENSEMBLES = ("detector", "segmentor", ADJUSTABLE)
+ALONE = ("tensors",)  # whose requests are not joined, since an output is one number
+ENSEMBLES = ("detector", "segmentor", ADJUSTABLE, "tensors")
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +39,25 @@ def deployments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "segmentor": write_deployment(root / "segmentor", Recipe(task="SemanticSegmentation")),
         "slide": write_slide(root / "slide"),
         ADJUSTABLE: write_adjustable(root / ADJUSTABLE),
+        "tensors": write_tensors(root / "tensors", score="brightness", embedding="all_scores"),
     }
+
+
+def write_tensors(folder: Path, **outputs: str) -> Path:
+    """A module that gives tensors of the detector's graph by other names: output -> tensor."""
+    write_deployment(folder, Recipe())
+    model = onnx.load(folder / "model.onnx")
+    shapes: dict[str, tuple[int | str, ...]] = {"brightness": ("N",), "all_scores": ("N", SLOTS)}
+    specs = tuple(TensorSpec(name, "float32", shapes[tensor]) for name, tensor in outputs.items())
+    model.graph.node.extend(onnx.helper.make_node("Identity", [tensor], [name]) for name, tensor in outputs.items())
+    del model.graph.output[:]
+    model.graph.output.extend(
+        onnx.helper.make_tensor_value_info(spec.name, onnx.TensorProto.FLOAT, spec.shape) for spec in specs
+    )
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, folder / "model.onnx")
+    files = {"model.onnx": file_record(folder / "model.onnx")}
+    return rewrite_manifest(folder, task="tensors", classes=(), outputs=specs, files=files)
 
 
 def write_adjustable(folder: Path) -> Path:
@@ -73,7 +93,7 @@ def repository(deployments: dict[str, Path], files: list[Path], tmp_path_factory
     models = tmp_path_factory.mktemp("repository") / "models"
     for name in OUTPUTS:
         flags = ["--image", str(files[-1]), "--out", str(models), "--name", name, "--instances", "2", "--queue", "8"]
-        flags += ["--batch", str(BATCH)]
+        flags += [] if name in ALONE else ["--batch", str(BATCH)]
         assert run_verb(["triton", str(deployments[name]), *flags]) == 0
     return models
 

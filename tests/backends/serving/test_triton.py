@@ -19,7 +19,7 @@ from backends.serving.triton_config import Serving
 from backends.serving.triton_model import FOLDER, TritonPythonModel
 from backends.serving.triton_python import python_model
 from tests.backends.conftest import rewrite_manifest
-from tests.backends.serving.conftest import ADJUSTABLE, BATCH, OUTPUTS, arguments_of
+from tests.backends.serving.conftest import ADJUSTABLE, ALONE, BATCH, OUTPUTS, arguments_of
 from tests.backends.serving.stub import InferenceResponse, Request, TritonError, module
 from zooport.verbs import run_verb
 
@@ -115,10 +115,10 @@ def test_the_printed_command_binds_to_this_machine(
 @pytest.mark.parametrize(
     ("provider", "serving", "expected"),
     [
-        (None, Serving("cars"), ("KIND_CPU", 3, 1)),
+        (None, Serving("cars"), ("KIND_CPU", 3, 0)),
         (None, Serving("cars", instances=5, batch=2), ("KIND_CPU", 5, 2)),
         ("cuda:1", Serving("cars"), ("KIND_GPU", 1, BATCH)),
-        ("cuda", Serving("cars", instances=2, batch=1), ("KIND_GPU", 2, 1)),
+        ("cuda", Serving("cars", instances=2, batch=1), ("KIND_GPU", 2, 0)),
     ],
 )
 def test_processes_and_batches_by_what_computes(
@@ -217,9 +217,10 @@ def test_every_config_parses_and_has_no_unknown_field(repository: Path, files: l
         config = text_format.Parse(text, proto.ModelConfig())
         assert (config.name, config.backend) == (name, "python")
         assert [each.name for each in config.output] == [*outputs, DEPLOYMENT]
-        assert (config.instance_group[0].count, config.max_batch_size) == (2, BATCH)
+        assert (config.instance_group[0].count, config.max_batch_size) == (2, 0 if name in ALONE else BATCH)
+        assert all(each.dims for each in (*config.input, *config.output))  # Triton loads no model otherwise
         assert config.dynamic_batching.default_queue_policy.max_queue_size == 8
         warmup = config.model_warmup[0].inputs[FILE]
-        assert list(warmup.dims) == [(repository / name / "warmup" / warmup.input_data_file).stat().st_size]
+        assert warmup.dims[-1] == (repository / name / "warmup" / warmup.input_data_file).stat().st_size
         with pytest.raises(text_format.ParseError):
             text_format.Parse(text.replace("max_queue_size", "max_queue_sise"), proto.ModelConfig())

@@ -17,7 +17,7 @@ from backends.serving.protocol import DEPLOYMENT, FILE, read_manifest
 from backends.serving.triton_config import Serving
 from backends.serving.triton_ensemble import ensemble_models
 from backends.serving.triton_steps import GEOMETRY, GRAPH
-from tests.backends.serving.conftest import ADJUSTABLE, BATCH, ENSEMBLES
+from tests.backends.serving.conftest import ADJUSTABLE, BATCH, ENSEMBLES, OUTPUTS
 from tests.backends.serving.stub import InferenceResponse, Request, TritonError, module
 from zooport.verbs import run_verb
 
@@ -27,7 +27,7 @@ class Ensemble:
 
     def __init__(self, models: Path, name: str) -> None:
         self.before, self.after = (step(models / f"{name}-{kind}") for kind in ("preprocessing", "postprocessing"))
-        self.manifest = self.before.manifest
+        self.manifest, self.outputs = self.before.manifest, OUTPUTS[name]
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         self.graph = onnxruntime.InferenceSession(models / f"{name}-graph" / "1" / "model.onnx", options)
@@ -40,8 +40,7 @@ class Ensemble:
         feeds = {spec.name: prepared[GRAPH + spec.name] for spec in self.manifest.inputs}
         names = [spec.name for spec in self.manifest.outputs]
         computed = {GRAPH + name: array for name, array in zip(names, self.graph.run(names, feeds), strict=True)}
-        arrays = list(self.after.task.result_type.__dataclass_fields__)
-        (response,) = self.after.execute([Request({**computed, GEOMETRY: prepared[GEOMETRY]}, arrays)])
+        (response,) = self.after.execute([Request({**computed, GEOMETRY: prepared[GEOMETRY]}, self.outputs)])
         return response
 
     def preprocessed(self, content: bytes, **settings: float) -> InferenceResponse:
