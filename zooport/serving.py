@@ -7,6 +7,7 @@ from typing import Any
 from backends.registry import get_backend
 from backends.scale.cluster import Actors, cluster_words, room_for
 from backends.serving.address import check_name
+from backends.serving.protocol import check_outputs
 from backends.serving.served_model import ServedModelSettings
 from zoo.errors import InputError, ZooportError, nearest
 from zoo.manifest import Manifest
@@ -60,6 +61,7 @@ def _application(arguments: Mapping[str, Any]) -> Any:
     manifest = Manifest.read_verified(folder)
     if manifest.output_level != "final":
         raise InputError(f'{folder}: output level "{manifest.output_level}" has no results; deploy level final')
+    check_outputs(manifest.name, [spec.name for spec in manifest.outputs])
     manifest.build_task().kind.read(image)
     counts = {name: _count(name, arguments.get(name, default)) for name, (default, _) in COUNTS.items()}
     seconds = {name: _seconds(name, arguments.get(name, default)) for name, default in SECONDS.items()}

@@ -5,6 +5,7 @@ has the arrays of the result by their names (boxes, scores ...), each with a bat
 """
 
 import json
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,16 @@ DTYPES = {"bool": "BOOL", "float16": "FP16", "float32": "FP32", "float64": "FP64
     name: name.upper() for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 }
 """numpy's name of a dtype -> the protocol's."""
+
+
+def check_outputs(model: str, outputs: Iterable[str], taken: Collection[str] = (DEPLOYMENT,)) -> None:
+    """Raise InputError for an output of the model that has the name of a tensor which the server itself has."""
+    for name in outputs:
+        if name in taken:
+            raise InputError(
+                f'{model}: output "{name}": a server has a tensor of its own with that name; '
+                "give the output another name, and deploy again"
+            )
 
 
 def read_content(kind: InputKind, content: NDArray[np.uint8] | None) -> Any:

@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends.loading import load
-from backends.serving.protocol import DEPLOYMENT, DTYPES, FILE, manifest_content, read_content, read_setting
+from backends.serving.protocol import (
+    DEPLOYMENT,
+    DTYPES,
+    FILE,
+    check_outputs,
+    manifest_content,
+    read_content,
+    read_setting,
+)
 from backends.serving.v2_http import V2Request, parse_request, response_body
 from zoo.errors import InputError, nearest
 
@@ -82,6 +90,7 @@ class ServedModel:
         if content is not None and content.dtype != np.uint8:
             raise InputError(f'the request: input "{FILE}" is {content.dtype}, expected UINT8')
         result = self._model(read_content(self._model.task.kind, content), **settings)
+        check_outputs(self.name, result.arrays)
         return {name: array[np.newaxis] for name, array in {**result.arrays, DEPLOYMENT: self._manifest}.items()}
 
     def _settings(self, request: V2Request) -> dict[str, float]:

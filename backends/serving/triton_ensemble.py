@@ -13,7 +13,7 @@ import numpy as np
 from backends.backend import Backend
 from backends.deployment import Deployment
 from backends.registry import get_backend
-from backends.serving.protocol import FILE, read_content
+from backends.serving.protocol import FILE, check_outputs, read_content
 from backends.serving.triton_config import (
     ANY,
     Serving,
@@ -63,6 +63,8 @@ def ensemble_models(model: Deployment, content: bytes, result: Result, serving: 
     prepared = [step_tensor(spec, GRAPH + spec.name, batched=batched) for spec in manifest.inputs]
     computed = [step_tensor(spec, GRAPH + spec.name, batched=batched) for spec in manifest.outputs]
     geometry = Tensor(GEOMETRY, "int64", (1, ANY))
+    taken = {each.name for each in (*requested, described, geometry, *prepared, *computed)}
+    check_outputs(manifest.name, result.arrays, taken)
     bounds = (instances(serving), queue(serving))
     first_call = warmup(0, Tensor(FILE, "uint8", (1, len(content))))
     before = config_text(

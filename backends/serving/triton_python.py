@@ -2,7 +2,7 @@
 
 from backends.deployment import Deployment
 from backends.registry import get_backend
-from backends.serving.protocol import FILE
+from backends.serving.protocol import FILE, check_outputs
 from backends.serving.triton_config import (
     Serving,
     answer_tensors,
@@ -22,8 +22,12 @@ from zoo.tasks import Result
 
 
 def python_model(model: Deployment, content: bytes, result: Result, serving: Serving) -> TritonModel:
-    """`content`: of the file that Triton makes the first call with. `result`: of it; its arrays are the outputs."""
+    """`content`: of the file that Triton makes the first call with. `result`: of it; its arrays are the outputs.
+
+    Raises InputError for an output that has the name of another tensor, and for too large a batch.
+    """
     manifest = model.manifest
+    check_outputs(manifest.name, result.arrays)
     on_cpu = get_backend(manifest.backend).is_on_cpu(manifest.provider)
     batch = largest_batch(serving, _batches(manifest, result), on_cpu=on_cpu)
     file, *settings = request_tensors(manifest, batched=batch > 0)

@@ -13,7 +13,7 @@ from backends import load
 from backends.serving.protocol import DEPLOYMENT, DTYPES, manifest_content
 from backends.serving.served_model import ServedModel, ServedModelSettings
 from backends.serving.v2_schema import METADATA
-from tests.backends.serving.conftest import ADJUSTABLE, OUTPUTS
+from tests.backends.serving.conftest import ADJUSTABLE, OUTPUTS, write_tensors
 from zoo.errors import InputError
 from zoo.input_kinds.image.reading import read_image
 
@@ -156,3 +156,9 @@ def test_a_check_makes_a_call(serve: Serve) -> None:
 def test_a_first_image_that_is_none_is_refused(deployments: dict[str, Path]) -> None:
     with pytest.raises(InputError, match="not an image"):
         ServedModel(ServedModelSettings("cars", deployments["detector"], b"no image"))
+
+
+def test_an_output_with_the_name_of_the_manifest_is_refused(files: list[Path], tmp_path: Path) -> None:
+    folder = write_tensors(tmp_path / "tensors", deployment="brightness")
+    with pytest.raises(InputError, match='^cars: output "deployment": a server has a tensor of its own'):
+        ServedModel(ServedModelSettings("cars", folder, files[0].read_bytes()))

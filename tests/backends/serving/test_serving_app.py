@@ -9,6 +9,7 @@ import pytest
 from backends.registry import get_backend
 from backends.scale.cluster import Actors, cluster
 from tests.backends.conftest import rewrite_manifest
+from tests.backends.serving.conftest import write_tensors
 from zoo.errors import InputError
 from zooport.serving import app, check_room
 
@@ -107,6 +108,12 @@ def test_a_level_without_results_is_refused(deployments: dict[str, Path], files:
     shutil.copytree(deployments["detector"], folder)
     rewrite_manifest(folder, output_level="raw")
     with pytest.raises(click.ClickException, match='output level "raw" has no results'):
+        app({"deployment": str(folder), "image": str(files[0])})
+
+
+def test_an_output_with_the_name_of_the_manifest_is_refused(files: list[Path], tmp_path: Path) -> None:
+    folder = write_tensors(tmp_path / "small", deployment="brightness")
+    with pytest.raises(click.ClickException, match='^small: output "deployment": a server has a tensor of its own'):
         app({"deployment": str(folder), "image": str(files[0])})
 
 

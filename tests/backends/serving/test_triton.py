@@ -19,7 +19,7 @@ from backends.serving.triton_config import Serving
 from backends.serving.triton_model import FOLDER, TritonPythonModel
 from backends.serving.triton_python import python_model
 from tests.backends.conftest import rewrite_manifest
-from tests.backends.serving.conftest import ADJUSTABLE, ALONE, BATCH, OUTPUTS, arguments_of
+from tests.backends.serving.conftest import ADJUSTABLE, ALONE, BATCH, OUTPUTS, arguments_of, write_tensors
 from tests.backends.serving.stub import InferenceResponse, Request, TritonError, module
 from zooport.verbs import run_verb
 
@@ -150,6 +150,43 @@ def test_a_batch_that_the_graph_does_not_take_is_refused(
     assert error.startswith(f"error: --batch {most + 1}: the graph of cars takes at most {most} at a time")
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("form", "taken"),
+    [
+        ([], ["deployment"]),
+        (["--ensemble"], ["deployment", "geometry", "file", "graph_images"]),
+    ],
+)
+def test_an_output_with_the_name_of_another_tensor_is_refused(
+    files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], form: list[str], taken: list[str]
+) -> None:
+    for name in taken:
+        folder = write_tensors(tmp_path / name, **{name: "brightness"})
+        out = tmp_path / "out"
+        assert run_verb(["triton", str(folder), "--image", str(files[0]), "--out", str(out), *form]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f'error: small: output "{name}": a server has a tensor of its own with that name; ')
+        assert error.count("\n") == 1
+        assert not out.exists() or not list(out.iterdir())
+
+
+@pytest.mark.parametrize("name", ["file", "geometry"])
+def test_a_python_model_may_have_outputs_with_the_names_of_inputs(
+    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "triton_python_backend_utils", module())
+    folder = write_tensors(tmp_path / "small", **{name: "brightness"})
+    flags = ["--image", str(files[0]), "--out", str(tmp_path), "--name", "cars"]
+    assert run_verb(["triton", str(folder), *flags]) == 0
+    model = TritonPythonModel()
+    config = {"parameters": {"threads": {"string_value": "1"}}}
+    model.initialize({"model_config": json.dumps(config), **arguments_of(tmp_path / "cars")})
+    (response,) = model.execute([asked(files[0].read_bytes(), [name])])
+    with load(folder, threads=1) as local:
+        np.testing.assert_array_equal(response.arrays()[name][0], local(local.task.kind.read(files[0])).arrays[name])
+    model.finalize()
 
 
 @pytest.mark.parametrize(
