@@ -87,9 +87,10 @@ class Parser(argparse.ArgumentParser):
         self.exit(USER_ERROR, printable(f"error: {message}; see {self.prog} --help") + "\n")
 
 
-def check_counts(options: argparse.Namespace, *names: str) -> None:
-    """Raises InputError for a flag of these that is given, and below 1."""
+def check_counts(options: argparse.Namespace, *names: str, most: int | None = None) -> None:
+    """Raises InputError for a flag of these that is given, and below 1 or above `most`."""
+    expected = "1 or more" if most is None else f"1 to {most}"
     for name in names:
         value = getattr(options, name)
-        if value is not None and value < 1:
-            raise InputError(f"--{name} {value}: expected 1 or more")
+        if value is not None and (value < 1 or (most is not None and value > most)):
+            raise InputError(f"--{name} {value}: expected {expected}")

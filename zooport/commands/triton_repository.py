@@ -10,6 +10,7 @@ from zooport.parser import Parser, check_counts
 from zooport.terminal import write_line
 from zooport.writable import check_writable
 
+MOST = 2**31 - 1  # int32, which config.pbtxt has for most numbers
 EXAMPLES = """examples:
   zooport triton work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image street.jpg --out models
   zooport triton DEPLOYMENT --image street.jpg --out models --name cars --instances 4 --queue 128
@@ -49,14 +50,16 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Write it, and print where it is and how a server starts with it."""
-    check_counts(options, "instances", "threads", "batch", "queue", "timeout")
+    check_counts(options, "instances", "batch", "queue", "timeout", most=MOST)
     from backends.serving.triton_config import Serving
     from backends.serving.triton_repository import start_command, write_model
     from zoo.errors import InputError
     from zoo.manifest import Manifest
+    from zoo.manifest_schema import MAX_THREADS
 
-    if options.delay < 0:
-        raise InputError(f"--delay {options.delay}: expected 0 or more")
+    check_counts(options, "threads", most=MAX_THREADS)
+    if not 0 <= options.delay <= MOST:
+        raise InputError(f"--delay {options.delay}: expected 0 to {MOST}")
     manifest = Manifest.read(options.deployment)
     if manifest.output_level != "final":
         raise InputError(

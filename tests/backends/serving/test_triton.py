@@ -21,6 +21,7 @@ from backends.serving.triton_python import python_model
 from tests.backends.conftest import rewrite_manifest
 from tests.backends.serving.conftest import ADJUSTABLE, ALONE, BATCH, OUTPUTS, arguments_of, write_tensors
 from tests.backends.serving.stub import InferenceResponse, Request, TritonError, module
+from zooport.commands.triton_repository import MOST
 from zooport.verbs import run_verb
 
 
@@ -150,6 +151,47 @@ def test_a_batch_that_the_graph_does_not_take_is_refused(
     assert error.startswith(f"error: --batch {most + 1}: the graph of cars takes at most {most} at a time")
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "expected"),
+    [
+        ("--queue", 99999999999, "1 to 2147483647"),
+        ("--timeout", 10**20, "1 to 2147483647"),
+        ("--instances", 2**31, "1 to 2147483647"),
+        ("--threads", 0, "1 to 1024"),
+        ("--threads", 1025, "1 to 1024"),  # the server would load no model
+        ("--delay", 2**31, "0 to 2147483647"),
+        ("--delay", -1, "0 to 2147483647"),
+    ],
+)
+def test_a_number_that_a_config_cannot_hold_is_refused(
+    deployments: dict[str, Path],
+    files: list[Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    flag: str,
+    value: int,
+    expected: str,
+) -> None:
+    flags = ["--image", str(files[0]), "--out", str(tmp_path / "out"), flag, str(value)]
+    assert run_verb(["triton", str(deployments["detector"]), *flags]) == 2
+    assert capsys.readouterr().err == f"error: {flag} {value}: expected {expected}\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_largest_numbers_parse(deployments: dict[str, Path], files: list[Path], tmp_path: Path) -> None:
+    proto = pytest.importorskip("tritonclient.grpc.model_config_pb2", reason="needs tritonclient[grpc]")
+    text_format = pytest.importorskip("google.protobuf.text_format")
+    flags = ["--image", str(files[0]), "--out", str(tmp_path), "--name", "cars"]
+    for flag in ("--queue", "--timeout", "--delay", "--instances"):
+        flags += [flag, str(MOST)]
+    assert run_verb(["triton", str(deployments["detector"]), *flags]) == 0
+    config = text_format.Parse((tmp_path / "cars" / "config.pbtxt").read_text(encoding="utf-8"), proto.ModelConfig())
+    batching = config.dynamic_batching
+    assert batching.default_queue_policy.max_queue_size == config.instance_group[0].count == MOST
+    assert batching.default_queue_policy.default_timeout_microseconds == 1000 * MOST
+    assert batching.max_queue_delay_microseconds == MOST
 
 
 @pytest.mark.parametrize(
