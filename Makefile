@@ -96,6 +96,7 @@ lint: $(INSTALLED)
 	MYPYPATH=.:benchmarks $(BIN)/mypy benchmarks/*.py benchmarks/own_model_cases/*.py
 	MYPYPATH=.:benchmarks $(BIN)/mypy benchmarks/gpu/*.py benchmarks/gpu/stages/*.py
 	MYPYPATH=. $(BIN)/mypy docs/*.py docs/site/*.py
+	$(BIN)/mypy examples/serving/*.py
 	$(BIN)/mypy --explicit-package-bases tests
 	$(BIN)/lint-imports --no-cache
 

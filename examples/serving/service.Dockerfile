@@ -2,7 +2,7 @@
 #   wheels/      a wheel of zooport: pip wheel --no-deps --wheel-dir wheels PATH_OF_THE_CHECKOUT
 #   deployment/  what zooport deploy wrote
 #   service.py   your application, which binds to 0.0.0.0:8080, as a container has to
-#   probe.py     sends an image to it, and exits with 0 if the answer is right
+#   probe.py     sends an image to it, and exits with 0 if the answer is right, or if the service is full and says so
 # Not built by the tests of zooport.
 FROM python:3.11-slim
 

@@ -25,6 +25,7 @@ from backends.serving.remote_model import RemoteModel
 from backends.serving.v2_http import BINARY, HEADER, JSON
 from backends.serving.v2_schema import METADATA
 from tests.backends.serving.conftest import ADJUSTABLE
+from tests.backends.serving.probes import health_check
 from tests.backends.serving.real_server import free_ports
 from tests.ray_cluster import listening_addresses
 from zoo.errors import BackendUnavailableError
@@ -186,10 +187,21 @@ def check_a_flood(server: Server, content: bytes) -> None:
     expected = server.infer(content)
     assert expected[0] == 200
     with ThreadPoolExecutor(10 * QUEUE) as pool:
-        answers = list(pool.map(lambda _: server.infer(content), range(100 * QUEUE)))
+        asked = pool.map(lambda _: server.infer(content), range(100 * QUEUE))
+        check_the_probe(server)
+        answers = list(asked)
     statuses = Counter(status for status, _ in answers)
     assert set(statuses) == {200, 503}
     assert {answer for answer in answers if answer[0] == 200} == {expected}
+
+
+def check_the_probe(server: Server) -> None:
+    """That of ray-serve.Dockerfile."""
+    program, *arguments, code = health_check("ray-serve")
+    assert program == "python"
+    command = [sys.executable, *arguments, code.replace(":8000/", f":{server.port}/")]
+    for _ in range(5):
+        subprocess.run(command, check=True)
 
 
 def check_a_dead_replica(server: Server, content: bytes) -> None:
