@@ -1,8 +1,7 @@
 """NVIDIA's own server, from the wheel nvidia-pytriton, for tests.
 
-The wheel asks for numpy 1 and is therefore not installed. To run these tests: pip download --no-deps
-nvidia-pytriton==0.7.0, unzip it into a folder, and set ZOOPORT_TRITON to that folder. It needs no GPU and no container,
-and the extra serve.
+The wheel asks for numpy 1 and is therefore not installed, but unpacked into a folder that ZOOPORT_TRITON names. make
+test-all does both. It needs no GPU and no container, and the extra serve.
 """
 
 import os
@@ -30,7 +29,8 @@ ROOT = Path(__file__).parents[3]
 NEEDS_SERVER = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        VARIABLE not in os.environ, reason=f"needs {VARIABLE}, the folder of an unzipped nvidia-pytriton"
+        VARIABLE not in os.environ,
+        reason=f"needs {VARIABLE}, the folder of an unpacked nvidia-pytriton; make test-all sets it",
     ),
 ]
 
@@ -54,6 +54,13 @@ class Triton:
             return error.code, error.read().decode()
         except urllib.error.URLError:
             return 0, ""
+
+    def count(self, metric: str, model: str) -> float:
+        """A number among the metrics."""
+        _, text = self.get("/metrics", self.metrics)
+        start = f'{metric}{{model="{model}",version="1"}} '
+        (line,) = (line for line in text.splitlines() if line.startswith(start))
+        return float(line.removeprefix(start))
 
 
 def installed_server(place: Path) -> Path:

@@ -7,17 +7,25 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+import tritonclient.grpc
+import tritonclient.http
+from tritonclient.utils import InferenceServerException
 
 from backends import load
 from backends.serving.protocol import DEPLOYMENT, FILE
 from backends.serving.remote_model import RemoteModel
-from tests.backends.serving.conftest import ADJUSTABLE, ENSEMBLES, OUTPUTS
+from tests.backends.serving.conftest import ADJUSTABLE, ALONE, BATCH, ENSEMBLES, OUTPUTS
+from tests.backends.serving.probes import probe
 from tests.backends.serving.real_server import NEEDS_SERVER, Triton, running_server
 from tests.ray_cluster import listening_addresses
 from zoo.errors import BackendUnavailableError, InputError
+from zoo.tasks import Result
+from zooport.verbs import run_verb
 
 pytestmark = NEEDS_SERVER
 
@@ -28,17 +36,62 @@ def triton(repository: Path, tmp_path: Path) -> Iterator[Triton]:
         yield server
 
 
-def stubs(server: Triton) -> list[int]:
-    """The processes in which the models run."""
+def stubs(server: Triton, name: str) -> list[int]:
+    """The processes in which a model runs."""
     children = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, _, rest = status.read_text().partition(") ")
-        except OSError:
-            continue
-        if int(rest.split()[1]) == server.process.pid and "triton_python" in name:
-            children.append(int(status.parent.name))
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            _, _, rest = (folder / "stat").read_text().partition(") ")
+            if int(rest.split()[1]) == server.process.pid and f"/{name}/1/" in (folder / "cmdline").read_text():
+                children.append(int(folder.name))
     return children
+
+
+class Protocol(NamedTuple):
+    """A way to the server: a module of tritonclient, a port, and the statuses of a refusal."""
+
+    client: ModuleType
+    port: int
+    bad: str
+    full: str
+
+    def infer(self, name: str, *contents: bytes) -> dict[str, np.ndarray]:
+        """The outputs for a request of these files. Raises InferenceServerException."""
+        batch = np.array([np.frombuffer(content, np.uint8) for content in contents])
+        tensor = self.client.InferInput(FILE, batch.shape, "UINT8")
+        tensor.set_data_from_numpy(batch)
+        outputs = [self.client.InferRequestedOutput(output) for output in OUTPUTS[name]]
+        with self.client.InferenceServerClient(f"127.0.0.1:{self.port}") as opened:
+            answer = opened.infer(name, [tensor], outputs=outputs)
+            return {output: answer.as_numpy(output) for output in OUTPUTS[name]}
+
+    def outcome(self, name: str, content: bytes, expected: Result) -> str:
+        """Whether the answer is right or wrong, or the status of a refusal."""
+        try:
+            return "right" if equal(self.infer(name, content), expected) else "wrong"
+        except InferenceServerException as error:
+            return str(error.status())
+
+    def refusal(self, name: str, *contents: bytes) -> str:
+        """The one line in which the server calls the request a bad one."""
+        with pytest.raises(InferenceServerException) as refusal:
+            self.infer(name, *contents)
+        assert refusal.value.status() == self.bad
+        assert "\n" not in refusal.value.message()
+        return refusal.value.message()
+
+
+def protocols(server: Triton) -> list[Protocol]:
+    return [
+        Protocol(tritonclient.http, server.http, "400", "503"),
+        Protocol(tritonclient.grpc, server.grpc, "StatusCode.INVALID_ARGUMENT", "StatusCode.UNAVAILABLE"),
+    ]
+
+
+def equal(answer: dict[str, np.ndarray], expected: Result) -> bool:
+    """Whether they are equal to the bit, but for the batch axis of the answer."""
+    arrays = {name: array[0] for name, array in answer.items()}
+    return expected == type(expected).of_arrays(arrays)
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -52,61 +105,28 @@ def test_the_whole_life_of_a_server(triton: Triton, deployments: dict[str, Path]
         with ThreadPoolExecutor(8) as pool:
             for place, prediction in enumerate(pool.map(lambda path: next(remote.stream(path)), files * 8)):
                 assert prediction.result == expected[place % len(files)]
-        check_grpc(triton, name, files[-1], expected[-1].arrays)
-        check_batched(triton, name, files[-1])
-        check_bad(triton, name, remote)
-    status, text = triton.get("/metrics", triton.metrics)
-    counts = [line for line in text.splitlines() if line.startswith("nv_inference_count") and f'"{name}"' in line]
-    assert status == 200
-    assert float(counts[0].split()[-1]) >= 9 * len(files)
+        for protocol in protocols(triton):
+            check_protocol(protocol, name, files, expected)
+    assert triton.get("/v2/health/ready")[0] == 200
+    assert triton.count("nv_inference_count", name) >= 9 * len(files)
     triton.process.send_signal(signal.SIGTERM)
     assert triton.process.wait() == 0
     assert b"Traceback" not in triton.log.read_bytes()
 
 
-def check_grpc(triton: Triton, name: str, path: Path, expected: dict[str, np.ndarray]) -> None:
-    import tritonclient.grpc as client
-    from tritonclient.utils import InferenceServerException
-
-    content = np.frombuffer(path.read_bytes(), np.uint8)[np.newaxis]
-    tensor = client.InferInput(FILE, content.shape, "UINT8")
-    tensor.set_data_from_numpy(content)
-    outputs = [client.InferRequestedOutput(key) for key in expected]
-    with client.InferenceServerClient(f"127.0.0.1:{triton.grpc}") as opened:
-        answer = opened.infer(name, [tensor], outputs=outputs)
-        for key, array in expected.items():
-            np.testing.assert_array_equal(answer.as_numpy(key)[0], array)
-        tensor.set_data_from_numpy(np.zeros_like(content))
-        with pytest.raises(InferenceServerException, match="not an image") as refusal:
-            opened.infer(name, [tensor], outputs=outputs)
-        assert refusal.value.status() == "StatusCode.INVALID_ARGUMENT"
+def check_protocol(protocol: Protocol, name: str, files: list[Path], expected: list[Result]) -> None:
+    """Concurrent requests, and bad ones: empty, no image, half an image, two files."""
+    contents = [path.read_bytes() for path in files]
+    check_concurrent(protocol, name, contents * 4, expected * 4)
+    for content in (b"", b"no image", b"\x89PNG\r\n", contents[0][: len(contents[0]) // 2]):
+        assert "image" in protocol.refusal(name, content)
+    protocol.refusal(name, contents[0], contents[0])
 
 
-def check_batched(triton: Triton, name: str, path: Path) -> None:
-    """Two files in one request are refused, over HTTP and gRPC."""
-    import tritonclient.grpc
-    import tritonclient.http
-    from tritonclient.utils import InferenceServerException
-
-    content = np.frombuffer(path.read_bytes(), np.uint8)[np.newaxis].repeat(2, 0)
-    for client, port, status in (
-        (tritonclient.http, triton.http, "400"),
-        (tritonclient.grpc, triton.grpc, "StatusCode.INVALID_ARGUMENT"),
-    ):
-        tensor = client.InferInput(FILE, content.shape, "UINT8")
-        tensor.set_data_from_numpy(content)
-        with client.InferenceServerClient(f"127.0.0.1:{port}") as opened:
-            with pytest.raises(InferenceServerException) as refusal:
-                opened.infer(name, [tensor])
-            assert refusal.value.status() == status
-            assert "\n" not in refusal.value.message()
-
-
-def check_bad(triton: Triton, name: str, remote: RemoteModel) -> None:
-    for content in (b"", b"no image", b"\x89PNG\r\n"):
-        with pytest.raises(InputError, match="image"):
-            remote._infer(content, OUTPUTS[name], {})
-    assert triton.get("/v2/health/ready")[0] == 200
+def check_concurrent(protocol: Protocol, name: str, contents: list[bytes], expected: list[Result]) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = pool.map(lambda content: protocol.infer(name, content), contents)
+        assert all(equal(answer, result) for answer, result in zip(answers, expected, strict=True))
 
 
 def test_sigterm_while_requests_come(
@@ -139,47 +159,68 @@ def test_sigterm_while_requests_come(
         assert triton.process.wait() in (0, 1)  # 1: it stopped waiting for the connections
 
 
+@pytest.mark.parametrize("name", ["slide", *ALONE])
 def test_too_many_requests_are_refused_and_none_is_wrong(
-    triton: Triton, deployments: dict[str, Path], files: list[Path], monkeypatch: pytest.MonkeyPatch
+    triton: Triton, deployments: dict[str, Path], files: list[Path], name: str
 ) -> None:
-    """The queue has room for 8. What is not answered is 503, and nothing else."""
-    monkeypatch.setattr("backends.serving.remote_model.WAITS", ())
-    refused = answered = 0
-    with load(deployments["slide"], threads=1) as local, RemoteModel(triton.address("slide")) as remote:
+    """The queue has room for 8, with batches and without. What is not answered is 503, and the probe finds it alive."""
+    content = files[0].read_bytes()
+    with load(deployments[name], threads=1) as local:
         expected = local(local.task.kind.read(files[0]))
-
-        def ask(_: int) -> object:
-            try:
-                return next(remote.stream(files[0])).result
-            except BackendUnavailableError as error:
-                return str(error)
-
-        with ThreadPoolExecutor(96) as pool:
-            for answer in pool.map(ask, range(384)):
-                if isinstance(answer, str):
-                    assert "queue" in answer
-                    refused += 1
-                else:
-                    assert answer == expected
-                    answered += 1
-    assert answered
-    assert answered + refused == 384
+    for protocol in protocols(triton):
+        outcomes: set[str] = set()
+        while protocol.full not in outcomes:
+            with ThreadPoolExecutor(96) as pool:
+                asked = [pool.submit(protocol.outcome, name, content, expected) for _ in range(384)]
+                result = probe(triton.address(name), files[0])
+                outcomes |= {each.result() for each in asked}
+            assert (result.returncode, result.stderr) == (0, "")
+        assert outcomes == {"right", protocol.full}
 
 
-def test_a_dead_stub_is_found_by_a_probe_that_infers_and_not_by_readiness(triton: Triton, files: list[Path]) -> None:
-    before = stubs(triton)
-    assert len(before) == 2 * len(OUTPUTS)
-    for stub in before:
+def test_concurrent_requests_share_a_batch(deployments: dict[str, Path], files: list[Path], tmp_path: Path) -> None:
+    """Those of a Python model, and of the graph of an ensemble: Triton counts fewer executions than inferences."""
+    models = tmp_path / "models"
+    flags = ["--image", str(files[0]), "--out", str(models), "--instances", "1", "--batch", str(BATCH)]
+    flags += ["--delay", "1000000"]
+    for name, form in (("detector", []), ("segmentor", ["--ensemble"])):
+        assert run_verb(["triton", str(deployments[name]), "--name", name, *flags, *form]) == 0
+    with running_server(models, tmp_path) as triton:
+        for name in ("detector", "segmentor"):
+            with load(deployments[name], threads=1) as local:
+                expected = local(local.task.kind.read(files[0]))
+            check_concurrent(protocols(triton)[0], name, [files[0].read_bytes()] * 4 * BATCH, [expected] * 4 * BATCH)
+        for name in ("detector", "segmentor-graph"):
+            assert triton.count("nv_inference_exec_count", name) < triton.count("nv_inference_count", name)
+
+
+def test_a_dead_process_of_two(
+    repository: Path, deployments: dict[str, Path], files: list[Path], tmp_path: Path
+) -> None:
+    """The other one answers. The probe finds the dead one, and readiness does not. SIGTERM waits for it in vain."""
+    content = files[0].read_bytes()
+    with load(deployments["detector"], threads=1) as local:
+        expected = local(local.task.kind.read(files[0]))
+    with running_server(repository, tmp_path, patience=5) as triton:
+        dead, alive = stubs(triton, "detector")
+        os.kill(dead, signal.SIGKILL)
+        for protocol, broken in zip(protocols(triton), ("500", "StatusCode.INTERNAL"), strict=True):
+            assert {protocol.outcome("detector", content, expected) for _ in range(10)} == {"right", broken}
+        assert {probe(triton.address("detector"), files[0]).returncode for _ in range(10)} == {0, 1}
+        assert stubs(triton, "detector") == [alive]
+        assert triton.get("/v2/health/ready")[0] == 200
+        triton.process.send_signal(signal.SIGTERM)
+        assert triton.process.wait() == 1
+        assert b"Exit timeout expired" in triton.log.read_bytes()
+
+
+def test_a_model_without_processes(triton: Triton, files: list[Path]) -> None:
+    """The probe finds it, and readiness does not."""
+    for stub in stubs(triton, "detector"):
         os.kill(stub, signal.SIGKILL)
-
-    def probe() -> None:
-        """As that of docs/serving.md; again until the server has seen it."""
-        while True:
-            with RemoteModel(triton.address("detector")) as remote:
-                next(remote.stream(files[0]))
-
-    with pytest.raises(BackendUnavailableError, match="does not answer"):
-        probe()
+    result = probe(triton.address("detector"), files[0])
+    assert (result.returncode, result.stderr) == (1, f"{triton.address('detector')}: status 500\n")
+    assert probe(triton.address("segmentor"), files[0]).returncode == 0
     assert triton.get("/v2/health/ready")[0] == 200
 
 
@@ -187,14 +228,15 @@ def test_an_ensemble(ensembles: Path, deployments: dict[str, Path], files: list[
     """Results, settings and metrics, with the graph in a stand-in for Triton's ONNX Runtime backend."""
     with running_server(ensembles, tmp_path) as triton:
         for name in ENSEMBLES:
-            settings = {"score_threshold": 0.5} if name == ADJUSTABLE else {}
+            settings: list[dict[str, float]] = [{}, {"score_threshold": 0.5}] if name == ADJUSTABLE else [{}]
             with load(deployments[name], threads=1) as local, RemoteModel(triton.address(name), workers=8) as remote:
-                expected = [local(local.task.kind.read(path), **settings) for path in files]
-                for prediction, result in zip(remote.stream(files, **settings), expected, strict=True):
-                    assert prediction.result == result
-                check_batched(triton, name, files[-1])
-                for path, prediction in zip(files, remote.stream(files), strict=True):  # with the default
-                    assert prediction.result == local(local.task.kind.read(path))
+                for setting in settings:
+                    expected = [local(local.task.kind.read(path), **setting) for path in files]
+                    for prediction, result in zip(remote.stream(files, **setting), expected, strict=True):
+                        assert prediction.result == result
+                expected = [local(local.task.kind.read(path)) for path in files]
+            for protocol in protocols(triton):
+                check_protocol(protocol, name, files, expected)
         status, text = triton.get("/metrics", triton.metrics)
         assert status == 200
         assert 'nv_inference_request_success{model="detector-graph",version="1"}' in text
