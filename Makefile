@@ -16,6 +16,15 @@ DEVKIT_NEEDS := 'pyquaternion>=0.9.9' 'cachetools>=5'
 # A server of S3 on 127.0.0.1, for the test of s3:// (tests/predicting/test_ray_s3.py). Its extra "server" brings fifty
 # packages for other services of the cloud; flask and flask-cors are what that of S3 needs.
 S3_SERVER := 'moto[s3]>=5.2' 'flask>=3' 'flask-cors>=5'
+# NVIDIA's own server, for tests/backends/serving/test_triton_server.py, from a wheel of 55 MB (145 MB unpacked). It is
+# unpacked and not installed, because it asks for numpy 1; nothing of its Python code is used. Its server is for Linux on
+# x86-64: elsewhere these tests are skipped.
+TRITON_WHEEL := nvidia-pytriton==0.7.0
+TRITON := $(VENV)/triton
+ifeq ($(shell uname -sm),Linux x86_64)
+TRITON_UNPACKED := $(TRITON)/.unpacked
+test-all: export ZOOPORT_TRITON ?= $(abspath $(TRITON))
+endif
 CONFIGS := configs/segmentation/fcn_r18_digits.py \
            configs/segmentation/fcn_r18-slide_digits.py \
            configs/detection/faster-rcnn_r18-fpn_digits.py
@@ -69,7 +78,14 @@ $(INSTALLED_ALL): $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --no-compile $(S3_SERVER)
 	@touch $@
 
-test-all: $(INSTALLED_ALL)
+$(TRITON)/.unpacked: $(INSTALLED)
+	@rm -rf $(TRITON)
+	@$(BIN)/python -m pip download --quiet --no-deps --dest $(TRITON) $(TRITON_WHEEL)
+	@$(BIN)/python -m zipfile --extract $(TRITON)/*.whl $(TRITON)
+	@rm $(TRITON)/*.whl
+	@touch $@
+
+test-all: $(INSTALLED_ALL) $(TRITON_UNPACKED)
 	ZOOPORT_TEST_ALL=1 $(PYTEST) -n 2 --dist worksteal
 
 $(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py
