@@ -11,24 +11,24 @@ from backends.benchmark.case import DeploymentSubject, Setting, Subject
 from backends.load_arguments import check_threads
 from zoo.errors import InputError
 from zoo.manifest import Manifest
-from zooport.parser import check_counts
+from zooport.parser import check_counts, flag_of
 from zooport.writable import check_writable
 
 
 def check_options(options: argparse.Namespace) -> None:
     """Raises InputError."""
     check_counts(options, "rounds")
-    for flag in ("batch", "workers"):
-        for count in getattr(options, flag) or ():
+    for name in ("batch", "workers"):
+        for count in getattr(options, name) or ():
             if count < 1:
-                raise InputError(f"--{flag} {count}: expected 1 or more")
+                raise InputError(f"{flag_of(name)} {count}: expected 1 or more")
     for threads in options.threads or ():
         check_threads(threads)
     if options.cold < 0:
         raise InputError(f"--cold {options.cold}: expected 0 or more")
-    for flag in ("config", "checkpoint"):
-        if getattr(options, flag) is not None and not options.against:
-            raise InputError(f"--{flag} is for --against, which builds the model; leave it out")
+    for name in ("config", "checkpoint"):
+        if getattr(options, name) is not None and not options.against:
+            raise InputError(f"{flag_of(name)} is for --against, which builds the model; leave it out")
     _check_page(options)
 
 

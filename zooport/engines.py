@@ -6,6 +6,7 @@ from pathlib import Path
 
 from backends.scale.storage import is_uri
 from zoo.errors import InputError
+from zooport.parser import flag_of
 
 LOCAL, RAY = "local", "ray"
 ENGINES = (LOCAL, RAY)
@@ -20,13 +21,13 @@ def add_engine_flags(flags: argparse.ArgumentParser) -> None:
     flags.add_argument("--gpus", type=float, metavar="G", help="of each of Ray's actors, 1 or 0.5; default: none")
 
 
-def check_engine(options: argparse.Namespace, flags: Sequence[str]) -> None:
-    """Whether there is such an engine. `flags`: those of Ray alone. Raises InputError."""
+def check_engine(options: argparse.Namespace, names: Sequence[str]) -> None:
+    """Whether there is such an engine. `names`: of options that only Ray has. Raises InputError."""
     if options.engine not in ENGINES:
         raise InputError(f'--engine "{options.engine}": expected one of {", ".join(ENGINES)}')
-    for flag in flags if options.engine != RAY else ():
-        if getattr(options, flag) is not None:
-            raise InputError(f"--{flag.replace('_', '-')} is for --engine {RAY}; add that, or leave it out")
+    for name in names if options.engine != RAY else ():
+        if getattr(options, name) is not None:
+            raise InputError(f"{flag_of(name)} is for --engine {RAY}; add that, or leave it out")
 
 
 def folder_or_uri(text: str) -> Path | str:

@@ -87,10 +87,15 @@ class Parser(argparse.ArgumentParser):
         self.exit(USER_ERROR, printable(f"error: {message}; see {self.prog} --help") + "\n")
 
 
+def flag_of(name: str) -> str:
+    """The flag whose value argparse keeps under this name."""
+    return f"--{name.replace('_', '-')}"
+
+
 def check_counts(options: argparse.Namespace, *names: str, most: int | None = None) -> None:
-    """Raises InputError for a flag of these that is given, and below 1 or above `most`."""
+    """`names`: of options, see `flag_of`. Raises InputError for one that is given, and below 1 or above `most`."""
     expected = "1 or more" if most is None else f"1 to {most}"
     for name in names:
         value = getattr(options, name)
         if value is not None and (value < 1 or (most is not None and value > most)):
-            raise InputError(f"--{name} {value}: expected {expected}")
+            raise InputError(f"{flag_of(name)} {value}: expected {expected}")

@@ -13,7 +13,7 @@ from zoo.tables.coco import CocoTable
 from zoo.tables.image_ids import AnnotatedImages
 from zoo.tables.output import DRAWN_IMAGE, check_folder
 from zoo.tasks import Task
-from zooport.parser import check_counts
+from zooport.parser import check_counts, flag_of
 from zooport.writable import check_writable
 
 FILES = "files"
@@ -28,9 +28,9 @@ def check_options(options: argparse.Namespace) -> None:
             raise InputError(f'--format: unknown format "{name}"; {nearest(name, FORMATS)}')
     if options.score is not None and not 0 <= options.score <= 1:
         raise InputError(f"--score {options.score:g}: expected a number from 0 to 1, for example 0.3")
-    for flag in ("draw", "resume", "format"):
-        if options.out is None and getattr(options, flag):
-            raise InputError(f"--{flag} without --out: give --out and a folder for what is written")
+    for name in ("draw", "resume", "format"):
+        if options.out is None and getattr(options, name):
+            raise InputError(f"{flag_of(name)} without --out: give --out and a folder for what is written")
     if options.annotations is not None and CocoTable.name not in options.format:
         raise InputError(f"--annotations is for --format {CocoTable.name}; add it, or leave --annotations out")
     _check_address(options)

@@ -7,15 +7,15 @@ from backends.serving.address import is_address
 from zoo.errors import InputError
 from zoo.sources.finding import LIST
 from zooport.engines import RAY
-from zooport.parser import check_counts
+from zooport.parser import check_counts, flag_of
 
 
 def check_ray_options(options: argparse.Namespace) -> None:
     """Of `zooport predict`. Raises InputError."""
     check_counts(options, "limit", "workers", "block_size")
-    for flag in ("draw", "format", "annotations"):
-        if getattr(options, flag):
-            raise InputError(f"--{flag} with --engine {RAY}, which writes Parquet; leave it out")
+    for name in ("draw", "format", "annotations"):
+        if getattr(options, name):
+            raise InputError(f"{flag_of(name)} with --engine {RAY}, which writes Parquet; leave it out")
     if is_address(options.deployment):
         raise InputError(f"--engine {RAY} with {options.deployment}: actors load a deployment; give its folder")
     if options.out is None:

@@ -17,7 +17,7 @@ RULES = {
     ("--engine", "ray", "--out", "OUT", "--format", "csv"): (
         "--format with --engine ray, which writes Parquet; leave it out"
     ),
-    ("--engine", "ray", "--out", "OUT", "--block-size", "0"): "--block_size 0: expected 1 or more",
+    ("--engine", "ray", "--out", "OUT", "--block-size", "0"): "--block-size 0: expected 1 or more",
     ("--engine", "ray", "--out", "OUT", "--gpus", "0"): (
         "--gpus 0: expected the GPUs of each actor, for example 1 or 0.5"
     ),

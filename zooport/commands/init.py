@@ -8,7 +8,7 @@ from typing import Any
 
 from zoo.errors import InputError
 from zoo.own_model import check_out, known_forms
-from zooport.parser import Parser
+from zooport.parser import Parser, flag_of
 from zooport.terminal import write_line
 
 EXAMPLES = """examples:
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 def _check_unused(options: argparse.Namespace, flags: Mapping[str, Any], reason: str) -> None:
     for name, default in flags.items():
         if getattr(options, name) != default:
-            raise InputError(f"--{name}: {reason}; see zooport init --help")
+            raise InputError(f"{flag_of(name)}: {reason}; see zooport init --help")
 
 
 def _for_model(options: argparse.Namespace) -> Mapping[str, Any]:
@@ -131,7 +131,7 @@ def _arguments(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _for_data(options: argparse.Namespace) -> Mapping[str, Any]:
-    if missing := [f"--{name}" for name in ("data", "base") if getattr(options, name) is None]:
+    if missing := [flag_of(name) for name in ("data", "base") if getattr(options, name) is None]:
         what = "SOURCE, a model of your own, or --data" if options.data is None else ", ".join(missing)
         raise InputError(f"nothing to start from: give {what}; see zooport init --help")
     for flag, path in (("--data", options.data), ("--val", options.val)):

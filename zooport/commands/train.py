@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import InputError
-from zooport.parser import Parser
+from zooport.parser import Parser, flag_of
 from zooport.terminal import open_console, show_counts, write_line
 from zooport.training_results import compare, keep, publish, scored, show
 from zooport.writable import check_writable
@@ -61,10 +61,10 @@ def check_flags(options: argparse.Namespace) -> None:
     for name, least, most in (("threads", 1, None), ("iters", 1, None), ("seed", 0, LAST_SEED)):
         value = getattr(options, name)
         if value is not None and (value < least or (most is not None and value > most)):
-            raise InputError(f"--{name} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
+            raise InputError(f"{flag_of(name)} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
     values = {name: getattr(options, name) for name in TRAINING_FLAGS}
     given = [name for name, value in values.items() if value is not None and value is not False]  # 0 is a seed
-    flags = [f"--{name.replace('_', '-')}" for name in given]
+    flags = [flag_of(name) for name in given]
     if options.checkpoint is not None and flags:
         raise InputError(f"--checkpoint {options.checkpoint}: this does not train; leave out {', '.join(flags)}")
     if options.reproduce and options.iters is not None:
