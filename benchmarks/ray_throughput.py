@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.page is not None:
         intro = (
             f"`zooport predict --engine ray --workers {ACTORS}`, its start included, beside a loop of one thread: "
-            f"{name} over {options.images} images, rounds in turns: {options.rounds}. All rows are equal to the bit. "
+            f"{name} over {options.images} images. {basis(options.rounds)} All rows are equal to the bit. "
             f"Other processes took {others:.1%} of the CPUs beside it.\n\n{machine('onnxruntime', 'ray', 'pyarrow')}"
         )
         write_page(options.page, "Throughput of Ray", intro, "benchmarks/ray_throughput.py", text)
@@ -126,6 +126,13 @@ def check_rows(model: Deployment, paths: Sequence[Path], results: Sequence[Resul
     for path, row, same in zip_longest(paths, rows, expected):
         if row != pyarrow.Table.from_pylist([same or {}], part.schema).to_pylist()[0]:
             raise AssertionError(f"{path}: Ray gives another row than the loop")
+
+
+def basis(rounds: int) -> str:
+    """What the figures rest on, in one sentence."""
+    if rounds == 1:
+        return f"The figures are of one round (the script's default is {ROUNDS}), which does not show their spread."
+    return f"The figures are medians of {rounds} rounds, in which the two took turns."
 
 
 def table(seconds: Mapping[str, Sequence[float]], figure: float) -> str:

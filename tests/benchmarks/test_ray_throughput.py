@@ -12,6 +12,13 @@ pytestmark = [pytest.mark.usefixtures("benchmarks"), pytest.mark.scale, pytest.m
 pytest.importorskip("ray", reason="the extra scale brings it")
 
 
+def test_a_page_says_on_how_many_rounds_it_rests() -> None:
+    import ray_throughput
+
+    assert ray_throughput.basis(1).startswith("The figures are of one round (")
+    assert ray_throughput.basis(3) == "The figures are medians of 3 rounds, in which the two took turns."
+
+
 def test_rows_are_compared_and_a_page_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray_throughput
 
@@ -23,7 +30,8 @@ def test_rows_are_compared_and_a_page_is_written(tmp_path: Path, monkeypatch: py
     page = tmp_path / "page.md"
     flags = ["--images", "40", "--rounds", "1", "--page", str(page), "--image", *map(str, images)]
     assert ray_throughput.main([str(folder), *flags]) == 3  # the start alone takes longer than 40 images
-    assert "over 40 images, 1 rounds in turns. All rows are equal to the bit." in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert f"over 40 images. {ray_throughput.basis(1)} All rows are equal to the bit." in text
     run = ray_throughput.with_ray
 
     def other_order(deployment: Path, folder: Path, out: Path) -> None:
