@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from backends.scale.inputs import NESTED, Inputs
 from backends.scale.storage import EXTRA, USE, Storage
 from zoo.byte_sizes import MEBIBYTE
+from zoo.errors import InputError
 from zoo.input_kinds import MAX_BYTES
 from zoo.optional_library import optional_library
 
@@ -25,9 +26,26 @@ class Content(NamedTuple):
 def contents(inputs: Inputs, storage: Storage) -> Iterator[Content]:
     """The values of the rows. In memory are at most WHOLE bytes of the column, or one page of it and one row.
 
-    The footer says how large the column is, but not which rows are large: rows of a large column come one by one.
-    Raises OSError if the file is gone.
+    Raises InputError, with the reason but without the file, at the first row that cannot be read: a page is damaged,
+    the file is gone, or it is another one than when the run began.
     """
+    arrow = optional_library("pyarrow", EXTRA, USE)
+    group = f"row group {inputs.group}"
+    left = inputs.images
+    try:
+        for content in _contents(inputs, storage):
+            left -= 1
+            yield content
+    except FileNotFoundError as error:
+        raise InputError("no such file") from error
+    except (OSError, ValueError, LookupError, arrow.ArrowException) as error:
+        raise InputError(f"{group} cannot be read ({' '.join(str(error).split())})") from error
+    if left:
+        raise InputError(f"{group} has fewer rows than when the run began")
+
+
+def _contents(inputs: Inputs, storage: Storage) -> Iterator[Content]:
+    """The footer says how large the column is, but not which rows are large: rows of a large one come one by one."""
     library = optional_library("pyarrow.parquet", EXTRA, USE)
     place = {"source": inputs.path, "filesystem": storage.files}
     footer = library.read_metadata(inputs.path, filesystem=storage.files)

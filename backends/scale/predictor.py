@@ -14,7 +14,7 @@ from backends.scale.refusal import Refusal
 from backends.scale.run_folder import part_name
 from backends.scale.shipped import ShippedDeployment
 from backends.scale.storage import Storage
-from zoo.errors import ZooportError
+from zoo.errors import InputError, ZooportError
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,12 @@ class BlockPredictor:
         if refusal is None:
             try:
                 images = self._write(block, [Inputs(*each) for each in json.loads(text)], faults)
-            except (ZooportError, OSError) as error:
+            except ZooportError as error:
                 refusal = Refusal(error)
+            except OSError as error:  # of writing: what cannot be read is a fault of its rows
+                reason = " ".join(str(error).split())
+                cure = "make room or correct the rights, and continue with --resume"
+                refusal = Refusal(InputError(f"--out {self._storage.location}: cannot be written ({reason}); {cure}"))
         refused = "" if refusal is None else refusal.to_json()
         return {"block": block, "images": images, "faults": json.dumps(faults), "refused": refused}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from backends.scale.contents import contents
+from backends.scale.contents import Content, contents
 from backends.scale.inputs import Inputs
 from backends.scale.storage import Storage
 from zoo.errors import InputError
@@ -52,15 +52,23 @@ def _content(inputs: Inputs, kind: InputKind, uris: Mapping[str, str]) -> bytes:
 
 
 def _read_rows(inputs: Inputs, kind: InputKind, uris: Mapping[str, str]) -> Iterator[Item]:
-    """A row is a frame of its file."""
+    """A row is a frame of its file. From the first that cannot be read, all have the same fault."""
     source = Source(inputs.label, inputs.label)
-    for row, content in enumerate(contents(inputs, _storage(inputs, uris)), inputs.row):
-        label = f"{inputs.label}, row {row}"
-        try:
-            _check_size(content.size, kind, label)
-            yield Item(source, row, kind.decode(content.value, label))
-        except InputError as error:
-            yield Item(source, row, fault=str(error))
+    rows = iter(range(inputs.row, inputs.row + inputs.images))
+    try:
+        for content, row in zip(contents(inputs, _storage(inputs, uris)), rows, strict=False):
+            yield _row_item(source, row, content, kind)
+    except InputError as error:
+        yield from (Item(source, row, fault=f"{kind.noun} {inputs.label}, row {row}: {error}") for row in rows)
+
+
+def _row_item(source: Source, row: int, content: Content, kind: InputKind) -> Item:
+    label = f"{source.label}, row {row}"
+    try:
+        _check_size(content.size, kind, label)
+        return Item(source, row, kind.decode(content.value, label))
+    except InputError as error:
+        return Item(source, row, fault=str(error))
 
 
 def _check_size(size: int, kind: InputKind, label: str) -> None:

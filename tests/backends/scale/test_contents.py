@@ -91,6 +91,51 @@ def test_a_row_that_is_no_image_by_its_size_is_a_fault(tmp_path: Path, monkeypat
     assert item.fault == f"image {large.as_uri()}: 10001 bytes, expected the content of one file, at most 10000"
 
 
+@pytest.mark.parametrize("whole", [WHOLE, 0])
+def test_rows_after_a_damaged_page_have_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: int) -> None:
+    """As many rows as there are images; those before the page, and those of other row groups, are as they were."""
+    monkeypatch.setattr(module, "WHOLE", whole)
+    _, image = cv2.imencode(".png", np.random.default_rng(0).integers(0, 255, (32, 32, 3)).astype(np.uint8))
+    table = tmp_path / "table.parquet"
+    settings = {"compression": "snappy", "use_dictionary": False, "row_group_size": 64, "write_batch_size": 1}
+    write_table(table, [image.tobytes()] * 128, data_page_size=1, **settings)
+    chunk = pq.read_metadata(table).row_group(0).column(1)
+    middle = chunk.data_page_offset + chunk.total_compressed_size // 2
+    with table.open("r+b") as file:
+        file.seek(middle)
+        file.write(b"\xff" * (chunk.total_compressed_size // 8))
+    items = list(read_inputs(find_inputs([str(table)], KIND, recursive=False), KIND))
+    assert [item.frame for item in items] == list(range(128))
+    good = [item.frame for item in items if item.fault is None]
+    damaged = range(good.index(64), 64)
+    assert good == [*range(damaged.start), *range(64, 128)]
+    assert 8 <= len(damaged) < 64
+    for row in damaged:
+        fault = items[row].fault
+        assert fault is not None
+        assert fault.startswith(f"image {table}, row {row}: row group 0 cannot be read (")
+        assert "\n" not in fault
+
+
+def test_rows_of_a_file_that_was_changed_have_a_fault(tmp_path: Path) -> None:
+    table = tmp_path / "table.parquet"
+    write_table(table, [b"no image"] * 4, row_group_size=3)
+    inputs = find_inputs([str(table)], KIND, recursive=False)
+
+    def reasons() -> list[str]:
+        return [str(item.fault).split(": ", 1)[1].split(",")[0].split(" (")[0] for item in read_inputs(inputs, KIND)]
+
+    none = reasons()
+    write_table(table, [b"no image"] * 2)
+    assert reasons() == [*none[:2], "row group 0 has fewer rows than when the run began", "row group 1 cannot be read"]
+    pq.write_table(pa.table({"other": [b"no image"] * 4}), table)
+    assert reasons() == ["row group 0 cannot be read"] * 3 + ["row group 1 cannot be read"]
+    table.write_bytes(b"PAR1 and no more")
+    assert reasons() == ["row group 0 cannot be read"] * 3 + ["row group 1 cannot be read"]
+    table.unlink()
+    assert reasons() == ["no such file"] * 4
+
+
 def test_rows_of_a_part_are_few_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(part, "BYTES_AT_ONCE", 100)
     rows = [{"png": bytes(60), "fault": None}] * 5 + [{"png": None, "fault": "x"}] * 70
