@@ -43,7 +43,11 @@ class Extent:
 
 @contextmanager
 def held(folder: RunFolder) -> Iterator[None]:
-    """Make the folder, and keep other runs on this machine out of it. Raises InputError if there is one."""
+    """Make the folder, keep other runs on this machine out of it, and look again at what is in it.
+
+    Raises InputError if there is another run, or if one has begun since the first look. Staged files of killed runs are
+    removed from a folder that is locked; in another one, they could be those of a run on another machine.
+    """
     folder.storage.make_folder()
     with ExitStack() as lock:
         if folder.storage.is_local:
@@ -54,7 +58,8 @@ def held(folder: RunFolder) -> Iterator[None]:
                     f"{folder.storage.location}: another run is writing into it; wait until it has ended, or give "
                     "another folder"
                 ) from error
-        folder.storage.remove_staged()
+            folder.storage.remove_staged()
+        folder.look_again()
         yield
 
 

@@ -34,17 +34,29 @@ class RunFolder:
 
     def __init__(self, location: str, settings: Mapping[str, Any], *, resume: bool) -> None:
         self.storage = Storage(location)
-        location = self.storage.location
         self.settings = json.loads(json.dumps(settings))
+        self._resume = resume
         if self.storage.kind() == "file":
-            raise InputError(f"--out {location}: is a file, and {USE} writes a folder of files; give another name")
+            raise InputError(
+                f"--out {self.storage.location}: is a file, and {USE} writes a folder of files; give another name"
+            )
+        self._look()
+
+    def look_again(self) -> None:
+        """What is in it now. Raises InputError as at first, and if another run has begun there, or was removed."""
+        begun = self.begun
+        self._look()
+        if self.begun != begun:
+            raise InputError(f"--out {self.storage.location}: was changed by another process; start the command again")
+
+    def _look(self) -> None:
         names = {basename(path) for path in self.storage.listed()}
         self.begun = SETTINGS in names
         self.finished = {int(match[1]) for name in names if (match := PART.fullmatch(name))}
         others = names - {PLAN}  # a plan without settings: killed before anything began
-        if others and not (resume and self.begun):
+        if others and not (self._resume and self.begun):
             cure = "continue with --resume, or give another folder" if self.begun else "give another folder"
-            raise InputError(f"--out {location}: exists already; {cure}")
+            raise InputError(f"--out {self.storage.location}: exists already; {cure}")
         if self.begun:
             self._check_settings()
 
@@ -96,6 +108,6 @@ class RunFolder:
             raise InputError(f"{self.storage.location}/{SETTINGS}: is damaged ({error}); {AGAIN}") from error
         if differing:
             raise InputError(
-                f"--resume: {self.storage.location} was started with another {', '.join(differing)}; give the same, or "
-                f"{AGAIN}"
+                f"--resume: {self.storage.location} was started with another "
+                f"{', '.join(differing).replace('_', ' ')}; give the same, or {AGAIN}"
             )

@@ -33,8 +33,9 @@ def test_a_run_continues_with_its_plan(place: tuple[str, Path]) -> None:
     (folder / ".0123abcd.part-00000001.parquet").write_bytes(b"half")
     again = RunFolder(out, RUN, resume=True)
     assert (again.begun, again.finished, list(again.blocks())) == (True, {2}, BLOCKS)
+    left = [] if out == str(folder) else [".0123abcd.part-00000001.parquet"]  # it may be that of a run elsewhere
     with held(again):
-        assert sorted(path.name for path in folder.iterdir()) == [PLAN, SETTINGS, part_name(2)]
+        assert sorted(path.name for path in folder.iterdir()) == [*left, PLAN, SETTINGS, part_name(2)]
 
 
 def test_what_an_earlier_run_has_finished_is_counted(place: tuple[str, Path]) -> None:
@@ -58,6 +59,8 @@ def test_what_is_there_is_never_overwritten(place: tuple[str, Path]) -> None:
         RunFolder(out, RUN, resume=False)
     with pytest.raises(InputError, match="was started with another score; give the same, or start again"):
         RunFolder(out, RUN | {"score": 0.5}, resume=True)
+    with pytest.raises(InputError, match="was started with another block size; give the same"):
+        RunFolder(out, RUN | {"block_size": 3}, resume=True)
     (folder / SETTINGS).write_text("[")
     with pytest.raises(InputError, match=f"{SETTINGS}: is damaged .* start again in another folder"):
         RunFolder(out, RUN, resume=True)
@@ -89,6 +92,35 @@ def test_a_file_and_a_damaged_plan(place: tuple[str, Path]) -> None:
     (folder / PLAN).write_bytes(b"no plan")
     with pytest.raises(InputError, match=f"{PLAN}: is damaged .* start again in another folder"):
         list(run.blocks())
+
+
+def test_a_run_that_began_after_the_first_look_is_not_mixed_with(place: tuple[str, Path]) -> None:
+    """A cluster is started between the first look and the lock, which takes seconds."""
+    out, folder = place
+    late, later = (RunFolder(out, RUN | {"score": 0.5}, resume=resume) for resume in (False, True))
+    other = RunFolder(out, RUN, resume=False)
+    with held(other):
+        other.begin(iter(BLOCKS))
+    with (
+        pytest.raises(InputError, match="exists already; continue with --resume, or give another folder"),
+        held(late),
+    ):
+        pass
+    with pytest.raises(InputError, match="was started with another score"), held(later):
+        pass
+    assert json.loads((folder / SETTINGS).read_text()) == RUN
+
+
+def test_what_changed_after_the_first_look_is_seen(place: tuple[str, Path]) -> None:
+    out, folder = place
+    early = RunFolder(out, RUN, resume=True)
+    RunFolder(out, RUN, resume=False).begin(iter(BLOCKS))
+    with pytest.raises(InputError, match="was changed by another process; start the command again"), held(early):
+        pass
+    again = RunFolder(out, RUN, resume=True)
+    (folder / part_name(1)).write_bytes(b"")
+    with held(again):
+        assert again.finished == {1}
 
 
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
