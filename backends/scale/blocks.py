@@ -17,6 +17,12 @@ class Block:
     inputs: tuple[Inputs, ...]
 
     @property
+    def name(self) -> str:
+        """For messages: its number, its first and its last image."""
+        ends = dict.fromkeys((self.inputs[0].first_label, self.inputs[-1].last_label))
+        return f"block {self.number} ({' to '.join(ends)})"
+
+    @property
     def images(self) -> int:
         """How many it has."""
         return sum(each.images for each in self.inputs)

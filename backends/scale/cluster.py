@@ -21,6 +21,8 @@ PACKAGES = Path(__file__).resolve().parents[2]
 """Where the processes of a cluster of its own find zooport's packages, also those of a checkout."""
 QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
 """What Ray prints of its own work is one bar of ours; nothing is reported to anybody. Read when Ray is imported."""
+ONCE = {"RAY_ENABLE_AUTO_CONNECT": "0"}
+"""Threads of a run that ended early would start a second cluster. Read when Ray is imported."""
 LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """What binds all ports of a cluster of its own to 127.0.0.1, on Linux as well. Read when Ray is imported."""
 
@@ -60,7 +62,7 @@ def cluster(address: str | None) -> Iterator[Any]:
     """
     paths = [str(PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
     own = LOCAL if address is None else {}
-    with _environment({**QUIET, **own, "PYTHONPATH": os.pathsep.join(paths)}):
+    with _environment({**QUIET, **ONCE, **own, "PYTHONPATH": os.pathsep.join(paths)}):
         ray = optional_library("ray", EXTRA, USE)
         optional_library("ray.data", EXTRA, USE)
         started = not ray.is_initialized()

@@ -37,6 +37,16 @@ class Inputs(NamedTuple):
     first: int = 0
     row: int = 0
 
+    @property
+    def first_label(self) -> str:
+        """Of the file, or of the first of the rows."""
+        return self._row_label(self.row)
+
+    @property
+    def last_label(self) -> str:
+        """Of the file, or of the last of the rows."""
+        return self._row_label(self.row + self.images - 1)
+
     def to_json(self) -> str:
         """The inverse of `from_json`."""
         return json.dumps(self)
@@ -45,6 +55,9 @@ class Inputs(NamedTuple):
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`."""
         return cls(*json.loads(text))
+
+    def _row_label(self, row: int) -> str:
+        return self.label if self.column is None else f"{self.label}, row {row}"
 
 
 def find_inputs(names: Sequence[str], kind: InputKind, *, recursive: bool) -> list[Inputs]:

@@ -7,6 +7,7 @@ from itertools import islice
 from queue import Empty, Queue
 from typing import Any
 
+from backends.scale.attempts import BoundedWorker, attempts_of
 from backends.scale.cluster import Actors, fitting_actors
 from backends.scale.remote_driver import driven_remotely, is_client
 from backends.scale.storage import EXTRA, USE
@@ -28,8 +29,9 @@ def computed(
 ) -> Iterator[dict[str, Any]]:
     """A row for each row, in no order, as `worker(*arguments)` gives it; few of them are in memory at a time.
 
-    An actor that dies is started again, and its rows are computed again. Raises BackendUnavailableError if a machine
-    is lost, and some actors have no room any more.
+    The `name` of a row is unique, and what messages call it. An actor that dies is started again, and its rows are
+    computed again; a row that ends its actor each time gives a row with only `refused`, see BoundedWorker. Raises
+    BackendUnavailableError if a machine is lost, and some actors have no room any more.
     """
     remote = is_client()
     while wave := list(islice(rows, AT_ONCE)):
@@ -44,8 +46,8 @@ def _wave(
 ) -> Iterator[dict[str, Any]]:
     data = optional_library("ray.data", EXTRA, USE)
     results = data.from_items(list(rows), override_num_blocks=len(rows)).map_batches(
-        worker,
-        fn_constructor_args=list(arguments),
+        BoundedWorker,
+        fn_constructor_args=[attempts_of(ray), worker, list(arguments)],
         batch_size=1,
         compute=data.ActorPoolStrategy(size=min(actors.size, len(rows)), max_tasks_in_flight_per_actor=IN_FLIGHT),
         num_cpus=actors.cpus,

@@ -84,7 +84,7 @@ def predict_blocks(ray: Any, folder: RunFolder, job: PredictionJob, actors: Acto
 
 
 def _row(block: Block) -> dict[str, Any]:
-    return {"block": block.number, "inputs": json.dumps(block.inputs)}
+    return {"name": block.name, "block": block.number, "inputs": json.dumps(block.inputs)}
 
 
 def _faults(folder: RunFolder) -> int:

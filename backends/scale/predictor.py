@@ -61,7 +61,7 @@ class BlockPredictor:
                 refusal = Refusal(error)
             except OSError as error:  # of writing: what cannot be read is a fault of its rows
                 reason = " ".join(str(error).split())
-                cure = "make room or correct the rights, and continue with --resume"
+                cure = "make room, or correct the rights"
                 refusal = Refusal(InputError(f"--out {self._storage.location}: cannot be written ({reason}); {cure}"))
         refused = "" if refusal is None else refusal.to_json()
         return {"block": block, "images": images, "faults": json.dumps(faults), "refused": refused}

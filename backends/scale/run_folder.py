@@ -40,25 +40,25 @@ class RunFolder:
             raise InputError(
                 f"--out {self.storage.location}: is a file, and {USE} writes a folder of files; give another name"
             )
-        self._look()
+        self.begun, self.finished = self._look()
 
     def look_again(self) -> None:
         """What is in it now. Raises InputError as at first, and if another run has begun there, or was removed."""
-        begun = self.begun
-        self._look()
-        if self.begun != begun:
+        begun, self.finished = self._look()
+        if begun != self.begun:
             raise InputError(f"--out {self.storage.location}: was changed by another process; start the command again")
 
-    def _look(self) -> None:
+    def _look(self) -> tuple[bool, set[int]]:
+        """Whether a run has begun there, and the numbers of the blocks that are finished."""
         names = {basename(path) for path in self.storage.listed()}
-        self.begun = SETTINGS in names
-        self.finished = {int(match[1]) for name in names if (match := PART.fullmatch(name))}
+        begun = SETTINGS in names
         others = names - {PLAN}  # a plan without settings: killed before anything began
-        if others and not (self._resume and self.begun):
-            cure = "continue with --resume, or give another folder" if self.begun else "give another folder"
+        if others and not (self._resume and begun):
+            cure = "continue with --resume, or give another folder" if begun else "give another folder"
             raise InputError(f"--out {self.storage.location}: exists already; {cure}")
-        if self.begun:
+        if begun:
             self._check_settings()
+        return begun, {int(match[1]) for name in names if (match := PART.fullmatch(name))}
 
     def begin(self, blocks: Iterable[Block]) -> None:
         """Write down what is to be done. Raises InputError if the folder cannot be written."""

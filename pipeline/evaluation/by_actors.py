@@ -90,7 +90,8 @@ class ActorPool:
             plan.config.path if plan.config.custom_modules() else None,
         )
         size = _block_size(len(numbers), self.actors.size, batch_size)
-        rows = ({"numbers": json.dumps(numbers[first : first + size])} for first in range(0, len(numbers), size))
+        blocks = (numbers[first : first + size] for first in range(0, len(numbers), size))
+        rows = ({"name": _block_name(block), "numbers": json.dumps(block)} for block in blocks)
         for row in computed(self.ray, BlockEvaluator, (job, fetched), rows, self.actors):
             raise_refusal(row["refused"])
             yield pickle.loads(row["content"])  # noqa: S301 - written by an actor of this driver
@@ -100,6 +101,11 @@ def _block_size(images: int, actors: int, batch_size: int) -> int:
     """A multiple of the batch, so that batches are those of one process."""
     size = min(BLOCK, -(-images // (BLOCKS_EACH * actors)))
     return -(-size // batch_size) * batch_size
+
+
+def _block_name(numbers: Sequence[int]) -> str:
+    """For messages."""
+    return f"images {numbers[0]} to {numbers[-1]} of the data set, from 0"
 
 
 def _pickled(plan: Plan) -> bytes:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,15 @@ from tests.ray_cluster import ROOT, listening_addresses, pool_processes, two_nod
 pytestmark = [pytest.mark.scale, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 ray = pytest.importorskip("ray", reason="the extra scale brings it")
 IMAGES, BLOCK = 120, 4
+AFTERWARDS = """
+from backends.scale.cluster import cluster
+with cluster(None) as ray:
+    pass
+try:
+    ray.put(1)
+except Exception:
+    print("refused")
+"""
 SLOW = """
 import time
 from backends.scale import part
@@ -31,7 +40,25 @@ def slowly(*arguments):
     return row(*arguments)
 part.Part.row = slowly
 """
-"""sitecustomize of every process: an image takes at least 0.1 s, so that there is time to kill something."""
+"""For `everywhere`: an image takes at least 0.1 s, so that there is time to kill something."""
+
+
+DEADLY = """
+import os
+from backends.scale import part
+row = part.Part.row
+def deadly(self, prediction, result):
+    if prediction.fault is None and prediction.item.source.label.endswith("5.png"):
+        os._exit(1)
+    return row(self, prediction, result)
+part.Part.row = deadly
+"""
+"""As a crash in native code: the process of an actor ends at 5.png."""
+DEADLY_DEPLOYMENT = """
+import os
+from backends.scale import shipped
+shipped.ShippedDeployment.opened = lambda *_: os._exit(1)
+"""
 
 
 @pytest.fixture
@@ -48,11 +75,15 @@ def many(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def slowly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """See SLOW."""
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site/sitecustomize.py").write_text(SLOW)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "site"), str(ROOT)]))
+def everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """everywhere(code): every process that starts later runs it first."""
+
+    def arrange(code: str) -> None:
+        (tmp_path / "site").mkdir()
+        (tmp_path / "site/sitecustomize.py").write_text(code)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "site"), str(ROOT)]))
+
+    return arrange
 
 
 @pytest.fixture
@@ -104,8 +135,9 @@ def start(cluster: Any, detector: Path, many: Path, out: Path) -> subprocess.Pop
 
 
 def test_a_killed_actor_and_a_killed_machine_cost_no_row(
-    cluster: Any, detector: Path, many: Path, tmp_path: Path, slowly: None
+    cluster: Any, detector: Path, many: Path, tmp_path: Path, everywhere: Callable[[str], None]
 ) -> None:
+    everywhere(SLOW)
     out = tmp_path / "out"
     process = start(cluster, detector, many, out)
     wait_for_parts(out, 2, process)
@@ -121,8 +153,9 @@ def test_a_killed_actor_and_a_killed_machine_cost_no_row(
 
 
 def test_a_killed_driver_continues_and_repeats_no_finished_block(
-    predict: Predict, detector: Path, many: Path, tmp_path: Path, slowly: None
+    predict: Predict, detector: Path, many: Path, tmp_path: Path, everywhere: Callable[[str], None]
 ) -> None:
+    everywhere(SLOW)
     out, data = tmp_path / "out", tmp_path / "data.json"
     arguments = (many, "--out", out, "--workers", 2, "--block-size", BLOCK)
     process = subprocess.Popen(command(detector, *arguments), start_new_session=True, text=True)
@@ -140,6 +173,46 @@ def test_a_killed_driver_continues_and_repeats_no_finished_block(
     assert content["inputs"] + content["inputs_before"] == IMAGES
     assert content["inputs_before"] == BLOCK * len(finished)
     check_equal_to_load(out, detector, many)
+
+
+def test_an_image_that_ends_its_actor_ends_the_run_in_one_line(
+    predict: Predict, detector: Path, photos: Path, tmp_path: Path, everywhere: Callable[[str], None]
+) -> None:
+    """Not before it has ended a few. What is finished stays, and without the image --resume finishes the run."""
+    everywhere(DEADLY)
+    out = tmp_path / "out"
+    arguments = [detector, photos, "--engine", "ray", "--out", out, "--workers", 1, "--block-size", 2]
+    run = predict(*arguments)
+    assert (run.code, run.err.count("\n")) == (2, 1), run.err
+    assert run.err.startswith(
+        f"error: block 2 ({photos / '4.png'} to {photos / '5.png'}): its actor ended 4 times, in a crash or for lack "
+        "of memory; find the image without --engine ray, and replace or remove it, or give fewer --workers"
+    )
+    assert run.err.endswith("more memory for each; continue with --resume\n")
+    finished = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*.parquet")}
+    assert sorted(finished) == ["part-00000000.parquet", "part-00000001.parquet"]
+    (photos / "5.png").unlink()
+    run = predict(*arguments, "--resume")
+    assert run.code == 6, run.err
+    assert {name: (out / name).stat().st_mtime_ns for name in finished} == finished
+    assert [name for name, row in rows(out).items() if row["fault"]] == ["5.png"]
+    assert len(rows(out)) == 6
+
+
+def test_a_deployment_that_ends_its_actor_ends_the_run_in_one_line(
+    predict: Predict, detector: Path, photos: Path, tmp_path: Path, everywhere: Callable[[str], None]
+) -> None:
+    everywhere(DEADLY_DEPLOYMENT)
+    run = predict(detector, photos, "--engine", "ray", "--out", tmp_path / "out", "--workers", 1)
+    assert (run.code, run.err.count("\n")) == (4, 1), run.err
+    assert run.err.startswith("error: --engine ray: the model does not load: its actor ended 4 times, in a crash or ")
+
+
+def test_what_is_left_of_a_run_starts_no_second_cluster() -> None:
+    """A thread of Ray Data's that calls Ray after the run has ended would."""
+    command = [sys.executable, "-c", AFTERWARDS]
+    run = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == "refused\n"
 
 
 def test_two_actors_on_two_cpus_do_not_wait_for_readers(

@@ -203,6 +203,13 @@ def test_the_usual_size_of_a_block() -> None:
     assert [usual_size(images) for images in (0, 600, 40_000, 10**8)] == [32, 32, 100, 10_000]
 
 
+def test_a_block_is_called_by_its_ends() -> None:
+    table = Inputs("", "/t", "t", 5, "image", 1, 2, 9)
+    assert Block(3, (Inputs("", "/a", "a"), table)).name == "block 3 (a to t, row 13)"
+    assert Block(4, (table,)).name == "block 4 (t, row 9 to t, row 13)"
+    assert Block(5, (Inputs("", "/a", "a"),)).name == "block 5 (a)"
+
+
 def test_a_block_survives_its_text() -> None:
     block = Block(3, (Inputs("s3://b/c", "b/c/d.jpg", "s3://b/c/d.jpg"), Inputs("", "/t", "t", 5, "image", 1, 2, 9)))
     assert tuple(Inputs.from_json(each.to_json()) for each in block.inputs) == block.inputs
