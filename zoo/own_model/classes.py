@@ -14,7 +14,7 @@ def check_count(count: object) -> None:
     """Raises InputError for what is no number of classes."""
     if not is_int(count, 1):
         raise InputError(
-            f"num_classes is {count!r}, expected a whole number, 1 or more; give --arg num_classes=NUMBER, or correct "
+            f"num_classes is {count!r}, expected an integer, 1 or more; give --arg num_classes=NUMBER, or correct "
             "the config.json of the folder"
         )
 

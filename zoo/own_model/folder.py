@@ -12,7 +12,7 @@ from zoo.own_model.request import ModelRequest
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-KINDS = {int: "a whole number", str: "a string", list: "a list", dict: "an object"}
+KINDS = {int: "an integer", str: "a string", list: "a list", dict: "an object"}
 INDEX = "model.safetensors.index.json"  # of weights in several files
 
 

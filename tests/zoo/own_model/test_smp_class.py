@@ -83,10 +83,10 @@ def test_images_of_other_channels(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "message"),
     [
-        ({"classes": "3"}, 'saved/config.json: "classes" is "3", expected a whole number'),
-        ({"classes": 0}, "num_classes is 0, expected a whole number, 1 or more"),
+        ({"classes": "3"}, 'saved/config.json: "classes" is "3", expected an integer'),
+        ({"classes": 0}, "num_classes is 0, expected an integer, 1 or more"),
         ({"encoder_name": 5}, 'saved/config.json: "encoder_name" is 5, expected a string'),
-        ({"in_channels": "3"}, 'saved/config.json: "in_channels" is "3", expected a whole number'),
+        ({"in_channels": "3"}, 'saved/config.json: "in_channels" is "3", expected an integer'),
         ({"_model_class": ["Unet"]}, r'saved/config.json: "_model_class" is \["Unet"\], expected a string'),
     ],
 )

@@ -13,8 +13,8 @@ from zoo.own_model import ModelRequest, write_config
 @pytest.mark.parametrize(
     ("field", "message"),
     [
-        ({"num_classes": "3"}, '"num_classes" is "3", expected a whole number; correct it'),
-        ({"num_classes": True}, '"num_classes" is true, expected a whole number; correct it'),
+        ({"num_classes": "3"}, '"num_classes" is "3", expected an integer; correct it'),
+        ({"num_classes": True}, '"num_classes" is true, expected an integer; correct it'),
         ({"pretrained_cfg": [1]}, r'"pretrained_cfg" is \[1\], expected an object; correct it'),
         ({"model_args": [1]}, r'"model_args" is \[1\], expected an object; correct it'),
         ({"label_names": "abc"}, '"label_names" is "abc", expected a list; correct it'),
