@@ -104,7 +104,7 @@ def exported_and_compared(
             outputs,
             merged_gates()["graph"],
             family_of(model).decision_rule(model),
-            reference.logits,
+            reference.answer.logits,
         )
         if findings.failures:
             raise AssertionError(f"{shape}: {'; '.join(findings.failures)}")

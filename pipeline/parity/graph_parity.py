@@ -17,7 +17,7 @@ from backends.runner import Runner
 from pipeline.parity.gates import GRAPH
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.levels import compare_outputs
-from pipeline.parity.other_choices import OtherChoice, compare_by_image, of_image
+from pipeline.parity.other_choices import Answer, OtherChoice, compare_by_image
 from pipeline.parity.records import Case
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
@@ -31,16 +31,20 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class GraphReference:
-    """A case's input, and what the unpatched model gives for it. ``logits``: see TaskProof.logits.
+    """A case's input, and what the unpatched model gives for it.
 
     ``others``: its other choices, see Family.other_choices. ``rule``: where the case has thresholds of its own.
     """
 
     given: GraphInput
-    outputs: Mapping[str, Array]
-    logits: Any
+    answer: Answer
     others: Callable[[], Iterator[OtherChoice]]
     rule: DecisionRule | None = None
+
+    @property
+    def outputs(self) -> Mapping[str, Array]:
+        """Of the answer."""
+        return self.answer.outputs
 
 
 def graph_references(
@@ -65,23 +69,28 @@ def graph_references(
     """
     runner = eager_runner(model, task, level, forward, image_sizes=image_sizes, layout=layout, rule=rule)
     references: list[GraphReference] = []
-    with _own_output(model) as seen:
-        for entry in inputs:
-            outputs = _run(runner, entry, references)
-            logits = proof_of(task).logits(seen[-1], outputs)
-            seen.clear()
-            others = partial(_other_choices, model, partial(runner.run, entry.arrays), near)
-            references.append(GraphReference(entry, outputs, logits, others))
+    for entry in inputs:
+        answer = model_answer(model, task, partial(_run, runner, entry, references))
+        again = partial(model_answer, model, task, partial(runner.run, entry.arrays))
+        references.append(GraphReference(entry, answer, partial(other_choices, model, again, near)))
     return references
 
 
-def _other_choices(model: nn.Module, run: Callable[[], dict[str, Array]], near: float) -> Iterator[OtherChoice]:
+def model_answer(model: nn.Module, task: Task, run: Callable[[], Mapping[str, Array]]) -> Answer:
+    """What ``run`` gives, which calls the unpatched model, and the logits that its task is judged by."""
+    with _own_output(model) as seen:
+        outputs = run()
+        return Answer(outputs, proof_of(task).logits(seen[-1], outputs))
+
+
+def other_choices(model: nn.Module, run: Callable[[], Answer], near: float) -> Iterator[OtherChoice]:
+    """Those of ``run``, which calls the model, for each image of its batch."""
     for image, reason, choice in family_of(model).other_choices(model, run, near):
-        yield OtherChoice(image, reason, partial(_outputs_of_image, choice, image))
+        yield OtherChoice(image, reason, partial(_run_image, choice, image))
 
 
-def _outputs_of_image(run: Callable[[], dict[str, Array]], image: int) -> dict[str, Array]:
-    return of_image(run(), image)
+def _run_image(run: Callable[[], Answer], image: int) -> Answer:
+    return run().of_image(image)
 
 
 def _run(runner: PyTorchRunner, entry: GraphInput, before: Sequence[GraphReference]) -> dict[str, Array]:
@@ -155,11 +164,10 @@ def _compared(
     gates: Mapping[str, float],
     rule: DecisionRule,
 ) -> Findings:
-    findings = compare_outputs(task, level, reference.outputs, candidate, gates, rule, reference.logits)
+    def compare(answer: Answer, theirs: Mapping[str, Array]) -> Findings:
+        return compare_outputs(task, level, answer.outputs, theirs, gates, rule, answer.logits)
+
+    findings = compare(reference.answer, candidate)
     if not findings.failures or next(reference.others(), None) is None:
         return findings
-
-    def compare(ours: Mapping[str, Array], theirs: Mapping[str, Array]) -> Findings:
-        return compare_outputs(task, level, ours, theirs, gates, rule)
-
-    return compare_by_image(compare, reference.outputs, candidate, reference.others)
+    return compare_by_image(compare, reference.answer, candidate, reference.others)

@@ -5,24 +5,36 @@ Each is a run of the model, so they are made where its own answer is not that of
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from numpy.typing import NDArray
 
 from zoo.comparison import Borderline, Findings
 
 Arrays = Mapping[str, NDArray[Any]]
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 TIED = "a choice between candidates of equal score"
+
+
+class Answer(NamedTuple):
+    """What the unpatched model gives for a batch. ``logits``: see TaskProof.logits."""
+
+    outputs: Arrays
+    logits: Any = None
+
+    def of_image(self, image: int) -> Self:
+        """One image of the batch, as a batch of one."""
+        logits = None if self.logits is None else self.logits[image : image + 1]
+        return self._replace(outputs=of_image(self.outputs, image), logits=logits)
 
 
 @dataclass(frozen=True)
 class OtherChoice:
-    """For the image number ``image`` of a batch: ``run`` gives the unpatched model's outputs, [1, ...] each."""
+    """``run`` gives the answer for the image number ``image`` of a batch, as a batch of one."""
 
     image: int
     reason: str
-    run: Callable[[], Arrays]
+    run: Callable[[], Answer]
 
 
 def of_image(outputs: Arrays, image: int) -> dict[str, NDArray[Any]]:
@@ -31,31 +43,30 @@ def of_image(outputs: Arrays, image: int) -> dict[str, NDArray[Any]]:
 
 
 def compare_by_image(
-    compare: Callable[[Arrays, Arrays], Findings],
-    reference: Arrays,
+    compare: Callable[[Answer, Arrays], Findings],
+    reference: Answer,
     candidate: Arrays,
     others: Callable[[], Iterable[OtherChoice]],
 ) -> Findings:
     """A batch, image by image: each is compared with PyTorch's own answer, then with its other ones."""
 
     def compared(image: int) -> Findings:
-        own: Arrays = of_image(reference, image)
         return first_right(
             lambda answer: compare(answer, of_image(candidate, image)),
-            own,
+            reference.of_image(image),
             lambda: ((other.reason, other.run) for other in others() if other.image == image),
         )
 
     total = Findings(blank=True)
-    for image in range(len(next(iter(reference.values())))):
+    for image in range(len(next(iter(reference.outputs.values())))):
         total += compared(image)
     return total
 
 
 def first_right(
-    compare: Callable[[Answer], Findings],
-    own: Answer,
-    others: Callable[[], Iterable[tuple[str, Callable[[], Answer]]]],
+    compare: Callable[[AnswerT], Findings],
+    own: AnswerT,
+    others: Callable[[], Iterable[tuple[str, Callable[[], AnswerT]]]],
 ) -> Findings:
     """The comparison with PyTorch's ``own`` answer, or where that fails with the first of the ``others`` that does not.
 

@@ -38,7 +38,7 @@ def sure_pixels(reference: GraphReference, roles: Roles, gates: Mapping[str, flo
 
     None for outputs of which none has the role of a label map.
     """
-    logits: NDArray[Any] | None = reference.logits
+    logits: NDArray[Any] | None = reference.answer.logits
     if logits is None or OutputRole.LABEL_MAP not in map(roles.get, reference.outputs):
         return None
     second, first = np.partition(logits, -2, axis=1)[:, -2:].swapaxes(0, 1)

@@ -11,7 +11,7 @@ from pipeline.export.reference_run import _others_at
 from pipeline.parity.gates import merged_gates
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import GraphReference, graph_parity, graph_references
-from pipeline.parity.other_choices import OtherChoice
+from pipeline.parity.other_choices import Answer, OtherChoice
 from pipeline.parity.reference_result import reference_result
 from tests.rewriters.small_pillars import CLASSES, padded, random_clouds, small_pillars
 from zoo.comparison import Findings
@@ -70,7 +70,7 @@ def test_a_backend_that_puts_a_point_elsewhere_is_right_and_one_cloud_alone_is_a
     second = [other for other in reference.others() if other.image == 1]
     assert len(second) == ANSWERS
     moved = second[1].run()
-    theirs = {name: np.concatenate((array[:1], moved[name])) for name, array in reference.outputs.items()}
+    theirs = {name: np.concatenate((array[:1], moved.outputs[name])) for name, array in reference.outputs.items()}
     counted.runs = 0
     findings = compared(reference, theirs)
     assert not findings.failures
@@ -92,8 +92,8 @@ def test_they_are_made_by_the_thresholds_of_their_case() -> None:
     own = model.score_thresh
 
     def choices() -> Any:
-        yield OtherChoice(0, "a tie", lambda: {"threshold": np.array([model.score_thresh])})
+        yield OtherChoice(0, "a tie", lambda: Answer({"threshold": np.array([model.score_thresh])}))
 
-    (threshold,) = [other.run()["threshold"] for other in _others_at(model, 0.9, 0.1, choices)]
+    (threshold,) = [other.run().outputs["threshold"] for other in _others_at(model, 0.9, 0.1, choices)]
     assert threshold == 0.9
     assert model.score_thresh == own

@@ -1,6 +1,7 @@
 """Small models of mmdetection, exported, and compared with what mmdetection itself finds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -9,7 +10,9 @@ import torch
 from torch import Tensor
 
 from pipeline.parity.gates import merged_gates
+from pipeline.parity.graph_parity import other_choices
 from pipeline.parity.levels import compare_outputs
+from pipeline.parity.other_choices import Answer, compare_by_image
 from rewriters import export_onnx
 from tests.small_mmdet import CLASSES, SIDES, WITH_MASKS, WITH_WHOLE_MASKS, byte_images, own_results
 from zoo.comparison import Findings
@@ -64,31 +67,37 @@ class Exported(NamedTuple):
         In each of them the model must find `least` things.
         """
         inputs = {"images": images / 255} | ({} if sizes is None else {"image_sizes": torch.tensor(sizes)})
-        with torch.no_grad():
-            expected, logits = self.expected(images, inputs, sizes)
-        assert expected["num_dets"].min() >= least
         arrays = {name: tensor.numpy() for name, tensor in inputs.items()}
-        outputs = dict(zip(expected, self.session.run(list(expected), arrays), strict=True))
-        rule = family_of(self.contract.model).decision_rule(self.contract.model)
+        model = self.contract.model
+        rule = family_of(model).decision_rule(model)
         gates = merged_gates({}, own=self.task.own_gates)["graph"]
-        return compare_outputs(self.task, "final", expected, outputs, gates, rule, logits)
 
-    def expected(
-        self, images: Tensor, inputs: dict[str, Tensor], sizes: Sequence[tuple[int, int]] | None
-    ) -> tuple[dict[str, Any], Any]:
+        def compare(answer: Answer, theirs: Mapping[str, Any]) -> Findings:
+            return compare_outputs(self.task, "final", answer.outputs, theirs, gates, rule, answer.logits)
+
+        with torch.no_grad():
+            expected = self.expected(images, inputs, sizes)
+            assert expected.outputs["num_dets"].min() >= least
+            names = list(expected.outputs)
+            outputs = dict(zip(names, self.session.run(names, arrays), strict=True))
+            again = partial(self.expected, images, inputs, sizes)
+            others = partial(other_choices, model, again, gates["logits"])
+            return compare_by_image(compare, expected, outputs, others)
+
+    def expected(self, images: Tensor, inputs: dict[str, Tensor], sizes: Sequence[tuple[int, int]] | None) -> Answer:
         """Boxes by mmdetection's own data preprocessor and predict; masks by the model of zooport, because mmdetection
         itself keeps less of them: test_masks.py compares both.
         """
         names = [spec.name for spec in self.contract.outputs(self.task, "final")]
         if self.task is not TASK:
             tensors = dict(zip(names, [tensor.numpy() for tensor in self.contract(*inputs.values())], strict=True))
-            return tensors, proof_of(self.task).logits(self.contract.model(inputs["images"]), tensors)
+            return Answer(tensors, proof_of(self.task).logits(self.contract.model(inputs["images"]), tensors))
         most = self.contract.num_slots
         dictionaries = [
             {"boxes": one.bboxes[:most], "scores": one.scores[:most], "labels": one.labels[:most]}
             for one in own_results(self.contract.model, images, sizes)
         ]
-        return dict(zip(names, [tensor.numpy() for tensor in self.contract.tensors(dictionaries)], strict=True)), None
+        return Answer(dict(zip(names, [tensor.numpy() for tensor in self.contract.tensors(dictionaries)], strict=True)))
 
 
 def check(findings: Findings) -> None:

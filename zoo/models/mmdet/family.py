@@ -1,6 +1,6 @@
 """The family of mmdetection's detectors."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from zoo.installed_versions import installed_versions
 from zoo.models.mmdet.final import MmdetFinal, MmdetInstances
 from zoo.models.mmdet.mmdet_detector import BYTES, MmdetDetector
 from zoo.models.mmdet.mmdet_instance_segmentor import MmdetInstanceSegmentor
+from zoo.models.mmdet.other_mask_thresholds import Result, other_mask_thresholds
 from zoo.tasks.instance_masks.proof import InstanceMasksProof
 
 LIBRARIES = ("mmdet", "onedl-mmdetection", "mmcv", "mmcv-lite", "onedl-mmcv", "mmengine", "onedl-mmengine")
@@ -88,3 +89,9 @@ class MmdetInstanceFamily(MmdetFamily):
         """SOLO drops instances below `filter_thr`; of queries every one counts."""
         threshold = None if model.has_queries else float(model.decisions.filter_thr)
         return DecisionRule(score=threshold, slots=model.detections_per_img)
+
+    def other_choices(
+        self, model: Any, run: Callable[[], Result], tolerance: float
+    ) -> Iterator[tuple[int, str, Callable[[], Result]]]:
+        """Of SOLO's pixels near the threshold of masks."""
+        return iter(()) if model.has_queries else other_mask_thresholds(model, run, tolerance)
