@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zoo.codebases.values import SECTION, read
 from zoo.errors import InputError
 
 DATALOADERS = ("test_dataloader", "val_dataloader")
 PIPELINES = ("test_pipeline", "val_pipeline")
 EVALUATORS = ("test_evaluator", "val_evaluator")
+PREPROCESSOR = "data_preprocessor"
 
 
 @dataclass(frozen=True)
@@ -22,12 +24,18 @@ class CodebaseConfig:
     @property
     def model(self) -> Mapping[str, Any]:
         """The section `model`. Raises InputError where there is none."""
-        return section(self.content, "model", str(self.path))
+        model: Mapping[str, Any] = read(self.content, "model", SECTION, str(self.path))
+        return model
 
     @property
     def preprocessor(self) -> Mapping[str, Any]:
-        """The data preprocessor: the model's own, else the file's; empty where there is none."""
-        return self.model.get("data_preprocessor") or self.content.get("data_preprocessor") or {}
+        """The data preprocessor: the model's own, else the file's; empty where there is none.
+
+        Raises InputError for something else.
+        """
+        owner = self.model if self.model.get(PREPROCESSOR) else self.content
+        preprocessor: Mapping[str, Any] = read(owner, PREPROCESSOR, SECTION, str(self.path), {})
+        return preprocessor
 
     @property
     def dataset(self) -> Mapping[str, Any]:
@@ -67,19 +75,10 @@ class CodebaseConfig:
     def _datasets(self) -> Iterator[Mapping[str, Any]]:
         """Of the test, then of the validation; a wrapper comes before what it wraps."""
         for key in DATALOADERS:
-            dataset = (self.content.get(key) or {}).get("dataset")
+            dataset = read(self.content, key, SECTION, str(self.path), {}).get("dataset")
             while isinstance(dataset, Mapping):
                 yield dataset
                 dataset = dataset.get("dataset")
-
-
-def section(content: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
-    """The dict of a key. Raises InputError where it is missing, or something else."""
-    value = content.get(key)
-    if not isinstance(value, Mapping):
-        got = "nothing" if value is None else type(value).__name__
-        raise InputError(f"{where}: {key}: got {got}, expected a dict")
-    return value
 
 
 def type_name(kind: object) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.codebases.config import CodebaseConfig
+from zoo.codebases.config import PREPROCESSOR, CodebaseConfig
 from zoo.codebases.known_keys import WRITE, check_keys, refusal
+from zoo.codebases.values import CHANNELS, COUNT, NUMBER, PER_CHANNEL, SECTION, read
 from zoo.errors import InputError
 
 NOT_IN_TESTS = (
@@ -21,7 +22,8 @@ NOT_IN_TESTS = (
     "non_blocking",
     "type",
 )
-READ = ("mean", "std", "bgr_to_rgb", "rgb_to_bgr", "pad_val", "pad_value", "pad_size_divisor", "test_cfg")
+PADDINGS = ("pad_val", "pad_value")  # mmseg's name and mmdet's
+READ = ("mean", "std", "bgr_to_rgb", "rgb_to_bgr", *PADDINGS, "pad_size_divisor", "test_cfg")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Preprocessor:
 
 def preprocessor_of(config: CodebaseConfig, transformed: Mapping[str, Any]) -> Preprocessor:
     """`transformed`: what a transform has normalised by already. Raises InputError for what has no counterpart."""
-    where = f"{config.path}: data_preprocessor"
+    where = _where(config)
     fields = config.preprocessor
     check_keys(fields, (*READ, *NOT_IN_TESTS), where, WRITE)
     if transformed and fields.get("mean") is not None:
@@ -45,21 +47,27 @@ def preprocessor_of(config: CodebaseConfig, transformed: Mapping[str, Any]) -> P
     if fields.get("rgb_to_bgr"):
         raise refusal(where, "rgb_to_bgr", True, "False: images are read as BGR")
     normalization = transformed or fields
-    mean, std = (_numbers(normalization.get(key), f"{where}: {key}") for key in ("mean", "std"))
+    mean, std = (_channels(normalization, key, where) for key in ("mean", "std"))
     order = "rgb" if normalization.get("bgr_to_rgb") else "bgr"
-    divisor = int(fields.get("pad_size_divisor") or 1)
-    test = fields.get("test_cfg") or {}
+    test = read(fields, "test_cfg", SECTION, where, {})
     check_keys(test, ("size_divisor",), f"{where}: test_cfg", WRITE)
-    divisor = int(test.get("size_divisor") or divisor)
-    value = float(fields.get("pad_val") or fields.get("pad_value") or 0)
-    zeros, ones = (0.0,) * 3, (1.0,) * 3
+    divisor = read(test, "size_divisor", COUNT, f"{where}: test_cfg", batch_divisor(config))
+    value = next((found for key in PADDINGS if (found := read(fields, key, NUMBER, where, 0))), 0)
+    zeros, ones = (0.0,) * CHANNELS, (1.0,) * CHANNELS
     padding = tuple(value * s + m for m, s in zip(mean or zeros, std or ones, strict=True))
     return Preprocessor(mean, std, order, divisor, padding if order == "rgb" else padding[::-1])
 
 
-def _numbers(values: Any, where: str) -> tuple[float, ...] | None:
-    if values is None:
-        return None
-    if not isinstance(values, list | tuple) or len(values) != 3:  # noqa: PLR2004 - the channels
-        raise InputError(f"{where} is {values!r}, expected three numbers: zooport reads images of three channels")
-    return tuple(float(value) for value in values)
+def batch_divisor(config: CodebaseConfig) -> int:
+    """Of the sides of a batch, which it pads. Raises InputError where it is no whole number, 1 or more."""
+    divisor: int = read(config.preprocessor, "pad_size_divisor", COUNT, _where(config), 1)
+    return divisor
+
+
+def _channels(fields: Mapping[str, Any], key: str, where: str) -> tuple[float, ...] | None:
+    values = read(fields, key, PER_CHANNEL, where, None)
+    return None if values is None else tuple(map(float, values))
+
+
+def _where(config: CodebaseConfig) -> str:
+    return f"{config.path}: {PREPROCESSOR}"

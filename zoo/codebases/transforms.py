@@ -1,10 +1,11 @@
 """The transforms of a test, one by one: what each says of the tensor."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zoo.codebases.known_keys import WRITE, check_keys, refusal
+from zoo.codebases.values import CHANNELS, COUNT, PADDING, PER_CHANNEL, read
 from zoo.errors import InputError
 
 INTERPOLATIONS = ("bilinear", "nearest", "area")  # OpenCV's, under mmcv's names
@@ -49,8 +50,10 @@ def _resize(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
     if steps.scale is not None or steps.padded is not None:
         raise InputError(f"{where} is there after another Resize or Pad; {WRITE}")
     method = options.get("interpolation", "bilinear")
-    if method not in INTERPOLATIONS or options.get("backend", "cv2") != "cv2":
-        raise refusal(where, "interpolation", method, f"{' or '.join(INTERPOLATIONS)}, by OpenCV")
+    if method not in INTERPOLATIONS:
+        raise refusal(where, "interpolation", method, " or ".join(map(repr, INTERPOLATIONS)))
+    if options.get("backend", "cv2") != "cv2":
+        raise refusal(where, "backend", options["backend"], "'cv2': OpenCV resizes here, and Pillow to other pixels")
     return replace(
         steps,
         scale=_pair(options.get("scale"), f"{where}: scale"),
@@ -73,23 +76,30 @@ def _pad(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
     check_keys(options, ("size", "size_divisor", "pad_to_square", "pad_val", "padding_mode"), where, WRITE)
     if options.get("padding_mode", "constant") != "constant":
         raise refusal(where, "padding_mode", options["padding_mode"], "'constant'")
-    value = options.get("pad_val", 0)
-    value = value.get("img", 0) if isinstance(value, Mapping) else value
-    values = tuple(value) if isinstance(value, Sequence) else (value,) * 3
+    values = _padding(options, where)
     if options.get("pad_to_square"):
         if steps.scale is None or not steps.keeps_ratio or steps.scale[0] != steps.scale[1]:
             raise InputError(f"{where} to a square of the image's own size, after no Resize to a square; {WRITE}")
         return replace(steps, padded=steps.scale, padding=values)
-    if options.get("size_divisor") is not None:
-        return replace(steps, divisor=int(options["size_divisor"]), padding=values)
+    if (divisor := read(options, "size_divisor", COUNT, where, None)) is not None:
+        return replace(steps, divisor=divisor, padding=values)
     width, height = _pair(options.get("size"), f"{where}: size")
     return replace(steps, padded=(height, width), padding=values)
 
 
+def _padding(options: Mapping[str, Any], where: str) -> tuple[float, ...]:
+    """A value for each channel, which the key "img" has where there is one for each field."""
+    fields, key = options, "pad_val"
+    if isinstance(options.get("pad_val"), Mapping):
+        fields, key, where = options["pad_val"], "img", f"{where}: pad_val"
+    value = read(fields, key, PADDING, where, 0)
+    return tuple(value) if isinstance(value, list | tuple) else (value,) * CHANNELS
+
+
 def _normalize(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
     check_keys(options, ("mean", "std", "to_rgb"), where, WRITE)
-    bgr_to_rgb = options.get("to_rgb", True)
-    return replace(steps, normalization={"mean": options["mean"], "std": options["std"], "bgr_to_rgb": bgr_to_rgb})
+    values = {key: read(options, key, PER_CHANNEL, where) for key in ("mean", "std")}
+    return replace(steps, normalization={**values, "bgr_to_rgb": options.get("to_rgb", True)})
 
 
 def _flip(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:

@@ -108,7 +108,7 @@ def test_a_transform_that_normalises() -> None:
         ),
         ({"type": "MyFilter"}, "test pipeline: MyFilter has no counterpart in zooport"),
         ({"type": "Resize", "scale_factor": 0.5}, "Resize: scale_factor is 0.5, expected a scale"),
-        ({"type": "Resize", "scale": (64, 64), "interpolation": "bicubic"}, "interpolation is 'bicubic', expected bil"),
+        ({"type": "Resize", "scale": (64, 64), "interpolation": "bicubic"}, "interpolation is 'bicubic', expected 'b"),
         (
             {"type": "Resize", "scale": (64, 64), "kepp_ratio": True},
             'Resize: unknown key "kepp_ratio"; nearest: "keep_',

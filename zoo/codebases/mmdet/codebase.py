@@ -5,9 +5,11 @@ from typing import Any, ClassVar
 
 from zoo.codebases.codebase import Codebase, Translation, register_codebase
 from zoo.codebases.config import CodebaseConfig, type_name
+from zoo.codebases.data_preprocessor import batch_divisor
 from zoo.codebases.mmdet.datasets import category_ids, dataset_sections
 from zoo.codebases.mmdet.tasks import DETECTION, IMAGE_MASKS, task_of
 from zoo.codebases.preprocessing import preprocess_of
+from zoo.codebases.values import COUNT, SECTION, read
 from zoo.errors import InputError
 
 BATCH = (1, 2, 4)
@@ -43,7 +45,8 @@ class Mmdet(Codebase):
         sections, note = dataset_sections(config, with_masks=has_masks)
         count = class_count(config)
         notes = {} if note is None else {"export": note}
-        what = f"{type_name(config.model['type'])} on {type_name(model.get('backbone', {}).get('type', 'a backbone'))}"
+        backbone = read(model, "backbone", SECTION, f"{config.path}: model", {})
+        what = f"{type_name(config.model.get('type'))} on {type_name(backbone.get('type', 'a backbone'))}"
         return Translation(what, content | sections, count, category_ids(config, count), notes)
 
 
@@ -52,16 +55,16 @@ def _ends(config: CodebaseConfig, preprocess: Mapping[str, Any], task: Mapping[s
 
     What a transform pads belongs to the image.
     """
-    divisor = int(config.preprocessor.get("pad_size_divisor") or 1)
     pads = any(type_name(transform.get("type")) == PAD for transform in config.pipeline)
-    is_padded = "size" not in preprocess and divisor > 1 and not pads
+    is_padded = "size" not in preprocess and batch_divisor(config) > 1 and not pads
     return {"image_sizes": True} if is_padded and task["type"] != IMAGE_MASKS else {}
 
 
 def class_count(config: CodebaseConfig) -> int:
     """How many classes the last head has. Raises InputError where the config does not say so."""
     for key in HEADS:
-        for count in _counts(config.model.get(key)):
+        for section, name in _counts(config.model.get(key)):
+            count: int = read(section, name, COUNT, f"{config.path}: model.{key}")
             return count
     raise InputError(
         f"{config.path}: model {type_name(config.model.get('type'))}: no num_classes in {', '.join(HEADS)}: zooport "
@@ -69,10 +72,10 @@ def class_count(config: CodebaseConfig) -> int:
     )
 
 
-def _counts(value: Any) -> Iterator[int]:
-    """Every number of classes in a section, the outermost first."""
+def _counts(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Every section within a section that has a number of classes, and its key there, the outermost first."""
     if isinstance(value, Mapping):
-        yield from (value[key] for key in COUNTS if isinstance(value.get(key), int))
+        yield from ((value, key) for key in COUNTS if value.get(key) is not None)
         for one in value.values():
             yield from _counts(one)
     elif isinstance(value, list | tuple):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.codebases.config import CodebaseConfig, type_name
+from zoo.codebases.values import SECTION, read
 
 COCO = "CocoDataset"
 COCO_GAPS = (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)
@@ -28,7 +29,7 @@ def dataset_sections(config: CodebaseConfig, *, with_masks: bool) -> tuple[dict[
         return {}, None
     if kind != COCO:
         return {}, NO_DATASET.format(kind=kind)
-    prefix = dataset.get("data_prefix") or {}
+    prefix = read(dataset, "data_prefix", SECTION, f"{config.path}: test data set", {})
     folder = Path(str(root))
     section = {
         "type": "CocoInstances" if with_masks else "CocoDetection",

@@ -7,6 +7,7 @@ from typing import Any
 from zoo.codebases.as_deployed import as_deployed
 from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.codebases.mmseg.part import UnknownPartError
+from zoo.codebases.values import COUNT, SECTION, SECTIONS, read
 from zoo.errors import InputError
 
 LIBRARY = "mmseg"
@@ -40,11 +41,11 @@ def last_head(config: CodebaseConfig) -> Mapping[str, Any]:
 
     Raises InputError where it has no classes.
     """
-    heads = config.model.get("decode_head")
-    head = heads[-1] if isinstance(heads, list | tuple) and heads else heads
-    head = head.get("kernel_generate_head", head) if isinstance(head, Mapping) else {}
-    if not isinstance(head.get("num_classes"), int):
-        raise InputError(f"{config.path}: model.decode_head: no num_classes; add it")
+    where = f"{config.path}: model.decode_head"
+    heads = read(config.model, "decode_head", SECTIONS, f"{config.path}: model")
+    last = heads if isinstance(heads, Mapping) else heads[-1]
+    head: Mapping[str, Any] = read(last, "kernel_generate_head", SECTION, where, last)
+    read(head, "num_classes", COUNT, where)
     return head
 
 

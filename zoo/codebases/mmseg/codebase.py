@@ -10,6 +10,7 @@ from zoo.codebases.mmseg.datasets import category_ids, dataset_sections
 from zoo.codebases.mmseg.part import UnknownPartError
 from zoo.codebases.mmseg.segmentor import SLIDE, segmentor_of, windows_of
 from zoo.codebases.preprocessing import preprocess_of
+from zoo.codebases.values import SECTION, read
 
 BATCH = (1, 2, 4)
 BY_THE_LIBRARY = "mmsegmentation itself builds this model (extra mmseg): {}."
@@ -30,7 +31,7 @@ class Mmseg(Codebase):
             model, what, note = segmentor_of(config), "", None
         except UnknownPartError as unknown:
             model, what, note = adapted(config, unknown), " by mmsegmentation itself", BY_THE_LIBRARY.format(unknown)
-        head, windows = last_head(config), windows_of(config.model, str(config.path))
+        head, windows = last_head(config), windows_of(config.model, f"{config.path}: model")
         content: dict[str, Any] = {
             "model": model,
             "task": {"type": "SemanticSegmentation", **_resize(preprocess, head)},
@@ -40,7 +41,8 @@ class Mmseg(Codebase):
         count = class_count(head)
         sections, missing = dataset_sections(config, count)
         notes = {key: text for key, text in (("model", note), ("export", missing)) if text is not None}
-        names = [type_name(part.get("type")) for part in (head, config.model.get("backbone", {}))]
+        backbone = read(config.model, "backbone", SECTION, f"{config.path}: model")
+        names = [type_name(part.get("type")) for part in (head, backbone)]
         what = f"{' on '.join(names)}, {windows['mode']}{what}"
         return Translation(what, content | sections, count, category_ids(config, count), notes)
 

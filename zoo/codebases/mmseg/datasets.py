@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.codebases.config import CodebaseConfig, type_name
+from zoo.codebases.values import SECTION, TEXT, read
 
 KINDS = {"CityscapesDataset": "Cityscapes", "ADE20KDataset": "ADE20K", "PascalVOCDataset": "VOCSegmentation"}
 ZERO_IGNORED = ("ADE20KDataset", "PascalContextDataset59", "ISPRSDataset", "PotsdamDataset", "LoveDADataset")
@@ -24,12 +25,13 @@ def dataset_sections(config: CodebaseConfig, count: int) -> tuple[dict[str, Any]
     Nothing for a set without a folder.
     """
     dataset = config.dataset
-    kind, root = type_name(dataset.get("type", "")), dataset.get("data_root")
+    where = f"{config.path}: test data set"
+    kind, root = type_name(dataset.get("type", "")), read(dataset, "data_root", TEXT, where, None)
     if not kind or root is None:
         return {}, None
     if kind not in KINDS:
         return {}, NO_DATASET.format(kind=kind)
-    prefix = dataset.get("data_prefix") or {}
+    prefix = read(dataset, "data_prefix", SECTION, where, {})
     section: dict[str, Any] = {"type": KINDS[kind], "root": str(Path(root).resolve())}
     if kind == "PascalVOCDataset":
         section["split"] = Path(str(dataset.get("ann_file", "val.txt"))).stem

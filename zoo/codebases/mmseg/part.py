@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from zoo.codebases.config import type_name
+from zoo.codebases.values import NUMBER, SECTION, TEXT, Kind, read
 from zoo.errors import InputError, nearest
 from zoo.subpackages import import_modules
 
@@ -45,14 +46,23 @@ class Keys:
         self.kind, self.where = type_name(section.get("type")), where
         self._left = {key: value for key, value in section.items() if key not in ("type", "_scope_", *TRAINING)}
 
-    def take(self, key: str, default: Any = _REQUIRED) -> Any:
-        """The value of a key. Raises InputError where it is missing and has no default."""
-        if key in self._left:
-            value = self._left.pop(key)
-            return tuple(value) if isinstance(value, list) else value
-        if default is _REQUIRED:
+    def take(self, key: str, default: Any = _REQUIRED, kind: Kind | None = None) -> Any:
+        """The value of a key. Raises InputError where it is missing and has no default, or is of another kind."""
+        if key not in self._left and default is _REQUIRED:
             raise InputError(f"{self.where}: no {key}; add it")
-        return default
+        if kind is not None and key in self._left:
+            read(self._left, key, kind, self.where)
+        value = self._left.pop(key, default)
+        return tuple(value) if isinstance(value, list) else value
+
+    def section(self, key: str, default: Any = _REQUIRED) -> "Keys":
+        """Those of a section within this one."""
+        return Keys(self.take(key, default, SECTION), f"{self.where}: {key}")
+
+    def optional_section(self, key: str, default: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
+        """A section that may be None, as it is."""
+        section: Mapping[str, Any] | None = read({key: self.take(key, default)}, key, SECTION, self.where, None)
+        return section
 
     def taken(self, *keys: str) -> dict[str, Any]:
         """Those of the keys that are there, by name."""
@@ -87,10 +97,9 @@ class Keys:
 
     def expect_activation(self, kind: str, key: str = "act_cfg") -> None:
         """This activation, or nothing."""
-        activation = self.take(key, {"type": kind})
-        given = None if activation is None else activation.get("type")
-        if given != kind or set(activation) - {"type", "inplace"}:
-            raise UnknownPartError(f"{self.where}: {key} is {activation}, and zooport's own is {kind}")
+        activation = self.optional_section(key, {"type": kind}) or {}
+        if activation.get("type") != kind or set(activation) - {"type", "inplace"}:
+            raise UnknownPartError(f"{self.where}: {key} is {activation or None}, and zooport's own is {kind}")
 
     def close(self) -> None:
         """Raises UnknownPartError for a key that nobody has taken, with its name."""
@@ -99,13 +108,13 @@ class Keys:
             raise UnknownPartError(f'{self.where}: key "{key}" ({value!r}) is not known to zooport\'s own')
 
     def _norm_eps(self, key: str, default: Mapping[str, Any] | None, name: str, *kinds: str) -> float:
-        norm = self.take(key, default) or {}
+        norm = self.optional_section(key, default) or {}
         if norm.get("type") not in kinds:
             raise UnknownPartError(f"{self.where}: {key} has type {norm.get('type')!r}, and zooport's own is a {name}")
         known = ("type", "requires_grad", "momentum", "eps")
         if unknown := [each for each in norm if each not in known]:
             raise UnknownPartError(f'{self.where}: {key} has an unknown key "{unknown[0]}"')
-        return float(norm.get("eps", NORM_EPS))
+        return float(read(norm, "eps", NUMBER, f"{self.where}: {key}", NORM_EPS))
 
     def _expect_eps(self, key: str, eps: float, expected: float) -> None:
         if eps != expected:
@@ -134,7 +143,7 @@ def part(place: str, *kinds: str) -> Callable[[Translate], Translate]:
 def translated(place: str, section: Mapping[str, Any]) -> dict[str, Any]:
     """A section as zooport's. Raises UnknownPartError for a part or a key that zooport does not have."""
     import_modules(PARTS)
-    kind = type_name(section.get("type"))
+    kind = type_name(read(section, "type", TEXT, place))
     if (place, kind) not in _PARTS:
         known = [name for where, name in _PARTS if where == place]
         hint = nearest(kind, known) if known else "it has none"

@@ -5,6 +5,7 @@ from typing import Any
 
 from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.codebases.mmseg.part import UnknownPartError, translated
+from zoo.codebases.values import SECTION, SECTIONS, SIDES, read
 from zoo.errors import InputError
 
 SEGMENTOR, CASCADE = "EncoderDecoder", "CascadeEncoderDecoder"
@@ -24,16 +25,17 @@ def segmentor_of(config: CodebaseConfig) -> dict[str, Any]:
     for key in model:
         if key not in KNOWN:
             raise UnknownPartError(f'model {kind}: key "{key}" is not known to zooport\'s own')
-    for key in model.get("test_cfg") or {}:
+    where = f"{config.path}: model"
+    for key in read(model, "test_cfg", SECTION, where, {}):
         if key not in WINDOW_KEYS:
             raise UnknownPartError(f'model {kind}: test_cfg: key "{key}" is not known to zooport\'s own')
-    neck = model.get("neck")
+    neck = read(model, "neck", SECTION, where, None)
     return {
         "type": SEGMENTOR,
-        "backbone": translated("backbone", model["backbone"]),
+        "backbone": translated("backbone", read(model, "backbone", SECTION, where)),
         **({} if neck is None else {"neck": translated("neck", neck)}),
-        "decode_head": _heads(model["decode_head"]),
-        "test_cfg": windows_of(model, str(config.path)),
+        "decode_head": _heads(read(model, "decode_head", SECTIONS, where)),
+        "test_cfg": windows_of(model, where),
         **NO_NORMALIZATION,
     }
 
@@ -47,11 +49,12 @@ def _heads(heads: Any) -> dict[str, Any] | tuple[dict[str, Any], ...]:
 
 
 def windows_of(model: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Whole or slide inference, by `test_cfg`. Raises InputError for another mode."""
-    test = model.get("test_cfg") or {}
+    """Whole or slide inference, by `test_cfg`. Raises InputError for another mode, and for windows without sizes."""
+    test = read(model, "test_cfg", SECTION, where, {})
+    where = f"{where}.test_cfg"
     mode = test.get("mode", WHOLE)
     if mode not in (SLIDE, WHOLE):
-        raise InputError(f"{where}: model.test_cfg.mode is {mode!r}, expected {SLIDE!r} or {WHOLE!r}")
+        raise InputError(f"{where}: mode is {mode!r}, expected {SLIDE!r} or {WHOLE!r}")
     if mode == WHOLE:
         return {"mode": WHOLE}
-    return {"mode": SLIDE, "crop_size": tuple(test["crop_size"]), "stride": tuple(test["stride"])}
+    return {"mode": SLIDE, **{key: tuple(read(test, key, SIDES, where)) for key in ("crop_size", "stride")}}

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zoo.codebases.config import section
+from zoo.codebases.mmseg.segmentor import SLIDE, windows_of
 from zoo.models.mmseg.architecture import EXTRA, SCOPE, build_segmentor
 from zoo.optional_library import needs_library
 from zoo.registry import MODELS
@@ -13,7 +13,6 @@ from zoo.windows import Windows
 
 PREFIX = "model."
 AUXILIARY = "auxiliary_head."
-SLIDE = "slide"
 
 
 @MODELS.register_module()
@@ -29,7 +28,7 @@ class MmsegSegmentor(nn.Module):
         super().__init__()
         model: Any = build_segmentor(config)
         self.model = model
-        self.test_cfg: dict[str, Any] = dict(section(config, "test_cfg", "MmsegSegmentor"))
+        self.test_cfg: dict[str, Any] = windows_of(config, "MmsegSegmentor")
         self.num_classes: int = model.out_channels
         self.align_corners: bool = bool(model.align_corners)
 
@@ -46,12 +45,12 @@ class MmsegSegmentor(nn.Module):
     @property
     def slides(self) -> bool:
         """Whether inference goes over sliding windows."""
-        return bool(self.test_cfg.get("mode") == SLIDE)
+        return bool(self.test_cfg["mode"] == SLIDE)
 
     @property
     def windows(self) -> Windows:
         """Those of slide inference."""
-        return Windows(tuple(self.test_cfg["crop_size"]), tuple(self.test_cfg["stride"]))
+        return Windows(self.test_cfg["crop_size"], self.test_cfg["stride"])
 
     def forward(self, images: Tensor) -> Tensor:
         return self.slide_inference(images) if self.slides else self.encode_decode(images)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from zoo.codebases.mmseg.part import Keys, UnknownPartError, part, translated
+from zoo.codebases.values import SECTION
 
 BN = {"type": "BN"}
 
@@ -17,7 +18,7 @@ def bisenet_v1(keys: Keys) -> dict[str, Any]:
     keys.expect_activation("ReLU")
     keys.take("align_corners", False)
     options = keys.taken("spatial_channels", "context_channels", "out_channels")
-    return {"type": "BiSeNetV1", "backbone": translated("backbone", keys.take("backbone_cfg")), **options}
+    return {"type": "BiSeNetV1", "backbone": translated("backbone", keys.take("backbone_cfg", kind=SECTION)), **options}
 
 
 @part("backbone", "ICNet")
@@ -27,7 +28,7 @@ def icnet(keys: Keys) -> dict[str, Any]:
     keys.expect("conv_cfg", None)
     keys.expect_batch_norm(default=BN)
     keys.expect_activation("ReLU")
-    backbone = translated("backbone", keys.take("backbone_cfg"))
+    backbone = translated("backbone", keys.take("backbone_cfg", kind=SECTION))
     if not backbone.get("deep_stem"):
         raise UnknownPartError(f"{keys.where}: backbone_cfg without a deep stem, which zooport's own needs")
     widths = ("layer_channels", "light_branch_middle_channels", "psp_out_channels", "out_channels")

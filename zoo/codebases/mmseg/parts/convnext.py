@@ -3,7 +3,9 @@
 from typing import Any
 
 from zoo.codebases.mmseg.part import Keys, UnknownPartError, part
+from zoo.codebases.values import LIST, NUMBER, SECTION, TEXT, Kind
 
+SIZES = ("depths", "channels")
 ARCHITECTURES = {
     "atto": ((2, 2, 6, 2), (40, 80, 160, 320)),
     "femto": ((2, 2, 6, 2), (48, 96, 192, 384)),
@@ -16,12 +18,16 @@ ARCHITECTURES = {
     "xlarge": ((3, 3, 27, 3), (256, 512, 1024, 2048)),
     "huge": ((3, 3, 27, 3), (352, 704, 1408, 2816)),
 }
+ARCHITECTURE = Kind(
+    "a name, or a dict of depths and channels",
+    lambda value: TEXT.fits(value) or (SECTION.fits(value) and all(LIST.fits(value.get(key)) for key in SIZES)),
+)
 
 
 @part("backbone", "ConvNeXt")
 def convnext(keys: Keys) -> dict[str, Any]:
     """`arch`: a name, or depths and channels."""
-    arch = keys.take("arch", "tiny")
+    arch = keys.take("arch", "tiny", ARCHITECTURE)
     depths, channels = ARCHITECTURES.get(arch, (None, None)) if isinstance(arch, str) else _own(arch)
     if depths is None or channels is None:
         raise UnknownPartError(f"{keys.where}: arch is {arch!r}, and zooport knows {', '.join(ARCHITECTURES)}")
@@ -31,7 +37,7 @@ def convnext(keys: Keys) -> dict[str, Any]:
     keys.expect("use_grn", False)
     if keys.take("out_indices", -1) != (0, 1, 2, 3) or keys.take("gap_before_final_norm", True):
         raise UnknownPartError(f"{keys.where}: expected out_indices (0, 1, 2, 3) and gap_before_final_norm=False")
-    if keys.take("layer_scale_init_value", 1e-6) <= 0:
+    if keys.take("layer_scale_init_value", 1e-6, NUMBER) <= 0:
         raise UnknownPartError(f"{keys.where}: without layer_scale, which zooport's own has")
     keys.expect_activation("GELU")
     keys.expect_layer_norm(1e-6, "LN2d")
@@ -40,4 +46,5 @@ def convnext(keys: Keys) -> dict[str, Any]:
 
 
 def _own(arch: Any) -> tuple[Any, Any]:
-    return tuple(arch["depths"]), tuple(arch["channels"])
+    depths, channels = (tuple(arch[key]) for key in SIZES)
+    return depths, channels

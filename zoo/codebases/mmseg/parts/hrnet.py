@@ -3,6 +3,7 @@
 from typing import Any
 
 from zoo.codebases.mmseg.part import Keys, part
+from zoo.codebases.values import LIST
 
 
 @part("backbone", "HRNet")
@@ -12,8 +13,8 @@ def hrnet(keys: Keys) -> dict[str, Any]:
     keys.expect("conv_cfg", None)
     keys.expect("multiscale_output", True)
     keys.expect_batch_norm(default={"type": "BN"})
-    extra = Keys(keys.take("extra"), f"{keys.where}: extra")
-    stages = tuple(_stage(Keys(extra.take(f"stage{number}"), f"{extra.where}.stage{number}")) for number in range(1, 5))
+    extra = keys.section("extra")
+    stages = tuple(_stage(extra.section(f"stage{number}")) for number in range(1, 5))
     extra.close()
     return {"type": "HRNet", "stages": stages}
 
@@ -23,7 +24,7 @@ def _stage(keys: Keys) -> dict[str, Any]:
         "num_modules": keys.take("num_modules"),
         "block": keys.take("block"),
         "num_blocks": keys.take("num_blocks"),
-        "num_channels": keys.take("num_channels"),
+        "num_channels": keys.take("num_channels", kind=LIST),
     }
     keys.expect("num_branches", len(stage["num_channels"]))
     keys.close()

@@ -3,6 +3,7 @@
 from typing import Any
 
 from zoo.codebases.mmseg.part import Keys, part
+from zoo.codebases.values import LIST
 
 BN = {"type": "BN"}
 
@@ -11,7 +12,7 @@ BN = {"type": "BN"}
 def jpu(keys: Keys) -> dict[str, Any]:
     """Of all maps."""
     _shared(keys)
-    channels = keys.take("in_channels", (512, 1024, 2048))
+    channels = keys.take("in_channels", (512, 1024, 2048), LIST)
     keys.expect("start_level", 0)
     keys.expect("end_level", -1, len(channels))
     return {"type": "JPU", "in_channels": channels, **keys.taken("mid_channels", "dilations", "align_corners")}
@@ -28,7 +29,7 @@ def ic_neck(keys: Keys) -> dict[str, Any]:
 @part("neck", "FPN")
 def fpn(keys: Keys) -> dict[str, Any]:
     """As many maps as there are, without norms and activations."""
-    channels = keys.take("in_channels")
+    channels = keys.take("in_channels", kind=LIST)
     keys.expect("num_outs", len(channels))
     keys.expect("start_level", 0)
     keys.expect("end_level", -1, len(channels))

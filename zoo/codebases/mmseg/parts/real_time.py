@@ -4,6 +4,7 @@ from typing import Any
 
 from zoo.codebases.mmseg.part import Keys, part, translated
 from zoo.codebases.mmseg.parts.decode_heads import shared
+from zoo.codebases.values import LIST, SECTION
 
 BN = {"type": "BN"}
 FAST_SCNN_DEFAULTS = {"global_in_channels": 64, "global_out_channels": 128}
@@ -51,7 +52,7 @@ def stdc_context_path(keys: Keys) -> dict[str, Any]:
     keys.expect_batch_norm(default=BN)
     keys.expect("upsample_mode", "nearest")
     keys.expect("align_corners", None)
-    fusion = Keys(keys.take("ffm_cfg", {"in_channels": 512, "out_channels": 256}), f"{keys.where}: ffm_cfg")
+    fusion = keys.section("ffm_cfg", {"in_channels": 512, "out_channels": 256})
     fusion.expect_batch_norm(default=BN)
     fusion.expect_activation("ReLU")
     sizes = {
@@ -60,7 +61,7 @@ def stdc_context_path(keys: Keys) -> dict[str, Any]:
         "fusion_factor": fusion.take("scale_factor", 4),
     }
     fusion.close()
-    backbone = translated("backbone", keys.take("backbone_cfg"))
+    backbone = translated("backbone", keys.take("backbone_cfg", kind=SECTION))
     options = keys.taken("last_in_channels", "out_channels")
     return {"type": "STDCContextPathNet", "backbone": backbone, **options, **sizes}
 
@@ -79,8 +80,8 @@ def cgnet(keys: Keys) -> dict[str, Any]:
 def erfnet(keys: Keys) -> dict[str, Any]:
     """Its norms have an eps of their own, whatever its `norm_cfg`; two of its keys say nothing new."""
     _plain(keys)
-    encoder = keys.take("enc_downsample_channels", (16, 64, 128))
-    decoder = keys.take("dec_non_bottleneck_channels", (64, 16))
+    encoder = keys.take("enc_downsample_channels", (16, 64, 128), LIST)
+    decoder = keys.take("dec_non_bottleneck_channels", (64, 16), LIST)
     keys.expect("enc_non_bottleneck_channels", tuple(encoder[1:]))
     keys.expect("dec_upsample_channels", tuple(decoder))
     blocks = ("enc_stage_non_bottlenecks", "enc_non_bottleneck_dilations", "dec_stages_non_bottleneck")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from zoo.codebases.mmseg.part import Keys, UnknownPartError, part
+from zoo.codebases.values import LIST
 
 
 @part("backbone", "UNet")
@@ -14,9 +15,9 @@ def unet(keys: Keys) -> dict[str, Any]:
     keys.expect_batch_norm(default={"type": "BN"})
     keys.expect_activation("ReLU")
     keys.expect("upsample_cfg", {"type": "InterpConv"})
-    stages = keys.take("num_stages", 5)
-    lists = ("strides", "enc_num_convs", "dec_num_convs", "downsamples", "enc_dilations", "dec_dilations")
+    stages, strides = keys.take("num_stages", 5), keys.take("strides", (1,) * 5, LIST)
+    lists = ("enc_num_convs", "dec_num_convs", "downsamples", "enc_dilations", "dec_dilations")
     options = keys.taken("base_channels", *lists)
-    if stages != len(options.get("strides", (1,) * 5)):
+    if stages != len(strides):
         raise UnknownPartError(f"{keys.where}: num_stages is {stages}, and strides has another number of stages")
-    return {"type": "UNet", **options}
+    return {"type": "UNet", "strides": strides, **options}

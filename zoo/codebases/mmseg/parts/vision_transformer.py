@@ -4,6 +4,7 @@ from typing import Any
 
 from zoo.codebases.mmseg.part import Keys, UnknownPartError, part
 from zoo.codebases.mmseg.parts.decode_heads import shared
+from zoo.codebases.values import COUNT
 
 LN = {"type": "LN"}
 SETR_NORM = {"type": "LN", "eps": 1e-6}
@@ -20,7 +21,7 @@ def vision_transformer(keys: Keys) -> dict[str, Any]:
     keys.expect_activation("GELU")
     for key in ("drop_path_rate", "frozen_exclude"):  # for training
         keys.take(key, None)
-    size, layers, last = keys.take("img_size", 224), keys.take("num_layers", 12), keys.take("out_indices", -1)
+    size, layers, last = keys.take("img_size", 224), keys.take("num_layers", 12, COUNT), keys.take("out_indices", -1)
     if isinstance(last, int):
         last = (layers - 1 if last == -1 else last,)
     widths = ("patch_size", "embed_dims", "num_heads", "mlp_ratio", "interpolate_mode")
@@ -48,7 +49,7 @@ def multi_level_neck(keys: Keys) -> dict[str, Any]:
 def mla_neck(keys: Keys) -> dict[str, Any]:
     """With norms and activations, which mmseg has only if they are configured."""
     keys.expect_batch_norm()
-    if (keys.take("act_cfg", None) or {}).get("type") != "ReLU":
+    if (keys.optional_section("act_cfg") or {}).get("type") != "ReLU":
         raise UnknownPartError(f"{keys.where}: act_cfg is no ReLU, which zooport's own has")
     eps = keys.layer_norm_eps("norm_layer", default=SETR_NORM)
     return {"type": "MLANeck", **keys.taken("in_channels", "out_channels"), "norm_eps": eps}
