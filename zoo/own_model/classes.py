@@ -7,6 +7,7 @@ from zoo.errors import InputError
 from zoo.preprocess.rule_faults import is_int
 
 BACKGROUND = "background"
+FLAG = "--classes"
 UNNAMED = "The checkpoint does not name its classes. Write their names; the index is the model's own id."
 
 
@@ -19,13 +20,16 @@ def check_count(count: object) -> None:
         )
 
 
-def class_entries(names: Sequence[str], count: int, what: str, *, background: bool = False) -> list[dict[str, Any]]:
-    """`count` classes of these names, or of made-up ones; `what` has so many, for the message.
+def class_entries(
+    names: Sequence[str], count: int, what: str, *, background: bool = False, source: str = FLAG
+) -> list[dict[str, Any]]:
+    """`count` classes of these names, or of made-up ones; for messages, `what` has so many, and `source` the names.
 
     `background`: the first is what no annotation names, and may be left out of the names. Raises InputError where the
     number of names is another one, or a name is empty or there twice.
     """
     check_count(count)
+    give = "give" if source == FLAG else f"with {FLAG} give"
     chosen = list(names) or ([BACKGROUND] if background else [])
     if not names:
         chosen += [f"class_{index}" for index in range(len(chosen), count)]
@@ -33,11 +37,13 @@ def class_entries(names: Sequence[str], count: int, what: str, *, background: bo
         chosen.insert(0, BACKGROUND)
     if len(chosen) != count:
         also = f", or {count - 1} without the background, which is the first" if background else ""
-        raise InputError(f"--classes: got {len(names)} names, but {what} has {count} classes; give {count} names{also}")
+        raise InputError(
+            f"{source}: got {len(names)} names, but {what} has {count} classes; {give} {count} names{also}"
+        )
     if "" in chosen:
-        raise InputError(f"--classes: name {chosen.index('') + 1} is empty; give each class a name")
+        raise InputError(f"{source}: name {chosen.index('') + 1} is empty; {give} each class a name")
     if twice := sorted({name for name in chosen if chosen.count(name) > 1}):
-        raise InputError(f'--classes: "{twice[0]}" appears twice; give each class a name of its own')
+        raise InputError(f'{source}: "{twice[0]}" appears twice; {give} each class a name of its own')
     return [
         {"name": name, "category_id": None if background and index == 0 else index} for index, name in enumerate(chosen)
     ]

@@ -69,6 +69,23 @@ def test_names_of_classes(
     assert note in written.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("a",), "the checkpoint epoch_3.pth: got 1 names, but .*my_fcn.py has 3 classes; with --classes give 3 names"),
+        (
+            ("a", "b", "a"),
+            'the checkpoint epoch_3.pth: "a" appears twice; with --classes give each class a name of its',
+        ),
+    ],
+)
+def test_names_that_do_not_fit_are_those_of_the_checkpoint(names: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    source = write(tmp_path, config_content())
+    weights = checkpoint(tmp_path / "epoch_3.pth", {"dataset_meta": {"classes": names}})
+    with pytest.raises(InputError, match=words):
+        write_config(ModelRequest(str(source), weights=weights, out=tmp_path / "out.py"))
+
+
 def test_values_of_label_maps_start_at_one_where_zero_is_taken_off(tmp_path: Path) -> None:
     source = write(tmp_path, config_content(reduce_zero_label=True))
     weights = checkpoint(tmp_path / "epoch_3.pth")

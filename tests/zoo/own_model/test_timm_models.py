@@ -42,6 +42,13 @@ def test_a_folder(tmp_path: Path) -> None:
     assert all(torch.equal(state[name], tensor) for name, tensor in model.state_dict().items())
 
 
+def test_names_of_a_folder_that_do_not_fit_are_the_folders(tmp_path: Path) -> None:
+    names = {"label_names": ["cat", "dog"]}
+    timm.models.save_for_hf(timm.create_model(NAME, num_classes=3), tmp_path / "pets", model_config=names)
+    with pytest.raises(InputError, match="pets: label_names: got 2 names, .* has 3 classes; with --classes give 3 nam"):
+        init(str(tmp_path / "pets"), tmp_path)
+
+
 @pytest.mark.parametrize("size", [None, (64, 96)])
 def test_a_folder_that_does_not_say_its_preprocessing(size: tuple[int, int] | None, tmp_path: Path) -> None:
     """timm's defaults stand for it, and the config says so."""

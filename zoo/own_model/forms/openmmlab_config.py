@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from zoo.errors import InputError
-from zoo.own_model.classes import UNNAMED, class_entries
+from zoo.own_model.classes import FLAG, UNNAMED, class_entries
 from zoo.own_model.form import Description, Form, register_form
 from zoo.own_model.request import ModelRequest
 from zoo.own_model.resizing import resized
@@ -48,7 +48,7 @@ class OpenMMLabForm(Form):
         weights = request.weights_file
         translation = codebase.translate(config)
         names, source = _names(request, codebase, config, weights, translation.num_classes)
-        classes = _classes(names, translation, str(config.path))
+        classes = _classes(names, source or FLAG, translation, str(config.path))
         preprocess, note = resized(translation.content["preprocess"], request.size)
         notes = {"task": UNNAMED if source is None else NAMES.format(source=source), **translation.notes}
         if note is not None:
@@ -90,7 +90,7 @@ def _names(
     from zoo.codebases.checkpoint_names import checkpoint_names
 
     if request.classes:
-        return request.classes, "--classes"
+        return request.classes, FLAG
     if names := checkpoint_names(weights):
         return names, f"the checkpoint {weights.name}"
     if names := config.class_names:
@@ -101,7 +101,7 @@ def _names(
     return (), None
 
 
-def _classes(names: Sequence[str], translation: "Translation", what: str) -> list[dict[str, Any]]:
-    entries: list[Mapping[str, Any]] = list(class_entries(names, translation.num_classes, what))
+def _classes(names: Sequence[str], source: str, translation: "Translation", what: str) -> list[dict[str, Any]]:
+    entries: list[Mapping[str, Any]] = list(class_entries(names, translation.num_classes, what, source=source))
     pairs = zip(entries, translation.category_ids, strict=True)
     return [{**entry, "category_id": category_id} for entry, category_id in pairs]

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from zoo.errors import InputError, nearest
 from zoo.optional_library import optional_library
-from zoo.own_model.classes import UNNAMED, class_entries
+from zoo.own_model.classes import FLAG, UNNAMED, class_entries
 from zoo.own_model.folder import CONFIG, check_fields, folder_config, folder_weights, foreign_arguments
 from zoo.own_model.form import Description, LibraryForm, register_form
 from zoo.own_model.request import ModelRequest
@@ -53,13 +53,14 @@ class TimmForm(LibraryForm):
         classes = request.classes or tuple(
             saved.get("label_names") or pretrained.get("label_names") or pretrained.get("labels") or ()
         )
+        source = FLAG if request.classes else f"{request.source}: label_names"
         preprocess, note = resized(_preprocess(pretrained), request.size)
         notes = {} if classes else {"task": UNNAMED}
         if text := " ".join([*([note] if note else []), *_origin(request, saved, pretrained)]):
             notes["preprocess"] = text
         task = {
             "type": "ImageClassification",
-            "classes": class_entries(classes, section["num_classes"], str(weights)),
+            "classes": class_entries(classes, section["num_classes"], str(weights), source=source),
         }
         what = f"timm's {name} with the weights of {weights.name}."
         return Description(what, {"model": section, "task": task, "preprocess": preprocess}, weights, notes)
