@@ -59,7 +59,7 @@ def preprocessor_of(config: CodebaseConfig, transformed: Mapping[str, Any]) -> P
 
 
 def batch_divisor(config: CodebaseConfig) -> int:
-    """Of the sides of a batch, which it pads. Raises InputError where it is no whole number, 1 or more."""
+    """Of the sides of a batch, which it pads. Raises InputError where it is no integer, 1 or more."""
     divisor: int = read(config.preprocessor, "pad_size_divisor", COUNT, _where(config), 1)
     return divisor
 
