@@ -27,6 +27,7 @@ from rewriters.patching.fixed_size import has_fixed_size
 from rewriters.patching.rewriter import rewrites
 from rewriters.torchvision_detection.dense import level_pairs
 from rewriters.torchvision_detection.padded import gather_rows, without
+from zoo.models.mmdet.dense_rows import class_ranks
 
 
 @rewrites(
@@ -74,7 +75,7 @@ def dense_detections(
     [N, M, 4].
     """
     cfg = head.test_cfg if cfg is None else cfg
-    ranks, activate = class_ranks(head, cls_scores)
+    ranks, activate = level_ranks(head, cls_scores)
     best, rows, labels = level_pairs(ranks, number_of_candidates(head, cfg), fixed=has_fixed_size())
     boxes = boxes_of(rows, gather_rows(torch.cat([map_rows(level, width) for level in bbox_preds], dim=1), rows))
     scores = activate(best)
@@ -86,19 +87,7 @@ def dense_detections(
     return instances(boxes, scores, labels, cfg.max_per_img)
 
 
-def class_ranks(head: Any, cls_scores: Sequence[Tensor]) -> tuple[list[Tensor], Callable[[Tensor], Tensor]]:
-    """Maps of each level -> L x [N, A, C], in the order of the class scores, and what makes scores of them.
-
-    Without a background: its class, if there is one, is the last.
-    """
-    rows = [map_rows(level, head.cls_out_channels) for level in cls_scores]
-    loss = getattr(head, "loss_cls", None)
-    if getattr(loss, "custom_cls_channels", False):
-        return [head.loss_cls.get_activation(level) for level in rows], _unchanged
-    if head.use_sigmoid_cls:
-        return rows, torch.sigmoid
-    return [level.softmax(dim=-1)[..., :-1] for level in rows], _unchanged
-
-
-def _unchanged(scores: Tensor) -> Tensor:
-    return scores
+def level_ranks(head: Any, cls_scores: Sequence[Tensor]) -> tuple[list[Tensor], Callable[[Tensor], Tensor]]:
+    """Maps of each level -> L x [N, A, C], and what makes scores of them: see class_ranks."""
+    pairs = [class_ranks(head, map_rows(level, head.cls_out_channels)) for level in cls_scores]
+    return [ranks for ranks, _ in pairs], pairs[0][1]

@@ -17,7 +17,7 @@ from rewriters.mmdetection.candidates import (
     overlap_threshold,
 )
 from rewriters.mmdetection.coders import decoded
-from rewriters.mmdetection.heads.dense import class_ranks
+from rewriters.mmdetection.heads.dense import level_ranks
 from rewriters.mmdetection.versions import EACH_IMAGE, WRITTEN_FOR
 from rewriters.ops.nms_keep import nms_keep
 from rewriters.patching.constants import as_ints
@@ -50,7 +50,7 @@ def predict_padded(
     if rescale or not with_nms or score_factors is not None:
         return NotImplemented
     cfg = self.test_cfg if cfg is None else cfg
-    ranks, activate = class_ranks(self, cls_scores)
+    ranks, activate = level_ranks(self, cls_scores)
     best, rows = best_of_levels(
         [level.squeeze(-1) for level in ranks], number_of_candidates(self, cfg), fixed=has_fixed_size()
     )

@@ -11,6 +11,7 @@ from zoo.comparison.decision_rule import DecisionRule
 from zoo.families import Contracts, Family, register
 from zoo.installed_versions import installed_versions
 from zoo.models.mmdet.final import MmdetFinal, MmdetInstances
+from zoo.models.mmdet.levels import MmdetDecoded, MmdetRaw
 from zoo.models.mmdet.mmdet_detector import BYTES, MmdetDetector
 from zoo.models.mmdet.mmdet_instance_segmentor import MmdetInstanceSegmentor
 from zoo.models.mmdet.other_mask_thresholds import Result, other_mask_thresholds
@@ -39,6 +40,8 @@ class MmdetFamily(Family):
     name: ClassVar[str] = "a detector of mmdetection"
     contracts: ClassVar[Contracts] = {
         ("detection", "final"): MmdetFinal,
+        ("detection", "decoded"): MmdetDecoded,
+        ("detection", "raw"): MmdetRaw,
         ("instance-segmentation", "final"): MmdetInstances,
     }
     rewriters: ClassVar[str | None] = "rewriters.mmdetection"
