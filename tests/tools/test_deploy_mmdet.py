@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import cv2
 import pytest
@@ -23,25 +24,57 @@ PIPELINE = [
 ]
 
 
+NAMES = [f"class {index}" for index in range(CLASSES)]
+ARGUMENTS = ["my_retinanet.py", "--checkpoint", "epoch_3.pth", "--image", "0.png", "1.png", "--work-dir", "work"]
+
+
+def trained(folder: Path) -> Any:
+    """A detector, of which the folder has config, checkpoint and images."""
+    detector = small("retinanet")
+    checkpoint = {"state_dict": detector.model.state_dict(), "meta": {"dataset_meta": {"classes": NAMES}}}
+    torch.save(checkpoint, folder / "epoch_3.pth")
+    content = {"default_scope": "mmdet", "model": SECTIONS["retinanet"](), "test_pipeline": PIPELINE}
+    write(folder, content, "my_retinanet.py")
+    for number, image in enumerate(byte_images(2)):
+        cv2.imwrite(str(folder / f"{number}.png"), image.permute(1, 2, 0).numpy()[:, :, ::-1])
+    return detector
+
+
+def manifest_of(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Of the one deployment under a folder, which is proved."""
+    (path,) = folder.rglob("deployment.json")
+    content = json.loads(path.read_text())
+    assert content["parity"]["verdict"] == "passed"
+    return path, content
+
+
+@pytest.mark.parametrize(
+    ("level", "outputs"), [("decoded", ["boxes", "scores"]), ("raw", ["cls_scores", "bbox_preds"])]
+)
+def test_a_level_before_the_nms(
+    level: str,
+    outputs: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trained(tmp_path)
+    code = run_verb(["deploy", *ARGUMENTS, "--exporter", "torchscript", "--output-level", level])
+    assert code == 0, capsys.readouterr().err
+    _, content = manifest_of(Path("work"))
+    assert [output["name"] for output in content["outputs"]] == outputs
+
+
 def test_a_config_of_mmdetection_becomes_a_proved_deployment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    detector = small("retinanet")
-    names = [f"class {index}" for index in range(CLASSES)]
-    checkpoint = {"state_dict": detector.model.state_dict(), "meta": {"dataset_meta": {"classes": names}}}
-    torch.save(checkpoint, "epoch_3.pth")
-    content = {"default_scope": "mmdet", "model": SECTIONS["retinanet"](), "test_pipeline": PIPELINE}
-    write(tmp_path, content, "my_retinanet.py")
-    for number, image in enumerate(byte_images(2)):
-        cv2.imwrite(f"{number}.png", image.permute(1, 2, 0).numpy()[:, :, ::-1])
-    arguments = ["my_retinanet.py", "--checkpoint", "epoch_3.pth", "--image", "0.png", "1.png", "--work-dir", "work"]
-    code = run_verb(["deploy", *arguments, "--exporter", "torchscript"])
+    detector = trained(tmp_path)
+    code = run_verb(["deploy", *ARGUMENTS, "--exporter", "torchscript"])
     assert code == 0, capsys.readouterr().err
-    (manifest,) = Path("work").rglob("deployment.json")
-    content = json.loads(manifest.read_text())
-    assert content["parity"]["verdict"] == "passed"
-    assert [info["name"] for info in content["classes"]] == names
+    manifest, content = manifest_of(Path("work"))
+    assert [info["name"] for info in content["classes"]] == NAMES
     assert content["versions"].get("mmcv._ext") == (MISSING if is_stand_in() else None)
     assert "mmengine" in content["versions"]
     result = load(manifest.parent)(cv2.imread("0.png"))
