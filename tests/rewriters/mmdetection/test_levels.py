@@ -8,10 +8,7 @@ import onnxruntime as ort
 import pytest
 import torch
 
-from pipeline.export.output_specs import output_specs
 from pipeline.parity.gates import merged_gates
-from pipeline.parity.graph_inputs import GraphInput
-from pipeline.parity.graph_parity import GraphReference
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx
 from tests.rewriters.mmdetection.exported import AXES, DYNAMIC, SIZES, TASK
@@ -20,6 +17,7 @@ from zoo.comparison.rows import RowGate, compare_rows
 from zoo.errors import InputError
 from zoo.families import contract_module, family_of
 from zoo.target import Target
+from zoo.tensor_spec import TensorSpec
 
 pytestmark = [
     pytest.mark.openmmlab,
@@ -27,8 +25,10 @@ pytestmark = [
 ]
 pytest.importorskip("mmdet", reason="the models of these tests are mmdetection's (extra mmdet)", exc_type=ImportError)
 
-HEADS = ("retinanet", "fsaf", "fcos", "atss", "gfl", "vfnet", "rtmdet", "ssd")
-WITH_FACTORS = ("fcos", "atss")
+PAIRS = ("retinanet", "fsaf", "fcos", "atss", "gfl", "vfnet", "rtmdet", "ssd", "fovea", "reppoints")
+"""Those whose candidates are pairs of a prior and a class."""
+HEADS = (*PAIRS, "yolox", "paa")
+FACTORS = {"fcos": "score_factors", "atss": "score_factors", "paa": "score_factors", "yolox": "objectnesses"}
 LEVELS = ("decoded", "raw")
 EVERY = 1_000_000
 GATES: dict[str, dict[str, Any]] = {"rtmdet": {"graph": {"logits": 3e-4}}}
@@ -46,22 +46,18 @@ def check_export(name: str, target: Target, path: Path, *batches: dict[str, torc
     """The graph of the first of the batches gives for each what the unpatched model gives."""
     model, level = detector(name), target.level
     contract = contract_module(model, TASK, level, {})
-    outputs = contract.outputs(TASK, level)
-    references = []
-    for batch in batches:
-        with torch.no_grad():
-            tensors = [tensor.numpy() for tensor in contract(*batch.values())]
-        given = GraphInput((), {key: tensor.numpy() for key, tensor in batch.items()})
-        references.append(GraphReference(given, dict(zip([one.name for one in outputs], tensors, strict=True))))
-    specs = output_specs(outputs, target, references)
+    names = [spec.name for spec in contract.outputs(TASK, level)]
+    with torch.no_grad():
+        expected = [dict(zip(names, contract(*batch.values()), strict=True)) for batch in batches]
+    specs = [TensorSpec(name, "float32", ("N", "M", tensor.shape[-1])) for name, tensor in expected[0].items()]
     export_onnx(contract, target, path, example=batches[0], output_specs=specs, other_sizes=False)
     session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     gates = merged_gates(GATES.get(name, {}), own=TASK.own_gates)["graph"]
-    for reference in references:
-        names = list(reference.outputs)
-        actual = dict(zip(names, session.run(names, reference.given.arrays), strict=True))
-        rule = family_of(model).decision_rule(model)
-        findings = compare_outputs(TASK, level, reference.outputs, actual, gates, rule)
+    rule = family_of(model).decision_rule(model)
+    for batch, tensors in zip(batches, expected, strict=True):
+        outputs = session.run(names, {key: tensor.numpy() for key, tensor in batch.items()})
+        reference = {key: tensor.numpy() for key, tensor in tensors.items()}
+        findings = compare_outputs(TASK, level, reference, dict(zip(names, outputs, strict=True)), gates, rule)
         assert not findings.failures
         assert not findings.blank
 
@@ -85,39 +81,73 @@ def test_of_padded_batches_of_any_size(name: str, exporter: str, level: str, tmp
     check_export(name, target, tmp_path / "model.onnx", first, other)
 
 
-@pytest.mark.parametrize("name", HEADS)
-def test_boxes_and_scores_are_those_of_mmdetections_own_candidates(name: str) -> None:
-    """Without thresholds and NMS, mmdetection's predict_by_feat gives each pair of a prior and a class."""
+def decoded(name: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Boxes and scores of the level."""
+    with torch.no_grad():
+        boxes, scores = contract_module(detector(name), TASK, "decoded", {})(byte_images(2) / 255)
+    return boxes, scores
+
+
+def candidates(name: str, **options: Any) -> list[Any]:
+    """What mmdetection's own predict_by_feat makes of the same images without thresholds."""
     from mmengine.config import ConfigDict
 
-    model, images = detector(name), byte_images(2) / 255
+    model = detector(name)
     head = model.model.bbox_head
     off = ConfigDict({**head.test_cfg, "nms_pre": EVERY, "score_thr": -1.0, "min_bbox_size": -1})
     metas = [{"img_shape": SIDES, "pad_shape": SIDES, "batch_input_shape": SIDES}] * 2
     with torch.no_grad():
-        boxes, scores = contract_module(model, TASK, "decoded", {})(images)
-        maps = head(model.model.extract_feat(model.padded(model.normalised(images, None))))
-        results = head.predict_by_feat(*maps, batch_img_metas=metas, cfg=off, with_nms=False)
-    for image, result in enumerate(results):
+        maps = head(model.model.extract_feat(model.padded(model.normalised(byte_images(2) / 255, None))))
+        results: list[Any] = head.predict_by_feat(*maps, batch_img_metas=metas, cfg=off, **options)
+    return results
+
+
+def check_rows(own_boxes: torch.Tensor, own_scores: torch.Tensor, boxes: torch.Tensor, scores: torch.Tensor) -> None:
+    """Boxes [M, 4] and scores [M] of mmdetection and of the level, in any order."""
+    sides = ((own_boxes, own_scores), (boxes, scores))
+    expected, actual = ({"boxes": one[None].numpy(), "scores": two[None, :, None].numpy()} for one, two in sides)
+    assert not compare_rows(expected, actual, {"boxes": RowGate(1e-3), "scores": RowGate(1e-6)}).failures
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_boxes_and_scores_are_those_of_mmdetections_own_candidates(name: str) -> None:
+    """Without thresholds and NMS, mmdetection's predict_by_feat gives each pair of a prior and a class."""
+    boxes, scores = decoded(name)
+    for image, result in enumerate(candidates(name, with_nms=False)):
         for label in range(CLASSES):
             own = result.labels == label
-            expected = {"boxes": result.bboxes[own][None].numpy(), "scores": result.scores[own][None, :, None].numpy()}
-            actual = {"boxes": boxes[image, None].numpy(), "scores": scores[image, None, :, label, None].numpy()}
-            findings = compare_rows(expected, actual, {"boxes": RowGate(1e-3), "scores": RowGate(1e-6)})
-            assert not findings.failures
+            check_rows(result.bboxes[own], result.scores[own], boxes[image], scores[image, :, label])
+
+
+def test_the_best_classes_are_those_of_yoloxs_own_candidates() -> None:
+    boxes, scores = decoded("yolox")
+    for image, result in enumerate(candidates("yolox", with_nms=False)):
+        best, labels = scores[image].max(dim=-1)
+        check_rows(result.bboxes, result.scores, boxes[image], best)
+        assert torch.equal(result.labels, labels)
+
+
+def test_boxes_and_scores_are_those_that_vote_in_paa(monkeypatch: pytest.MonkeyPatch) -> None:
+    boxes, scores = decoded("paa")
+    head = detector("paa").model.bbox_head
+    monkeypatch.setattr(head, "_bbox_post_process", lambda results, *_arguments: results)
+    for image, result in enumerate(candidates("paa")):
+        expected = (result.scores * result.score_factors[:, None]).sqrt()
+        for label in range(CLASSES):
+            check_rows(result.bboxes, expected[:, label], boxes[image], scores[image, :, label])
 
 
 @pytest.mark.parametrize("name", HEADS)
 def test_raw_has_factors_where_the_head_gives_some(name: str) -> None:
     names = [spec.name for spec in contract_module(detector(name), TASK, "raw", {}).outputs(TASK, "raw")]
-    assert names == ["cls_scores", "bbox_preds", *["score_factors"] * (name in WITH_FACTORS)]
+    assert names == ["cls_scores", "bbox_preds", *([FACTORS[name]] if name in FACTORS else [])]
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("yolox", "YOLOXHead of mmdetection has neither, and level final alone; heads that have them inherit"),
+        ("yolov3", "YOLOV3Head of mmdetection has neither, and level final alone; heads that have them inherit"),
         ("faster_rcnn", "FasterRCNN of mmdetection has neither, and level final alone"),
         ("detr", "DETRHead of mmdetection has neither, and level final alone"),
     ],

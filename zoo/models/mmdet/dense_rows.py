@@ -10,38 +10,89 @@ from torch import Tensor
 PREDICTS = {"predict_by_feat", "_predict_by_feat_single"}
 
 
-@dataclass(frozen=True)
-class BoxRule:
-    """How a head encodes boxes for its own box coder.
+Boxes = Callable[[Any, Sequence[Tensor], Tensor, Tensor], Tensor]
+"""head, priors of each level L x [A, P], codes [N, M, W], ends of the images int64 [1 or N, 2] (h, w) -> [N, M, 4]."""
 
-    `width`: numbers of a code in the head's maps. `operands`: priors of each level L x [A, P] and codes [N, M, `width`]
-    -> what the coder decodes, priors [M, P] and codes [N, M, 4].
+
+@dataclass(frozen=True)
+class DenseRule:
+    """What a head makes of its maps: `boxes`, in pixels; `width`: W, the numbers of a code.
+
+    `scores`: of the classes [N, M, C] and of the `factors` [N, M, 1], as the head calls these. `with_strides`: whether
+    its priors have their level's stride beside them.
     """
 
-    width: Callable[[Any], int]
-    operands: Callable[[Any, Sequence[Tensor], Tensor], tuple[Tensor, Tensor]]
+    boxes: Boxes
+    width: Callable[[Any], int] = lambda _head: 4
+    scores: Callable[[Tensor, Tensor], Tensor] = torch.mul
+    factors: str = "score_factors"
+    with_strides: bool = False
 
 
-def _plain(_head: Any, priors: Sequence[Tensor], codes: Tensor) -> tuple[Tensor, Tensor]:
-    return torch.cat(list(priors)), codes
+def _by_coder(head: Any, priors: Sequence[Tensor], codes: Tensor, ends: Tensor) -> Tensor:
+    return _decoded(head, torch.cat(list(priors)), codes, ends)
 
 
-def _of_distributions(head: Any, priors: Sequence[Tensor], codes: Tensor) -> tuple[Tensor, Tensor]:
+def _of_distributions(head: Any, priors: Sequence[Tensor], codes: Tensor, ends: Tensor) -> Tensor:
     """Distances are the means of distributions, in strides of their level."""
-    pairs = zip(priors, head.prior_generator.strides, strict=True)
-    strides = torch.cat([torch.full_like(level[:, :1], stride[0]) for level, stride in pairs])
+    strides = _column(priors, [stride[0] for stride in head.prior_generator.strides])
     distances = head.integral(codes).reshape(codes.shape[0], -1, 4)
-    return head.anchor_center(torch.cat(list(priors))), distances * strides
+    return _decoded(head, head.anchor_center(torch.cat(list(priors))), distances * strides, ends)
+
+
+def _around_centres(head: Any, priors: Sequence[Tensor], codes: Tensor, _ends: Tensor) -> Tensor:
+    """Of YOLOX, by its own method."""
+    boxes: Tensor = head._bbox_decode(torch.cat(list(priors)), codes)  # noqa: SLF001 - it has no public name
+    return boxes
+
+
+def _of_offsets(head: Any, priors: Sequence[Tensor], codes: Tensor, ends: Tensor) -> Tensor:
+    """Of RepPoints: offsets from a point, in strides."""
+    points = torch.cat(list(priors))[:, :2]
+    return _clipped(codes * _column(priors, head.point_strides) + points.repeat(1, 2), ends)
+
+
+def _of_powers(head: Any, priors: Sequence[Tensor], codes: Tensor, ends: Tensor) -> Tensor:
+    """Of FoveaBox: distances are powers, in units of their level, and boxes end at the last pixel."""
+    points, distances = torch.cat(list(priors))[:, :2], codes.exp() * _column(priors, head.base_edge_list)
+    corners = torch.cat((points - distances[..., :2], points + distances[..., 2:]), dim=-1)
+    return _clipped(corners, ends - 1)
+
+
+def _decoded(head: Any, priors: Tensor, codes: Tensor, ends: Tensor) -> Tensor:
+    """Priors [M, P], codes [N, M, 4] -> boxes [N, M, 4], by mmdetection's own coder."""
+    repeated = priors.expand(codes.shape[0], -1, -1).reshape(-1, priors.shape[-1])
+    decoded = head.bbox_coder.decode(repeated, codes.reshape(-1, 4))
+    boxes: Tensor = getattr(decoded, "tensor", decoded).reshape(codes.shape)
+    return _clipped(boxes, ends) if head.bbox_coder.clip_border else boxes
+
+
+def _clipped(boxes: Tensor, ends: Tensor) -> Tensor:
+    return torch.minimum(boxes.clamp(min=0), ends.flip(-1).repeat(1, 2).to(boxes.dtype).unsqueeze(1))
+
+
+def _column(priors: Sequence[Tensor], values: Sequence[float]) -> Tensor:
+    """A value of each level L -> [M, 1]: for each prior."""
+    pairs = zip(priors, values, strict=True)
+    return torch.cat([torch.full_like(level[:, :1], value) for level, value in pairs])
+
+
+def _geometric_mean(scores: Tensor, factors: Tensor) -> Tensor:
+    return (scores * factors).sqrt()
 
 
 RULES = {
-    "BaseDenseHead": BoxRule(lambda _head: 4, _plain),
-    "GFLHead": BoxRule(lambda head: 4 * (int(head.reg_max) + 1), _of_distributions),
+    "BaseDenseHead": DenseRule(_by_coder),
+    "GFLHead": DenseRule(_of_distributions, width=lambda head: 4 * (int(head.reg_max) + 1)),
+    "PAAHead": DenseRule(_by_coder, scores=_geometric_mean),
+    "FoveaHead": DenseRule(_of_powers),
+    "RepPointsHead": DenseRule(_of_offsets),
+    "YOLOXHead": DenseRule(_around_centres, factors="objectnesses", with_strides=True),
 }
 """By the class whose method makes the boxes."""
 
 
-def rule_of(head: Any) -> BoxRule | None:
+def rule_of(head: Any) -> DenseRule | None:
     """That of a head's own class or of the nearest one that it inherits from; None for one that is not known here."""
     owner = next((kind for kind in type(head).__mro__ if PREDICTS & vars(kind).keys()), type(None))
     return RULES.get(owner.__name__)

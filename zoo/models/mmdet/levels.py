@@ -14,13 +14,13 @@ from zoo.models.mmdet.dense_rows import RULES, class_ranks, rows_of, rule_of
 from zoo.tasks import Task
 from zoo.tensor_spec import TensorSpec
 
-NAMES = ("cls_scores", "bbox_preds", "score_factors")
-"""The maps of a dense head, as mmdetection's predict_by_feat calls them; some heads have no factors."""
+CLASSES, CODES = "cls_scores", "bbox_preds"
+"""Maps of a dense head, as mmdetection's predict_by_feat calls them. Some heads have factors of the scores as well."""
 SIDE = 8  # of the maps on which a head shows what it gives
 
 
 class MmdetRaw(Contract):
-    """-> cls_scores float32 [N, M, C or C + 1], bbox_preds [N, M, W], and score_factors [N, M, 1] of some heads.
+    """-> cls_scores float32 [N, M, C or C + 1], bbox_preds [N, M, W], and of some heads factors [N, M, 1].
 
     The head's own maps, M priors of all levels in mmdetection's order; bbox_preds in the code of the head. Raises
     InputError for a model whose head has another post-processing than those of dense_rows.
@@ -37,7 +37,7 @@ class MmdetRaw(Contract):
                 f"heads that have them inherit the predict_by_feat of {' or '.join(RULES)} (docs/openmmlab.md)"
             )
         self.rule = rule
-        self.raw_names = NAMES[: number_of_maps(head)]
+        self.raw_names = (CLASSES, CODES, rule.factors)[: number_of_maps(head)]
 
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
         return tuple(self.raw(images, image_sizes)[0].values())
@@ -51,8 +51,9 @@ class MmdetRaw(Contract):
         widths = (head.cls_out_channels, self.rule.width(head), 1)
         rows = {name: rows_of(one, width) for name, one, width in zip(self.raw_names, maps, widths, strict=False)}
         first = maps[0][0]
+        options = {"with_stride": True} if self.rule.with_strides else {}
         priors: list[Tensor] = head.prior_generator.grid_priors(
-            self.map_sizes(maps[0]), dtype=first.dtype, device=first.device
+            self.map_sizes(maps[0]), dtype=first.dtype, device=first.device, **options
         )
         return rows, priors
 
@@ -71,7 +72,7 @@ class MmdetDecoded(MmdetRaw):
     """-> boxes float32 [N, M, 4] and scores float32 [N, M, C], a row for each prior; before thresholds and NMS.
 
     Boxes x1 y1 x2 y2 in pixels of the tensor given, clipped to their image if the head's box coder clips. Scores as at
-    level final: a centerness or IoU is multiplied.
+    level final, with a centerness, an overlap or an objectness in them.
     """
 
     def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:  # noqa: ARG002 - this class has one level
@@ -81,21 +82,12 @@ class MmdetDecoded(MmdetRaw):
         )
 
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
-        rows, level_priors = self.raw(images, image_sizes)
-        priors, codes = self.rule.operands(self.head, level_priors, rows["bbox_preds"])
-        boxes = self.decoded(priors, codes)
-        if self.head.bbox_coder.clip_border:
-            ends = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes
-            boxes = torch.minimum(boxes.clamp(min=0), ends.flip(-1).repeat(1, 2).to(boxes.dtype).unsqueeze(1))
-        ranks, activate = class_ranks(self.head, rows["cls_scores"])
-        scores = activate(ranks)
-        return boxes, scores * rows["score_factors"].sigmoid() if "score_factors" in rows else scores
-
-    def decoded(self, priors: Tensor, codes: Tensor) -> Tensor:
-        """Priors [M, P], codes [N, M, 4] -> boxes [N, M, 4], by mmdetection's own coder."""
-        repeated = priors.expand(codes.shape[0], -1, -1).reshape(-1, priors.shape[-1])
-        boxes = self.head.bbox_coder.decode(repeated, codes.reshape(-1, 4))
-        return getattr(boxes, "tensor", boxes).reshape(codes.shape)  # type: ignore[no-any-return]
+        rows, priors = self.raw(images, image_sizes)
+        ends = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes
+        boxes = self.rule.boxes(self.head, priors, rows[CODES], ends)
+        ranks, activate = class_ranks(self.head, rows[CLASSES])
+        scores, factors = activate(ranks), rows.get(self.rule.factors)
+        return boxes, scores if factors is None else self.rule.scores(scores, factors.sigmoid())
 
 
 def number_of_maps(head: Any) -> int:
