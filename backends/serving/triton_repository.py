@@ -1,12 +1,12 @@
 """Models of a repository for NVIDIA's Triton, written whole."""
 
-import re
 import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from backends.loading import load
+from backends.serving.address import check_name
 from backends.serving.triton_config import Serving
 from backends.serving.triton_ensemble import check_ensemble, ensemble_models
 from backends.serving.triton_files import TritonModel
@@ -15,7 +15,6 @@ from zoo.errors import InputError
 from zoo.manifest import Manifest
 from zoo.opened_folder import MANIFEST_FILE
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 LISTENERS = ("http", "grpc", "metrics")  # what a server listens for, each on a port of its own
 
 
@@ -26,8 +25,7 @@ def write_model(folder: Path, image: Path, out: Path, serving: Serving, *, ensem
     `ensemble`: the graph in a backend of Triton's own, see triton_ensemble; else one Python model, see triton_python.
     Raises InputError where there is a model of that name already, and what a load and a call raise.
     """
-    if not NAME.fullmatch(serving.name):
-        raise InputError(f'name "{serving.name}": expected letters, digits and . _ -; give another one')
+    check_name(serving.name)
     if ensemble:
         check_ensemble(Manifest.read(folder))
     with load(folder) as model:
