@@ -27,6 +27,18 @@ ROOT = Path(__file__).resolve().parents[1]
 STAMP = "made with"
 
 
+PRECISION_CODE = (
+    "configs",
+    "rewriters",
+    "backends",
+    "zoo/weights",
+    "zoo/models",
+    "zoo/dialect.py",
+    "pipeline/precision",
+)
+"""What the metric of a deployment in lower precision is made of, besides the script that measures it."""
+
+
 def of_images(config: ModelConfig) -> bool:
     """Whether the model takes images."""
     return config.task.kind.name == "image"

@@ -30,7 +30,18 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 import cv2
 import numpy as np
 from matrix import all_passed, run_cells
-from measured import growth, interleaved, machine, of_images, ratio, shipped_configs, sources, state_of, write_page
+from measured import (
+    PRECISION_CODE,
+    growth,
+    interleaved,
+    machine,
+    of_images,
+    ratio,
+    shipped_configs,
+    sources,
+    state_of,
+    write_page,
+)
 
 from backends import load
 from pipeline.deploying import make_deployment
@@ -49,16 +60,7 @@ THREADS = (1, 2)
 ROUNDS = 15
 WORK_DIR = ROOT / "work_dirs/openvino_table"
 RUNS = 3  # of a process whose memory is measured
-CODE = (
-    "benchmarks/openvino_table.py",
-    "configs",
-    "rewriters",
-    "backends",
-    "zoo/weights",
-    "zoo/models",
-    "zoo/dialect.py",
-    "pipeline/precision",
-)
+CODE = ("benchmarks/openvino_table.py", *PRECISION_CODE)
 MIB = 2**20
 IMAGE = "image.png"
 PACKAGES = ("openvino", "onnxruntime", "torch", "onnx")

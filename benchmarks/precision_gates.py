@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 from matrix import all_passed, run_cells
-from measured import machine, shipped_configs, sources, state_of, write_page
+from measured import PRECISION_CODE, machine, shipped_configs, sources, state_of, write_page
 
 from backends.refused import NothingComputedError
 from pipeline.deploying import make_deployment
@@ -33,16 +33,7 @@ from zoo.processor import processor
 from zoo.target import Target
 
 PRECISIONS = ("fp16", "int8")
-CODE = (
-    "configs",
-    "rewriters",
-    "backends",
-    "zoo/weights",
-    "zoo/models",
-    "zoo/dialect.py",
-    "pipeline/precision",
-    "pipeline/export/precision_step.py",
-)
+CODE = (*PRECISION_CODE, "pipeline/export/precision_step.py")
 MEGABYTE = 1e6
 IN_PLACE = "tensorrt-rtx"
 DTYPES = ("float32", "float16", "int8")
