@@ -16,9 +16,9 @@ from pipeline.alignment.planning import Group, Plan, plan_pairs
 from pipeline.alignment.records import DIFFERS, EQUAL, ITSELF, SET, UNKNOWN, Pair
 from pipeline.alignment.second_look import STRICT, rows_at_fault
 from pipeline.graphs.graph_runs import graph_tensors, more_outputs, piece
-from zoo.contract import Contract
 from zoo.errors import ExportError, InputError
 from zoo.progress import Progress
+from zoo.tasks.contract import Contract
 
 Array = NDArray[Any]
 NAMED = 4  # modules in the name of a pair

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torchvision.models.detection.image_list import ImageList
 
-from zoo.contract import Contract
 from zoo.downloads import RUNS, refused_downloads
 from zoo.ops.mark import hearing_marks
+from zoo.tasks.contract import Contract
 
 Array = NDArray[Any]
 IN, OUT, MARKED = "in", "out", "mark"

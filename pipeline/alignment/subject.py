@@ -30,13 +30,13 @@ from pipeline.parity.reference_result import reference_result
 from zoo.build import build_model
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.config import ConfigSource, ModelConfig, load_config
-from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import check_exporter, checked_divisor, family_of, layout_of
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_folder import OpenedFolder, read_whole
 from zoo.pillars import Pillars
 from zoo.target import AxisRange, Target
+from zoo.tasks.contract import Contract
 
 Array = NDArray[Any]
 IMAGES_COMPARED = 2  # of different content; each costs a run of both sides

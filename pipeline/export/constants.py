@@ -17,13 +17,13 @@ from pipeline.parity.constants.readings import graph_nodes, read_constants
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.graph_parity import GraphReference
 from pipeline.parity.records import ComparedConstant
-from zoo.contract import FIRST_STEP
 from zoo.contract.constants import Attributes, Case, Constant, Read
 from zoo.contract.constants.constant import constant
 from zoo.contract.module_outputs import module_outputs
 from zoo.families import family_of
 from zoo.input_kinds.proof import input_proof
 from zoo.manifest import ONNX_FILE
+from zoo.tasks.contract import FIRST_STEP
 
 Arrays = Mapping[str, NDArray[Any]]
 

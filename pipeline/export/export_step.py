@@ -22,10 +22,10 @@ from pipeline.parity.graph_inputs import stacked
 from pipeline.parity.graph_parity import graph_references
 from pipeline.precision.calibration import Calibration, calibration
 from rewriters import ExportRecord, export_onnx
-from zoo.contract import Contract
 from zoo.families import contract_module
 from zoo.manifest import ONNX_FILE
 from zoo.target import Target
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 EXAMPLE_BATCH = 2  # an example of one would be frozen into a dynamic batch

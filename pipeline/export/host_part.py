@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.precision.calibration import Calibration
-from zoo.contract import Contract
 from zoo.input_kinds import InputKind
 from zoo.target import AxisRange, Target
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 Arrays = Mapping[str, NDArray[Any]]

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from backends.slide_runner import LOGITS
 from pipeline.export.host_part import Arrays, HostPart
 from pipeline.job.job import Job
-from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import Sliding, family_of, first_step
 from zoo.input_specs import IMAGES
 from zoo.target import AxisRange, Target
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import WINDOW_BATCH, Windows
 

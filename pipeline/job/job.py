@@ -17,12 +17,12 @@ from pipeline.job.target_check import check_target
 from pipeline.parity.gates import merged_gates
 from rewriters.graph_rewriters import check_steps
 from zoo.config import ConfigSource, ExportSection, ModelConfig, load_config
-from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import check_layout, contract_module
 from zoo.printable import printable
 from zoo.target import Target
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import onnx
 from torch import nn
 
 from rewriters.onnx_graph.scopes import every_graph
-from zoo.contract import Contract
+from zoo.tasks.contract import Contract
 
 MODULE = "zooport.module"
 """The metadata key of a node: a name of `dict(model.named_modules())` of the zoo's model, "" for the model itself."""

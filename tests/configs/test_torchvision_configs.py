@@ -21,7 +21,6 @@ from zoo import build_model, shipped
 from zoo.cards import read_card
 from zoo.checkpoint import TORCHVISION_SCHEME
 from zoo.config import ModelConfig, config_target
-from zoo.contract import Contract
 from zoo.datasets import config_dataset
 from zoo.errors import InputError
 from zoo.families import contract_module
@@ -30,6 +29,7 @@ from zoo.metrics.coco_keypoint_ap import SIGMAS
 from zoo.models.segmentation.torchvision_architecture import MEAN, STD
 from zoo.target import AxisRange
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 CONFIGS = {

@@ -8,10 +8,10 @@ import torch
 from torch import nn
 
 from tests.rewriters.small_models import CLASSES, calibrate
-from zoo.contract import Contract
 from zoo.families import contract_module
 from zoo.registry import MODELS
 from zoo.tasks import build_task
+from zoo.tasks.contract import Contract
 
 SLOTS = 80
 SIZE = {"min_size": 64, "max_size": 96}

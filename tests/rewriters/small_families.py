@@ -23,9 +23,9 @@ from tests.rewriters.small_models import (
     small_mask_rcnn,
 )
 from tests.small_tasks import small_task
-from zoo.contract import Contract
 from zoo.families import family_of
 from zoo.target import AxisRange, Target
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 RCNNS: dict[str, tuple[Callable[..., Any], str, list[TensorSpec]]] = {

@@ -16,12 +16,12 @@ from torchvision.models.detection import FasterRCNN, KeypointRCNN, MaskRCNN
 from rewriters import ExportRecord, export_onnx
 from rewriters.patching import rewriter as registry
 from zoo import Target
-from zoo.contract import Contract
 from zoo.families import contract_module
 from zoo.models.segmentation import EncoderDecoder
 from zoo.registry import MODELS
 from zoo.target import AxisRange
 from zoo.tasks import build_task
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 CLASSES = 4

@@ -14,12 +14,12 @@ from backends.voxeliser import voxelised
 from rewriters import ExportRecord, export_onnx
 from zoo import Target
 from zoo.calibration import learn_statistics
-from zoo.contract import Contract
 from zoo.families import family_of
 from zoo.models.pillars import CenterPoint, PointPillars
 from zoo.models.pillars.on_host import pillars_on_host
 from zoo.pillars import AXIS, LEVEL
 from zoo.target import AxisRange
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 SLOTS, CLASSES = 12, 3

@@ -6,10 +6,10 @@ import torch
 
 from tests.rewriters.small_yolov5 import scenes
 from zoo.calibration import learn_statistics, spread_outputs
-from zoo.contract import Contract
 from zoo.families import contract_module
 from zoo.models.detection.rotated_fcos import RotatedFCOS
 from zoo.tasks import build_task
+from zoo.tasks.contract import Contract
 
 CLASSES, SLOTS, SIZE = 3, 40, (64, 96)
 SPREAD = {"cls_logits": (-2.0, 1.5), "distances": (2.0, 1.0), "angles": (0.0, 1.5), "centerness": (0.0, 1.0)}

@@ -7,10 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.contract import Contract
 from zoo.families import contract_module
 from zoo.models.detection.yolov5 import YOLOv5
 from zoo.tasks import build_task
+from zoo.tasks.contract import Contract
 
 CLASSES, SLOTS, SIZE = 3, 60, (64, 96)
 ANCHORS = (((6, 8), (10, 14), (16, 12)), ((20, 24), (30, 22), (28, 40)), ((50, 40), (60, 70), (90, 60)))

@@ -2,9 +2,6 @@
 
 The modules here run unpatched (they are the reference of every comparison) and inside an export alike. torchvision's
 detectors take and give one entry for each image; the export's rewriters let the whole padded batch travel as a single
-entry with a leading batch axis, and `batched` takes both. Which contract a model has, its family says: zoo.families.
+entry with a leading batch axis, and `batched` takes both. The base of contracts is `zoo.tasks.contract`. Which contract
+a model has, its family says: zoo.families.
 """
-
-from zoo.contract.contract import FIRST_STEP, Contract
-
-__all__ = ["FIRST_STEP", "Contract"]

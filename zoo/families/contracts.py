@@ -5,13 +5,13 @@ from typing import Any
 
 from torch import nn
 
-from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families.family import Family
 from zoo.families.first_step import first_step
 from zoo.families.registry import families, family_of
 from zoo.target import DEFAULT_LAYOUT, LEVELS
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 
 
 def contract_module(

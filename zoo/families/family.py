@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.contract import Contract
 from zoo.contract.constants import Case, Constant
 from zoo.contract.coverage import Usage
 from zoo.families.layout import Layout
 from zoo.pillars import Pillars
 from zoo.target import AxisRange, Target
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 from zoo.windows import Windows
 

@@ -1,8 +1,8 @@
 """The family of the models that have none of their own: their contract is the task's."""
 
-from zoo.contract import Contract
 from zoo.families.family import Family
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 from zoo.tasks.proof import proof_of
 
 

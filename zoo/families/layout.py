@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 from torch import nn
 
-from zoo.contract import Contract
 from zoo.target import AxisRange, Target
+from zoo.tasks.contract import Contract
 
 
 class Layout:

@@ -74,7 +74,7 @@ class TaskProof(ABC):
     model_output: ClassVar[str]
     """What the model's own forward gives, in words: "a list of detections"."""
     contracts: ClassVar[Mapping[str, Any]] = {}
-    """By output level, the zoo.contract.Contract of a model whose family has none of its own."""
+    """By output level, the zoo.tasks.contract.Contract of a model whose family has none of its own."""
 
     def __init__(self, task: Task) -> None:
         self.task = task

@@ -10,10 +10,10 @@ import torch
 from point_clouds import COORDINATES, NUM_POINTS, PointClouds, Scale, from_above
 from torch import Tensor, nn
 
-from zoo.contract import Contract
 from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.input_kinds.proof import InputProof
 from zoo.registry import DATASETS, MODELS
+from zoo.tasks.contract import Contract
 from zoo.tasks.image_classification import ClassificationResult
 from zoo.tasks.image_classification.proof import ClassificationProof
 

@@ -9,10 +9,10 @@ from brightness import BrightnessResult
 from torch import Tensor, nn
 
 from zoo.comparison import Findings, figure, gate_failure
-from zoo.contract import Contract
 from zoo.datasets import ImageFolder
 from zoo.metrics import Metric
 from zoo.registry import DATASETS, METRICS, MODELS
+from zoo.tasks.contract import Contract
 from zoo.tasks.proof import Difference, TaskProof
 from zoo.tasks.scatter import Point, Scatter
 

@@ -20,10 +20,10 @@ from rewriters.onnx_graph.module_paths import module_path
 from rewriters.patching import rewriter as registry
 from tests.rewriters.small_families import contract_of, sample_images, small, specs_of
 from tests.rewriters.small_models import contract, export, fixed_target, small_segmentor
-from zoo.contract import Contract
 from zoo.families import contract_module
 from zoo.models.restoration import SRCNN
 from zoo.tasks import build_task
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 HEIGHT, WIDTH, SCALE = 64, 96, 2

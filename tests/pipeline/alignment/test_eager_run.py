@@ -13,7 +13,7 @@ from pipeline.alignment.comparing import Comparison
 from pipeline.alignment.eager_run import IN, run_eager
 from pipeline.alignment.records import EQUAL
 from tests.rewriters.small_models import export, fixed_target
-from zoo.contract import Contract
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 IMAGES = torch.rand(1, 3, 16, 16, generator=torch.Generator().manual_seed(0))

@@ -16,8 +16,8 @@ from rewriters.graph_passes.marks import keep_marks, marks
 from tests.exporters import DYNAMO_LATER
 from tests.pipeline.alignment.planted import THRESHOLD, unseen
 from tests.rewriters.small_models import export, fixed_target
-from zoo.contract import Contract
 from zoo.ops.mark import hearing_marks, mark
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 SPECS = [TensorSpec("result", "float32", ("batch", 2, 16, 16))]

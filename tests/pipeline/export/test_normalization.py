@@ -17,11 +17,11 @@ from pipeline.evaluation.reference import reference_model
 from pipeline.training.trainable import Trainable
 from zoo import build_model
 from zoo.config import load_config
-from zoo.contract import FIRST_STEP
 from zoo.errors import GateError, InputError
 from zoo.families import contract_module, first_step
 from zoo.input_kinds.image.normalization import Normalization
 from zoo.preprocess import Preprocess
+from zoo.tasks.contract import FIRST_STEP
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 NET = """

@@ -14,8 +14,8 @@ from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import contract, detection_specs, export, fixed_target, run, small_faster_rcnn
 from zoo import build_model
 from zoo.config import load_config
-from zoo.contract import Contract
 from zoo.families import contract_module
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 ROOT = Path(__file__).parents[3]

@@ -21,12 +21,12 @@ from tests.rewriters.small_families import outputs
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
 from tests.rewriters.small_rotated_fcos import CLASSES, SIZE, SLOTS, contract, rotated_task, small_rotated_fcos
 from tests.rewriters.small_yolov5 import scenes
-from zoo.contract import Contract
 from zoo.errors import ExportError, InputError
 from zoo.families import family_of
 from zoo.geometry.rotated_boxes import CONVENTIONS
 from zoo.models.detection.rotated_fcos import RotatedFCOS
 from zoo.target import AxisRange, Target
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 REWRITER = "zoo.RotatedFCOS.postprocess_detections"

@@ -14,12 +14,12 @@ from tests.examples import slow_but
 from tests.rewriters.small_models import export, fixed_target, run
 from tests.rewriters.small_segmentors import CLASSES, SMALL, calibrated, sample_images, small_torchvision_segmentor
 from zoo import Target
-from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import contract_module
 from zoo.registry import MODELS
 from zoo.target import AxisRange
 from zoo.tasks import build_task
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 EXPORTERS = ("torchscript", "dynamo")

@@ -29,8 +29,8 @@ from tests.rewriters.small_models import (
     small_mask_rcnn,
 )
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
-from zoo.contract import Contract
 from zoo.errors import ExportError
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 RCNN_SLOTS = 20

@@ -21,8 +21,8 @@ from tests.rewriters.small_models import (
     small_segmentor,
 )
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
-from zoo.contract import Contract
 from zoo.precision_options import PrecisionOptions
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 RCNN_SLOTS = 20

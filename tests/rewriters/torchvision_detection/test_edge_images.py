@@ -27,8 +27,8 @@ from tests.rewriters.small_models import (
     small_mask_rcnn,
 )
 from tests.small_tasks import small_task
-from zoo.contract import Contract
 from zoo.families import family_of
+from zoo.tasks.contract import Contract
 from zoo.tasks.detection.proof.slots import slot_problems
 
 HEIGHT, WIDTH = 64, 96

@@ -29,9 +29,9 @@ from tests.rewriters.small_models import (
     without_rewriter,
 )
 from tests.small_tasks import small_task
-from zoo.contract import Contract
 from zoo.families import family_of
 from zoo.target import Target
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 SLOTS = 20

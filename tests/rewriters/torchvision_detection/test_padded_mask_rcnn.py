@@ -26,10 +26,10 @@ from tests.rewriters.small_models import (
     small_mask_rcnn,
     without_rewriter,
 )
-from zoo.contract import Contract
 from zoo.errors import ExportError, InputError
 from zoo.families import contract_module
 from zoo.target import AxisRange
+from zoo.tasks.contract import Contract
 from zoo.tasks.instance_segmentation import InstanceSegmentation
 
 SLOTS = 20

@@ -15,12 +15,12 @@ from tests.rewriters.small_segmentors import sample_images
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from tests.small_transformers_segmentors import built, saved
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.contract import Contract
 from zoo.errors import ExportError, InputError
 from zoo.families import contract_module, family_of
 from zoo.registry import MODELS
 from zoo.target import Target
 from zoo.tasks import build_task
+from zoo.tasks.contract import Contract
 from zoo.tasks.proof import proof_of
 
 transformers = pytest.importorskip("transformers", reason="needs the extra transformers")

@@ -23,11 +23,11 @@ from tests.rewriters.small_models import without_rewriter
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from tests.small_query_detectors import CLASSES, SETTINGS, save
 from zoo.checkpoint import load_checkpoint
-from zoo.contract import Contract
 from zoo.errors import ExportError
 from zoo.families import contract_module, family_of
 from zoo.target import AxisRange, Target
 from zoo.tasks import build_task
+from zoo.tasks.contract import Contract
 
 pytestmark = pytest.mark.libraries
 pytest.importorskip("transformers", reason="the models of these tests are transformers'")

@@ -20,11 +20,11 @@ from tests.rewriters.small_families import outputs
 from tests.rewriters.small_models import detection_specs, export, fixed_target, run, without_rewriter
 from tests.rewriters.small_yolov5 import CLASSES, SIZE, SLOTS, contract, scenes, small_yolov5
 from tests.small_tasks import small_task
-from zoo.contract import Contract
 from zoo.errors import ExportError
 from zoo.families import family_of
 from zoo.models.detection.yolov5 import YOLOv5
 from zoo.target import AxisRange, Target
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 REWRITER = "zoo.YOLOv5.postprocess_detections"

@@ -7,12 +7,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.input_kinds.image.reference_input import reference_input
 from zoo.manifest_schema import schema_errors
 from zoo.preprocess import Geometry, Preprocess
 from zoo.tasks import build_task
+from zoo.tasks.contract import Contract
 from zoo.tasks.proof import proof_of
 from zoo.tasks.semantic_segmentation.proof.contracts import SegmentationFinal
 from zoo.tasks.semantic_segmentation.resized_logits import label_map_of

@@ -6,12 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.contract import Contract
 from zoo.contract.coordinates import size_tensor
 from zoo.contract.module_outputs import module_outputs
 from zoo.errors import InputError
 from zoo.models.mmdet.dense_rows import RULES, class_ranks, rows_of, rule_of
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 CLASSES, CODES = "cls_scores", "bbox_preds"

@@ -5,7 +5,6 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from zoo.contract.contract import Contract
 from zoo.contract.module_outputs import module_outputs
 from zoo.contract.valid_points import valid_points
 from zoo.models.pillars.anchors import decoded, directed
@@ -13,6 +12,7 @@ from zoo.models.pillars.center_point import CenterMaps, CenterPoint
 from zoo.models.pillars.encoder import DECORATED, PillarEncoder
 from zoo.models.pillars.point_pillars import AnchorMaps, PointPillars
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 from zoo.tasks.detection.proof.contracts import DetectionFinal
 from zoo.tensor_spec import TensorSpec
 

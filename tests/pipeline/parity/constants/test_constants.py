@@ -21,10 +21,10 @@ from tests.pipeline.alignment.planted import contract_for, model_of, sound
 from tests.pipeline.parity.constants.faults import Fault, attribute, numbers, read, stored
 from tests.rewriters import small_rotated_fcos, small_yolov5
 from tests.rewriters.small_models import detection_specs, export, fixed_target
-from zoo.contract import Contract
 from zoo.contract.constants import Case
 from zoo.contract.module_outputs import module_outputs
 from zoo.families import family_of
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 HEIGHT, WIDTH = 64, 96

@@ -5,11 +5,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from zoo.contract.contract import Contract
 from zoo.contract.coordinates import in_given_frame, size_tensor
 from zoo.contract.module_outputs import module_outputs
 from zoo.contract.valid_regions import valid_regions
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from torch import nn
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
-from zoo.contract import Contract
 from zoo.contract.constants import Case, Constant
 from zoo.contract.coverage import Usage
 from zoo.families import Contracts, DetectorFamily, register
@@ -16,6 +15,7 @@ from zoo.models.detection.rcnn.coverage import rcnn_coverage
 from zoo.models.detection.rcnn.final import RCNNFinal, RCNNImageMasks, RCNNInstances, RCNNKeypoints
 from zoo.models.detection.rcnn.levels import TwoStageDecoded, TwoStageRaw
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 from zoo.tasks.instance_segmentation import InstanceSegmentation
 
 FINAL: Mapping[str, type[Contract]] = {

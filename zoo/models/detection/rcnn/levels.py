@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
 
-from zoo.contract.contract import Contract
 from zoo.contract.coordinates import in_given_frame, size_tensor
 from zoo.contract.module_outputs import module_outputs
 from zoo.contract.padding import batched
 from zoo.contract.valid_regions import valid_regions
+from zoo.tasks.contract import Contract
 
 
 class TwoStageRaw(Contract):

@@ -5,11 +5,11 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from zoo.contract.contract import Contract
 from zoo.contract.module_outputs import module_outputs
 from zoo.errors import InputError
 from zoo.models.detection.rotated_fcos.head import NAMES, places
 from zoo.models.detection.rotated_fcos.rotated_fcos import RotatedFCOS
+from zoo.tasks.contract import Contract
 from zoo.tasks.rotated_detection.proof.contracts import RotatedDetectionFinal
 
 

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 from torch import nn
 
-from zoo.contract import Contract
 from zoo.errors import InputError
 from zoo.families import Layout, family_of
 from zoo.models.detection.yolov5.levels import UltralyticsDecoded
 from zoo.target import BATCH, AxisRange, Target
+from zoo.tasks.contract import Contract
 
 
 class UltralyticsLayout(Layout):

@@ -5,11 +5,11 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from zoo.contract.contract import Contract
 from zoo.contract.module_outputs import module_outputs
 from zoo.errors import InputError
 from zoo.models.detection.yolov5.yolov5 import YOLOv5
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 from zoo.tasks.detection.proof.contracts import DetectionFinal
 from zoo.tensor_spec import TensorSpec
 

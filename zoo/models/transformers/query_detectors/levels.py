@@ -4,11 +4,11 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from zoo.contract import Contract
 from zoo.contract.module_outputs import module_outputs
 from zoo.errors import InputError
 from zoo.models.transformers.query_detectors.transformers_detector import TransformersDetector, pixels
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 from zoo.tasks.detection.proof.contracts import DetectionFinal
 from zoo.tensor_spec import TensorSpec
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, cast
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.contract import Contract
 from zoo.contract.coverage import Usage
 from zoo.contract.module_outputs import module_outputs
 from zoo.errors import InputError
@@ -18,6 +17,7 @@ from zoo.models.transformers.segmentors.transformers_instance_segmentor import T
 from zoo.models.transformers.segmentors.transformers_segmentor import TransformersSegmentor
 from zoo.models.transformers.size_rules import check_square, patch_side
 from zoo.target import AxisRange
+from zoo.tasks.contract import Contract
 from zoo.tasks.instance_masks.proof import InstanceMasksProof
 from zoo.tasks.proof import TaskProof
 from zoo.tasks.semantic_segmentation.proof import SegmentationProof

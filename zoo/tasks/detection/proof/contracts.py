@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.contract.contract import Contract
 from zoo.contract.padding import batched
 from zoo.contract.valid_regions import valid_regions
 from zoo.errors import InputError
+from zoo.tasks.contract import Contract
 
 EMPTY_LABEL = -1
 MOST = "detections_per_img"

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from zoo.contract import Contract
+from zoo.tasks.contract import Contract
 
 
 class ClassificationFinal(Contract):

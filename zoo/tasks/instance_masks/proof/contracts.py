@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from zoo.contract.contract import Contract
 from zoo.errors import InputError
+from zoo.tasks.contract import Contract
 from zoo.tasks.instance_masks.proof.model_output import EITHER_OUTPUT, instances_of, is_either
 
 

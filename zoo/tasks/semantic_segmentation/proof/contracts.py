@@ -6,8 +6,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from zoo.contract.contract import Contract
 from zoo.errors import InputError
+from zoo.tasks.contract import Contract
 from zoo.tasks.semantic_segmentation.proof.model_logits import model_logits
 from zoo.tasks.semantic_segmentation.resized_logits import BYTE_CLASSES
 from zoo.tasks.semantic_segmentation.task import LOGITS

@@ -5,8 +5,8 @@ from typing import Any, Self
 
 from torch import Tensor, nn
 
-from zoo.contract import Contract
 from zoo.tasks import Task
+from zoo.tasks.contract import Contract
 from zoo.tasks.tensors.proof.named_outputs import tensors
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from zoo.tasks import Task
+from zoo.tasks.task import Task
 from zoo.tensor_spec import TensorSpec
 
 FIRST_STEP = "first_step"
