@@ -10,15 +10,16 @@ is too large to tell. It needs an idle machine.
 """
 
 import argparse
+import io
 import json
 import os
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +83,8 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     args = parser.parse_args()
     exports: dict[str, list[float]] = {"old": [], "new": []}
-    with (
-        tempfile.TemporaryDirectory(prefix="zooport-ratchet-") as folder,
-        _checkouts({"old": args.old, "new": args.new}, Path(folder)) as sides,
-    ):
+    with tempfile.TemporaryDirectory(prefix="zooport-ratchet-") as folder:
+        sides = _checkouts({"old": args.old, "new": args.new}, Path(folder))
         places = {
             name: _deployed(side, Path(folder) / f"{name}-work", args.only, exports[name])
             for name, side in sides.items()
@@ -109,21 +108,15 @@ def main() -> int:
     return 3 if "SLOWER" in words else 4 if "too noisy" in words else 0
 
 
-@contextmanager
-def _checkouts(commits: Mapping[str, str], folder: Path) -> Iterator[dict[str, Path]]:
-    """A working tree of each commit, gone afterwards."""
-    places = {name: folder / name for name in commits}
-    try:
-        for name, commit in commits.items():
-            _git("worktree", "add", "--quiet", "--detach", str(places[name]), commit)
-        yield places
-    finally:
-        for place in places.values():
-            _git("worktree", "remove", "--force", str(place), check=False)
-
-
-def _git(*arguments: str, check: bool = True) -> None:
-    subprocess.run(["git", *arguments], cwd=ROOT, check=check)
+def _checkouts(commits: Mapping[str, str], folder: Path) -> dict[str, Path]:
+    """The files of each commit, by its name: no working trees of git, which a killed run would leave behind."""
+    places = {}
+    for name, commit in commits.items():
+        places[name] = folder / name
+        archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(places[name], filter="data")
+    return places
 
 
 def _deployed(side: Path, work_dir: Path, only: Sequence[str], seconds: list[float]) -> list[Path]:

@@ -6,9 +6,9 @@
     python benchmarks/soak.py DEPLOYMENT --image F... --minutes 10       a part: its page says so
 
 Each deployment gets --threads callers, which make --calls calls each, or call until --minutes have passed. A caller
-compares each result with the one that a single caller got before, to the bit. Exit code 3 if a result differs, or if
-memory or handles grow: memory by more than 1 % from the second quarter of the samples to the last one, which is more
-than an arena needs to fill up. An hour, or 200 000 calls, is a long run.
+compares each result with the one that a single caller got before, to the bit. Exit code 3 if a result differs, a call
+does not end, or memory or handles grow: memory by more than 1 % from the second quarter of the samples to the last one,
+which is more than an arena needs to fill up. An hour, or 200 000 calls, is a long run.
 """
 
 import argparse
@@ -36,6 +36,7 @@ LONG_CALLS, LONG_SECONDS = 200_000, 3600
 CALLS = 5000
 SAMPLES = 60  # of a run: rows of its table are every fifth
 ROW = 5
+PATIENCE = 60  # seconds past the last minute, after which a call hangs
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def soak(model: Deployment, images: Sequence[np.ndarray], threads: int, calls: i
     expected = [model(image) for image in images]
     begin = time.monotonic()
     run = Soak(model, images, expected, calls, begin + 60 * minutes)
-    callers = [threading.Thread(target=run.call, args=(number,)) for number in range(threads)]
+    callers = [threading.Thread(target=run.call, args=(number,), daemon=True) for number in range(threads)]
     for caller in callers:
         caller.start()
     samples: list[Sample] = []
@@ -109,10 +110,11 @@ def soak(model: Deployment, images: Sequence[np.ndarray], threads: int, calls: i
     while any(caller.is_alive() for caller in callers):
         time.sleep(0.05)
         elapsed = time.monotonic() - begin
+        if elapsed > 60 * minutes + PATIENCE:
+            run.wrong.append(f"{sum(caller.is_alive() for caller in callers)} calls did not end: they hang")
+            break
         if run.done >= share * (len(samples) + 1) or elapsed >= 60 * minutes * (len(samples) + 1) / SAMPLES:
             samples.append(run.sample(begin))
-    for caller in callers:
-        caller.join()
     last = run.sample(begin)
     return Report(model.name, samples if samples and samples[-1].calls == last.calls else [*samples, last], run.wrong)
 

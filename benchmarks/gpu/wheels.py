@@ -34,7 +34,7 @@ AS_HERE = (
 """In the versions that are installed here, which are those that were tested."""
 FROM_SOURCE = ("tensorrt-rtx", "tensorrt-rtx-cu13")  # a name, and the module's few lines of Python, without wheels
 MEBIBYTE = 2**20
-PIECE = 28  # MiB: with this repository, of 32 MiB, a batch of 60
+PIECE = 14  # MiB: with this repository, of 45 MiB, less than the 64 that a batch may have
 LARGEST_PIECE = 55
 
 

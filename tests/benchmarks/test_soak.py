@@ -1,5 +1,6 @@
 """benchmarks/soak.py: a rehearsal of a long run, and what it finds."""
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,17 @@ def test_one_wrong_answer_is_found(fault: Callable[[], int] | None, message: str
     assert len(report.wrong) == (message is not None)
     assert all(message in each for each in report.wrong)
     assert not (report.wrong and report.is_good)
+
+
+def test_a_call_that_hangs_ends_the_run_and_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    import soak
+
+    monkeypatch.setattr(soak, "PATIENCE", 0.1)
+    end = threading.Event()
+    report = soak.soak(Model(end.wait), [1, 2, 3], threads=2, calls=20, minutes=0.2 / 60)
+    end.set()
+    assert report.wrong == ["1 calls did not end: they hang"]
+    assert not report.is_good
 
 
 def test_minutes_alone_have_no_limit_of_calls() -> None:
