@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,13 +30,14 @@ class Best(NamedTuple):
 class BestWeights(Hook):  # type: ignore[misc]  # mmengine is untyped
     """Keeps the weights with the highest `metric` in the work dir, whole at every moment.
 
-    `run`: of what it is. A training that goes on keeps what it had before, one that begins anew does not.
+    `so_far`: what is known of the run after a number of iterations. A training that goes on keeps what it had before,
+    one that begins anew does not.
     """
 
     priority = "LOW"  # before the one that stops early
 
-    def __init__(self, metric: str, work_dir: Path, run: TrainingRun) -> None:
-        self.metric, self.file, self.run = metric, work_dir / NAME, run
+    def __init__(self, metric: str, work_dir: Path, so_far: Callable[[int], TrainingRun]) -> None:
+        self.metric, self.file, self.so_far = metric, work_dir / NAME, so_far
         self.best = self._earlier()
         self.last: float | None = None
         self.validations_without = 0
@@ -45,8 +46,9 @@ class BestWeights(Hook):  # type: ignore[misc]  # mmengine is untyped
         """What an interrupted start of the same training has left."""
         try:
             meta = read_torch_file(self.file)["meta"]
-            same = TrainingRun(**meta[RUN_KEY]).is_of(self.run)
-            return Best(*meta["best"]) if same and self.run.resumed else None
+            run = self.so_far(0)
+            same = TrainingRun(**meta[RUN_KEY]).is_of(run)
+            return Best(*meta["best"]) if same and run.resumed else None
         except (InputError, KeyError, TypeError):
             return None
 
@@ -59,7 +61,7 @@ class BestWeights(Hook):  # type: ignore[misc]  # mmengine is untyped
             self.best = Best(self.last, runner.iter)
             self.validations_without = 0
             state = {name: tensor.cpu() for name, tensor in runner.model.model.state_dict().items()}
-            meta = {"best": tuple(self.best), RUN_KEY: self.run.to_dict() | {"iterations": runner.iter}}
+            meta = {"best": tuple(self.best), RUN_KEY: self.so_far(runner.iter).to_dict()}
             content = io.BytesIO()
             torch.save({"state_dict": state, "meta": meta}, content)
             write_whole(self.file, content.getbuffer())

@@ -102,7 +102,7 @@ def train(
             run = replace(run, backbone_sha256=backbone_sha256(config, recipe))
         record = RunInCheckpoint(run)
         validation = None if config.train_dataset is None else Validation(config)
-        best = None if validation is None else BestWeights(validation.metric.main_key, work_dir, run)
+        best = None if validation is None else BestWeights(validation.metric.main_key, work_dir, record.so_far)
         runner = build_runner(
             config,
             recipe,

@@ -23,6 +23,7 @@ from pipeline.publishing.lock import locked
 from pipeline.training import Recipe, begin_run, last_checkpoint, read_run, resume_run, train, write_curves
 from pipeline.training.best_weights import NAME, BestWeights
 from pipeline.training.own_data import own_dataset
+from pipeline.training.runner import RunInCheckpoint
 from pipeline.training.starting_model import starting_model
 from pipeline.training.validation import Validation
 from pipeline.training.whole_files import WholeFiles
@@ -51,6 +52,9 @@ def test_a_training_is_validated_and_gives_its_best_weights(tmp_path: Path, caps
     kept = torch.load(tmp_path / "work" / NAME, weights_only=True)
     figure, iteration = kept["meta"]["best"]
     assert iteration in (2, 4)
+    record = read_run(tmp_path / "work" / NAME)
+    assert record.iterations == iteration
+    assert 0 < record.minutes <= run.minutes
     assert notes == [f"best classification/top1 {figure:.2f} at iteration {iteration} of 4"]
     assert all(torch.equal(kept["state_dict"][name], tensor) for name, tensor in model.state_dict().items())
     evaluated = evaluate(path, ["pytorch"], checkpoint=tmp_path / "work" / NAME, work_dir=tmp_path / "evaluated")
@@ -88,19 +92,20 @@ def test_an_interrupted_training_goes_on_and_keeps_what_was_better(tmp_path: Pat
     checkpoint = last_checkpoint(tmp_path / "work")
     before = read_run(checkpoint)
     run = resume_run(begin_run(path, recipe, amp=False), before, seed=None)
-    hook = BestWeights("classification/top1", tmp_path / "work", run)
+    hook = BestWeights("classification/top1", tmp_path / "work", RunInCheckpoint(run).so_far)
     assert hook.best is not None
     assert hook.best.iteration == 2
     _, run, _ = started(path, run=run, resume=checkpoint)
     assert (run.iterations, run.resumed) == (4, 1)
     # a training that begins anew, and another one, do not take these weights for theirs
     for other in (replace(run, resumed=0), replace(run, began="another")):
-        assert BestWeights("classification/top1", tmp_path / "work", other).best is None
+        assert BestWeights("classification/top1", tmp_path / "work", RunInCheckpoint(other).so_far).best is None
 
 
 def test_a_figure_that_is_no_number_is_not_the_best(tmp_path: Path) -> None:
     _, recipe = config_and_recipe(write_classifier(tmp_path))
-    hook = BestWeights("ap", tmp_path, begin_run(tmp_path / "classifier.py", recipe, amp=False))
+    run = RunInCheckpoint(begin_run(tmp_path / "classifier.py", recipe, amp=False))
+    hook = BestWeights("ap", tmp_path, run.so_far)
     runner = SimpleNamespace(iter=0, model=SimpleNamespace(model=nn.Linear(1, 1)))
     for iteration, figure in enumerate([float("nan"), 3.0, float("nan"), 2.0]):
         runner.iter = iteration
