@@ -10,7 +10,7 @@ card = dict(
 
 model = dict(type="CenterPoint", strides=(2, 2, 2), head_channels=32)
 checkpoint = "../../zoo/weights/centerpoint-pillars_streets.safetensors"
-train = dict(iterations=9000)
+train = dict(iterations=6000)
 export = dict(
     rewriters=["zoo.PillarEncoder.forward", "zoo.CenterPoint.postprocess_detections"],
     precision=dict(int8=dict(keep_fp32=["encoder", "trunk.blocks.0", "head"])),  # 8 bits of 41 m are 0.16 m

@@ -13,7 +13,7 @@ SHIPPED_BYTES = 3_000_000  # of both together, in half precision
 
 
 @pytest.mark.parametrize(
-    ("name", "iterations"), [("pointpillars_streets", 2400), ("centerpoint-pillars_streets", 9000)]
+    ("name", "iterations"), [("pointpillars_streets", 2400), ("centerpoint-pillars_streets", 6000)]
 )
 def test_a_recipe_is_read(name: str, iterations: int) -> None:
     config = load_config(CONFIGS / f"{name}.py")
