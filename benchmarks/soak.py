@@ -111,7 +111,7 @@ def soak(model: Deployment, images: Sequence[np.ndarray], threads: int, calls: i
         time.sleep(0.05)
         elapsed = time.monotonic() - begin
         if elapsed > 60 * minutes + PATIENCE:
-            run.wrong.append(f"{sum(caller.is_alive() for caller in callers)} calls did not end: they hang")
+            run.wrong.append(f"calls that hang: {sum(caller.is_alive() for caller in callers)}")
             break
         if run.done >= share * (len(samples) + 1) or elapsed >= 60 * minutes * (len(samples) + 1) / SAMPLES:
             samples.append(run.sample(begin))

@@ -56,7 +56,7 @@ def test_a_call_that_hangs_ends_the_run_and_is_a_fault(monkeypatch: pytest.Monke
     end = threading.Event()
     report = soak.soak(Model(end.wait), [1, 2, 3], threads=2, calls=20, minutes=0.2 / 60)
     end.set()
-    assert report.wrong == ["1 calls did not end: they hang"]
+    assert report.wrong == ["calls that hang: 1"]
     assert not report.is_good
 
 

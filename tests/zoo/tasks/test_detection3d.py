@@ -18,7 +18,6 @@ from zoo.kitti.calibration import NOMINAL
 from zoo.tasks import OutputRole, find_task
 from zoo.tasks.detection3d import Detection3D, Detection3DResult
 from zoo.tasks.detection3d.bird_eye import BirdEye
-from zoo.tasks.detection3d.proof.headings import Headings
 from zoo.tasks.proof import EagerResult, proof_of
 
 TASK = Detection3D([{"name": name, "category_id": None} for name in ("car", "pedestrian", "cyclist")])
@@ -51,8 +50,8 @@ def moved(result, **columns):
     return replace(result, boxes=boxes)
 
 
-def compared(reference, candidate, margins=None, lengths=None, rule=RULE):
-    expected = EagerResult(np.zeros((1, 4), np.float32), reference, Headings(margins, lengths))
+def compared(reference, candidate, margins=None, rule=RULE):
+    expected = EagerResult(np.zeros((1, 4), np.float32), reference, margins)
     return PROOF.compare(expected, None, candidate, GATES, rule)
 
 
@@ -170,39 +169,6 @@ def test_a_direction_that_is_open_may_be_the_other_one():
     assert not compared(reference, reference, margins).borderline
 
 
-@pytest.mark.parametrize(
-    ("length", "change", "explained"),
-    [
-        (1e-3, 5e-3, True),
-        (1e-3, -5e-3, True),
-        (1e-3, 2e-2, False),
-        (1.0, 2e-3, False),
-        (1e-5, 3.0, True),
-        (0.0, PI, True),
-    ],
-)
-def test_the_yaw_of_a_short_vector_may_be_another_one(length: float, change: float, explained: bool):
-    reference = found()
-    boxes = reference.boxes.copy()
-    boxes[2, 6] += change
-    candidate = replace(reference, boxes=boxes)
-    findings = compared(reference, candidate, lengths=np.array([1, 1, length, 1], np.float32))
-    assert [not findings.failures, len(findings.borderline)] == ([True, 1] if explained else [False, 0])
-    assert all(f"its heading is {length:.3g} long" in each.reason for each in findings.borderline)
-    assert compared(reference, candidate).failures
-
-
-def test_a_short_vector_excuses_no_other_place():
-    reference = found()
-    boxes = reference.boxes.copy()
-    boxes[2, 6] += 5e-3
-    boxes[2, 0] += 0.1
-    lengths = np.full(4, 1e-5, np.float32)
-    findings = compared(reference, replace(reference, boxes=boxes), lengths=lengths)
-    assert findings.failures
-    assert not findings.borderline
-
-
 def test_outputs_of_a_graph_are_compared_with_the_margins_of_the_model():
     reference = found(3)
     other = reference.boxes.copy()
@@ -234,8 +200,8 @@ def test_the_models_own_result_is_that_of_the_cloud_without_its_padding():
     points = torch.rand(2, 6, 4)
     clouds = valid_points(points, torch.tensor([6, 2]))
     assert [len(each) for each in clouds] == [6, 2]
-    result, headings = PROOF.eager_result(Fixed(), {}, clouds[1], None)
-    assert headings == (None, None)
+    result, margins = PROOF.eager_result(Fixed(), {}, clouds[1], None)
+    assert margins is None
     np.testing.assert_allclose(result.boxes[0, :3], points[1, :2, :3].mean(dim=0), rtol=1e-6)
     assert result.boxes[0, 6] == -PI
     contract = PROOF.contracts["final"](Fixed(), {})

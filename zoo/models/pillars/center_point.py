@@ -48,8 +48,7 @@ class CenterMaps(NamedTuple):
 class CenterPoint(nn.Module):
     """Point clouds, N x float32 [n, 4] -> N x {"boxes" float32 [n, 7], "scores" [n], "labels" int64 [n]}, best first.
 
-    Beside them "heading_lengths" [n]: of the vector whose angle the yaw is. Labels from 0. In training
-    mode, with `targets` N x {"boxes", "labels"}, it gives the losses instead.
+    Labels from 0. In training mode, with `targets` N x {"boxes", "labels"}, it gives the losses instead.
 
     `point_range`: lowest x y z, then highest, metres. A cell whose score for a class is the largest of the 3 x 3 cells
     around it, and above `score_thresh`, is a candidate; the best `topk_candidates` meet in NMS from above with
@@ -145,12 +144,7 @@ class CenterPoint(nn.Module):
         above = (pairs > self.score_thresh).nonzero()[:, 0]
         best = above[pairs[above].argsort(descending=True, stable=True)[: self.topk_candidates]]
         cells, labels = best // self.num_classes, best % self.num_classes
-        candidates = {
-            "boxes": self.decoded(codes[cells], cells),
-            "scores": pairs[best],
-            "labels": labels,
-            "heading_lengths": codes[cells, 6:].norm(dim=-1),
-        }
+        candidates = {"boxes": self.decoded(codes[cells], cells), "scores": pairs[best], "labels": labels}
         return suppressed(candidates, self.nms_thresh, self.detections_per_img)
 
 

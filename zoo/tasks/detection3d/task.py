@@ -17,9 +17,8 @@ from zoo.tasks.saving import rows_of_json
 from zoo.tasks.task import Array
 from zoo.tensor_spec import TensorSpec
 
-METRES = {"boxes": 1e-3, "yaw": 1e-3, "scores": 1e-4, "direction": 1e-4, "heading": 1e-5}
-"""Gates: metres; radians modulo a full turn; of two direction logits how near they are where either may win; and of the
-vector whose angle a yaw is, how far its end may be off."""
+METRES = {"boxes": 1e-3, "yaw": 1e-3, "scores": 1e-4, "direction": 1e-4}
+"""Gates: metres, radians modulo a full turn, and of two direction logits how near they are where either may win."""
 TRUTH = (255, 255, 255)
 
 

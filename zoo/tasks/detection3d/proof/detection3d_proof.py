@@ -8,16 +8,20 @@ from torch import Tensor, nn
 
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
+from zoo.errors import InputError
 from zoo.tasks.detection.proof.detection_proof import DetectionProof
 from zoo.tasks.detection.proof.slots import compare_slots
 from zoo.tasks.detection3d.bird_eye import BirdEye, draw_heading_box
 from zoo.tasks.detection3d.proof.contracts import AnyDetection3DFinal
-from zoo.tasks.detection3d.proof.headings import Headings, with_explained_yaws
+from zoo.tasks.detection3d.proof.directions import turned_back
 from zoo.tasks.detection3d.result import Detection3DResult
 from zoo.tasks.detection3d.task import in_range
 from zoo.tasks.drawing import Color
 from zoo.tasks.proof import Array, Arrays, Difference, EagerResult, Gates, Rounding
 from zoo.tasks.result import Result
+
+MARGINS = "direction_margins"
+"""Of a model's dictionary, optional: how far apart the two logits of each box's direction are, float32 [n]."""
 
 
 class Detection3DProof(DetectionProof):
@@ -29,14 +33,14 @@ class Detection3DProof(DetectionProof):
     def eager_result(
         self, model: nn.Module, forward: Mapping[str, Any], image: Tensor, placed: Any
     ) -> tuple[Result, Any]:
-        """By the model's own post-processing, of one cloud [n, 4]; with what decides the headings."""
+        """By the model's own post-processing, of one cloud [n, 4]; with the margins of the directions."""
         (detections,) = model([image], **forward)
         boxes, scores, labels = (detections[name].numpy() for name in ("boxes", "scores", "labels"))
-        return Detection3DResult(in_range(boxes), scores, labels), Headings.of(detections)
+        return Detection3DResult(in_range(boxes), scores, labels), _margins(detections)
 
     def logits(self, output: Any, outputs: Arrays) -> Any:
-        """The Headings of each cloud, in the order of its detections."""
-        return [Headings.of(detections) for detections in output]
+        """The margins of each cloud, in the order of its detections."""
+        return [_margins(detections) for detections in output]
 
     def compare_outputs(
         self,
@@ -47,7 +51,7 @@ class Detection3DProof(DetectionProof):
         rule: DecisionRule,
         logits: Any = None,
     ) -> Findings:
-        """As of upright boxes; a heading that a rounding decides may be another one."""
+        """As of upright boxes; a box whose direction is open may point the other way."""
         if level != "final" or logits is None:
             return super().compare_outputs(level, reference, candidate, gates, rule, logits)
 
@@ -91,9 +95,20 @@ class Detection3DProof(DetectionProof):
         """With a name tag."""
         draw_heading_box(canvas, box, text, ink)
 
-    def _compare(self, reference: Any, candidate: Any, headings: Any, gates: Gates, rule: DecisionRule) -> Findings:
-        if headings is None:
-            return self.compare_sets(reference, candidate, gates, rule)
-        turned, borderline = with_explained_yaws(reference, candidate, headings, gates)
+    def _compare(self, reference: Any, candidate: Any, margins: Any, gates: Gates, rule: DecisionRule) -> Findings:
+        turned, borderline = turned_back(reference, candidate, margins, gates)
         findings = self.compare_sets(reference, turned, gates, rule)
         return replace(findings, borderline=(*findings.borderline, *borderline))
+
+
+def _margins(detections: Mapping[str, Tensor]) -> Any:
+    """float32 [n], or None. Raises InputError where there is not one for each box."""
+    if MARGINS not in detections:
+        return None
+    margins = detections[MARGINS].numpy()
+    if margins.shape != tuple(detections["scores"].shape):
+        raise InputError(
+            f"the model's {MARGINS} have the shape {list(margins.shape)}, expected {list(detections['scores'].shape)}, "
+            "one for each box"
+        )
+    return margins
