@@ -79,9 +79,10 @@ def export_onnx(
         session.hits.update(translated(model, target))
         _check_hits(names, session)
         model = finish(model, target, output_specs, metadata or {}, traced_names(module))
-        check_graph(model, target, {name: tensor.numpy() for name, tensor in example.items()}, output_specs)
-        unchecked = check_other_sizes(module, target, model, example, output_specs) if other_sizes else []
-        _write(model, Path(path))
+        arrays = {name: tensor.numpy() for name, tensor in example.items()}
+        content = check_graph(model, target, arrays, output_specs)
+        unchecked = check_other_sizes(module, target, model, content, example, output_specs) if other_sizes else []
+        _write(content, Path(path))
         seconds = time.perf_counter() - start
     return ExportRecord(
         exporter=target.exporter,
@@ -216,9 +217,9 @@ def tensor_spec(value: onnx.ValueInfoProto) -> TensorSpec:
     return TensorSpec(value.name, dtype, tuple(dim.dim_param or dim.dim_value for dim in tensor.shape.dim))
 
 
-def _write(model: onnx.ModelProto, path: Path) -> None:
+def _write(content: bytes, path: Path) -> None:
     """Whole or not at all."""
     try:
-        write_whole(path, model.SerializeToString(deterministic=True))
+        write_whole(path, content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error

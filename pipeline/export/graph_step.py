@@ -36,8 +36,8 @@ def rewritten(
     if not steps:
         return record
     model, done = rewrite_graph(onnx.load(path), steps)
-    check_graph(model, target, {name: tensor.numpy() for name, tensor in example.items()}, output_specs)
-    path.write_bytes(model.SerializeToString(deterministic=True))
+    arrays = {name: tensor.numpy() for name, tensor in example.items()}
+    path.write_bytes(check_graph(model, target, arrays, output_specs))
     inputs, outputs = (tuple(tensor_spec(value) for value in side) for side in (model.graph.input, model.graph.output))
     return replace(
         record,

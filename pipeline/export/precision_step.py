@@ -42,8 +42,7 @@ def at_precision(
     dtypes = {spec.name: spec.dtype for spec in (*inputs, *outputs)}
     arrays = {name: tensor.numpy().astype(dtypes[name]) for name, tensor in example.items()}
     specs = [spec._replace(dtype=dtypes[spec.name]) for spec in output_specs]
-    check_graph(model, target, arrays, specs)
-    path.write_bytes(model.SerializeToString(deterministic=True))
+    path.write_bytes(check_graph(model, target, arrays, specs))
     return replace(
         record,
         precision=report,

@@ -24,23 +24,27 @@ def check_graph(
     target: Target,
     example: Mapping[str, NDArray[Any]],
     output_specs: Sequence[TensorSpec],
-) -> None:
-    """Raises ExportError at the first check that fails. `example`: the inputs by name, to run the graph once."""
+) -> bytes:
+    """The content of its file. `example`: the inputs by name, to run the graph once.
+
+    Raises ExportError at the first check that fails.
+    """
     opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
     if opset != target.opset:
         raise ExportError(f"asked for opset {target.opset}, the exporter wrote {opset}; give --opset {opset}")
     check_reachability(model, list(example))
-    if model.ByteSize() > PROTOBUF_LIMIT:
-        raise ExportError(f"the model has {model.ByteSize()} bytes; files above {PROTOBUF_LIMIT} are not supported")
+    content = model.SerializeToString(deterministic=True)
+    if len(content) > PROTOBUF_LIMIT:
+        raise ExportError(f"the model has {len(content)} bytes; files above {PROTOBUF_LIMIT} are not supported")
     try:
-        onnx.checker.check_model(model, full_check=True)
+        onnx.checker.check_model(content, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise ExportError(f"onnx.checker refuses the exported graph: {str(error).splitlines()[0]}") from error
-    content = model.SerializeToString(deterministic=True)
     check_local_paths(content)
     if plugin_nodes(model):  # those only an engine runs, or our reference implementation
-        return
+        return content
     if custom_nodes(model):  # ONNX Runtime knows them by a library of theirs alone
         run_with_kernels(model, example)
     else:
         check_runs(content, example, output_specs)
+    return content

@@ -35,6 +35,7 @@ class Compared:
 
     module: nn.Module
     model: onnx.ModelProto
+    content: bytes
     specs: Sequence[TensorSpec]
 
     def reference(self, inputs: Mapping[str, Tensor]) -> list[NDArray[Any]]:
@@ -50,7 +51,7 @@ class Compared:
             if custom_nodes(self.model):
                 outputs = run_with_kernels(self.model, feed, names)
             else:
-                outputs = run_once(self.model.SerializeToString(), feed, names)
+                outputs = run_once(self.content, feed, names)
         except ExportError as error:
             return str(error).splitlines()[0]
         return disagreement(names, expected, outputs)
@@ -60,17 +61,19 @@ def check_other_sizes(
     module: nn.Module,
     target: Target,
     model: onnx.ModelProto,
+    content: bytes,
     example: Mapping[str, Tensor],
     output_specs: Sequence[TensorSpec],
 ) -> list[str]:
     """Raises ExportError, naming the axis, where the graph is wrong at another size of a dynamic axis.
 
+    `content`: the model's file.
     -> what could not be checked, one line each: sizes at which PyTorch itself fails, and values that differ at the
     example's own size as well, so that a second one proves nothing.
     """
     if not target.dynamic_axes or plugin_nodes(model):  # plugin nodes only an engine runs
         return []
-    compared = Compared(twin(module), model, output_specs)
+    compared = Compared(twin(module), model, content, output_specs)
     difference = _together(compared, target, example)
     if difference is None:
         return []

@@ -10,16 +10,17 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from rewriters.onnx_graph.value_types import value_types
+
 SCALES = "zooport_resize_scales"
 
 
 def constant_scales(model: onnx.ModelProto) -> int:
     """Change every such Resize of the main graph, in place; returns how many were changed."""
-    shapes = _spatial_shapes(model)
+    resizes = [node for node in model.graph.node if _by_sizes(node)]
+    shapes = _spatial_shapes(model) if resizes else {}
     changed = 0
-    for node in model.graph.node:
-        if not _by_sizes(node):
-            continue
+    for node in resizes:
         before, after = shapes.get(node.input[0]), shapes.get(node.output[0])
         if before is None or after is None or after[0] % before[0] or after[1] % before[1]:
             continue
@@ -44,12 +45,11 @@ def _by_sizes(node: onnx.NodeProto) -> bool:
 
 def _spatial_shapes(model: onnx.ModelProto) -> dict[str, tuple[int, int]]:
     """(h, w) of every value with four axes of which the last two are known."""
-    graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
     shapes = {}
-    for value in (*graph.input, *graph.value_info, *graph.output):
-        dims = value.type.tensor_type.shape.dim
+    for name, kind in value_types(model).items():
+        dims = kind.tensor_type.shape.dim
         if len(dims) == 4 and dims[2].dim_value and dims[3].dim_value:  # noqa: PLR2004  # N, C, H, W
-            shapes[value.name] = (dims[2].dim_value, dims[3].dim_value)
+            shapes[name] = (dims[2].dim_value, dims[3].dim_value)
     return shapes
 
 

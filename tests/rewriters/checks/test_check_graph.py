@@ -33,7 +33,8 @@ def relu(source: str = "images", name: str = "out") -> onnx.NodeProto:
 
 
 def test_a_sound_graph_passes() -> None:
-    check_graph(model([relu()]), TARGET, EXAMPLE, SPECS)
+    graph = model([relu()])
+    assert onnx.load_model_from_string(check_graph(graph, TARGET, EXAMPLE, SPECS)) == graph
 
 
 def test_another_opset() -> None:
@@ -101,3 +102,9 @@ def test_a_local_path() -> None:
     leaking.doc_string = f"made in {sys.prefix}/lib"
     with pytest.raises(ExportError, match="holds the local path"):
         check_graph(leaking, TARGET, EXAMPLE, SPECS)
+
+
+def test_a_file_above_the_limit_of_protobuf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["rewriters.checks.check_graph"], "PROTOBUF_LIMIT", 10)
+    with pytest.raises(ExportError, match=r"the model has \d+ bytes; files above 10 are not supported"):
+        check_graph(model([relu()]), TARGET, EXAMPLE, SPECS)
