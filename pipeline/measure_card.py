@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from backends.registry import backends
 from pipeline.base.machine import processor, threads
 from pipeline.base.steps import BeginStep
 from pipeline.evaluating import evaluate
@@ -18,11 +19,11 @@ from zoo.progress import Progress
 
 
 def measure_card(path: str | Path, progress: Progress | None = None, steps: BeginStep | None = None) -> Measured:
-    """The cost of a config's model, and its metric on PyTorch and ONNX Runtime, from a deployment made for this.
+    """The cost of a config's model, and its metric on PyTorch and on each installed backend for the CPU.
 
-    `progress` is called with (name, images done, images in all), `steps` with the steps of the deploy. Raises GateError
-    where a backend misses its gate, InputError where the config has no card, evaluator or data set, and what deploying
-    and evaluating raise.
+    The deployments are made for this. `progress` is called with (name, images done, images in all), `steps` with the
+    steps of the deploy. Raises GateError where a backend misses its gate, InputError where the config has no card,
+    evaluator or data set, and what deploying and evaluating raise.
     """
     config = load_config(path)
     for key, section, content in (
@@ -33,7 +34,7 @@ def measure_card(path: str | Path, progress: Progress | None = None, steps: Begi
             raise InputError(f"config {path} has no {key}; add {key}=dict({content})")
     cost = model_cost(config)
     with TemporaryDirectory() as work_dir:  # an older deployment may be of older code
-        evaluation = evaluate(config, work_dir=work_dir, progress=progress, steps=steps)
+        evaluation = evaluate(config, _backends(), work_dir=work_dir, progress=progress, steps=steps)
     if evaluation.missed:
         rows = ", ".join(f"{row.name} ({row.difference:+.2f}, gate {row.gate})" for row in evaluation.missed)
         raise GateError(
@@ -57,3 +58,7 @@ def measure_card(path: str | Path, progress: Progress | None = None, steps: Begi
         },
         date=datetime.now(UTC).date().isoformat(),
     )
+
+
+def _backends() -> list[str]:
+    return [name for name, backend in backends().items() if backend.is_on_cpu(None) and backend.lack() is None]
