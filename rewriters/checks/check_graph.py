@@ -33,7 +33,7 @@ def check_graph(
     if opset != target.opset:
         raise ExportError(f"asked for opset {target.opset}, the exporter wrote {opset}; give --opset {opset}")
     check_reachability(model, list(example))
-    content = model.SerializeToString(deterministic=True)
+    content: bytes = model.SerializeToString(deterministic=True)
     if len(content) > PROTOBUF_LIMIT:
         raise ExportError(f"the model has {len(content)} bytes; files above {PROTOBUF_LIMIT} are not supported")
     try:
