@@ -6,6 +6,7 @@ import onnx
 
 from rewriters.graph_passes.argmax_before_concat import argmax_before_concat
 from rewriters.graph_passes.constant_scales import constant_scales
+from rewriters.graph_passes.constant_weights import constant_weights
 from rewriters.graph_passes.declare_shapes import declare_shapes
 from rewriters.graph_passes.drop_row_shapes import drop_row_shapes
 from rewriters.graph_passes.drop_unused import drop_unused
@@ -29,6 +30,7 @@ def finish(
     strip_traces(model)
     keep_marks(model)
     expand_operators(model, target)
+    constant_weights(model)
     drop_row_shapes(model)
     declare_shapes(model, target, output_specs)
     if constant_scales(model) + argmax_before_concat(model):

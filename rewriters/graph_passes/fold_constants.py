@@ -6,6 +6,7 @@ Cast back becomes Mul by 0), draws random numbers once for all runs, and compute
 
 from collections import ChainMap
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 import onnx
@@ -33,13 +34,15 @@ Known = ChainMap[str, TensorProto]
 """Values by name; those of a subgraph end with it."""
 
 
-def fold_constants(model: onnx.ModelProto, max_bytes: int = MEBIBYTE) -> list[str]:
+def fold_constants(
+    model: onnx.ModelProto, max_bytes: int = MEBIBYTE, only: AbstractSet[str] | None = None
+) -> list[str]:
     """Compute what depends on no input, and make initializers of it, in place; sizes of static axes as well.
 
-    -> one line for each change. `max_bytes` as for the graph rewriter of this name. What nothing reads (any more) is
-    dropped.
+    -> one line for each change. `max_bytes` as for the graph rewriter of this name. `only`: names of outputs; None
+    for those of all nodes. What nothing reads (any more) is dropped.
     """
-    folder = _Folder(model, max_bytes)
+    folder = _Folder(model, max_bytes, only)
     folder.fold(model.graph, ChainMap(), ChainMap())
     if dropped := drop_unused(model):
         folder.changes.append(f"dropped {dropped} nodes and initializers that nothing reads")
@@ -52,9 +55,10 @@ class _Folder:
     `shapes` holds whole numbers of which some are UNKNOWN.
     """
 
-    def __init__(self, model: onnx.ModelProto, max_bytes: int) -> None:
+    def __init__(self, model: onnx.ModelProto, max_bytes: int, only: AbstractSet[str] | None) -> None:
         self.model = model
         self.max_bytes = max_bytes
+        self.only = only
         self.types = value_types(model)
         self.changes: list[str] = []
 
@@ -86,6 +90,8 @@ class _Folder:
 
     def _values(self, node: onnx.NodeProto, constants: Known, shapes: Known) -> dict[str, TensorProto]:
         """Its outputs, where all of them are known; what is known of shapes goes into `shapes`."""
+        if self.only is not None and self.only.isdisjoint(node.output):
+            return {}
         if node.op_type == "Shape" and node.domain in STANDARD and node.input[0] not in constants:
             values = self._shape(node)
         else:
