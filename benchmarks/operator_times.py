@@ -7,6 +7,7 @@ the least that any rewriting can reach. From ONNX Runtime's own profile of both,
 """
 
 import argparse
+import itertools
 import sys
 import tempfile
 import warnings
@@ -28,6 +29,7 @@ DEFAULT = (
     "fasterrcnn_resnet50_fpn_v2",
     "fasterrcnn_mobilenet_v3_large_320_fpn",
     "maskrcnn_resnet50_fpn",
+    "maskrcnn_resnet50_fpn_v2",
     "ssd300_vgg16",
     "ssdlite320_mobilenet_v3_large",
 )
@@ -40,20 +42,21 @@ def main() -> None:
     """Print a table for each architecture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("architectures", nargs="*", default=DEFAULT, help=f"of {', '.join(ARCHITECTURES)}")
-    parser.add_argument("--size", choices=SIZES, default="320")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--page", type=Path)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(THREADS)
     tables = []
-    for architecture in args.architectures:
-        tables.append(f"## {architecture}\n\n{_table(*_times(architecture, SIZES[args.size]))}")
+    for architecture, size in itertools.product(args.architectures, args.sizes):
+        height, width = SIZES[size]
+        table = _table(*_times(architecture, (height, width)))
+        tables.append(f"## {architecture}, {height}x{width}\n\n{table}")
         print(tables[-1] + "\n", flush=True)
     if args.page:
-        height, width = SIZES[args.size]
         intro = (
-            f"Milliseconds of each kind of node, ONNX Runtime's profile: batch 1, {THREADS} threads, {height}x{width}, "
-            f"calibrated random weights; the median of {RUNS} runs of each node, in turns.\n\n"
+            f"Milliseconds of each kind of node, ONNX Runtime's profile: batch 1, {THREADS} threads, calibrated random "
+            f"weights; the median of {RUNS} runs of each node, in turns.\n\n"
             + machine("torch", "torchvision", "onnxruntime")
         )
         write_page(args.page, "Where the time goes", intro, "benchmarks/operator_times.py", "\n\n".join(tables))
