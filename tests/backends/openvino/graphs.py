@@ -37,9 +37,10 @@ def quantised(
     path: Path, behind: str, outputs: str, tensors: dict[str, np.ndarray] | None = None, channels: int = 8
 ) -> Path:
     """images [N, 3, H, W] -> two quantised convolutions -> d, in 8 bits -> what `behind` makes of it."""
+    random = np.random.default_rng(0)
     shared = {
-        "w": RANDOM.integers(-60, 60, (8, 3, 1, 1)).astype(np.int8),
-        "v": RANDOM.integers(-60, 60, (channels, 8, 1, 1)).astype(np.int8),
+        "w": random.integers(-60, 60, (8, 3, 1, 1)).astype(np.int8),
+        "v": random.integers(-60, 60, (channels, 8, 1, 1)).astype(np.int8),
         "s": np.array(0.01, np.float32),
         "z": np.array(0, np.int8),
     }
