@@ -5,7 +5,7 @@ test_quantised.py, tests/tools/test_deploy_openvino.py). The passes move scales 
 int8 does not hold, and refuse the model, as the R-CNNs'. A sum of one channel with several, of sizes that vary, is
 fused into the convolution before it, which then stops, or gives an empty tensor, as SRCNN's. And the rounding behind a
 concatenation, or behind a Relu or a sum with a constant that follows it, is moved into the parts, whose numbers are
-then wrong: YOLOv5n loses 18 points of box AP.
+then wrong: a detector loses 18 points of box AP.
 
 What stands between is a maximum with the smallest float: no pass moves anything over it, and it changes no number.
 """
