@@ -96,8 +96,8 @@ def _mean_of_clamped(b: GraphBuilder, start: str, end: str, bottom: str, top: st
     low, high = b.Min(start, end), b.Max(start, end)
     inner_low, inner_high = (b.Min(b.Max(y, bottom), top) for y in (low, high))
     inside = b.Mul(b.Sub(inner_high, inner_low), b.Mul(b.Add(inner_low, inner_high), half))
-    above = b.Sub(b.Relu(b.Sub(high, top)), b.Relu(b.Sub(low, top)))
-    below = b.Sub(b.Relu(b.Sub(bottom, low)), b.Relu(b.Sub(bottom, high)))
+    above = b.Sub(b.Max(high, top), b.Max(low, top))  # exactly the length where all of it is, however small that is
+    below = b.Sub(b.Min(high, bottom), b.Min(low, bottom))
     length = b.Sub(high, low)
     level = b.Equal(length, nothing)
     total = b.Add(inside, b.Mul(b.Sub(above, below), top))

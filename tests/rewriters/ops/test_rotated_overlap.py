@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rewriters.ops.graph_builder import FLOAT, GraphBuilder
@@ -15,7 +15,7 @@ from tests.examples import examples
 from tests.rewriters.ops.rotated_candidates import KINDS, rotated_candidates
 from zoo.geometry.rotated import rotated_iou
 
-ATOL = 1e-4  # issue: boxes with sides of 0.1 m or more, to 80 m
+ATOL = 1e-5  # boxes with sides of 0.1 m or more, to 80 m; 7e-7 in 4000 sets of 30
 
 
 @functools.cache
@@ -40,6 +40,7 @@ def overlaps(boxes: np.ndarray) -> np.ndarray:
 
 
 @examples(25, 100)
+@example(count=24, kind="crowd", seed=119)  # an edge that is almost level, near the other box
 @given(count=st.integers(1, 30), kind=st.sampled_from(sorted(KINDS)), seed=st.integers(0, 10_000))
 def test_the_overlap_is_that_of_polygon_clipping(count: int, kind: str, seed: int) -> None:
     boxes = rotated_candidates(1, count, kind, seed)[0][0].numpy()
