@@ -16,8 +16,8 @@ from rewriters.onnx_graph.scopes import captured
 LAYERS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 WEIGHTS = 1
 """The place among a layer's inputs."""
-MOVES = ("Constant", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
-"""What computes nothing: weights that are only moved may be shared, and would be in the file twice."""
+VIEWS = ("Constant", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
+"""What computes nothing: weights that are only seen in another shape may be shared, and would be in the file twice."""
 
 
 def constant_weights(model: onnx.ModelProto) -> None:
@@ -28,7 +28,7 @@ def constant_weights(model: onnx.ModelProto) -> None:
     for node in model.graph.node:
         if node.op_type in LAYERS and node.input[WEIGHTS] in constant:
             chain = _chain(node.input[WEIGHTS], makers)
-            if any(maker.op_type not in MOVES for maker in chain):
+            if any(maker.op_type not in VIEWS for maker in chain):
                 wanted.update(output for maker in chain for output in maker.output)
     if wanted:
         fold_constants(model, only=wanted)

@@ -44,11 +44,15 @@ def concatenated(path: Path, step: str = "Identity (cat)") -> Path:
     tensors = {
         "u": random.integers(-60, 60, (8, 16, 1, 1)).astype(np.int8),
         "k": random.uniform(-1, 1, (1, 16, 1, 1)).astype(np.float32),
+        "o": np.float32(0.7),
     }
     return quantised(path, behind, "float[N, 8, H, W] y", tensors)
 
 
-STEPS = ["Identity (cat)", "Relu (cat)", "Mul (cat, k)"]
+STEPS = [
+    *("Identity (cat)", "Cast <to = 1> (cat)", "Clip (cat)", "Relu (cat)"),
+    *("Add (cat, o)", "Mul (cat, k)", "Div (cat, k)"),
+]
 GRAPHS = [(padded, 2), (summed, 2), *((partial(concatenated, step=step), 4) for step in STEPS)]
 
 

@@ -107,7 +107,7 @@ def test_weights_alone_are_computed() -> None:
     assert np.array_equal(numpy_helper.to_array(weights), 2 * np.eye(2, dtype=np.float32))
 
 
-def test_weights_that_are_only_moved_stay_shared() -> None:
+def test_weights_in_another_shape_alone_stay_shared() -> None:
     model = multiplied(by_images=False)
     model.graph.node[0].CopyFrom(helper.make_node("Transpose", ["weights"], ["sum"], perm=[1, 0]))
     before = model.SerializeToString(deterministic=True)
