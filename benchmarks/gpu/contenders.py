@@ -34,7 +34,8 @@ def unpatched(config: str, place: Place) -> tuple[nn.Module, Tensors]:
     own = [kind.__module__ for kind in type(model).__mro__]
     if any(name.startswith("torchvision.models.detection") for name in own):
         return PlainDetector(model).eval(), tensors
-    return contract_module(model, job.task, "final", job.forward, rule=job.preprocess), tensors
+    module = contract_module(model, job.task, "final", job.forward, rule=job.preprocess)
+    return module, tensors | {name: torch.from_numpy(array) for name, array in module.default_arrays().items()}
 
 
 def on_device(tensors: Tensors, device: str) -> dict[str, Tensor]:

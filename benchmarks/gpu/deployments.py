@@ -48,6 +48,14 @@ def made_deployment(config: str, place: Place, label: str) -> Path:
     return found[0].parent
 
 
+def deployed_once(config: str, place: Place, label: str, findings: Findings, **changes: Any) -> Path:
+    """The folder of a deployment that an earlier cell made, or of one that is made now."""
+    try:
+        return made_deployment(config, place, label)
+    except InputError:
+        return deploy(config, place, label, findings, **changes)
+
+
 def metric(config: str, folder: Path, place: Place, findings: Findings) -> None:
     """The metric of PyTorch and of the deployment, both on the place's device, on the config's own data set."""
     limit = IMAGES_REHEARSED if place.rehearsal else None

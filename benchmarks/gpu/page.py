@@ -2,7 +2,8 @@
 
     python benchmarks/gpu/page.py FINDINGS_FOLDER ... --page docs/measured/gpu.md
 
-Of a measurement that is in several folders the last one counts. Without findings the page says that there are none.
+Of a measurement that is in several folders of one device the last one counts; each device has a section of its own.
+Without findings the page says that there are none.
 """
 
 import argparse
@@ -36,18 +37,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folders", nargs="*", type=Path, default=[FINDINGS], help="default: where run.py writes")
     parser.add_argument("--page", type=Path, default=ROOT / "docs/measured/gpu.md")
     options = parser.parse_args(arguments)
-    records: dict[str, Any] = {}
+    records: dict[str, dict[str, Any]] = {}
     for folder in options.folders:
         for name, record in read_findings(folder).items():
             if not record["rehearsal"]:
-                records[name] = _joined(records[name], record) if name in records else record
-    write_page(options.page, TITLE, SOME if records else NONE, COMMAND, page(records, stages()))
+                devices, device = records.setdefault(name, {}), str(record["facts"]["device"])
+                devices[device] = _joined(devices[device], record) if device in devices else record
+    write_page(options.page, TITLE, SOME if records else NONE, COMMAND, page(records, list(stages().values())))
     return 0
 
 
-def page(records: Mapping[str, Any], known: Sequence[Stage]) -> str:
-    """A section for each stage, run or not."""
-    return "\n\n".join(_section(stage, records.get(stage.name)) for stage in known)
+def page(records: Mapping[str, Mapping[str, Any]], known: Sequence[Stage]) -> str:
+    """A section for each stage, run or not. `records`: of each stage, by device."""
+    return "\n\n".join(_section(stage, records.get(stage.name, {})) for stage in known)
 
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,24 +60,30 @@ def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, An
     return {**second, "cells": cells, "left_out": left_out, "seconds": seconds, "bound": bound}
 
 
-def _section(stage: Stage, record: Mapping[str, Any] | None) -> str:
+def _section(stage: Stage, devices: Mapping[str, Mapping[str, Any]]) -> str:
     parts = [f"## Stage: {stage.name}", stage.question]
-    if record is None:
-        return "\n\n".join([*parts, "Not run."])
+    for device, record in devices.items():
+        parts += [f"### {device}", *_record(record)]
+    return "\n\n".join(parts if devices else [*parts, "Not run."])
+
+
+def _record(record: Mapping[str, Any]) -> Iterator[str]:
+    """What one device gave."""
     known = ", ".join(f"{name} {value}" for name, value in record["facts"].items() if value is not None)
-    parts.append(f"{record['began']}, {record['seconds']:.0f} s. {known}.")
+    yield f"{record['began']}, {record['seconds']:.0f} s. {known}."
     if record["lack"]:
-        parts.append(f"Could not run: {record['lack']}.")
+        yield f"Could not run: {record['lack']}."
     cells = [cell for cell in record["cells"].values() if not _is_empty(cell)]
     empty = [name for name, cell in record["cells"].items() if _is_empty(cell)]
     for kind in dict.fromkeys(cell["kind"] for cell in cells):
         alike = [cell for cell in cells if cell["kind"] == kind]
-        parts += [f"### {kind}", *_table(alike)]
+        yield f"#### {kind}"
+        yield from _table(alike)
     if faults := list(_faults(cells)):
-        parts += ["Faults:", "\n".join(faults)]
+        yield "Faults:"
+        yield "\n".join(faults)
     if left_out := [*record["left_out"], *empty]:
-        parts.append(f"Left out, because the {record['bound']:.0f} s were over: {', '.join(left_out)}.")
-    return "\n\n".join(parts)
+        yield f"Left out, because the {record['bound']:.0f} s were over: {', '.join(left_out)}."
 
 
 def _is_empty(cell: Mapping[str, Any]) -> bool:

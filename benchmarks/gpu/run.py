@@ -11,11 +11,11 @@ run. Packages that make gpu-wheels prepared are found where benchmarks/gpu/wheel
 
 import argparse
 import os
-import random
 import sys
-import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,10 +24,12 @@ sys.path[:1] = SEARCHED  # in the place of this folder
 
 try:
     from gpu.facts import facts
+    from gpu.forked import run_forked
     from gpu.kept import check_bounds, keep_stage
+    from gpu.measuring import measure_cell
     from gpu.paths import FINDINGS, SCRATCH
     from gpu.scheduling import run_stage
-    from gpu.stage import Cell, Findings, Place, Stage, named, stages
+    from gpu.stage import Cell, Place, Stage, stages
     from zoo.errors import BackendUnavailableError, ZooportError
 except ModuleNotFoundError as error:
     sys.exit(f"error: {error.name} is not installed; run benchmarks/gpu/wheels.py install first, see docs/gpu.md")
@@ -39,18 +41,17 @@ DEVICE, REHEARSED_ON = "cuda:0", "cpu"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the stages."""
-    known = {stage.name: stage for stage in stages()}
+    known = stages()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stage", nargs="+", choices=known, default=list(known), help="default: all, in this order")
-    parser.add_argument("--kind", nargs="+", metavar="KIND", help="only cells of these kinds, such as latency")
+    parser.add_argument("--only", nargs="+", metavar="REGEX", help="only cells in whose name one of these is found")
     parser.add_argument("--out", type=Path, default=FINDINGS, metavar="D", help="folder for the findings")
     parser.add_argument("--scratch", type=Path, default=SCRATCH, metavar="D", help="folder for deployments")
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="N", help="of each stage (default: 480)")
     parser.add_argument("--workers", type=int, default=_workers(), metavar="N", help="cells beside each other")
     parser.add_argument("--rehearse", action="store_true", help="on the CPU, small: what needs a device has a stand-in")
-    parser.add_argument("--cell", nargs=2, metavar=("NAME", "FILE"), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    os.environ["PYTHONPATH"] = os.pathsep.join([*SEARCHED[:2], os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join([*SEARCHED, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     os.environ["PYTHONWARNINGS"] = "ignore"
     place = Place(
         REHEARSED_ON if options.rehearse else DEVICE,
@@ -59,9 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.seconds,
         options.rehearse,
     )
-    if options.cell:
-        name, answer = options.cell
-        return _measure(known[options.stage[0]], place, name, Path(answer), options.workers)
     records = [_run(known[name], place, options) for name in options.stage]
     check_bounds(place.out)
     return 0 if any(record["lack"] is None for record in records) else BackendUnavailableError.exit_code
@@ -75,15 +73,12 @@ def _run(stage: Stage, place: Place, options: argparse.Namespace) -> dict[str, A
     """One stage; what it does is printed as it goes."""
     print(f"{stage.name}: {stage.question}", flush=True)
     known, printed = facts(), set[str]()
-    chosen = stage if options.kind is None else stage.of_kinds(options.kind)
+    chosen = stage if options.only is None else stage.matching(options.only)
 
-    def command(cell: Cell, answer: Path, seconds: float) -> list[str]:
-        flags = ["--out", str(place.out), "--scratch", str(options.scratch), "--seconds", str(seconds)]
-        flags += ["--workers", str(options.workers)]
-        flags += ["--rehearse"] if place.rehearsal else []
-        threads = [] if cell.alone else ["env", f"OMP_NUM_THREADS={_cpus(options.workers)}"]
-        script = [sys.executable, __file__, "--stage", stage.name, *flags]
-        return [*threads, *script, "--cell", cell.name, str(answer)]
+    def process(cell: Cell, answer: Path, seconds: float, log: Path, deadline: float, stop: Event) -> int | None:
+        limited = replace(place, seconds=seconds)
+        arguments = (stage.name, cell.name, limited, answer, options.workers)
+        return run_forked(measure_cell, *arguments, log=log, deadline=deadline, stop=stop)
 
     def kept(record: dict[str, Any]) -> None:
         keep_stage(place.out, stage.name, {"facts": known, **record})
@@ -94,26 +89,10 @@ def _run(stage: Stage, place: Place, options: argparse.Namespace) -> dict[str, A
                 how = cell["lack"] or cell["ended"] or failed or "done"
                 print(f"  {name}: {how}, {cell['seconds']:.0f} s", flush=True)
 
-    record = run_stage(chosen, place, command, kept, workers=options.workers)
+    record = run_stage(chosen, place, process, kept, workers=options.workers)
     end = record["lack"] or f"{len(record['cells'])} measured, {len(record['left_out'])} left out"
     print(f"{stage.name}: {end}, {record['seconds']:.0f} s", flush=True)
     return record
-
-
-def _measure(stage: Stage, place: Place, name: str, answer: Path, workers: int) -> int:
-    """One cell, in this process. A fault outside of its steps is one as well."""
-    warnings.simplefilter("ignore")
-    findings, cell = Findings(answer), named(list(stage.cells(place)), name)
-    if not cell.alone:  # some of the CPUs: ONNX Runtime starts as many threads as it may use
-        os.sched_setaffinity(0, random.sample(sorted(os.sched_getaffinity(0)), _cpus(workers)))
-    with findings.trying("the measurement"):
-        cell.measure(place, findings)
-    return 0
-
-
-def _cpus(workers: int) -> int:
-    """Those of one of several processes."""
-    return max(1, len(os.sched_getaffinity(0)) // workers)
 
 
 if __name__ == "__main__":

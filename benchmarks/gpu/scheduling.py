@@ -11,16 +11,20 @@ from threading import Event
 from typing import Any
 
 from gpu.stage import Cell, Place, Stage, one_line
-from pipeline.regression.child import GRACE, run_child
+from pipeline.regression.child import GRACE
 
-Command = Callable[[Cell, Path, float], Sequence[str]]
-"""A cell, the file for its findings, the seconds that it has -> what runs it."""
+Process = Callable[[Cell, Path, float, Path, float, Event], int | None]
+"""Runs a cell in a process of its own, as pipeline.regression.child.run_child does.
+
+It is given the cell, the file for its findings, the seconds that it has, the file for its output, by when it is ended
+(by time.monotonic()), and an event: everything is to end.
+"""
 LEAST_SECONDS = 5.0  # left of a stage, for another cell to begin
 OVERTIME = "ended after its"
 
 
 def run_stage(
-    stage: Stage, place: Place, command: Command, kept: Callable[[dict[str, Any]], None], *, workers: int
+    stage: Stage, place: Place, process: Process, kept: Callable[[dict[str, Any]], None], *, workers: int
 ) -> dict[str, Any]:
     """The record of a stage; `kept` is called with it after each cell.
 
@@ -39,7 +43,7 @@ def run_stage(
         "cells": {},
         "left_out": [],
     }
-    _run_cells(cells, stage, place, command, begin + place.seconds - GRACE, record, kept, workers)
+    _run_cells(cells, stage, place, process, begin + place.seconds - GRACE, record, kept, workers)
     record["seconds"] = round(time.monotonic() - begin, 1)
     kept(record)
     return record
@@ -58,7 +62,7 @@ def _run_cells(
     cells: Sequence[Cell],
     stage: Stage,
     place: Place,
-    command: Command,
+    process: Process,
     until: float,
     record: dict[str, Any],
     kept: Callable[[dict[str, Any]], None],
@@ -69,7 +73,7 @@ def _run_cells(
     def outcome(cell: Cell) -> dict[str, Any] | None:
         left = until - time.monotonic() - (0 if cell.alone else kept_for_alone)
         seconds = left if place.rehearsal else min(stage.cell_seconds, left)
-        return None if seconds < LEAST_SECONDS else _run_cell(cell, place, command, seconds, stop)
+        return None if seconds < LEAST_SECONDS else _run_cell(cell, place, process, seconds, stop)
 
     def keep(cell: Cell, found: dict[str, Any] | None) -> None:
         if found is None:
@@ -93,13 +97,13 @@ def _run_cells(
             keep(cell, outcome(cell))
 
 
-def _run_cell(cell: Cell, place: Place, command: Command, seconds: float, stop: Event) -> dict[str, Any]:
+def _run_cell(cell: Cell, place: Place, process: Process, seconds: float, stop: Event) -> dict[str, Any]:
     """What the cell found, and how it ended: None, or why it did not end by itself."""
     begin, folder = time.monotonic(), place.scratch / "cells"
     folder.mkdir(parents=True, exist_ok=True)
     answer = folder / f"{secrets.token_hex(8)}.json"
     log = answer.with_suffix(".log")
-    code = run_child(command(cell, answer, seconds), log, deadline=begin + seconds, stop=stop)
+    code = process(cell, answer, seconds, log, begin + seconds, stop)
     found: dict[str, Any] = {"figures": {}, "faults": {}, "lack": None}
     if answer.is_file():
         found = json.loads(answer.read_text(encoding="utf-8"))

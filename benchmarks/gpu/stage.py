@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -128,16 +129,20 @@ class Stage:
     cell_seconds: float = 180
     for_alone: float = 0.0
 
-    def of_kinds(self, kinds: Sequence[str]) -> "Stage":
-        """The same stage with the cells of these kinds alone."""
-        return replace(self, cells=lambda place: [cell for cell in self.cells(place) if cell.kind in kinds])
+    def matching(self, patterns: Sequence[str]) -> "Stage":
+        """The same stage, with those cells alone in whose name one of these regular expressions is found."""
+
+        def chosen(place: Place) -> list[Cell]:
+            return [cell for cell in self.cells(place) if any(re.search(pattern, cell.name) for pattern in patterns)]
+
+        return replace(self, cells=chosen)
 
 
-def stages() -> list[Stage]:
-    """Every stage in the folder `stages`, in order."""
+def stages() -> dict[str, Stage]:
+    """Every stage in the folder `stages` by name, in order."""
     names = sorted(path.stem for path in (Path(__file__).parent / "stages").glob("[!_]*.py"))
     found: list[Stage] = [import_module(f"gpu.stages.{name}").STAGE for name in names]
-    return sorted(found, key=lambda stage: stage.order)
+    return {stage.name: stage for stage in sorted(found, key=lambda stage: stage.order)}
 
 
 def one_line(text: str) -> str:

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
-from pipeline.regression.child import GRACE
+from pipeline.regression.child import GRACE, run_child
 from zoo.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("benchmarks")
@@ -29,6 +30,11 @@ def measure(place: Any, findings: Any) -> None:
     raise NotImplementedError
 
 
+def process(cell: Any, answer: Path, seconds: float, log: Path, deadline: float, stop: Event) -> int | None:
+    command = [sys.executable, "-c", SCRIPTS[cell.kind], str(answer)]
+    return run_child(command, log, deadline=deadline, stop=stop)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """run(names, alone, seconds) -> the record of a stage of these cells."""
@@ -36,7 +42,13 @@ def run(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     from gpu.stage import Cell, Place, Stage
 
     def make(
-        names: list[str], *, seconds: float = 60, cell_seconds: float = 60, alone: bool = True, for_alone: float = 0
+        names: list[str],
+        *,
+        seconds: float = 60,
+        cell_seconds: float = 60,
+        alone: bool = True,
+        for_alone: float = 0,
+        process: Callable[..., int | None] = process,
     ) -> dict[str, Any]:
         """The last cell is alone where there is time for such cells."""
         last = len(names) - 1
@@ -49,7 +61,7 @@ def run(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         record = run_stage(
             stage,
             Place("cpu", tmp_path / "scratch", tmp_path / "out", seconds),
-            lambda cell, answer, _: [sys.executable, "-c", SCRIPTS[cell.kind], str(answer)],
+            process,
             lambda record: records.append(json.dumps(record)),
             workers=2,
         )
@@ -88,22 +100,19 @@ def test_a_stage_ends_in_time_and_names_what_was_left_out(run: Callable[..., dic
     assert record["left_out"] == ["good | 1", "good | 2"]
 
 
-def test_a_cell_that_must_be_killed_ends_within_the_stage(
-    run: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_must_be_killed_ends_within_the_stage(run: Callable[..., dict[str, Any]]) -> None:
     """The deadline leaves time for the kill of a process that does not answer a signal, as one that hangs in C.
 
     That of cells beside each other leaves the part of those that are alone as well, where there are any.
     """
     deadlines: list[float] = []
 
-    def run_child(command: list[str], log: Path, *, deadline: float, stop: Any) -> None:
+    def process(cell: Any, answer: Path, seconds: float, log: Path, deadline: float, stop: Event) -> None:
         deadlines.append(deadline)
 
-    monkeypatch.setattr("gpu.scheduling.run_child", run_child)
     begin = time.monotonic()
-    run(["good", "good"], seconds=600, cell_seconds=600)
-    run(["good", "good", "good"], seconds=600, cell_seconds=600, alone=False, for_alone=0.4)
+    run(["good", "good"], seconds=600, cell_seconds=600, process=process)
+    run(["good", "good", "good"], seconds=600, cell_seconds=600, alone=False, for_alone=0.4, process=process)
     spent = time.monotonic() - begin
     assert len(deadlines) == 5
     for deadline, kept in zip(deadlines, (0, 0, 240, 240, 0), strict=True):
@@ -201,7 +210,7 @@ def test_every_stage_has_a_question_a_name_and_a_place_in_the_order(monkeypatch:
     from gpu.stage import Place, stages
     from gpu.stages import training
 
-    known = stages()
+    known = stages().values()
     read_once = cache(stage_module.shipped_configs)
     for module in (stage_module, training):
         monkeypatch.setattr(module, "shipped_configs", read_once)
@@ -277,12 +286,13 @@ def test_calls_of_one_stage_share_its_section(tmp_path: Path) -> None:
     assert not [line for line in lines if line.startswith("- ")]
 
 
-def test_a_stage_of_some_kinds() -> None:
+def test_a_stage_of_some_cells() -> None:
     from gpu.stage import Cell, Place, Stage
 
-    cells = [Cell(kind, "x", measure) for kind in ("latency", "memory", "bound")]
-    stage = Stage(1, "small", "?", lambda place: cells, lambda place: None).of_kinds(["bound", "latency"])
-    assert [cell.kind for cell in stage.cells(Place("cpu", Path(), Path(), 1))] == ["latency", "bound"]
+    cells = [Cell(kind, subject, measure) for kind in ("latency", "memory", "bound") for subject in ("x", "y")]
+    stage = Stage(1, "small", "?", lambda place: cells, lambda place: None).matching(["bound", r"^latency.*y"])
+    names = [cell.name for cell in stage.cells(Place("cpu", Path(), Path(), 1))]
+    assert names == ["latency | y", "bound | x", "bound | y"]
 
 
 def test_the_first_configs_are_of_every_task() -> None:
