@@ -10,6 +10,7 @@ from rewriters.checks.local_paths import check_local_paths
 from rewriters.checks.reachability import check_reachability
 from rewriters.checks.runtime_runs import check_runs
 from rewriters.onnx_graph.custom_nodes import custom_nodes
+from rewriters.onnx_graph.opset import opset_of
 from rewriters.plugins import plugin_nodes
 from rewriters.symbolic.kernels import run_with_kernels
 from zoo.errors import ExportError
@@ -29,7 +30,7 @@ def check_graph(
 
     Raises ExportError at the first check that fails.
     """
-    opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+    opset = opset_of(model)
     if opset != target.opset:
         raise ExportError(f"asked for opset {target.opset}, the exporter wrote {opset}; give --opset {opset}")
     check_reachability(model, list(example))

@@ -83,7 +83,8 @@ def check_other_sizes(
         if line is not None:
             unchecked.append(line)
     if not unchecked:  # each axis alone is right: it is the combination
-        unchecked.append(_judged(compared, example, ", ".join(target.dynamic_axes), difference))
+        axes = ", ".join(target.dynamic_axes)
+        unchecked.append(_judged(compared, example, f"another {axes} together", axes, difference))
     for line in unchecked:
         LOGGER.warning("%s", line)
     return unchecked
@@ -112,7 +113,7 @@ def _alone(compared: Compared, target: Target, example: Mapping[str, Tensor], ax
             continue
         difference = compared.difference(inputs, expected)
         at = f"{axis} {size} ({axis} {example_size(example, axis)} was traced)"
-        return None if difference is None else _judged(compared, example, at, difference)
+        return None if difference is None else _judged(compared, example, at, axis, difference)
     bounds = target.axes[axis]
     return (
         f"{axis} is dynamic ({bounds.min} to {bounds.max}), and PyTorch itself fails at another size, so the graph was "
@@ -120,7 +121,7 @@ def _alone(compared: Compared, target: Target, example: Mapping[str, Tensor], ax
     )
 
 
-def _judged(compared: Compared, example: Mapping[str, Tensor], at: str, difference: str) -> str:
+def _judged(compared: Compared, example: Mapping[str, Tensor], at: str, axes: str, difference: str) -> str:
     """Why a difference proves nothing. Raises ExportError where it does."""
     try:
         reference = compared.difference(example, compared.reference(example))
@@ -131,7 +132,7 @@ def _judged(compared: Compared, example: Mapping[str, Tensor], at: str, differen
     raise ExportError(
         f"the graph is wrong at {at}: {difference}; the model or a rewriter computes something from a traced size "
         "that is a constant of the graph now, such as a Python list or number; correct that, export with the other "
-        f"exporter, or fix the axis ({at.partition(' ')[0]})"
+        f"exporter, or fix the axis ({axes})"
     )
 
 

@@ -38,7 +38,7 @@ def cast_bytes_last(model: onnx.ModelProto) -> Edited:
     if not casts or kept or not all(_all_moved(makers[name], makers, casts) for name in ends):
         return model, []
     for cast in casts:
-        cast.attribute[0].CopyFrom(onnx.helper.make_attribute("to", TensorProto.INT32))
+        next(one for one in cast.attribute if one.name == "to").i = TensorProto.INT32
     taken = {*makers, *(tensor.name for tensor in graph.initializer), *(value.name for value in graph.input)}
     for name in ends:
         wide = _free(f"{name}_int32", taken)

@@ -33,16 +33,16 @@ def _drop(graph: onnx.GraphProto, useless: Useless, changes: list[str]) -> None:
     outputs = {output.name for output in graph.output}
     names: dict[str, str] = {}
     kept: list[onnx.NodeProto] = []
-    dropped: set[str] = set()
+    computed: set[str] = set()
     for node in graph.node:
         source, result = (_resolved(node.input[0], names), node.output[0]) if useless(node) else ("", "")
         if result and result not in outputs:
             names[result] = source
-        elif result and source in dropped and source not in outputs:
+        elif result and source in computed and source not in outputs:
             names[source] = result
         else:
             kept.append(node)
-            dropped.update(node.output)
+            computed.update(node.output)
             continue
         changes.append(f"dropped {node.op_type} {node.name or node.output[0]}")
     final = {name: _resolved(name, names) for name in names}

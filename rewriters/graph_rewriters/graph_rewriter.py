@@ -16,7 +16,8 @@ Edited = tuple[onnx.ModelProto, Sequence[str]]
 Rewrite = Callable[..., Edited]
 """(model, *, options) -> Edited. May change the model that it is given. Done twice, it changes nothing the second time.
 
-Raises ExportError with the reason where its pattern is not in the graph, InputError for wrong options.
+A graph that it does not apply to stays as it is. Raises ExportError, with the reason, where it was asked for something
+that the graph cannot give, and InputError for wrong options.
 """
 
 

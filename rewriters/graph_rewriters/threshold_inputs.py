@@ -32,7 +32,9 @@ def threshold_inputs(model: onnx.ModelProto, *, score_threshold: float, iou_thre
     suppressed = [
         (node, IOU_SLOT)
         for node in graph.node
-        if node.op_type == "NonMaxSuppression" and constants.get(node.input[IOU_SLOT]) == iou
+        if node.op_type == "NonMaxSuppression"
+        and len(node.input) > IOU_SLOT
+        and constants.get(node.input[IOU_SLOT]) == iou
     ]
     changes = []
     for spec, value, places in ((SCORE_THRESHOLD, score, compared), (IOU_THRESHOLD, iou, suppressed)):

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from rewriters.mmdetection.candidates import number_of_candidates
 from rewriters.patching.constants import as_ints
 from rewriters.torchvision_detection.padded import emptied, gather_rows, top_rows, without
 from zoo.errors import ExportError
@@ -29,7 +30,8 @@ def mask_instances(
     """
     cfg = head.test_cfg
     cells, classes = as_ints(scores.shape[1:])
-    _, chosen = scores.amax(dim=-1).topk(min(cells, CELLS_PER_CANDIDATE * candidates(head)), dim=1)
+    limit = number_of_candidates(head, cfg)
+    _, chosen = scores.amax(dim=-1).topk(min(cells, CELLS_PER_CANDIDATE * limit), dim=1)
     maps = masks_of(chosen)
     inside = (maps > cfg.mask_thr).to(maps.dtype).flatten(2)
     areas = inside.sum(dim=-1)
@@ -37,7 +39,7 @@ def mask_instances(
     large = areas > cell_strides(head, scores)[chosen]
     of_class = gather_rows(scores, chosen)
     valid = (of_class > cfg.score_thr) & large.unsqueeze(-1)
-    best, pairs = top_rows(without(of_class * means.unsqueeze(-1), valid).flatten(1), candidates(head), fixed=True)
+    best, pairs = top_rows(without(of_class * means.unsqueeze(-1), valid).flatten(1), limit, fixed=True)
     rows = pairs // classes
     labels = pairs - rows * classes
     lowered = best * decay(rows_of(inside, rows), areas.gather(1, rows), labels, cfg)
@@ -52,14 +54,6 @@ def mask_instances(
             masks=emptied(found.flatten(2), used).reshape(found.shape) - cfg.mask_thr,
         )
     ]
-
-
-def candidates(head: Any) -> int:
-    """How many pairs of a cell and a class meet in NMS. Raises ExportError where the config does not say so."""
-    limit = head.test_cfg.get("nms_pre", -1)
-    if limit < 1:
-        raise ExportError(f"{type(head).__name__}: test_cfg has nms_pre={limit}, expected 1 or more; set it")
-    return int(limit)
 
 
 def cell_strides(head: Any, like: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ def cut(model: onnx.ModelProto, inputs: Sequence[str] | None, outputs: Sequence[
     known = _values(graph)
     for name in (*(inputs or ()), *(outputs or ())):
         if name not in known:
-            raise InputError(f'extract_submodel: the graph has no tensor "{name}"; {nearest(name, known)}')
+            raise InputError(f'the graph has no tensor "{name}"; {nearest(name, known)}')
     graph_inputs = _own_inputs(graph)
     ends = list(dict.fromkeys(outputs or (value.name for value in graph.output)))
     stops = list(dict.fromkeys(graph_inputs if inputs is None else inputs))
@@ -31,7 +31,7 @@ def cut(model: onnx.ModelProto, inputs: Sequence[str] | None, outputs: Sequence[
     _check(graph, nodes, stops, ends)
     unused = [name for name in stops if name not in needed]
     if unused and inputs is not None:
-        raise ExportError(f'extract_submodel: no output depends on the input "{unused[0]}"; leave it out')
+        raise ExportError(f'no output depends on the input "{unused[0]}"; leave it out')
     stops = [name for name in stops if name in needed]
     if stops == graph_inputs and ends == [value.name for value in graph.output] and len(nodes) == len(graph.node):
         return
@@ -90,16 +90,16 @@ def _check(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], stops: Seque
         sources.update((name, of_node) for name in node.output if name and name not in stops)
     for end in ends:
         if end in stops:
-            raise ExportError(f'extract_submodel: "{end}" is an input and an output; give another output')
+            raise ExportError(f'"{end}" is an input and an output; give another output')
         inputs = sources.get(end, set())
         for name in _own_inputs(graph):
             if name in inputs and name not in stops:
                 raise ExportError(
-                    f'extract_submodel: output "{end}" also needs the input "{name}"; add it to the inputs, or choose '
+                    f'output "{end}" also needs the input "{name}"; add it to the inputs, or choose '
                     "inputs through which all of it goes"
                 )
         if not inputs:
-            raise ExportError(f'extract_submodel: output "{end}" does not depend on any input; it is a constant')
+            raise ExportError(f'output "{end}" does not depend on any input; it is a constant')
 
 
 def _without(node: onnx.NodeProto, stops: Sequence[str]) -> onnx.NodeProto:

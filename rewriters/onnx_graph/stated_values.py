@@ -31,7 +31,7 @@ def _complete(name: str, known: dict[str, onnx.ValueInfoProto]) -> onnx.ValueInf
     if kind is None or (kind == "tensor_type" and not value.type.tensor_type.HasField("shape")):
         missing = "dtype" if kind is None else "number of axes"
         raise ExportError(
-            f'extract_submodel: the {missing} of "{name}" is not known, as behind an operator that ONNX does not know; '
+            f'the {missing} of "{name}" is not known, as behind an operator that ONNX does not know; '
             "cut at another tensor"
         )
     for axis, dim in enumerate(value.type.tensor_type.shape.dim if kind == "tensor_type" else ()):

@@ -1,10 +1,10 @@
 """Declaring function rewriters: what is replaced, by what, why, and for which targets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
 
@@ -74,9 +74,9 @@ class Limits:
                     (self.exporter, other.exporter),
                     (self.library, other.library),
                     (self.lacks, other.lacks),
-                    (self.levels, other.levels),
                 )
             )
+            and (other.levels is None or (self.levels is not None and {*self.levels} <= {*other.levels}))
             and (
                 other.opset is None
                 or (self.opset is not None and other.opset[0] <= self.opset[0] and self.opset[1] <= other.opset[1])
@@ -170,26 +170,38 @@ def rewrites(
     return register
 
 
+class _HasLimits(Protocol):
+    @property
+    def limits(self) -> Limits: ...
+
+
+Limited = TypeVar("Limited", bound=_HasLimits)
+
+
+def most_specific(what: str, rivals: Sequence[Limited]) -> Limited:
+    """The one whose limits are narrower than those of all others. Raises ExportError where there is none."""
+    for one in rivals:
+        if all(one is other or one.limits.narrower_than(other.limits) for other in rivals):
+            return one
+    limits = ", ".join(str(one.limits) for one in rivals)
+    raise ExportError(
+        f"{what}: {len(rivals)} are for this target ({limits}) and none is narrower than all others; limit one of them "
+        "further"
+    )
+
+
 def chosen_for(target: Target) -> list[Rewriter]:
     """The rewriters in force for a target: of several for one attribute, the strictly most specific one.
 
     In the order of their packages' names, which does not depend on what was imported first. Raises ExportError where
     two admit the target and neither is narrower than the other.
     """
-    chosen: dict[tuple[int, str], Rewriter] = {}
+    admitted: dict[tuple[int, str], list[Rewriter]] = {}
     for rewriter in REWRITERS:
-        if not rewriter.limits.admit(target):
-            continue
-        key = (id(rewriter.target), rewriter.attribute)
-        rival = chosen.get(key)
-        if rival is None or rewriter.limits.narrower_than(rival.limits):
-            chosen[key] = rewriter
-        elif not rival.limits.narrower_than(rewriter.limits):
-            raise ExportError(
-                f"rewriter {rewriter.name}: two are for this target ({rival.limits} and {rewriter.limits}) and neither "
-                "is more specific; limit one of them further"
-            )
-    return sorted(chosen.values(), key=lambda one: one.replacement.__module__.rpartition(".")[0])
+        if rewriter.limits.admit(target):
+            admitted.setdefault((id(rewriter.target), rewriter.attribute), []).append(rewriter)
+    chosen = [most_specific(f"rewriter {rivals[0].name}", rivals) for rivals in admitted.values()]
+    return sorted(chosen, key=lambda one: one.replacement.__module__.rpartition(".")[0])
 
 
 def _is_installed(library: str) -> bool:

@@ -21,15 +21,14 @@ XYZ = 3
     "number, and ONNX Runtime refuses the graph of torchscript",
     written_for="zooport 0.1",
 )
-def forward_on_canvas(original: Callable[..., Any], self: PillarEncoder, clouds: Any) -> Tensor:
+def forward_on_canvas(_original: Callable[..., Any], self: PillarEncoder, clouds: Any) -> Any:
     """A PaddedClouds -> canvas float32 [N, C, rows, columns].
 
     Points that are padding, outside of the grid or not finite have the cell behind the last one, which counts nowhere:
     what the network makes of them, not a number included, stays in their own rows.
     """
     if not isinstance(clouds, PaddedClouds):
-        result: Tensor = original(self, clouds)
-        return result
+        return NotImplemented
     grid = self.grid
     num_cells = grid.rows * grid.columns
     column, row, inside = self.places(clouds.points)

@@ -120,7 +120,7 @@ def _rounded(model: onnx.ModelProto) -> set[str]:
     for node in model.graph.node:
         if node.op_type in ROUNDING:
             values |= {node.input[0], node.output[0]}
-        elif node.op_type == "Cast" and node.attribute[0].i in WHOLE:
+        elif node.op_type == "Cast" and any(one.name == "to" and one.i in WHOLE for one in node.attribute):
             values.add(node.input[0])
     return values
 

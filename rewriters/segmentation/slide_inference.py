@@ -28,7 +28,7 @@ from rewriters.segmentation.coarse_windows import CoarseAxis, is_coarse, join_co
 from rewriters.segmentation.run_time_windows import slide_at_run_time
 from rewriters.segmentation.segments import Segment, segments
 from rewriters.segmentation.sliding_model import SlidingModel
-from zoo.errors import ExportError
+from zoo.errors import InputError
 from zoo.models.segmentation import EncoderDecoder
 from zoo.models.segmentation.resize import resize
 from zoo.windows import BLENDS, WINDOW_BATCH, window_starts
@@ -51,10 +51,10 @@ def slide_inference_in_graph(
     """images [N, 3, H, W] -> mean logits [N, C, H, W].
 
     `accumulate`: "segments" or "pad", for a fixed height and width. The model takes the target's `window_batch` windows
-    of a row at once. Raises ExportError for another form.
+    of a row at once. Raises InputError for another form.
     """
     if accumulate not in ACCUMULATE:
-        raise ExportError(f'slide_inference: unknown accumulate "{accumulate}"; expected {" or ".join(ACCUMULATE)}')
+        raise InputError(f'slide_inference: unknown accumulate "{accumulate}"; expected {" or ".join(ACCUMULATE)}')
     if not has_fixed_size():
         return slide_at_run_time(self, images)
     window_batch = active_target().window_batch or WINDOW_BATCH

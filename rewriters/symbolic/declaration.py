@@ -13,7 +13,7 @@ import torch
 import torchvision.ops  # noqa: F401  # registers torch.ops.torchvision
 
 from rewriters.ops.operator import OPERATORS, Case, Operator, ResultType, Translation
-from rewriters.patching.rewriter import Limits
+from rewriters.patching.rewriter import Limits, most_specific
 from zoo.dialect import RUNTIME, STANDARD
 from zoo.errors import ExportError, nearest
 from zoo.target import OPSETS, TORCHSCRIPT_MAX_OPSET, Target
@@ -132,19 +132,11 @@ def symbolic_for(target: Target) -> list[SymbolicRewriter]:
 
     Raises ExportError where two admit the target and neither is narrower than the other.
     """
-    chosen: dict[str, SymbolicRewriter] = {}
+    admitted: dict[str, list[SymbolicRewriter]] = {}
     for rewriter in SYMBOLIC_REWRITERS:
-        if not rewriter.limits.admit(target):
-            continue
-        rival = chosen.get(rewriter.name)
-        if rival is None or rewriter.limits.narrower_than(rival.limits):
-            chosen[rewriter.name] = rewriter
-        elif not rival.limits.narrower_than(rewriter.limits):
-            raise ExportError(
-                f"symbolic {rewriter.name}: two are for this target ({rival.limits} and {rewriter.limits}) and neither "
-                "is more specific; limit one of them further"
-            )
-    return list(chosen.values())
+        if rewriter.limits.admit(target):
+            admitted.setdefault(rewriter.name, []).append(rewriter)
+    return [most_specific(f"symbolic {name}", rivals) for name, rivals in admitted.items()]
 
 
 def operators_for(target: Target) -> Mapping[str, Operator]:

@@ -48,8 +48,8 @@ def run_with_extensions(model: onnx.ModelProto, feed: Mapping[str, NDArray[Any]]
         if ended.returncode:
             words = next((line for line in reversed(ended.stderr.splitlines()) if "Error" in line), "no reason given")
             raise ExportError(f"ONNX Runtime with onnxruntime-extensions failed ({ended.returncode}): {words.strip()}")
-        with np.load(folder / "outputs.npz", allow_pickle=False) as outputs:
-            return [outputs[f"arr_{index}"] for index in range(len(outputs.files))]
+        count = len(model.graph.output)
+        return [np.load(folder / f"output_{number}.npy", allow_pickle=False) for number in range(count)]
 
 
 def _run(folder: str, modules: Sequence[str]) -> "subprocess.CompletedProcess[str]":

@@ -1,7 +1,7 @@
 """python -m rewriters.symbolic.extensions_process FOLDER MODULE ...: the process that extensions.py starts.
 
-FOLDER holds model.onnx, inputs.json with the names and input_0.npy and so on, and gets outputs.npz; the modules declare
-the kernels.
+FOLDER holds model.onnx, inputs.json with the names, and input_0.npy and so on; it gets output_0.npy and so on. The
+modules declare the kernels.
 """
 
 import json
@@ -31,7 +31,8 @@ def main(path: str, *modules: str) -> None:
     names = json.loads((folder / "inputs.json").read_text())
     feed = {name: np.load(folder / f"input_{number}.npy", allow_pickle=False) for number, name in enumerate(names)}
     outputs = run_once(model.SerializeToString(), feed, libraries=[get_library_path()])
-    np.savez(folder / "outputs.npz", *outputs, allow_pickle=False)
+    for number, value in enumerate(outputs):
+        np.save(folder / f"output_{number}.npy", value, allow_pickle=False)
 
 
 def _register(kernel: Kernel) -> None:

@@ -19,10 +19,10 @@ REASON = (
 
 
 @rewrites(MobileVitBlock, "forward", reason=REASON, written_for="timm 1.0.31")
-def block_at_any_size(original: Callable[..., Tensor], self: Any, x: Tensor) -> Tensor:
+def block_at_any_size(_original: Callable[..., Tensor], self: Any, x: Tensor) -> Any:
     """Maps [N, C, h, w] -> [N, C', h, w]; at a fixed size timm's own."""
     if has_fixed_size():
-        return original(self, x)
+        return NotImplemented
     maps = self.conv_1x1(self.conv_kxk(x))
     grid = grid_over(maps, self.patch_size)
     patches = cut(fill(maps, grid, align_corners=False), grid)
@@ -37,10 +37,10 @@ def block_at_any_size(original: Callable[..., Tensor], self: Any, x: Tensor) -> 
 
 
 @rewrites(MobileVitV2Block, "forward", reason=REASON, written_for="timm 1.0.31")
-def second_block_at_any_size(original: Callable[..., Tensor], self: Any, x: Tensor) -> Tensor:
+def second_block_at_any_size(_original: Callable[..., Tensor], self: Any, x: Tensor) -> Any:
     """Maps [N, C, h, w] -> [N, C', h', w'], multiples of the patch; at a fixed size timm's own."""
     if has_fixed_size():
-        return original(self, x)
+        return NotImplemented
     grid = grid_over(x, self.patch_size)
     maps = self.conv_1x1(self.conv_kxk(fill(x, grid, align_corners=True)))
     attended: Tensor = self.conv_proj(join(self.norm(self.transformer(cut(maps, grid))), grid))

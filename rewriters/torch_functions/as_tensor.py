@@ -19,11 +19,16 @@ REASON = "torchscript freezes the sizes in it: at another size the graph is wron
 
 
 def of_sizes(
-    original: Callable[..., Tensor], data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    original: Callable[..., Tensor],
+    data: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **others: Any,
 ) -> Any:
     """As torch.tensor, where a list holds tensors without axes; all others are left to torch."""
     numbers = list(_numbers(data)) if isinstance(data, list | tuple) else []
-    if requires_grad or not any(isinstance(number, Tensor) for number in numbers):
+    if others or requires_grad or not any(isinstance(number, Tensor) for number in numbers):
         return NotImplemented
     if not all(isinstance(number, int | float) or _has_no_axes(number) for number in numbers):
         return NotImplemented

@@ -33,11 +33,12 @@ def linspace_of_sizes(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    **others: Any,
 ) -> Any:
     """As torch.linspace, of numbers, sizes, and tensors without axes. Of numbers alone torch's own, but for 1 step."""
     is_traced = any(isinstance(value, TRACED) for value in (start, end, steps))
     dtype = dtype or torch.get_default_dtype()
-    if requires_grad or not dtype.is_floating_point or (not is_traced and steps != 1):
+    if others or requires_grad or not dtype.is_floating_point or (not is_traced and steps != 1):
         return NotImplemented
     index = torch.arange(steps, device=device)
     start, end, steps = (

@@ -251,3 +251,12 @@ class TestRows:
         near[0, 0, :90], far[0, :3] = 1, 1
         assert disagreement(["label_map"], [want], [near]) is None
         assert disagreement(["label_map"], [want], [far]) is not None
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 8, 8), (2, 1), (1, 2)])
+def test_outputs_of_one_or_two_rows_have_none_to_spare(shape: tuple[int, ...]) -> None:
+    """As maps of depth and of confidence: a whole map that is wrong is no row near a threshold."""
+    want = [np.ones(shape, np.float32), np.arange(np.prod(shape), dtype=np.float32).reshape(shape)]
+    wrong = [want[0], want[1] + 5]
+    assert disagreement(("depth", "confidence"), want, want) is None
+    assert disagreement(("depth", "confidence"), want, wrong) is not None

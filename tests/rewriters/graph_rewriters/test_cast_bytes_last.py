@@ -36,3 +36,10 @@ def test_a_value_that_is_an_output_and_goes_on_is_cast_for_itself() -> None:
 def test_other_graphs_stay_as_they_are(body: str) -> None:
     before = model(f"{HEAD} => (uint8[N, m] y) <uint8[1, 1] t = {{7}}> {{ {body} }}")
     assert rewritten(before, "cast_bytes_last")[1] == []
+
+
+def test_the_attributes_of_a_cast_have_no_order() -> None:
+    cast = "b = Cast <saturate = 1, to = 2> (a)"
+    before = model(f"{HEAD} => (uint8[N, 6] y) {{ a = Abs (x) {cast} y = Concat <axis = 1> (b, b) }}")
+    after, _ = rewritten(before, "cast_bytes_last")
+    assert {one.name: one.i for one in after.graph.node[1].attribute} == {"saturate": 1, "to": TensorProto.INT32}

@@ -58,3 +58,9 @@ def test_two_places_are_one_too_many() -> None:
     assert onnx.checker.check_model(model) is None
     with pytest.raises(ExportError, match="2 nodes compare with the score_threshold 0.25, expected 1"):
         rewrite_graph(model, [STEP])
+
+
+def test_a_suppression_without_thresholds_has_none_to_give() -> None:
+    graph = parsed(GRAPH.replace("(boxes, by_class, every, iou, least)", "(boxes, by_class)"))
+    with pytest.raises(ExportError, match="0 nodes compare with the iou_threshold 0.5, expected 1"):
+        rewrite_graph(graph, [STEP])

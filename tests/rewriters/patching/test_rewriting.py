@@ -1,11 +1,12 @@
 """Rules 1 to 3 and 7: targets, restoring, the gate, limits."""
 
 import copy
+import itertools
 import sys
 import threading
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -274,7 +275,10 @@ class TestLimits:
     def test_two_of_which_none_is_more_specific_are_an_error(self) -> None:
         rewrites(Base, "value", exporter="dynamo", **DECLARED)(lambda original, self: 2)
         rewrites(Base, "value", backend="onnxruntime", **DECLARED)(lambda original, self: 3)
-        with pytest.raises(ExportError, match="neither is more specific"), rewriting(TARGET):
+        with (
+            pytest.raises(ExportError, match="2 are for this target .* none is narrower"),
+            rewriting(TARGET),
+        ):
             pass
 
     def test_the_same_target_with_the_same_limits_is_an_error(self) -> None:
@@ -292,10 +296,30 @@ class TestLimits:
         with rewriting(TARGET, eager=True, options={name: {"speed": "slower"}}):
             assert Base().value() == 6
         with (
-            pytest.raises(ExportError, match='no option "sped"; it has: speed'),
+            pytest.raises(InputError, match='no option "sped"; it has: speed'),
             rewriting(TARGET, options={name: {"sped": 1}}),
         ):
             pass
+        with (
+            pytest.raises(InputError, match=f'no rewriter "{name[:-1]}" for this target; nearest: "{name}"'),
+            rewriting(TARGET, options={name[:-1]: {"speed": "slower"}}),
+        ):
+            pass
+
+    @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+    def test_the_most_specific_one_does_not_depend_on_the_order(self, order: Sequence[int]) -> None:
+        limits: list[dict[str, Any]] = [{"exporter": "dynamo"}, {"opset": (18, 20)}]
+        limits.append({**limits[0], **limits[1]})
+        for place in order:
+            rewrites(Base, "value", **limits[place], **DECLARED)(lambda original, self, place=place: place)
+        with rewriting(TARGET.with_(exporter="dynamo", opset=20), eager=True):
+            assert Base().value() == 2
+
+    def test_some_levels_are_narrower_than_more_of_them(self) -> None:
+        rewrites(Base, "value", levels=("final", "pillars"), **DECLARED)(lambda original, self: 2)
+        rewrites(Base, "value", levels=("final",), **DECLARED)(lambda original, self: 3)
+        with rewriting(TARGET, eager=True):
+            assert Base().value() == 3
 
 
 def test_targets_with_unknown_fields_are_refused() -> None:

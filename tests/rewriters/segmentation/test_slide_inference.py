@@ -22,7 +22,7 @@ from tests.examples import examples, slow_but
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.encoder_decoders import small_encoder_decoder
 from tests.rewriters.small_models import CLASSES, contract, export, fixed_target, run, small_segmentor, without_rewriter
-from zoo.errors import ExportError
+from zoo.errors import ExportError, InputError
 from zoo.families import contract_module
 from zoo.models.segmentation import EncoderDecoder
 from zoo.models.segmentation.resize import resize
@@ -342,7 +342,7 @@ def test_the_model_never_takes_more_windows_at_once(window_batch: int) -> None:
 def test_an_unknown_form_is_refused() -> None:
     options = {NAME: {"accumulate": "magic"}}
     with (
-        pytest.raises(ExportError, match='unknown accumulate "magic"; expected segments or pad'),
+        pytest.raises(InputError, match='unknown accumulate "magic"; expected segments or pad'),
         rewriting(fixed_target(50, 70), eager=True, options=options),
     ):
         small_segmentor()(torch.rand(1, 3, 50, 70))

@@ -41,7 +41,7 @@ def rois(count: int = 6) -> Tensor:
     padding=st.tuples(st.integers(0, 2), st.integers(0, 2)),
     dilation=st.tuples(st.integers(1, 2), st.integers(1, 2)),
     opset=st.sampled_from([19, 20]),
-    backend=st.sampled_from(["onnxruntime", "tensorrt-rtx"]),
+    backend=st.sampled_from(["onnxruntime", "openvino", "tensorrt-rtx"]),
 )
 def test_deform_conv2d(
     groups: int,
@@ -137,7 +137,7 @@ def test_roi_pool_of_reversed_regions(exporter: str) -> None:
     )
 
 
-@pytest.mark.parametrize("backend", ["onnxruntime", "tensorrt-rtx"])
+@pytest.mark.parametrize("backend", ["onnxruntime", "openvino", "tensorrt-rtx"])
 def test_deform_conv2d_of_offsets_far_outside(backend: str) -> None:
     x, weight = torch.randn(2, 4, 9, 10, generator=generator()), torch.randn(6, 4, 3, 3, generator=generator())
     offset = torch.randn(2, 18, 7, 8, generator=generator()) * 2

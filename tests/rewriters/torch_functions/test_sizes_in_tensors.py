@@ -116,3 +116,10 @@ def test_values_and_dtypes_are_torchs(data: Any, dtype: torch.dtype | None) -> N
     assert got.dtype == expected.dtype
     assert torch.equal(got, expected)
     assert torch.equal(same, torch.tensor([1, 2.5, 3]))
+
+
+def test_arguments_that_the_rewriters_do_not_know_are_torchs_own() -> None:
+    size = torch.tensor(3)
+    with rewriting(fixed_target(16, 24, exporter="torchscript"), eager=True):
+        assert torch.tensor([size, size], pin_memory=False).tolist() == [3, 3]
+        assert torch.linspace(0, 1, 1, out=torch.empty(1)).tolist() == [0]
