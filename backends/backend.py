@@ -173,7 +173,7 @@ class Backend(ABC):
             raise InputError(f'device "{device}": expected {self.devices}')
 
     def check_provider(self, provider: str) -> None:
-        """Raises InputError for what `load` takes as a provider on no machine. This one need not have it."""
+        """Raises InputError for a provider that no machine has; this machine need not have it."""
         self.check_device(provider)
 
     def check_target(self, target: Target) -> None:

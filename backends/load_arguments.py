@@ -21,7 +21,7 @@ def check_path(path: object) -> None:
 
 def check_threads(threads: object) -> None:
     """Raises InputError for what is no number of threads, and None is one."""
-    _check_count("threads", threads, "all of this process's")
+    _check_count("threads", threads, "all CPUs that this process may use")
 
 
 def _check_count(name: str, count: object, none: str) -> None:

@@ -176,9 +176,16 @@ def _verified(folder: OpenedFolder, manifest: Manifest, open_runner: Callable[[]
 
     hashing = threading.Thread(target=verify, name="zooport-verify")
     hashing.start()
-    try:
-        return open_runner()
-    finally:
+    with ExitStack() as opened:
+        try:
+            runner = opened.enter_context(open_runner())
+        except Exception:
+            hashing.join()
+            if faults:
+                raise faults[0] from None
+            raise
         hashing.join()
         if faults:
             raise faults[0]
+        opened.pop_all()
+    return runner

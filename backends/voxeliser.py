@@ -63,12 +63,6 @@ def voxelised(points: NDArray[np.float32], num_points: NDArray[np.int64], pillar
     return Voxels(voxels, counts, cells, cut)
 
 
-def occupancy(cloud: NDArray[np.float32], pillars: Pillars) -> tuple[int, int]:
-    """Of a cloud [n, 4]: how many pillars have points, and how many points the fullest has."""
-    grouped = _grouped(cloud, pillars)
-    return len(grouped.cells), int(grouped.slot.max(initial=-1)) + 1
-
-
 def cells_of(cloud: NDArray[np.float32], pillars: Pillars) -> NDArray[np.int64]:
     """The cell of each point of a cloud [n, 4], -1 outside of the grid.
 

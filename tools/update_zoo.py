@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import GateError, InputError, LibraryMissingError, nearest
+from zoo.files.writing import write_whole
 from zooport.parser import Parser
 from zooport.running import run_tool
-from zooport.terminal import open_console, show_counts
+from zooport.terminal import LOAD, open_console, show_counts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +24,6 @@ EXAMPLES = """examples:
 It runs in the root of the repository. What was measured is kept in zoo/cards/measured as soon as it is.
 
 Code 3: a model misses its gate (its card stays as it is) or, with --check, something is stale."""
-LOAD = "load PyTorch"
 
 
 def parser() -> Parser:
@@ -91,7 +91,7 @@ def check(problems: Sequence[str]) -> None:
     """Raises GateError with all that is stale."""
     if problems:
         error = GateError("; ".join(problems))
-        error.data = {"stale": list(problems)}  # type: ignore[attr-defined]  # run_tool writes it
+        error.data = {"stale": list(problems)}
         raise error
 
 
@@ -99,7 +99,7 @@ def changed(page: Path, text: str) -> bool:
     """Write a page where it reads otherwise; whether it did."""
     if page.read_text(encoding="utf-8") == text:
         return False
-    page.write_text(text, encoding="utf-8")
+    write_whole(page, text)
     return True
 
 
@@ -114,9 +114,7 @@ def measure(console: "Console", path: str) -> None:
 
         measured = measure_card(path, count, step)
     text = json.dumps(measured.to_dict(), indent=2, sort_keys=True) + "\n"
-    file = measured_file(path)
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+    write_whole(measured_file(path), text, make_folders=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,10 +3,13 @@
 import inspect
 import typing
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
-from zoo.errors import nearest
+from zoo.errors import InputError, ZooportError, nearest
+from zoo.own_code import reason_of
 
 
 def wrong_arguments(kind: type[Any], options: Mapping[str, Any], arguments: tuple[str, ...] = ()) -> Iterator[str]:
@@ -14,7 +17,7 @@ def wrong_arguments(kind: type[Any], options: Mapping[str, Any], arguments: tupl
 
     `arguments`: parameters that somebody else fills in. What a class takes as `**options` is not a config's business.
     """
-    hints = typing.get_type_hints(kind.__init__)
+    hints = _hints(kind)
     parameters = {
         name: parameter
         for name, parameter in inspect.signature(kind).parameters.items()
@@ -33,11 +36,34 @@ def wrong_arguments(kind: type[Any], options: Mapping[str, Any], arguments: tupl
 
 def path_arguments(kind: type[Any]) -> list[str]:
     """The parameters of a class that may be a pathlib.Path."""
-    hints = typing.get_type_hints(kind.__init__)
+    hints = _hints(kind)
     return [name for name, hint in hints.items() if Path in (typing.get_args(hint) or (hint,))]
 
 
+@contextmanager
+def building(what: str) -> Iterator[None]:
+    """Whatever a class raises while it is built becomes an InputError: a user's own class may raise anything."""
+    try:
+        yield
+    except ZooportError:
+        raise
+    except Exception as error:
+        raise InputError(f"{what} cannot be built from its config: {reason_of(error)}; check its arguments") from error
+
+
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    """The types of a class's parameters, without those whose names Python does not know when the program runs."""
+    hints: dict[str, Any] = {}
+    for name, annotation in getattr(kind.__init__, "__annotations__", {}).items():
+        alone = type(name, (), {"__annotations__": {name: annotation}})
+        with suppress(Exception):  # a name that is imported for type checkers alone, or whatever a user has written
+            hints |= typing.get_type_hints(alone, getattr(kind.__init__, "__globals__", {}))
+    return hints
+
+
 def _fits(value: object, hint: Any) -> bool:
+    if isinstance(hint, UnionType) or typing.get_origin(hint) is typing.Union:
+        return any(_fits(value, part) for part in typing.get_args(hint))
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     if hint is int:

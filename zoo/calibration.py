@@ -123,11 +123,13 @@ def spread_outputs(layers: Sequence[Any], mean: float, std: float, run: Callable
     hooks = [
         layer.register_forward_hook(lambda _module, _args, output: seen.append(output.flatten())) for layer in layers
     ]
-    run()
-    for hook in hooks:
-        hook.remove()
-    if not seen or not (values := torch.cat(seen)).numel():
-        return  # nothing came so far: no proposals, no detections
+    try:
+        run()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if not seen or not (values := torch.cat(seen)).numel() or not (deviation := values.std()):
+        return  # nothing came so far: no proposals, no detections; or it is the same everywhere
     for layer in layers:
-        layer.weight *= std / values.std()
-        layer.bias.copy_((layer.bias - values.mean()) * std / values.std() + mean)
+        layer.weight *= std / deviation
+        layer.bias.copy_((layer.bias - values.mean()) * std / deviation + mean)

@@ -70,8 +70,15 @@ def _files(name: str, folder: Path) -> Iterator[Path]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    """The names at the top of what a file imports; relative imports stay in its package."""
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    """The names at the top of what a file imports; relative imports stay in its package.
+
+    None of a file that Python cannot read: a template, say, which nothing imports.
+    """
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:

@@ -1,13 +1,15 @@
 """The errors that a user can cause or must know of. Each carries the exit code of the command line (torch-free)."""
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class ZooportError(Exception):
     """Base of all zooport errors: one line that says what, where, got, expected and how to fix it."""
 
     exit_code = 1
+    data: Mapping[str, Any] = {}
+    """What --json writes beside the message."""
 
 
 class InputError(ZooportError):
@@ -29,9 +31,9 @@ class BackendUnavailableError(ZooportError):
 
 
 class LibraryMissingError(BackendUnavailableError):
-    """A library of an extra is not installed. `data`: what --json writes beside the message."""
+    """A library of an extra is not installed."""
 
-    data: ClassVar[dict[str, bool]] = {"library_missing": True}
+    data: Mapping[str, Any] = {"library_missing": True}
 
 
 class ExportError(ZooportError):

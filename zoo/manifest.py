@@ -83,6 +83,11 @@ class Manifest:
         """The output level that the deployment was made with: what gives the outputs of another one."""
         return self.output_level if self.pillars is None else LEVEL
 
+    def check_results(self, place: object) -> None:
+        """Raises InputError, which names the deployment's `place`, for one of an output level without results."""
+        if self.output_level != "final":
+            raise InputError(f'{place}: output level "{self.output_level}" has no results; deploy level final')
+
     def build_task(self) -> Task:
         """The task of its results. Raises InputError for one that is not known here."""
         return build_task({"type": self.task, "classes": self.classes, **self.task_options})

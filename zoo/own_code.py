@@ -8,7 +8,7 @@ from types import FrameType
 from zoo.custom_sources import PACKAGES
 
 INSTALLED = frozenset({"site-packages", "dist-packages"})
-ZOOPORT = tuple(Path(__file__).parent.with_name(name) for name in (*PACKAGES, "zooport"))
+ZOOPORT = tuple(Path(__file__).parent.with_name(name) for name in (*PACKAGES, "zooport", "tools", "benchmarks"))
 PYTHON = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))
 
 

@@ -63,8 +63,7 @@ def subjects_of(options: argparse.Namespace, images: Sequence[Any]) -> Iterator[
     from pipeline.baselines.registry import get_baseline
 
     manifest = Manifest.read(folders[0])
-    if manifest.output_level != "final":
-        raise InputError(f'{folders[0]}: output level "{manifest.output_level}" has no results; deploy level final')
+    manifest.check_results(folders[0])
     known = [get_baseline(name) for name in dict.fromkeys(options.against)]
     for baseline in known:
         baseline.check(manifest)

@@ -22,12 +22,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from zooport.completion import complete
 
         complete()
-    from zooport.exit_codes import USER_ERROR
+    from zooport.exit_codes import INTERRUPTED, USER_ERROR
     from zooport.verbs import run_verb
 
     try:
         code = run_verb(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
+    except KeyboardInterrupt:  # before the verb's own code runs
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
         drop_output()
         print(f"error: {UNREAD}", file=sys.stderr)

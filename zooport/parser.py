@@ -4,6 +4,7 @@ argparse and this class, rather than a library for command lines: errors name th
 """
 
 import argparse
+import ast
 import sys
 from collections.abc import Sequence
 from itertools import takewhile
@@ -15,6 +16,14 @@ from zoo.errors import InputError, nearest
 from zoo.printable import printable
 from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
 from zooport.exit_codes import USER_ERROR, format_exit_codes
+
+
+def literal_or_text(text: str) -> Any:
+    """A number, a list, True or None as Python writes them; anything else is the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return text
 
 
 class Parser(argparse.ArgumentParser):

@@ -14,7 +14,7 @@ from backends.serving.remote_model import RemoteModel
 from backends.streaming import Prediction
 from backends.streams import Streams
 from backends.threads import default_threads
-from zoo.errors import InputError, SomeInputsFailedError
+from zoo.errors import SomeInputsFailedError
 from zoo.manifest import Manifest
 from zoo.progress import Progress
 from zoo.sources import Item, Source, find_sources, list_items
@@ -60,10 +60,7 @@ class PredictionSession:
         if is_address(options.deployment):
             remote = opened.enter_context(RemoteModel(options.deployment, options.workers))
         manifest = Manifest.read(options.deployment) if remote is None else remote.manifest
-        if manifest.output_level != "final":
-            raise InputError(
-                f'{options.deployment}: output level "{manifest.output_level}" has no results; deploy level final'
-            )
+        manifest.check_results(options.deployment)
         task = manifest.build_task()
         check_task(options, task)
         self.plural = task.kind.plural
@@ -71,7 +68,6 @@ class PredictionSession:
         tables = tables_of(options, task, self.sources)
         if options.out is not None:
             check_sources(options, task, self.sources, tables)
-        if options.out is not None:
             identity = {name: record["sha256"] for name, record in manifest.files.items()}
             self.output = opened.enter_context(
                 Output(

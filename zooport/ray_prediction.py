@@ -122,10 +122,7 @@ def _shown(names: Sequence[str]) -> list[str]:
 
 def _graph_inputs(options: argparse.Namespace, manifest: "Manifest") -> Mapping[str, float]:
     """Raises InputError for a deployment, and for inputs of its graph, that have no results."""
-    if manifest.output_level != "final":
-        raise InputError(
-            f'{options.deployment}: output level "{manifest.output_level}" has no results; deploy level final'
-        )
+    manifest.check_results(options.deployment)
     inputs = graph_inputs(options.input)
     for name in inputs:
         if name not in manifest.defaults:

@@ -1,10 +1,10 @@
 """The graph rewriters on the command line: what there is, and a step as `--step NAME OPTION=VALUE` gives it."""
 
-import ast
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import InputError
+from zooport.parser import literal_or_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,10 +46,7 @@ def typed(rewriter: str, option: str, text: str) -> Any:
     from rewriters.graph_rewriters import all_graph_rewriters
     from rewriters.graph_rewriters.option_types import fits
 
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return text
+    value = literal_or_text(text)
     known = all_graph_rewriters()
     hint = known[rewriter].options.get(option, Any) if rewriter in known else Any
     return text if fits(text, hint) and not fits(value, hint) else value

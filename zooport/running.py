@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from zoo.errors import InputError, ZooportError
+from zoo.files.writing import write_whole
 from zoo.own_code import place_of, reason_of
 from zoo.printable import printable
 from zooport.exit_codes import GOOD, INTERRUPTED, OUR_FAULT, UNAVAILABLE, USER_ERROR
@@ -63,7 +64,7 @@ def run_tool(
 ) -> int:
     """Parse the arguments and run ``body``, which gives what ``--json`` writes; the exit code.
 
-    An error with an attribute ``data`` (a mapping) has that written, too; its notes (PEP 678) end the message, so that
+    The ``data`` of an error is written, too (see with_data); its notes (PEP 678) end the message, so that
     the body can say what is true of what it was doing.
     """
     if isinstance(sys.stdout, TextIOWrapper):  # a name that the terminal has no characters for ends no work
@@ -80,17 +81,28 @@ def run_tool(
             _write_json(options.json, {"exit_code": GOOD, **content})
             sys.stdout.flush()
     except KeyboardInterrupt as error:
-        return _report(_noted("interrupted", error), INTERRUPTED, options)
+        return _report(_noted("interrupted", error), INTERRUPTED, options, data_of(error))
     except (ZooportError, OSError) as error:
         message = str(error)
         if isinstance(error, BrokenPipeError):
             drop_output()
             message = UNREAD
         code = getattr(error, "exit_code", USER_ERROR)
-        return _report(_noted(message, error), code, options, getattr(error, "data", {}))
+        return _report(_noted(message, error), code, options, data_of(error))
     except BaseException as error:  # noqa: BLE001 - the last line of defence, also against an exit that nobody asked for
         return _unforeseen(error, options)
     return GOOD
+
+
+def with_data(error: BaseException, data: Mapping[str, Any]) -> None:
+    """Have ``data`` written beside the message of any error, also of one that is not zooport's."""
+    error.__dict__["data"] = data
+
+
+def data_of(error: BaseException) -> Mapping[str, Any]:
+    """What is written beside its message."""
+    data: Mapping[str, Any] = getattr(error, "data", {})
+    return data
 
 
 def _noted(message: str, error: BaseException) -> str:
@@ -100,16 +112,15 @@ def _noted(message: str, error: BaseException) -> str:
 def _unforeseen(error: BaseException, options: argparse.Namespace) -> int:
     """A library that is not there, else a fault of the user's own model, data set or metric, else one of ours."""
     if isinstance(error, ImportError) and (lack := _lack(error)):
-        return _report(_noted(lack, error), UNAVAILABLE, options)
+        return _report(_noted(lack, error), UNAVAILABLE, options, data_of(error))
     if place_of(error) is not None:
         what = "your code ends the program" if isinstance(error, SystemExit) else "your code fails"
-        return _report(
-            _noted(f"{what}: {reason_of(error)}; correct it, -v shows the calls", error), USER_ERROR, options
-        )
+        message = f"{what}: {reason_of(error)}; correct it, -v shows the calls"
+        return _report(_noted(message, error), USER_ERROR, options, data_of(error))
     _show_traceback()
     options.verbose = False
     fault = f"this is a fault of zooport, not yours: {type(error).__name__}: {error}"
-    return _report(_noted(fault, error), OUR_FAULT, options)
+    return _report(_noted(fault, error), OUR_FAULT, options, data_of(error))
 
 
 def _lack(error: ImportError) -> str | None:
@@ -133,12 +144,12 @@ def _package(library: str) -> str | None:
     return next((package for package, names in LIBRARIES.items() if library in names), None)
 
 
-def _report(message: str, code: int, options: argparse.Namespace, data: Mapping[str, Any] | None = None) -> int:
+def _report(message: str, code: int, options: argparse.Namespace, data: Mapping[str, Any]) -> int:
     if options.verbose:
         _show_traceback()
     print(printable(f"error: {message}" if code != INTERRUPTED else message), file=sys.stderr)
     with contextlib.suppress(InputError):  # one error is enough
-        _write_json(options.json, {"exit_code": code, "error": message, **(data or {})})
+        _write_json(options.json, {"exit_code": code, "error": message, **data})
     return code
 
 
@@ -164,7 +175,10 @@ def _write_json(path: Path | None, content: Mapping[str, Any]) -> None:
         sys.stdout.write(text)
         return
     try:
-        path.write_text(text, encoding="utf-8")
+        if path.exists() and not path.is_file():  # a pipe, or a device: nothing to replace
+            path.write_text(text, encoding="utf-8")
+        else:
+            write_whole(path, text)
     except OSError as error:
         raise InputError(f"--json {path}: cannot be written ({error.strerror})") from error
 

@@ -59,8 +59,7 @@ def _application(arguments: Mapping[str, Any]) -> Any:
             raise InputError(f"{name} is missing; expected deployment=FOLDER image=FILE")
     folder, image = Path(str(arguments["deployment"])).absolute(), Path(str(arguments["image"]))
     manifest = Manifest.read_verified(folder)
-    if manifest.output_level != "final":
-        raise InputError(f'{folder}: output level "{manifest.output_level}" has no results; deploy level final')
+    manifest.check_results(folder)
     check_outputs(manifest.name, [spec.name for spec in manifest.outputs])
     manifest.build_task().kind.read(image)
     counts = {name: _count(name, arguments.get(name, default)) for name, (default, _) in COUNTS.items()}

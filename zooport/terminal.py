@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PLAIN_WIDTH = 120  # of what is printed into a file or a pipe
 PAUSE = 5.0  # seconds between two lines about the same work
+LOAD = "load PyTorch"
+"""The first step of a verb that needs it."""
 
 
 def open_console() -> "Console":

@@ -84,6 +84,6 @@ def compare(config: "ModelConfig", file: Path, published: "TrainingRecord", agai
         metric = build_metric(config.evaluator)
         check_figures(again, next(iter(again.figures)), metric.main_key, metric.unit)
     except GateError as error:
-        error.data = content  # type: ignore[attr-defined]  # what run_tool writes beside the error
+        error.data = content
         raise
     return content

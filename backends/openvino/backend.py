@@ -33,7 +33,10 @@ class OpenVINO(Backend):
     install = 'pip install "zooport[openvino]"'
     distributions = ("openvino",)
     fuses = True
-    dialect = Dialect(unsigned_activations=False)  # its kernels of int8 are no slower, and SiLU is faster in floats
+    dialect = Dialect(
+        lacks=frozenset({"DeformConv"}),
+        unsigned_activations=False,  # its kernels of int8 are no slower, and SiLU is faster in floats
+    )
     load_options = frozenset({"cache"})
     devices = DEVICES
     device_pattern = DEVICE_PATTERN

@@ -16,6 +16,7 @@ from zoo.optional_library import optional_library
 from zoo.sources import find_sources
 
 TABLE = ".parquet"
+LOCAL = "file://"
 NESTED = "bytes"  # how data sets of Hugging Face keep the content of an image
 
 
@@ -67,10 +68,11 @@ def find_inputs(names: Sequence[str], kind: InputKind, *, recursive: bool) -> li
     Parquet file come by its row groups. Raises InputError for what is not there, for a folder or a glob without inputs,
     and for a video or a camera.
     """
-    first: dict[tuple[str, int], Inputs] = {}
+    first: dict[tuple[str, str, int], Inputs] = {}
     for name in names:
         for each in _of(str(name), kind, recursive=recursive):
-            first.setdefault((each.path, each.group), each)
+            storage = each.label.removesuffix(each.path) if each.base else LOCAL
+            first.setdefault((storage, each.path, each.group), each)
     return list(first.values())
 
 
@@ -90,7 +92,7 @@ def reached(names: Sequence[str]) -> dict[str, str]:
 def _of(name: str, kind: InputKind, *, recursive: bool) -> Iterator[Inputs]:
     """What one name names."""
     storage = Storage(name)
-    if tables := _tables(storage, recursive=recursive):
+    if tables := _tables(storage, kind, recursive=recursive):
         for path in tables:
             yield from _rows(storage, path)
     elif is_uri(name):
@@ -108,14 +110,21 @@ def _of(name: str, kind: InputKind, *, recursive: bool) -> Iterator[Inputs]:
             yield Inputs("", str(Path(source.label).absolute()), source.label)
 
 
-def _tables(storage: Storage, *, recursive: bool) -> list[str]:
-    """The Parquet files of a location; none where there are others, or nothing."""
+def _tables(storage: Storage, kind: InputKind, *, recursive: bool) -> list[str]:
+    """The Parquet files of a location, or none. Raises InputError for a folder that has files of inputs, too."""
     if storage.location in ("", "-") or "\0" in storage.location:
         return []
-    kind = storage.kind()
-    if kind == "folder":
-        return [path for path in storage.listed(recursive=recursive) if path.endswith(TABLE)]
-    return [storage.path] if kind == "file" and storage.path.endswith(TABLE) else []
+    place = storage.kind()
+    if place == "folder":
+        paths = storage.listed(recursive=recursive)
+        tables = [path for path in paths if path.endswith(TABLE)]
+        if tables and any(path.lower().endswith(kind.suffixes) for path in paths):
+            raise InputError(
+                f"{storage.location}: has Parquet files as well as {kind.noun} files; name one of them, as in "
+                f"{storage.location.rstrip('/')}/*{kind.suffixes[0]}"
+            )
+        return tables
+    return [storage.path] if place == "file" and storage.path.endswith(TABLE) else []
 
 
 def _uri_files(storage: Storage, *, recursive: bool) -> list[str]:

@@ -32,12 +32,11 @@ class FinishedBlock:
 
 @dataclass(frozen=True)
 class Extent:
-    """What a run has before it: images and blocks in all, and those that an earlier run has finished."""
+    """What a run has before it: images and blocks in all, and what an earlier run has finished of them."""
 
     images: int
     blocks: int
     images_finished: int
-    blocks_finished: int
     faults_finished: int
 
 
@@ -70,7 +69,7 @@ def extent(folder: RunFolder) -> Extent:
         images += block.images
         blocks += 1
         images_finished += block.images * (block.number in folder.finished)
-    return Extent(images, blocks, images_finished, len(folder.finished), _faults(folder))
+    return Extent(images, blocks, images_finished, _faults(folder))
 
 
 def predict_blocks(ray: Any, folder: RunFolder, job: PredictionJob, actors: Actors) -> Iterator[FinishedBlock]:

@@ -90,7 +90,7 @@ class Storage:
 
     @contextmanager
     def staged(self, name: str) -> Iterator[str]:
-        """A unreadable place in the folder: what is written there moves to `name` in one step.
+        """A hidden file in the folder: what is written there moves to `name` in one step.
 
         An exception removes it; a process that is killed leaves it, and readers of the folder pass it over.
         """

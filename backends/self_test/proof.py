@@ -27,19 +27,23 @@ def format_proof(manifest: Manifest) -> str:
 
 
 def lacking(manifest: Manifest) -> str | None:
-    """One line, where int8 was proved with instruction sets or a version of the runtime that this machine lacks.
+    """One line, where a deployment was proved on what this machine lacks, and may compute something else here.
 
-    None where nothing is lacking or known. Other precisions round alike everywhere.
+    int8: on instruction sets, or a version of the runtime. fp16: on another architecture, since some compute in halves
+    what others compute in floats. None where nothing is lacking or known, and for fp32.
     """
-    proved = manifest.proved_on
-    if manifest.precision["stored"] != "int8" or proved is None:
+    proved, stored = manifest.proved_on, manifest.precision["stored"]
+    if stored == "fp32" or proved is None:
         return None
-    lacks = ", ".join([*_lacking_sets(_processor(proved), processor()), *_older(proved["versions"])])
+    proof, here = _processor(proved), processor()
+    lacks = list(_another_architecture(proof, here))
+    if stored == "int8":
+        lacks = [*(lacks or _lacking_sets(proof, here)), *_older(proved["versions"])]
     if not lacks:
         return None
     return (
-        f"{manifest.name} computes in int8, and was proved on {format_proof(manifest)}; this machine, "
-        f"{processor().processor}, has {lacks}. It may compute something else: check it with "
+        f"{manifest.name} computes in {stored}, and was proved on {format_proof(manifest)}; this machine, "
+        f"{processor().processor}, has {', '.join(lacks)}. It may compute something else: check it with "
         "zooport check, or load(folder, check=True)"
     )
 
@@ -54,10 +58,13 @@ def _processor(proved: Mapping[str, Any]) -> Processor:
     return Processor.from_dict({name: proved[name] for name in Processor.__dataclass_fields__})
 
 
-def _lacking_sets(proof: Processor, here: Processor) -> Iterator[str]:
+def _another_architecture(proof: Processor, here: Processor) -> Iterator[str]:
     if proof.architecture != here.architecture:
         yield f"the architecture {here.architecture}"
-    elif proof.instruction_sets is not None and here.instruction_sets is not None:
+
+
+def _lacking_sets(proof: Processor, here: Processor) -> Iterator[str]:
+    if proof.instruction_sets is not None and here.instruction_sets is not None:
         lost = [name for name in proof.instruction_sets if name not in here.instruction_sets]
         if lost:
             yield f"no {' '.join(lost)}"

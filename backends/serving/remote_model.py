@@ -50,11 +50,15 @@ class RemoteModel(Streams):
         self._http = _library()
         self._local = threading.local()  # a client is for one thread
         self._clients: list[Any] = []
-        described = self._infer(b"", [DEPLOYMENT], {})[DEPLOYMENT]
-        self.manifest = read_manifest(described.tobytes(), address)
-        self.task = self.manifest.build_task()
-        self._dtypes = {spec.name: spec.dtype for spec in self.manifest.inputs}
-        self._outputs = self._asked(lambda client: _output_names(client.get_model_metadata(self._parsed.model)))
+        try:
+            described = self._infer(b"", [DEPLOYMENT], {})[DEPLOYMENT]
+            self.manifest = read_manifest(described.tobytes(), address)
+            self.task = self.manifest.build_task()
+            self._dtypes = {spec.name: spec.dtype for spec in self.manifest.inputs}
+            self._outputs = self._asked(lambda client: _output_names(client.get_model_metadata(self._parsed.model)))
+        except BaseException:
+            self._release()
+            raise
 
     def _group(self, inputs: Mapping[str, float]) -> int:
         for name in inputs:
@@ -69,7 +73,7 @@ class RemoteModel(Streams):
 
     def _result(self, item: Item, inputs: Mapping[str, float]) -> Result:
         is_file = item.source.recording is None
-        content = Path(item.source.label).read_bytes() if is_file else self.task.kind.file_content(item.value)
+        content = _content(item.source.label) if is_file else self.task.kind.file_content(item.value)
         arrays = self._infer(content, self._outputs, inputs)
         with self._reading():
             return self.task.result_type.of_arrays(arrays).of_task(self.task, None)
@@ -151,6 +155,13 @@ class RemoteModel(Streams):
     def _release(self) -> None:
         while self._clients:  # a connection that is left open holds up the end of the server
             self._clients.pop().close()
+
+
+def _content(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror})") from error
 
 
 def _arrays(answer: Any, names: list[str]) -> Arrays:

@@ -76,7 +76,8 @@ def _write(model: TritonModel, place: Path, folder: Path, manifest: Manifest) ->
     deployment = place / model.deployment
     for name in (*manifest.files, MANIFEST_FILE):
         shutil.copyfile(folder / name, _made(deployment / name))
-    Manifest.read_verified(deployment)  # a deploy may have taken its place meanwhile
+    if Manifest.read_verified(deployment) != manifest:
+        raise InputError(f"{folder}: another deployment has taken its place meanwhile; start the command again")
 
 
 def _made(file: Path) -> Path:

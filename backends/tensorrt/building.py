@@ -1,4 +1,4 @@
-"""The process that builds one engine: python -m backends.tensorrt.building, with a EngineRequest on stdin.
+"""The process that builds one engine: python -m backends.tensorrt.building, with an EngineRequest on stdin.
 
 Native code can abort it, so it is a process of its own. It writes the plan and, last, its answer to stdout: a JSON
 object {"built": {...}} or {"fault": class, ...}, with what was "reported" of the build. What native code prints goes to

@@ -13,6 +13,7 @@ from backends.profiles import Profile
 from backends.tensorrt.library import version_numbers
 from zoo.errors import InputError, ZooportError
 from zoo.files.json_object import json_object
+from zoo.files.writing import write_synced
 from zoo.opened_file import OpenedFile, as_opened
 
 RTX = "tensorrt-rtx"
@@ -78,7 +79,7 @@ class EngineRecord:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the JSON file."""
         text = json.dumps(self.to_dict(), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
-        Path(path).write_bytes(text.encode() + b"\n")
+        write_synced(Path(path), text.encode() + b"\n")
 
     @classmethod
     def read(cls, path: str | os.PathLike[str] | OpenedFile) -> Self:

@@ -1,1 +1,1 @@
-"""Where two runs part: PyTorch's tensors beside those of a graph, paired by the names of modules."""
+"""Where two runs diverge: PyTorch's tensors beside those of a graph, paired by the names of modules."""

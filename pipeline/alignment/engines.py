@@ -19,10 +19,7 @@ def fuses(target: Target) -> bool:
 
 def piece_opener(target: Target) -> Opener:
     """What runs a piece as the target's backend and device do. BackendUnavailableError where they cannot run here."""
-    backend = get_backend(target.backend)
-    if not backend.fuses:
-        return default_opener if target.device == "cpu" else _own_opener(target)
-    reason = backend.can_run(target.device)
+    reason = get_backend(target.backend).can_run(target.device)
     if reason is not None:
         raise BackendUnavailableError(
             f"backend {target.backend}: no engine can run here, so its layers cannot be compared: {reason}; align "

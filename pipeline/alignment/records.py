@@ -91,13 +91,19 @@ class Alignment:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is past the threshold, the outputs keep the gates of parity, and the constants are equal."""
-        return not self.differing and not self.constants and (self.outputs is None or not self.outputs.failures)
+        """Whether something was compared, and nothing differs: no pair, no constant, no output by parity's gates."""
+        if self.differing or self.constants:
+            return False
+        return self._compared > 0 if self.outputs is None else not self.outputs.failures
+
+    @property
+    def _compared(self) -> int:
+        return sum(pair.verdict in (EQUAL, SET) for pair in self.pairs)
 
     @property
     def verdict(self) -> str:
         """In one line."""
-        pair, count = self.first, sum(pair.verdict in (EQUAL, SET) for pair in self.pairs)
+        pair, count = self.first, self._compared
         if pair is not None:
             error = "" if pair.figures is None else f", relative error {pair.figures.relative:.2g}"
             role = (
@@ -115,6 +121,8 @@ class Alignment:
                 f"{self.last or 'nothing but the outputs'}, behind the last pair, or is what the backend makes of the "
                 f"whole graph (--by-pieces); {self.outputs.failures[0]}"
             )
+        if not self.passed:
+            return "nothing was compared: no tensor of the graph is of a module; give a file that zooport exported"
         return f"no module is past {self.threshold:g}; {count} pairs of tensors compared"
 
     def to_dict(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from pipeline.export.reference_run import ReferenceRun
 from pipeline.export.scales import at_other_scales
 from pipeline.graphs.deployed_graph import deployed_graph
 from pipeline.job.deploy_target import deploy_target
+from pipeline.job.deployment_axes import deployment_axes
 from pipeline.job.eager import job_references
 from pipeline.job.job import Job, plan_job
 from pipeline.parity.graph_inputs import GraphInput, graph_inputs, stacked
@@ -35,7 +36,7 @@ from zoo.families import check_exporter, checked_divisor, family_of, layout_of
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_folder import OpenedFolder, read_whole
 from zoo.pillars import Pillars
-from zoo.target import AxisRange, Target
+from zoo.target import Target
 from zoo.tasks.contract import Contract
 
 Array = NDArray[Any]
@@ -157,16 +158,10 @@ def _of_deployment(config: ModelConfig, folder: OpenedFolder) -> tuple[Target, o
             f"{folder.path}: a deployment of {manifest.name}, and the config is {config.name}; give the "
             "config that it was made from"
         )
-    tensor = config.task.kind.inputs[0]
-    shape = next(spec.shape for spec in manifest.inputs if spec.name == tensor.name)
-    axes = {
-        axis: manifest.axes[axis] if axis in manifest.axes else AxisRange.fixed(int(shape[place]))
-        for place, axis in tensor.axes.items()
-    }
     names = {spec.name for spec in manifest.inputs}
     target = deploy_target(
         config,
-        axes,
+        deployment_axes(manifest, config.task.kind),
         backend=manifest.backend,
         precision=manifest.precision["stored"],
         exporter=manifest.exporter,
@@ -207,8 +202,8 @@ def _check_inputs(subject: Subject, path: str | Path | None) -> None:
     lacking = [name for name in needed if name not in cases[0].arrays]
     if lacking or next(iter(cases[0].arrays)) not in needed:
         raise InputError(
-            f"{path}: takes {', '.join(needed) or 'nothing'}, and the config's model {', '.join(cases[0].arrays)}; "
-            "give a file exported from this config with the same options"
+            f"{path or 'the exported graph'}: takes {', '.join(needed) or 'nothing'}, and the config's model takes "
+            f"{', '.join(cases[0].arrays)}; give a file exported from this config with the same options"
         )
 
 

@@ -1,9 +1,9 @@
 """The machine that something was measured on, in words. Loads no library."""
 
-import os
 import platform
 
 import zoo.processor
+from backends.threads import default_threads
 
 
 def processor() -> str:
@@ -13,7 +13,7 @@ def processor() -> str:
 
 def threads() -> int:
     """How many CPUs this process may use."""
-    return len(os.sched_getaffinity(0))
+    return default_threads()
 
 
 def machine() -> str:

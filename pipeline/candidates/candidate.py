@@ -11,13 +11,15 @@ from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.result_store import as_file_name
 from pipeline.export.manifest import config_sha256
 from pipeline.job.deploy_target import default_target, deploy_target, target_preprocess
+from pipeline.job.deployment_axes import deployment_axes
 from pipeline.job.deployment_path import deployment_place
 from pipeline.job.job import plan_job
 from zoo.config import ModelConfig
 from zoo.errors import InputError
+from zoo.families.layouts import layout_of
 from zoo.input_specs import IMAGE_SIZES, SCORE_THRESHOLD
 from zoo.manifest import Manifest
-from zoo.target import BATCH, REFERENCE_BACKEND, AxisRange, Target
+from zoo.target import BATCH, REFERENCE_BACKEND, Target
 from zoo.windows import WINDOW_BATCH
 
 
@@ -65,14 +67,17 @@ def _is_current(config: ModelConfig, target: Target, weights: str, place: Path) 
     except InputError:
         return False
     host = None if target.slide == "graph" else target.window_batch or WINDOW_BATCH
+    axes = deployment_axes(manifest, config.task.kind)
     requested = (
         *(target.backend, target.precision, target.exporter, target.opset),
+        *({axis: target.axes[axis] for axis in axes}, target.layout),
         *(target.level, target.image_sizes, target.thresholds, host),
         {} if target.engine is None else target.engine.to_dict(),
         None if target.precision == "fp32" else target.precision_options.to_dict(),
     )
     recorded = (
         *(manifest.backend, manifest.precision["stored"], manifest.exporter, manifest.opset),
+        *(axes, layout_of([spec.name for spec in manifest.outputs])),
         *(
             manifest.target_level,
             _takes_sizes(manifest),
@@ -146,11 +151,8 @@ def _takes_sizes(manifest: Manifest) -> bool:
 
 def _rule(manifest: Manifest, config: ModelConfig) -> Any:
     """The config's rule for the sizes that the deployment takes."""
-    axes = {}
-    for place, axis in config.task.kind.inputs[0].axes.items():
-        size = manifest.inputs[0].shape[place]
-        if axis != BATCH:
-            axes[axis] = manifest.axes[size] if isinstance(size, str) else AxisRange.fixed(size)
+    axes = deployment_axes(manifest, config.task.kind)
+    axes.pop(BATCH, None)
     return target_preprocess(config, deploy_target(config, axes))
 
 

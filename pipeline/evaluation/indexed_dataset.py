@@ -5,13 +5,15 @@ from typing import Any, ClassVar
 
 from torch.utils.data import Dataset
 
-from zoo.datasets.evaluation_dataset import EvaluationDataset
+from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset
+from zoo.errors import InputError
 
 
 class IndexedDataset(Dataset[dict[str, Any]]):
     """The first ``limit`` items (None: all) with two more keys: "number", the place in the data set, and "state".
 
-    "state" changes where the image's file does: its path, size and time of change. ``metainfo``: mmengine looks for it.
+    "state" changes where the image's file does, by its path, size and time of change, and where the numbers do that the
+    model is given beside the image. ``metainfo``: mmengine looks for it.
     """
 
     metainfo: ClassVar[dict[str, Any]] = {}
@@ -25,5 +27,11 @@ class IndexedDataset(Dataset[dict[str, Any]]):
 
     def __getitem__(self, number: int) -> dict[str, Any]:
         item = self.dataset[number]
-        status = Path(item["path"]).stat()
-        return item | {"number": number, "state": f"{item['path']}:{status.st_size}:{status.st_mtime_ns}"}
+        try:
+            status = Path(item["path"]).stat()
+        except OSError as error:
+            raise InputError(
+                f"{item['path']}: cannot be read ({error.strerror}); put it back, or evaluate again without it"
+            ) from error
+        state = f"{item['path']}:{status.st_size}:{status.st_mtime_ns}"
+        return item | {"number": number, "state": f"{state}:{item[INPUTS]}" if INPUTS in item else state}

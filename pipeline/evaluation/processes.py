@@ -9,6 +9,7 @@ import torch
 from mmengine.dist import broadcast_object_list, is_main_process
 from torch import distributed
 
+from backends.threads import default_threads
 from pipeline.base.device import check_torch_device
 from zoo.errors import InputError, ZooportError
 
@@ -28,7 +29,11 @@ def processes(launcher: str, device: str) -> Iterator[str]:
         check_torch_device(device)
         yield device
         return
-    missing = [name for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR") if name not in os.environ]
+    missing = [
+        name
+        for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR")
+        if name not in os.environ
+    ]
     if missing:
         raise InputError(
             f"--launcher pytorch: {', '.join(missing)} not set; start it as "
@@ -59,7 +64,7 @@ def threads_each(threads: int | None) -> int | None:
     """
     if not distributed.is_initialized():
         return threads
-    return max(1, (threads or len(os.sched_getaffinity(0))) // int(os.environ["LOCAL_WORLD_SIZE"]))
+    return max(1, (threads or default_threads()) // int(os.environ["LOCAL_WORLD_SIZE"]))
 
 
 def is_first() -> bool:

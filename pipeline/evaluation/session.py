@@ -79,6 +79,7 @@ class Session:
     def _store(self, name: str, made_from: Mapping[str, Any]) -> tuple[Path, frozenset[int]]:
         """The file for the results of a model, and the images that have one in it."""
         file = self.plan.place / f"{as_file_name(name)}.sqlite"
+        made_from = {**made_from, "dataset": str(dict(self.plan.section))}
         return file, by_the_first(lambda: ResultStore.prepare(file, made_from, resume=self.resume))
 
 

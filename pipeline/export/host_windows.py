@@ -122,9 +122,9 @@ class WindowsOnHost(HostPart):
         return {IMAGES.name: np.ascontiguousarray(arrays[IMAGES.name][..., :height, :width])}
 
     def file_example(self, example: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The first and the last window."""
+        """The first and the last window of the first image."""
         (height, width), images = self.windows.crop_size, example[IMAGES.name]
-        corners = torch.cat([images[..., :height, :width], images[..., -height:, -width:]])
+        corners = torch.stack((images[..., :height, :width], images[..., -height:, -width:]), 1).flatten(0, 1)
         return {IMAGES.name: corners[: self._batch.opt]}
 
     def file_outputs(self, specs: Sequence[TensorSpec]) -> Sequence[TensorSpec]:  # noqa: ARG002 - whatever they are

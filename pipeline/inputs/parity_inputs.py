@@ -15,10 +15,8 @@ FROM_DATASET = 4
 LEAST = 2  # of different content: a graph that froze what it saw in one input must show
 
 
-def parity_inputs(
-    config: ModelConfig, paths: Sequence[str | Path], rule: Any, target: Target, count: int = FROM_DATASET
-) -> list[NamedInput]:
-    """The inputs at ``paths``, and ``count`` of the config's data set where those are fewer than two contents.
+def parity_inputs(config: ModelConfig, paths: Sequence[str | Path], rule: Any, target: Target) -> list[NamedInput]:
+    """The inputs at ``paths``, and FROM_DATASET of the config's data set where those are fewer than two contents.
 
     ``rule``: the preprocessing. Raises InputError for a file that is not a whole input, one that the target's sizes
     cannot take, and where two different inputs cannot be had.
@@ -31,7 +29,7 @@ def parity_inputs(
     chosen = distinct(read)
     if len(chosen) < LEAST:
         try:
-            chosen = distinct([*chosen, *_from_dataset(config, rule, target, count)])
+            chosen = distinct([*chosen, *_from_dataset(config, rule, target)])
         except InputError as error:
             raise InputError(f"{error}; with --image twice or more no data set is needed") from error
     if len(chosen) < LEAST:
@@ -54,17 +52,17 @@ def misfit(kind: InputKind, one: NamedInput, rule: Any, target: Target) -> str |
     return None
 
 
-def _from_dataset(config: ModelConfig, rule: Any, target: Target, count: int) -> list[NamedInput]:
+def _from_dataset(config: ModelConfig, rule: Any, target: Target) -> list[NamedInput]:
     if config.dataset is None:
         return []
     kind = config.task.kind
     dataset = config_dataset(config, "dataset")
     chosen: list[NamedInput] = []
-    for start in range(len(dataset)):  # evenly spread ones first, then their neighbours
-        step = max(1, len(dataset) // count)
-        one = input_of(kind, dataset.image_item((start * step + start // count) % len(dataset)))
+    step = max(1, len(dataset) // FROM_DATASET)
+    for index in sorted(range(len(dataset)), key=lambda index: index % step):  # evenly spread, then their neighbours
+        one = input_of(kind, dataset.image_item(index))
         if misfit(kind, one, rule, target) is None:
             chosen.append(one)
-        if len(chosen) == count:
+        if len(chosen) == FROM_DATASET:
             break
     return chosen

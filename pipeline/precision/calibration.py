@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pipeline.inputs.named_input import NamedInput, input_of, read_input
 from pipeline.inputs.parity_inputs import misfit
 from pipeline.job.job import Job
+from pipeline.job.paths_check import check_present
 from pipeline.parity.graph_inputs import stacked
 from pipeline.precision.separation import SECTION, check_files, check_sections
 from zoo.datasets import config_dataset
@@ -74,6 +75,7 @@ def check_calibration(job: Job, count: int) -> None:
     `count`: how many are wanted.
     """
     if job.calibration:
+        check_present("calibration image", job.calibration)
         check_files(job, islice(_files(job.task.kind, job.calibration), count))
         return
     dataset = _dataset(job)

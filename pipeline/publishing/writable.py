@@ -13,6 +13,8 @@ def writable(folder: Path) -> Iterator[None]:
     """Errors of the file system, and of SQLite files in it, become an InputError that names the folder."""
     try:
         yield
+    except ConnectionError:  # of another machine
+        raise
     except (OSError, sqlite3.Error) as error:
         where = getattr(error, "filename", None) or folder
         reason = getattr(error, "strerror", None) or error

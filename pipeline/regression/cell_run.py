@@ -83,7 +83,7 @@ class CellRun:
             return self._failed(deployed)
         deployment = deployed.data.get("deployment")
         if not isinstance(deployment, str):
-            return self._result(State.FAULT, "deploy.py ended with 0 and did not say where the deployment is")
+            return self._result(State.FAULT, "zooport deploy ended with 0 and did not say where the deployment is")
         outcome: dict[str, Any] = {"deployment": self._relative(deployment), "bytes": _bytes(deployment)}
         command = self.commands.evaluate(self.cell, deployment, self.folder, self._json(EVALUATE))
         evaluated = self._step(EVALUATE, command, deadline)
@@ -95,7 +95,9 @@ class CellRun:
         if verdict == "not judged":
             reason = f"{self.cell.config} has no evaluator, so that no metric could be compared"
             return self._result(State.NOT_JUDGED, reason, **outcome)
-        return self._result(State.FAULT, "evaluate.py ended with 0 and did not say that a metric passed", **outcome)
+        return self._result(
+            State.FAULT, "zooport evaluate ended with 0 and did not say that a metric passed", **outcome
+        )
 
     @property
     def folder(self) -> Path:
@@ -119,7 +121,7 @@ class CellRun:
 
     def _failed(self, step: _Step, **outcome: Any) -> Result:
         if step.code is None:
-            words = f"{step.name}.py had not ended {self.timeout_seconds:g} s after the cell began, and was killed"
+            words = f"zooport {step.name} had not ended {self.timeout_seconds:g} s after the cell began, and was killed"
             return self._result(State.TIMED_OUT, words, **outcome)
         reason = reason_of(step.name, step.code, step.data, step.log)
         return self._result(state_of(step.name, step.code, step.data), reason, **outcome)

@@ -62,8 +62,8 @@ LONGEST = 600  # characters
 
 
 def reason_of(step: str, code: int, data: Mapping[str, Any], log: Path) -> str:
-    """``step``: the tool without its ending. ``code``: not 0; below 0 a signal. ``data``: what it wrote by --json."""
-    tool = f"{step}.py"
+    """``step``: DEPLOY or EVALUATE. ``code``: not 0; below 0 a signal. ``data``: what it wrote by --json."""
+    tool = f"zooport {step}"
     if code < 0:
         words = f"{tool} was killed by {_format_signal(-code)}"
         return f"{words}; the kernel does this when memory runs out" if -code == signal.SIGKILL else words

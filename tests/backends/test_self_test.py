@@ -147,9 +147,17 @@ class TestAMachineThatLacksSomething:
         message = lacking(self.proved(manifest, versions={"onnxruntime": "99.0", "never-installed": "1.0"})) or ""
         assert f"has onnxruntime {onnxruntime.__version__}, older than 99.0" in message
 
-    def test_other_precisions_round_alike(self, deploy: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-        self.on(monkeypatch)
+    def test_fp32_rounds_alike_everywhere(self, deploy: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.on(monkeypatch, architecture="aarch64")
         assert lacking(self.proved(Manifest.read(add_self_test(deploy())))) is None
+
+    def test_halves_of_another_architecture(self, manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+        halves = self.proved(manifest, versions={"onnxruntime": "99.0"})
+        object.__setattr__(halves, "precision", {**halves.precision, "stored": "fp16"})
+        self.on(monkeypatch)
+        assert lacking(halves) is None
+        self.on(monkeypatch, architecture="aarch64")
+        assert "computes in fp16" in (lacking(halves) or "")
 
     def test_loading_says_so_once(
         self, deploy: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

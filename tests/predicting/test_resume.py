@@ -158,3 +158,16 @@ def test_a_damaged_journal_is_named(predict: Predict, detector: Path, photos: Pa
         assert f"{out / FILE}: line 1 is damaged; start again without --resume" in run.err
     assert predict(detector, photos, "--out", out).code == 0
     assert np.all([not path.name.startswith(".") for path in out.iterdir()])
+
+
+def test_the_fault_of_a_recording_is_gone_where_a_later_run_reads_it_to_its_end(tmp_path: Path) -> None:
+    good = Row.from_dict({"source": "a.avi", "frame": 0})
+    with Journal(tmp_path, {}, resume=False) as journal:
+        journal.add(good)
+        journal.add(Row.from_dict({"source": "a.avi", "fault": "ends after 1 of 2 frames"}))
+    with Journal(tmp_path, {}, resume=True) as journal:
+        assert len(list(journal.rows())) == 2
+        journal.end("a.avi")
+        assert [row.fault for row in journal.rows()] == [None]
+    with Journal(tmp_path, {}, resume=True) as journal:
+        assert [row.fault for row in journal.rows()] == [None]

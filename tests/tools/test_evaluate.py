@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file
 
 from pipeline.evaluation.result_store import ResultStore
 from tests.backends.conftest import rewrite_manifest
-from tests.tools.tiny import Run, Tiny
+from tests.tools.tiny import SIZE, Run, Tiny
 from zoo.manifest import Manifest, file_record
 
 pytestmark = pytest.mark.usefixtures("no_plots")
@@ -263,3 +263,33 @@ def test_a_missed_gate_is_exit_3_with_all_figures(voc: Tiny, evaluate: Evaluate)
     assert found["exit_code"] == 3
     assert found["rows"][1]["verdict"] == "missed"
     assert re.match(r"segmentation/mIoU: onnxruntime-fp32 differs from PyTorch by -\d", found["error"])
+
+
+@pytest.mark.usefixtures("deployment")
+def test_a_deployment_of_another_size_is_made_again(voc: Tiny, evaluate: Evaluate) -> None:
+    """The config's own sizes are not in the folder's name."""
+    text = voc.config.read_text()
+    voc.config.write_text(text.replace(f"size={SIZE}", "size=(32, 64)"))
+    assert voc.config.read_text() != text
+    measured(evaluate, voc, "--backend", "onnxruntime")
+    assert Manifest.read(voc.place).inputs[0].shape[2:] == (32, 64)
+
+
+def test_another_data_set_runs_all_again(voc: Tiny, evaluate: Evaluate) -> None:
+    measured(evaluate, voc, "--backend", "pytorch")
+    text, names = voc.config.read_text(), voc.folder / "voc/ImageSets/Segmentation/val.txt"
+    for more, resumed in (("", 7), (f'dataset.update(only="{names}")\n', 0)):
+        voc.config.write_text(text + more)
+        found = measured(evaluate, voc, "--backend", "pytorch", "--resume")
+        assert found["rows"][0]["images_resumed"] == resumed
+
+
+def test_an_image_that_went_away_is_one_line(voc: Tiny, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(_self: object, _number: int) -> dict[str, Any]:
+        return {"path": str(voc.folder / "gone.jpg")}
+
+    monkeypatch.setattr("zoo.datasets.evaluation_dataset.EvaluationDataset.__getitem__", without)
+    run = evaluate(voc.arguments("--backend", "pytorch"))
+    assert run.code == 2
+    assert "gone.jpg: cannot be read (No such file or directory); put it back" in run.err
+    assert "make it writable" not in run.err

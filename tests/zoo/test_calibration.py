@@ -6,7 +6,7 @@ from torch import nn
 from torchvision.models.detection import FasterRCNN
 from torchvision.models.detection.backbone_utils import resnet_fpn_backbone
 
-from zoo.calibration import calibrate, learn_statistics, spread_logits
+from zoo.calibration import calibrate, learn_statistics, spread_logits, spread_outputs
 from zoo.errors import InputError
 
 
@@ -59,3 +59,19 @@ def test_logits_spread(zeros: bool) -> None:
     spread_logits(model, 5, lambda: model(images))
     with torch.no_grad():
         torch.testing.assert_close(model(images).std(), torch.tensor(2.0))
+
+
+def test_hooks_are_gone_where_the_model_fails_and_a_constant_is_not_spread() -> None:
+    layer = nn.Linear(2, 2)
+
+    def fail() -> None:
+        raise ValueError("the model's")
+
+    with pytest.raises(ValueError, match="the model's"):
+        spread_outputs([layer], 0.0, 1.0, fail)
+    assert not layer._forward_hooks
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.bias.zero_()
+        spread_outputs([layer], 0.0, 1.0, lambda: layer(torch.ones(3, 2)))
+    assert not layer.weight.any()

@@ -299,3 +299,12 @@ def test_a_dotted_type_of_another_kind_is_refused(tmp_path: Path) -> None:
         build_dataset({"type": "collections.OrderedDict"}, config.task)
     with pytest.raises(InputError, match='unknown dataset type "no.such"; nearest'):
         build_dataset({"type": "no.such"}, config.task)
+
+
+def test_a_file_that_python_cannot_read_imports_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "own_templates"
+    package.mkdir()
+    for name, content in (("__init__.py", b""), ("old.py", b"print 1"), ("nul.py", b"a = 1\0")):
+        (package / name).write_bytes(content)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert [path.name for path in sources(["own_templates"], tmp_path)] == ["__init__.py", "nul.py", "old.py"]

@@ -9,6 +9,7 @@ import pytest
 from zoo import list_models, shipped
 from zoo.cards import read_card
 from zoo.config import load_config
+from zoo.config.located import located
 from zoo.config.names import config_names, find_config
 from zoo.datasets import config_dataset
 from zoo.datasets.digits import cache
@@ -131,3 +132,12 @@ def test_an_installation_says_where_the_weights_and_data_are(
 def test_other_missing_files_are_nobody_elses(installed: Path) -> None:
     assert shipped.whereabouts(installed / "mine.safetensors") == ""
     assert shipped.in_repository(installed, "a.safetensors") is None
+
+
+def test_a_value_that_stands_elsewhere_in_the_config_says_nothing_of_its_key(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base/base.py").write_text('_root = "data"\ndataset = dict(root=_root)\n', encoding="utf-8")
+    child = tmp_path / "child.py"
+    child.write_text('_base_ = ["base/base.py"]\ntrain_dataset = dict(root="data")\n', encoding="utf-8")
+    assert located(child, ("dataset", "root"), "data") == tmp_path / "base/data"
+    assert located(child, ("train_dataset", "root"), "data") == tmp_path / "data"

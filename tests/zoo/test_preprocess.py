@@ -265,3 +265,9 @@ def test_padding_by_channel_becomes_zero_when_it_is_normalised() -> None:
 def test_wrong_padding_and_rounding(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         Preprocess.from_dict({"size": (64, 96), **fields})
+
+
+@pytest.mark.parametrize("changes", [{"size": (224, 224)}, {"longest_edge": 1333}, {"shortest_edge": "a"}])
+def test_a_shortest_edge_that_is_missing_or_no_number_is_the_only_fault(changes: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match='got shortest_edge .* with resize "shortest", expected whole pixels'):
+        Preprocess.from_dict({"resize": "shortest", **changes})

@@ -10,6 +10,7 @@ import torch
 from tests.zoo_configs import ROOT
 from zoo.build import build_model
 from zoo.errors import InputError
+from zoo.own_code import is_own
 from zooport.verbs import run_verb
 
 NET = """
@@ -105,3 +106,9 @@ def test_an_exit_is_an_error_in_python_as_well() -> None:
     write(init="raise SystemExit(0)")
     with pytest.raises(InputError, match="SystemExit: 0"):
         build_model("failing.py")
+
+
+def test_what_the_checkout_runs_is_not_the_users(tmp_path: Path) -> None:
+    for name in ("tools/update_zoo.py", "benchmarks/measured.py", "zoo/errors.py"):
+        assert not is_own(str(ROOT / name))
+    assert is_own(str(tmp_path / "tools/net.py"))

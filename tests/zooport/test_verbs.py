@@ -11,9 +11,10 @@ import pytest
 
 from tests.examples import slow_but
 from zoo.errors import GateError, ZooportError
-from zooport.exit_codes import EXIT_CODES
+from zooport.entry import main
+from zooport.exit_codes import EXIT_CODES, INTERRUPTED
 from zooport.parser import Parser
-from zooport.running import run_tool
+from zooport.running import run_tool, with_data
 from zooport.terminal import write_line
 from zooport.verbs import COMMANDS, VERBS, run_verb
 
@@ -191,3 +192,28 @@ def test_output_that_nobody_reads_is_one_line(arguments: list[str], tmp_path: Pa
     if verb:
         assert json.loads(record.read_text(encoding="utf-8")) == {"exit_code": 2, "error": words}
     assert unread(*arguments, closed=True) == (0, "")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("ours"), ModuleNotFoundError("no", name="cv2")])
+def test_the_data_of_any_error_is_written(error: BaseException, tmp_path: Path) -> None:
+    with_data(error, {"written": ["a.json"]})
+    parser = Parser(prog="zooport try", epilog="examples:")
+    parser.add_shared()
+
+    def work(_options: object) -> dict[str, int]:
+        raise error
+
+    file = tmp_path / "data.json"
+    assert run_tool(parser, work, ["--json", str(file)]) != 0
+    assert json.loads(file.read_text())["written"] == ["a.json"]
+
+
+def test_an_interrupt_before_a_verb_runs_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("zooport.verbs.run_verb", interrupted)
+    assert main(["list"]) == INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"

@@ -27,16 +27,23 @@ def located(config: Path, keys: Sequence[str], value: str) -> Path:
 
 def _file_of(config: Path, keys: Sequence[str], value: str) -> Path:
     """The file in which a value is written: the config itself, or the base that it comes from."""
-    if not _is_written_in(config, value):
+    if not _is_written_in(config, keys[0], value):
         for base in bases(config):
             if _at(read_config(base).to_dict(), keys) == value:
                 return _file_of(base, keys, value)
     return config
 
 
-def _is_written_in(path: Path, value: str) -> bool:
-    nodes = (node for expression in assigned(path).values() for node in ast.walk(expression))
-    return any(isinstance(node, ast.Constant) and node.value == value for node in nodes)
+def _is_written_in(path: Path, key: str, value: str) -> bool:
+    """Whether a file gives the value to this key: in its own expression, or by the names that this refers to."""
+    expressions, waiting = assigned(path), [key]
+    while waiting:
+        for node in ast.walk(expressions.pop(waiting.pop(), ast.Tuple([]))):
+            if isinstance(node, ast.Constant) and node.value == value:
+                return True
+            if isinstance(node, ast.Name):
+                waiting.append(node.id)
+    return False
 
 
 def _at(content: Mapping[str, Any], keys: Sequence[str]) -> Any:

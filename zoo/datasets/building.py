@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.arguments import path_arguments, wrong_arguments
+from zoo.arguments import building, path_arguments, wrong_arguments
 from zoo.config import ModelConfig
 from zoo.datasets.evaluation_dataset import EvaluationDataset
 from zoo.errors import InputError
@@ -39,5 +39,6 @@ def build_dataset(section: Mapping[str, Any], task: Task) -> EvaluationDataset:
     faults = list(wrong_arguments(made_of, options, (CLASSES,)))
     if faults:
         raise InputError(f"dataset {kind} cannot be built from its config: {'; '.join(faults)}")
-    dataset: EvaluationDataset = made_of(**options, classes=task.classes)
+    with building(f"dataset {kind}"):
+        dataset: EvaluationDataset = made_of(**options, classes=task.classes)
     return dataset

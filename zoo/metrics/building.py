@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.arguments import wrong_arguments
+from zoo.arguments import building, wrong_arguments
 from zoo.errors import InputError
 from zoo.metrics.metric import Metric
 from zoo.registry import METRICS, registered_class
@@ -20,5 +20,6 @@ def build_metric(section: Mapping[str, Any]) -> Metric:
     faults = list(wrong_arguments(made_of, options))
     if faults:
         raise InputError(f"evaluator {kind} cannot be built from its config: {'; '.join(faults)}")
-    metric: Metric = made_of(**options)
+    with building(f"evaluator {kind}"):
+        metric: Metric = made_of(**options)
     return metric

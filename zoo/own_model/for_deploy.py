@@ -4,7 +4,6 @@ import hashlib
 from pathlib import Path
 
 from zoo.errors import InputError
-from zoo.files.writing import write_whole
 from zoo.own_model.forms.openmmlab_config import read_codebase_config
 from zoo.own_model.request import ModelRequest
 from zoo.own_model.writing import WrittenConfig, write_config
@@ -28,10 +27,11 @@ def config_for_deploy(source: str, checkpoint: str | None, work_dir: str | Path)
             f"{out}: it would be replaced by the config of {source}, and somebody has changed it, or it is another "
             f"file; deploy it (zooport deploy {out}), delete it, or give another --work-dir"
         )
-    written = write_config(ModelRequest(source, weights=Path(checkpoint), out=out, force=True))
-    text = out.read_text(encoding="utf-8")
-    write_whole(out, f"{text}\n{SEAL}{_hash(text)}\n")
-    return written
+    return write_config(ModelRequest(source, weights=Path(checkpoint), out=out, force=True), _sealed)
+
+
+def _sealed(text: str) -> str:
+    return f"{text}\n{SEAL}{_hash(text)}\n"
 
 
 def _is_as_written(path: Path) -> bool:

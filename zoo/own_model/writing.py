@@ -1,7 +1,7 @@
 """Writing a config for a model of one's own: whole, and only if the model is built and its weights load."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,8 +30,8 @@ class WrittenConfig:
     notes: tuple[str, ...]
 
 
-def write_config(request: ModelRequest) -> WrittenConfig:
-    """Write the config of a model; the file is there whole or not at all.
+def write_config(request: ModelRequest, finish: Callable[[str], str] = str) -> WrittenConfig:
+    """Write the config of a model; the file is there whole or not at all. `finish` may add to its text.
 
     Raises InputError: a source of no known form, a flag that its form does not take, a file that is there already, what
     cannot be mapped, a model that cannot be built or downloads something, or weights that are not its own.
@@ -43,10 +43,10 @@ def write_config(request: ModelRequest) -> WrittenConfig:
     with ExitStack() as folders:
         with _writing_errors():
             folders.enter_context(made_folders(out.parent))  # paths in the config start there
-        return _write(form, request, out)
+        return _write(form, request, out, finish)
 
 
-def _write(form: Form, request: ModelRequest, out: Path) -> WrittenConfig:
+def _write(form: Form, request: ModelRequest, out: Path, finish: Callable[[str], str]) -> WrittenConfig:
     description = form.describe(request, out)
     content, notes = _ordered(description, out), dict(description.notes)
     written = _read(description, content, out)
@@ -57,7 +57,7 @@ def _write(form: Form, request: ModelRequest, out: Path) -> WrittenConfig:
             notes[key] = f"{notes[key]} {note}" if key in notes else note
         description = replace(description, notes=notes)
         written = _read(description, content, out)
-    text = config_source_of(description, content)
+    text = finish(config_source_of(description, content))
     with _writing_errors():
         write_whole(out, text)
     names = tuple(info.name for info in written.task.classes)

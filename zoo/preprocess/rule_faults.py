@@ -49,6 +49,7 @@ def edge_faults(rule: Any) -> Iterator[str]:
     shortest, longest, size = rule.shortest_edge, rule.longest_edge, rule.size
     if not is_int(shortest, MIN_SIDE):
         yield f'got shortest_edge {shortest!r} with resize "shortest", expected whole pixels, {MIN_SIDE} or more'
+        return
     if longest is not None and not is_int(longest, shortest):
         yield f"got longest_edge {longest!r}, expected whole pixels, shortest_edge {shortest} or more"
     if not is_int(rule.multiple_of, 1):

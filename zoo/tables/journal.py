@@ -53,7 +53,7 @@ class Journal:
     def end(self, source: str) -> None:
         """Write down that a recording has ended."""
         self._write({"ended": source})
-        self.ended.add(source)
+        self._note_end(source)
 
     def done(self, source: str) -> set[int | None]:
         """The frames of a source whose rows have no fault; of a file {None}."""
@@ -91,6 +91,10 @@ class Journal:
         if row.fault is None:
             self._done.setdefault(row.source, set()).add(row.frame)
 
+    def _note_end(self, source: str) -> None:
+        self.ended.add(source)
+        self._places.pop((source, None), None)  # an earlier run's fault of the whole recording
+
     def _read(self) -> int:
         """How many bytes of whole lines there are."""
         whole = 0
@@ -109,7 +113,7 @@ class Journal:
             if number == 0:
                 settings = dict(content["settings"])
             elif "ended" in content:
-                self.ended.add(content["ended"])
+                self._note_end(content["ended"])
             else:
                 self._note(Row.from_dict(content["row"]), place)
         except (ValueError, TypeError, KeyError) as error:

@@ -56,6 +56,10 @@ class Result:
         object.__setattr__(self, "geometry", geometry)
         return self
 
+    def finite(self) -> Self:
+        """Without what is NaN or infinite, where it consists of parts that can be left out; here all of it."""
+        return self
+
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that it consists of, by name."""

@@ -133,11 +133,11 @@ class Task(ABC):
     def draw(self, image: Array, result: Result) -> Array:
         """The image, uint8 [h, w, 3] BGR, with the result drawn on it. A copy; the same image on every run.
 
-        Raises InputError where the result is another task's.
+        What is NaN or infinite is left out. Raises InputError where the result is another task's.
         """
         if not isinstance(result, self.result_type):
             raise InputError(f"{self.name} cannot draw a {type(result).__name__}; give a result of this task")
-        return self._draw(image, result)
+        return self._draw(image, result.finite())
 
     def with_truth(self, drawing: Array, value: Array, truth: Mapping[str, Any]) -> Array:
         """What `draw` gave for the input `value`, with the ground truth of an item on it; here as it is."""

@@ -9,7 +9,7 @@ from pipeline.job.paths_check import check_present
 from zoo.errors import GateError, InputError
 from zoo.target import CHOICES, check_choices
 from zooport.parser import Parser
-from zooport.terminal import open_console, show_counts
+from zooport.terminal import LOAD, open_console, show_counts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     show(console, alignment, every=options.all)
     if not alignment.passed:
         error = GateError(f"{Path(options.config).stem}: {alignment.verdict}")
-        error.data = alignment.to_dict()  # type: ignore[attr-defined]  # run_tool writes it
+        error.data = alignment.to_dict()
         raise error
     console.print(alignment.verdict, highlight=False, soft_wrap=True)
     return alignment.to_dict()
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
 def align(options: argparse.Namespace, begin: Any, count: Any) -> "Alignment":
     """The work. torch takes seconds to load, so its import waits until the arguments are known to be good."""
     config, target = plan(options)
-    begin("load PyTorch")
+    begin(LOAD)
     from pipeline.alignment.aligning import align as compare
 
     return compare(

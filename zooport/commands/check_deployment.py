@@ -56,5 +56,5 @@ def _of_all(errors: Sequence[ZooportError], count: int, results: Mapping[str, An
     """One error for all folders: a missed gate before what kept a folder from being checked."""
     first = max(errors, key=lambda error: isinstance(error, GateError))
     error = first if count == 1 else type(first)(f"{len(errors)} of {count} deployments are not confirmed, see above")
-    error.data = {"deployments": results}  # type: ignore[attr-defined]  # run_tool writes it
+    error.data = {"deployments": results}
     return error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.errors import ExportError, GateError, InputError, ZooportError
 from zoo.target import EXPORTERS, OPSETS, check_choices
 from zooport.parser import Parser
-from zooport.terminal import open_console, show_steps
+from zooport.terminal import LOAD, open_console, show_steps
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         raise InputError(f"--timeout {options.timeout}: expected seconds, {LEAST_TIME} to {MOST_TIME}")
     console = open_console()
     exporters = (options.exporter,) if options.exporter else EXPORTERS
-    names = ["load PyTorch", "eager PyTorch", *exporters, *(f"{name}, with rewriters" for name in exporters)]
+    names = [LOAD, "eager PyTorch", *exporters, *(f"{name}, with rewriters" for name in exporters)]
     with show_steps(console, names) as begin:
         begin(names[0])
         from pipeline.doctor import Subject, examine
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     if report.exit_code:
         kind = GateError if report.exit_code == GateError.exit_code else ExportError
         error: ZooportError = kind(f"{options.subject}: no exporter writes a right file; the findings say why")
-        error.data = report.data  # type: ignore[attr-defined]  # run_tool writes it
+        error.data = report.data
         raise error
     return report.data
 

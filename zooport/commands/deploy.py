@@ -14,7 +14,7 @@ from zoo.target import DEFAULT_BACKEND, Target, check_choices
 from zooport.deploy_results import print_build, print_parity, show
 from zooport.open_page import open_page
 from zooport.parser import Parser
-from zooport.terminal import open_console, show_steps, write_line
+from zooport.terminal import LOAD, open_console, show_steps, write_line
 
 if TYPE_CHECKING:
     from pipeline.deploying import Deployed
@@ -29,7 +29,6 @@ EXAMPLES = """examples:
       --engine compute_capabilities=8.9,12.0 batches=1,8
 
 Code 3: a parity gate was missed, and nothing is published."""
-LOAD = "load PyTorch"
 
 
 def parser() -> Parser:

@@ -13,7 +13,7 @@ from zoo.target import DEFAULT_BACKEND, REFERENCE_BACKEND
 from zooport.engines import RAY, add_engine_flags, check_engine
 from zooport.parser import Parser
 from zooport.ray_options import check_ray_evaluation
-from zooport.terminal import open_console, show_counts
+from zooport.terminal import LOAD, open_console, show_counts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +27,6 @@ EXAMPLES = """examples:
   zooport evaluate configs/segmentation/fcn_r18_digits.py --engine ray --address auto
 
 Code 3: a metric differs by more than its gate. torchrun itself exits with 1 for every error; --json has the code."""
-LOAD = "load PyTorch"
 RAY_FLAGS = ("address", "workers", "gpus")
 
 
@@ -143,7 +142,7 @@ def missed(evaluation: "Evaluation") -> GateError:
         f"{evaluation.metric}: {rows}. Find out where the two diverge before using this deployment: the report in "
         "its folder compares tensor by tensor, --show-dir draws both"
     )
-    error.data = evaluation.to_dict()  # type: ignore[attr-defined]  # run_tool writes it
+    error.data = evaluation.to_dict()
     return error
 
 

@@ -1,14 +1,13 @@
 """Write a config that a person can read and change: for a model of your own, or for data of your own."""
 
 import argparse
-import ast
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from zoo.errors import InputError
 from zoo.own_model import check_out, known_forms
-from zooport.parser import Parser, flag_of
+from zooport.parser import Parser, flag_of, literal_or_text
 from zooport.terminal import write_line
 
 EXAMPLES = """examples:
@@ -117,16 +116,15 @@ def _for_model(options: argparse.Namespace) -> Mapping[str, Any]:
 
 
 def _arguments(texts: Sequence[str]) -> dict[str, Any]:
-    """NAME=VALUE: a number, a list, True or None as Python writes them; anything else is a string."""
+    """Each of NAME=VALUE. Raises InputError for what is not, and for a name that is given twice."""
     arguments: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
             raise InputError(f"--arg {text}: expected NAME=VALUE, such as num_classes=3")
-        try:
-            arguments[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            arguments[name] = value
+        if name in arguments:
+            raise InputError(f"--arg {text}: {name} is given twice; leave one out")
+        arguments[name] = literal_or_text(value)
     return arguments
 
 

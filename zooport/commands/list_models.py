@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     content = {"models": [card.to_dict() for card in cards]}
     if faults:
         error = InputError("; ".join(faults))
-        error.data = content  # type: ignore[attr-defined]  # run_tool writes it
+        error.data = content
         raise error
     return content
 

@@ -11,6 +11,7 @@ from zoo.addresses import without_password
 from zoo.errors import InputError, SomeInputsFailedError
 from zooport.engines import RAY, add_engine_flags, check_engine, folder_or_uri
 from zooport.parser import Parser
+from zooport.running import with_data
 from zooport.terminal import open_light_console, show_counts, write_fault
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _run_by_ray(options: argparse.Namespace) -> Mapping[str, Any]:
             step(CONNECT)
             prediction.run(count)
     except BaseException as error:
-        error.data = prediction.data  # type: ignore[attr-defined]  # run_tool writes it
+        with_data(error, prediction.data)
         if prediction.folder.begun and not isinstance(error, SomeInputsFailedError):
             error.add_note("continue with --resume")
         raise
@@ -143,7 +144,7 @@ def _run_by_ray(options: argparse.Namespace) -> Mapping[str, Any]:
 
 def _describe(error: BaseException, session: "PredictionSession") -> None:
     """What a run that did not end well has done, and how to go on."""
-    error.data = session.data  # type: ignore[attr-defined]  # run_tool writes it
+    with_data(error, session.data)
     if written := session.data["written"]:
         error.add_note(f"files written: {len(written)}, the last {written[-1]}")
     if session.output is not None and not session.live:

@@ -155,6 +155,6 @@ def show(console: "Console", regression: "Regression") -> Mapping[str, Any]:
         error = GateError(
             f"{len(regression.failed)} of {len(regression.matrix.cells)} cells did not pass; see {report}"
         )
-        error.data = data  # type: ignore[attr-defined]  # run_tool writes it
+        error.data = data
         raise error
     return data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.job.paths_check import check_present
 from zooport.parser import Parser, check_counts
-from zooport.terminal import open_console, show_counts
+from zooport.terminal import LOAD, open_console, show_counts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +21,6 @@ EXAMPLES = """examples:
 The table shows the signal to noise ratio in dB at the outputs of the last layers; less is worse. Name the worst modules
 in the config: export=dict(precision=dict(int8=dict(keep_fp32=["backbone.conv1"])))
 "head.(itself)" is the computation of head outside its parts; keep_fp32=["head"] includes all of them."""
-LOAD = "load PyTorch"
 PRECISIONS = ("int8", "fp16")
 
 

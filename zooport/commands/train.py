@@ -2,12 +2,12 @@
 
 import argparse
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backends.threads import default_threads
 from zoo.errors import InputError
 from zooport.parser import Parser, flag_of
 from zooport.terminal import open_console, show_counts, write_line
@@ -51,7 +51,7 @@ def parser() -> Parser:
         "--reproduce", action="store_true", help="compare with the published weights, and add the run to their card"
     )
     flags.add_argument("--remark", metavar="TEXT", help='a remark on the run, for the card: "shared with other work"')
-    flags.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), metavar="N", help="CPU threads")
+    flags.add_argument("--threads", type=int, default=default_threads(), metavar="N", help="CPU threads")
     flags.add_shared()
     return flags
 

@@ -61,10 +61,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     if not 0 <= options.delay <= MOST:
         raise InputError(f"--delay {options.delay}: expected 0 to {MOST}")
     manifest = Manifest.read(options.deployment)
-    if manifest.output_level != "final":
-        raise InputError(
-            f'{options.deployment}: output level "{manifest.output_level}" has no results; deploy level final'
-        )
+    manifest.check_results(options.deployment)
     check_writable(options.out, f"--out {options.out}", "give another folder", make=True)
     serving = Serving(
         name=options.name or manifest.name,

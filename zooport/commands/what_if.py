@@ -10,7 +10,7 @@ from pipeline.job.paths_check import check_present
 from zoo.errors import InputError
 from zoo.progress import Progress
 from zooport.parser import Parser, check_counts
-from zooport.terminal import open_console, show_counts
+from zooport.terminal import LOAD, open_console, show_counts
 from zooport.what_if_results import as_data, conclude, show, summary
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def opened_trials(
     config = load_config(options.config)
     check_judge(options.judge, config, options.image, options.tolerance)
     check_present("image", options.image)
-    step("load PyTorch")
+    step(LOAD)
     from pipeline.what_if.fp32_graph import fp32_graph
     from pipeline.what_if.judges import open_judge
     from pipeline.what_if.trying import Trials

@@ -213,3 +213,21 @@ def test_a_block_is_called_by_its_ends() -> None:
 def test_a_block_survives_its_text() -> None:
     block = Block(3, (Inputs("s3://b/c", "b/c/d.jpg", "s3://b/c/d.jpg"), Inputs("", "/t", "t", 5, "image", 1, 2, 9)))
     assert tuple(Inputs.from_json(each.to_json()) for each in block.inputs) == block.inputs
+
+
+def test_a_folder_of_tables_and_images_is_refused(photos: Path) -> None:
+    pq.write_table(pa.table({"image": [(photos / "1.png").read_bytes()]}), photos / "index.parquet")
+    with pytest.raises(InputError, match=r"has Parquet files as well as image files; name one of them"):
+        names(photos)
+    assert names(photos / "*.png") == [f"{number}.png" for number in range(6)]
+
+
+def test_the_same_path_of_two_storages_is_two_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system knows the path of its file alone."""
+
+    def of(name: str, *_: object, **__: object) -> list[Inputs]:
+        return [Inputs(name, "bucket/x.png", f"{name}/x.png")]
+
+    monkeypatch.setattr("backends.scale.inputs._of", of)
+    found = find_inputs(["s3://bucket", "gs://bucket", "s3://bucket"], KIND, recursive=False)
+    assert [each.base for each in found] == ["s3://bucket", "gs://bucket"]

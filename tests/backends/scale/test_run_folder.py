@@ -46,7 +46,7 @@ def test_what_an_earlier_run_has_finished_is_counted(place: tuple[str, Path]) ->
     RunFolder(out, RUN, resume=False).begin(iter(BLOCKS))
     table = pa.table({"fault": ["x", None]}).replace_schema_metadata({"zooport.faults": "1"})
     pq.write_table(table, folder / part_name(2))
-    assert extent(RunFolder(out, RUN, resume=True)) == Extent(10, 3, 2, 1, 1)
+    assert extent(RunFolder(out, RUN, resume=True)) == Extent(10, 3, 2, 1)
     (folder / part_name(1)).write_bytes(b"no file of Parquet")
     with pytest.raises(InputError, match="part-00000001.parquet: is damaged .* remove it, and continue with --resume"):
         extent(RunFolder(out, RUN, resume=True))

@@ -123,3 +123,9 @@ def test_a_constant_that_no_image_meets_names_its_module() -> None:
 
 def test_what_is_behind_the_last_pair() -> None:
     assert compared("whole", sound("whole", "torchscript")).last in ("", ITSELF)
+
+
+def test_where_nothing_was_compared_nothing_is_proved() -> None:
+    assert not Alignment((), THRESHOLD, ("a.jpg",)).passed
+    assert Alignment((), THRESHOLD, ("a.jpg",)).verdict.startswith("nothing was compared: ")
+    assert Alignment((), THRESHOLD, ("a.jpg",), outputs=Findings()).passed

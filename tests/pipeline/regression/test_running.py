@@ -27,20 +27,25 @@ from zoo.errors import InputError
         pytest.param("good", "error 2 no images", State.INPUT, "no images", marks=pytest.mark.slow),
         ("error 1 boom", "good", State.FAULT, "boom"),
         ("mute 1 error: the last line", "good", State.FAULT, "the last line"),
-        ("mute 77 a library's words", "good", State.CRASHED, "deploy.py ended with exit code 77: a library's words"),
-        ("good", "error 130 interrupted", State.CRASHED, "evaluate.py ended with exit code 130: interrupted"),
-        ("signal SIGSEGV", "good", State.CRASHED, "deploy.py was killed by SIGSEGV (Segmentation fault)"),
+        (
+            "mute 77 a library's words",
+            "good",
+            State.CRASHED,
+            "zooport deploy ended with exit code 77: a library's words",
+        ),
+        ("good", "error 130 interrupted", State.CRASHED, "zooport evaluate ended with exit code 130: interrupted"),
+        ("signal SIGSEGV", "good", State.CRASHED, "zooport deploy was killed by SIGSEGV (Segmentation fault)"),
         pytest.param(
             *("good", "signal SIGABRT", State.CRASHED),
-            "evaluate.py was killed by SIGABRT (Aborted)",
+            "zooport evaluate was killed by SIGABRT (Aborted)",
             marks=pytest.mark.slow,
         ),
         (
             *("signal SIGKILL", "good", State.CRASHED),
-            "deploy.py was killed by SIGKILL (Killed); the kernel does this when memory runs out",
+            "zooport deploy was killed by SIGKILL (Killed); the kernel does this when memory runs out",
         ),
-        ("mute 0", "good", State.FAULT, "deploy.py ended with 0 and did not say where the deployment is"),
-        ("good", "mute 0", State.FAULT, "evaluate.py ended with 0 and did not say that a metric passed"),
+        ("mute 0", "good", State.FAULT, "zooport deploy ended with 0 and did not say where the deployment is"),
+        ("good", "mute 0", State.FAULT, "zooport evaluate ended with 0 and did not say that a metric passed"),
     ],
 )
 def test_states(world: World, deploy: str, evaluate: str, state: State, reason: str) -> None:
@@ -101,7 +106,7 @@ def test_what_hangs_is_ended_with_all_its_children(
     states = {cell.model: result for cell, result in found.cells}
     assert states["calm"].state is State.PASSED
     assert states["hangs"].state is State.TIMED_OUT
-    assert states["hangs"].reason == f"{step}.py had not ended 2 s after the cell began, and was killed"
+    assert states["hangs"].reason == f"zooport {step} had not ended 2 s after the cell began, and was killed"
     world.assert_ended("hangs")
 
 

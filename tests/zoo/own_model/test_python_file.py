@@ -221,6 +221,8 @@ class TestTheCommand:
             (["trained.pth"], "error: source trained.pth is not a model; give one of CONFIG.py, FILE.py:NAME, "),
             (["own_net.py:OwnNet", "--base", "x"], "error: --base: it is for data of your own, and SOURCE own_net.py"),
             (["own_net.py:OwnNet", "--arg", "channels"], "error: --arg channels: expected NAME=VALUE"),
+            (["own_net.py:OwnNet", "--arg", "a=1", "a=2"], "error: --arg a=2: a is given twice; leave one out"),
+            (["own_net.py:OwnNet", "--arg", "a={[]:1}"], "error: own_net.py:OwnNet: no weights; give --weights FILE"),
             (["own_net.py:OwnNet", "--clases", "a"], 'error: unknown argument --clases; nearest: "--classes"'),
         ],
     )

@@ -168,3 +168,10 @@ def test_files_are_json_where_a_score_is_not_finite() -> None:
     result = DetectionResult(np.float32([[0, 0, np.inf, 1]]), np.float32([np.nan]), np.int64([0]))
     ((_, content),) = task.files(np.zeros((4, 4, 3), np.uint8), result)
     assert json.loads(content) == [{"class": "a", "box": [0, 0, None, 1], "score": None, "label": 0}]
+
+
+def test_what_is_not_finite_is_not_drawn() -> None:
+    image, task = np.zeros((160, 160, 3), np.uint8), Detection([{"name": "x", "category_id": 1}])
+    good = found((BOX, 0.9, 0))
+    spoiled = found((BOX, 0.9, 0), ((np.nan, *BOX[1:]), 0.8, 0), ((*BOX[:3], np.inf), 0.7, 0))
+    np.testing.assert_array_equal(task.draw(image, spoiled), task.draw(image, good))

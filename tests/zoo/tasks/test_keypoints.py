@@ -66,3 +66,10 @@ def test_one_jump_more_than_a_few_is_one_difference_to_explain() -> None:
 def test_another_value_is_a_failure_wherever_it_lies() -> None:
     assert "keypoint 1 of label 2" in compared((1, 2, 0.5)).failures[0]
     assert compared((1, 2, 0.5), (1, 0, 3.0)).failures
+
+
+def test_a_point_that_is_not_finite_is_not_drawn() -> None:
+    keypoints = FOUND.keypoints.copy()
+    keypoints[0, 0, 0], keypoints[1, 2, 1] = np.nan, np.inf
+    drawn = PROOF.task.draw(np.zeros((160, 160, 3), np.uint8), replace(FOUND, keypoints=keypoints))
+    assert drawn.any()

@@ -15,8 +15,9 @@ Write = Callable[[Path], Iterable[int]]
 def replace_folder(folder: Path, write: Write, what: str, count: int, progress: Progress | None = None) -> None:
     """Write `count` entries, and put them in the place of whatever `folder` is.
 
-    They are written beside their place and renamed into it, so that a killed run leaves the place as it was. `progress`
-    is called with (`what`, entries done, entries in all). Raises OSError where that cannot be written.
+    They are written beside their place and renamed into it, so that a run that fails leaves the place as it was, and
+    a killed one as well, but for the moment between two renames. `progress` is called with (`what`, entries done,
+    entries in all). Raises OSError where that cannot be written.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=_prefix(folder), dir=folder.parent) as temporary:
@@ -24,9 +25,15 @@ def replace_folder(folder: Path, write: Write, what: str, count: int, progress: 
         for index in write(staged):
             if progress is not None:
                 progress(what, index + 1, count)
+        earlier = Path(temporary) / "earlier"
         if folder.exists():
-            folder.rename(Path(temporary) / "earlier")
-        staged.rename(folder)
+            folder.rename(earlier)
+        try:
+            staged.rename(folder)
+        except BaseException:
+            if earlier.exists():
+                earlier.rename(folder)
+            raise
 
 
 def ensure_folder(

@@ -48,4 +48,7 @@ def read_xml(path: Path, faults: Faults) -> Element | None:
     except OSError as error:
         faults.add(path, f"cannot be read ({error.strerror})")
         return None
+    except (ValueError, LookupError) as error:  # an encoding that expat or Python does not have
+        faults.add(path, f"cannot be read ({error}); save it as UTF-8")
+        return None
     return root.children[0]

@@ -110,14 +110,18 @@ class KittiDataset(EvaluationDataset):
         except InputError as error:
             faults.add(calib, str(error).removeprefix(str(calib)).lstrip(":, "))
             return None
-        return Frame(name, tuple(objects), calibration, self._image_size(name))
+        return Frame(name, tuple(objects), calibration, self._image_size(name, faults))
 
-    def _image_size(self, name: str) -> tuple[int, int]:
+    def _image_size(self, name: str, faults: Faults) -> tuple[int, int]:
         image = self._path("image_2", f"{name}.png")
         if not image.is_file():
             return IMAGE_SIZE
-        with image.open("rb") as file:
-            return image_size(file.read(HEADER)) or IMAGE_SIZE
+        try:
+            with image.open("rb") as file:
+                return image_size(file.read(HEADER)) or IMAGE_SIZE
+        except (OSError, ValueError) as error:
+            faults.add(image, f"cannot be read ({error})")
+            return IMAGE_SIZE
 
     def _path(self, kind: str, file: str) -> Path:
         return self.root / self.folder / kind / file

@@ -8,7 +8,7 @@ from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset, ImageEntr
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header, read_image
 from zoo.datasets.photographs.low_resolution import low_resolution, trimmed
-from zoo.errors import InputError
+from zoo.datasets.photographs.scales import checked_scales
 from zoo.input_kinds.image.reading import SUFFIXES
 from zoo.input_specs import SCALE
 from zoo.preprocess import MIN_SIDE
@@ -37,12 +37,8 @@ class SuperResolutionFolder(EvaluationDataset):
         *,
         classes: Sequence[ClassInfo] = (),
     ) -> None:
-        if (scale is None) == (scales is None):
-            raise InputError(f"{type(self).__name__}: got scale {scale} and scales {scales}, expected one of the two")
         self.root, self.gives_scale = Path(root), scales is not None
-        self.scales: tuple[int, ...] = tuple(scales or ()) if scale is None else (scale,)
-        if not self.scales or not all(type(one) is int and one >= 1 for one in self.scales):
-            raise InputError(f"{type(self).__name__}: got scales {self.scales}, expected integers, 1 or more")
+        self.scales = checked_scales(type(self).__name__, scale, scales)
         super().__init__(classes=classes)
 
     def image_item(self, index: int) -> dict[str, Any]:

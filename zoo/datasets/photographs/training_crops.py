@@ -9,7 +9,7 @@ import numpy as np
 from zoo.datasets.evaluation_dataset import INPUTS, EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.photographs.low_resolution import low_resolution
-from zoo.errors import InputError
+from zoo.datasets.photographs.scales import checked_scales
 from zoo.input_specs import SCALE
 from zoo.registry import DATASETS
 from zoo.tasks import ClassInfo
@@ -29,12 +29,8 @@ class TrainingPhotographCrops(EvaluationDataset):
     def __init__(
         self, scale: int | None = None, scales: Sequence[int] | None = None, *, classes: Sequence[ClassInfo] = ()
     ) -> None:
-        if (scale is None) == (scales is None):
-            raise InputError(f"{type(self).__name__}: got scale {scale} and scales {scales}, expected one of the two")
         self.gives_scale = scales is not None
-        self.scales: tuple[int, ...] = tuple(scales or ()) if scale is None else (scale,)
-        if not self.scales or not all(type(one) is int and one >= 1 for one in self.scales):
-            raise InputError(f"{type(self).__name__}: got scales {self.scales}, expected integers, 1 or more")
+        self.scales = checked_scales(type(self).__name__, scale, scales)
         super().__init__(classes=classes)
 
     def image_item(self, index: int) -> dict[str, Any]:

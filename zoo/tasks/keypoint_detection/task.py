@@ -1,5 +1,6 @@
 """Objects as boxes with keypoints."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -34,7 +35,8 @@ class KeypointDetection(Detection):
         canvas = super()._draw(image, result)
         for points in result.keypoints[::-1]:
             for number, (x, y, _) in enumerate(points.tolist()):
-                draw_dot(canvas, (x, y), color(number))
+                if math.isfinite(x) and math.isfinite(y):
+                    draw_dot(canvas, (x, y), color(number))
         return canvas
 
     def _outputs(self, level: str) -> tuple[TensorSpec, ...]:

@@ -135,3 +135,11 @@ def test_files_that_are_not_utf8_are_named(tmp_path):
 def test_a_missing_list_is_named(tmp_path):
     with pytest.raises(InputError, match="ImageSets"):
         KittiDataset(tmp_path, classes=NAMES)
+
+
+def test_images_that_cannot_be_read_are_faults_of_their_files(of_kitti):
+    (of_kitti / "training/image_2").mkdir()
+    (of_kitti / "training/image_2/000003.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (of_kitti / "training/image_2/000007.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 4)
+    with pytest.raises(InputError, match=r"000007\.png: cannot be read .*000003\.png: cannot be read"):
+        KittiDataset(of_kitti, classes=NAMES)
