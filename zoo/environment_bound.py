@@ -6,7 +6,7 @@ from zoo.errors import InputError
 
 
 def environment_bound(variable: str, usual: int, highest: int, *, unit: str, reason: str = "") -> int:
-    """The whole number in the environment `variable`, 1 to `highest`; `usual` where it is not set.
+    """The integer in the environment `variable`, 1 to `highest`; `usual` where it is not set.
 
     `unit`: what is counted, and `reason`: where `highest` comes from, for the message. Raises InputError.
     """

@@ -86,7 +86,7 @@ class OpenedFile:
             block = tail + self._read_at(start, min(BLOCK, self.size - start))
             if text in block:
                 return True
-            tail = block[-len(text) + 1 :]
+            tail = block[len(block) - len(text) + 1 :]
         return False
 
     def fileno(self) -> int:

@@ -40,7 +40,7 @@ def check_fits(expected: Mapping[str, Tensor], state: Mapping[str, Tensor], what
 def check_dtypes(model_state: Mapping[str, Tensor], state: Mapping[str, Tensor], what: str) -> None:
     """Raises InputError where values would become others: loading converts between all dtypes in silence.
 
-    Floating-point weights may be stored in any of WEIGHTS, whole numbers in fewer bits than the model's, everything
+    Floating-point weights may be stored in any of WEIGHTS, integers in fewer bits than the model's, everything
     else in the model's dtype; batch norm's counters, which no inference reads, in any real one.
     """
     for name, tensor in state.items():

@@ -87,7 +87,7 @@ class ModelConfig:
 
     @classmethod
     def from_dict(cls, path: Path, content: Mapping[str, Any]) -> Self:
-        """From the content of a file without faults, see config_faults."""
+        """From the content of a file without faults, as load_config checks it."""
         task = build_task(content["task"])
         card = content.get("card")
         plain = ("checkpoint", "gates", "train", *(key for key in BUILT if key != "task"))

@@ -12,7 +12,7 @@ LARGEST = 2**63
 def json_object(content: bytes, source: str, cure: str, *, strict: bool = False) -> dict[str, Any]:
     """The fields of a JSON object. `source` names the file in messages, which end in `cure`.
 
-    `strict`: NaN and infinity, whole numbers outside int64, a key that is there twice and half a character are faults,
+    `strict`: NaN and infinity, integers outside int64, a key that is there twice and half a character are faults,
     too. Raises InputError where the bytes are no JSON object.
     """
     try:

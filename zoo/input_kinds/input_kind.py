@@ -36,7 +36,7 @@ class InputKind(ABC):
     """The graph's inputs of this kind: the one that holds the inputs themselves, batch axis first, then those that
     `companions` makes."""
     host_inputs: ClassVar[tuple[TensorSpec, ...]] = ()
-    """Inputs of files that the backend makes of `inputs` on the host, see zoo.families.HostPart."""
+    """Inputs of files that the backend makes of `inputs` on the host, see pipeline.export.host_part."""
     preprocess_schema: ClassVar[Mapping[str, Any]]
     """The JSON schema of a manifest's `preprocess`, in the words that zoo.manifest_schema knows."""
 

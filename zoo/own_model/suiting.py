@@ -6,7 +6,7 @@ from math import lcm
 from typing import Any
 
 PADDED = "The model takes multiples of {divisor} pixels, so sides are padded to them."
-BY = "The graph of {name} by {other} would keep the size of one image, and the images here have several."
+BY = "The graph of {name} by {exporter} would keep the size of one image, and the images here have several."
 
 
 @dataclass(frozen=True)
@@ -41,5 +41,5 @@ def suited(config: Any, content: Mapping[str, Any], model: Any) -> Changes:
     others = (exporter for exporter in EXPORTERS if part_of_one_size(model, exporter) is None)
     if name is not None and (other := next(others, None)) is not None:
         changes.content["export"] = {**content["export"], "exporter": other}
-        changes.notes["export"] = BY.format(name=name, other=target.exporter)
+        changes.notes["export"] = BY.format(name=name, exporter=target.exporter)
     return changes

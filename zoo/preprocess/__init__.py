@@ -2,8 +2,8 @@
 
 The host resizes (or keeps) an image, cuts out its centre or pads it at the right and bottom, turns BGR into RGB and
 divides by 255. Mean, standard deviation and another order of the channels are applied inside the graph, whose input is
-always RGB, 0..1. No temporary float image is made: the
-resized image is split into planes of bytes, and each is divided straight into its place in the tensor.
+always RGB, 0..1. No temporary float image is made: the resized image is split into planes of bytes, and each is divided
+straight into its place in the tensor.
 """
 
 from zoo.preprocess.geometry import Geometry

@@ -33,18 +33,18 @@ class Geometry(NamedTuple):
 
         Without `clip` a box may reach past the image, where the tensor was padded.
         """
-        moved: NDArray[np.float32] = (boxes.astype(np.float32) + self._offset()) * self._image_per_tensor()
+        placed: NDArray[np.float32] = (boxes.astype(np.float32) + self._offset()) * self._image_per_tensor()
         if not clip:
-            return moved
+            return placed
         height, width = self.image_size
         bounds = np.array((width, height, width, height), np.float32)
-        clipped: NDArray[np.float32] = np.minimum(np.maximum(moved, np.float32(0), out=moved), bounds, out=moved)
+        clipped: NDArray[np.float32] = np.minimum(np.maximum(placed, np.float32(0), out=placed), bounds, out=placed)
         return clipped
 
     def boxes_to_tensor(self, boxes: Array) -> NDArray[np.float32]:
         """Boxes x1 y1 x2 y2 [n, 4] from the image's pixels to the tensor's. A new array, not clipped."""
-        moved: NDArray[np.float32] = boxes.astype(np.float32) / self._image_per_tensor() - self._offset()
-        return moved
+        placed: NDArray[np.float32] = boxes.astype(np.float32) / self._image_per_tensor() - self._offset()
+        return placed
 
     def rotated_boxes_to_image(self, boxes: Array) -> NDArray[np.float32]:
         """Boxes x y w h angle [n, 5] from the tensor's pixels to the image's. A new array, not clipped.
@@ -56,8 +56,8 @@ class Geometry(NamedTuple):
 
     def points_to_image(self, points: Array) -> NDArray[np.float32]:
         """Points [..., 2] (x, y) from the tensor's pixels to the image's. A new array, not clipped."""
-        moved: NDArray[np.float32] = (points.astype(np.float32) + self._offset()[:2]) * self._image_per_tensor()[:2]
-        return moved
+        placed: NDArray[np.float32] = (points.astype(np.float32) + self._offset()[:2]) * self._image_per_tensor()[:2]
+        return placed
 
     def label_map_to_image(self, label_map: Array) -> Array:
         """A label map [H, W] of the tensor -> [h, w] of the image: padding cut off, nearest neighbour. A new array.

@@ -38,7 +38,7 @@ def _resize(size: tuple[int, int], fields: Mapping[str, Any]) -> dict[str, Any]:
     mode, part = fields.get("crop_mode") or "center", fields.get("crop_pct") or DEFAULT_CROP
     if mode == "squash":
         if part != 1:
-            raise refusal(SOURCE, "crop_pct", part, ' 1 with crop_mode "squash"')
+            raise refusal(SOURCE, "crop_pct", part, '1 with crop_mode "squash"')
         return {"resize": "stretch"}
     if mode != "center":
         raise refusal(SOURCE, "crop_mode", mode, '"center" or "squash"')

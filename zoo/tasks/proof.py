@@ -36,7 +36,7 @@ class EagerResult:
 
 
 class Rounding(NamedTuple):
-    """What the rounding of an input does to the model itself (see pipeline.parity.input_rounding).
+    """What the rounding of an input does to the model itself (see zoo.input_kinds.image.input_rounding).
 
     ``results``: those of other roundings of the tensor. ``explained``: the largest of TaskProof.explained.
     """

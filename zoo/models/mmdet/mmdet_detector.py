@@ -10,8 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.contract.module_outputs import module_outputs
-from zoo.models.mmdet.architecture import PREPROCESSOR, build_detector, check_masks, model_section
+from zoo.models.mmdet.architecture import EXTRA, PREPROCESSOR, SCOPE, build_detector, check_masks, model_section
 from zoo.models.mmdet.image_input import ImageInput
+from zoo.optional_library import needs_library
 from zoo.registry import MODELS
 from zoo.tasks.instance_segmentation.result import MASK_SIDE
 
@@ -21,6 +22,7 @@ MOST = 300  # detections of an image where the config keeps all that it finds, a
 
 
 @MODELS.register_module()
+@needs_library(SCOPE, EXTRA)
 class MmdetDetector(nn.Module):
     """images float32 [N, 3, H, W], RGB, 0..1 -> N x {"boxes" [n, 4], "scores" [n], "labels" int64 [n]}.
 
