@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:1] = [str(ROOT), str(ROOT / "benchmarks")]
 
+from gpu.fewer_kernels import shrink
 from gpu.needs import PYTHON, THERE, lacking
 from gpu.paths import PIECES, SITE, WHEELS
 from gpu.pieces import Index, join, missing, split
@@ -46,6 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--wheels", type=Path, default=WHEELS, metavar="D", help="folder of the wheels")
     parser.add_argument("--site", type=Path, default=SITE, metavar="D", help="folder to install into")
     parser.add_argument("--piece-mib", type=int, default=PIECE, metavar="N", help=f"at most {LARGEST_PIECE}")
+    parser.add_argument(
+        "--capability", type=_capability, metavar="N", help="the device's, such as 9.0: other kernels stay here"
+    )
     parser.add_argument("--also", nargs="+", default=[], metavar="NAME", help="more packages, as pip takes them")
     options = parser.parse_args(arguments)
     try:
@@ -72,6 +76,9 @@ def _make(options: argparse.Namespace) -> int:
             f"{options.wheels}: nothing brings {', '.join(absent)}; add it by --also, or to THERE in "
             "benchmarks/gpu/needs.py if the machine has it"
         )
+    if options.capability is not None:
+        saved = sum(shrink(wheel, options.capability) for wheel in wheels)
+        print(f"{saved / MEBIBYTE:.0f} MiB of kernels for other devices were left out")
     index = split(wheels, options.pieces, options.piece_mib * MEBIBYTE)
     size = sum(piece.bytes for piece in index.pieces) / MEBIBYTE
     print(f"{len(index.files)} wheels, {size:.0f} MiB, in {len(index.pieces)} pieces: {options.pieces}")
@@ -91,6 +98,13 @@ def _install(options: argparse.Namespace) -> int:
     if absent := lacking(wheels, {found.name: found.version for found in distributions()}):
         print(f"not there: {', '.join(absent)}; what needs it fails. Carry it: make the pieces with --also NAME")
     return 0
+
+
+def _capability(text: str) -> int:
+    major, dot, minor = text.partition(".")
+    if not (dot and major.isdecimal() and minor.isdecimal() and len(minor) == 1):
+        raise argparse.ArgumentTypeError(f"got {text}, expected a compute capability such as 9.0")
+    return int(major + minor)
 
 
 def _as_here(package: str) -> str:
