@@ -96,7 +96,7 @@ HYBRID = {
 }
 """Of an encoder over three levels, and a decoder: RT-DETR and what came after it."""
 SHALLOW = {"depth_mult": 0.34}
-"""One block in a row: three of random weights turn rounding into 1.7e-4 of the range of DEIMv2's logits, one into 7e-6."""
+"""One block in a row: three of random weights turn rounding into 1.7e-4 of the range of the logits, one into 7e-6."""
 PLAIN = {
     "d_model": 32,
     "num_queries": QUERIES,
