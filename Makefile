@@ -42,7 +42,7 @@ PYTEST = OMP_NUM_THREADS=$(OMP_NUM_THREADS_TEST) $(BIN)/python -m pytest
 help:
 	@echo "make demo        deploy, prove and evaluate the shipped models; says where the reports are"
 	@echo "make test        the tests of every commit"
-	@echo "make test-all    all tests, the slow ones and those that need extra parts included"
+	@echo "make test-all    all tests, the slow ones and those that need extra parts included; TESTS=tests/tools: of one folder"
 	@echo "make test-lower  the tests at the lower ends of the dependency ranges"
 	@echo "make gpu-wheels  packages for a machine with a GPU and no network, in pieces"
 	@echo "make gpu         the measurements on a machine with a CUDA device: docs/gpu.md"
@@ -86,7 +86,7 @@ $(TRITON)/.unpacked: $(INSTALLED)
 	@touch $@
 
 test-all: $(INSTALLED_ALL) $(TRITON_UNPACKED)
-	ZOOPORT_TEST_ALL=1 $(PYTEST) -n 2 --dist worksteal
+	ZOOPORT_TEST_ALL=1 $(PYTEST) -n 2 --dist worksteal $(TESTS)
 
 $(LOWER_INSTALLED): pyproject.toml tests/lower_bounds.py
 	@test -x $(LOWER)/bin/python || $(PYTHON) -m venv $(LOWER)
