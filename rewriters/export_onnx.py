@@ -21,7 +21,7 @@ from rewriters.graph_passes.expand_operators import translated
 from rewriters.onnx_graph.module_paths import traced_names
 from rewriters.patching.origin import rewriter_of
 from rewriters.patching.overrides import check_overrides
-from rewriters.patching.rewriter import Rewriter
+from rewriters.patching.rewriter import Rewriter, chosen_for
 from rewriters.patching.rewriting import EXPORT_LOCK, Session, rewriting
 from rewriters.patching.twin import twin
 from rewriters.symbolic import operators_for, symbolic_for
@@ -72,8 +72,8 @@ def export_onnx(
     with EXPORT_LOCK, peak_memory() as memory, warnings.catch_warnings(record=True) as caught:
         start = time.perf_counter()
         warnings.simplefilter("always")
+        _check_required(names, target)
         with rewriting(target, options=options) as session:
-            _check_required(names, session)
             check_overrides(module, session.rewriters)
             model = _traced(twin(module), target, example, [spec.name for spec in output_specs])
         session.hits.update(translated(model, target))
@@ -89,7 +89,7 @@ def export_onnx(
         opset=target.opset,
         rewriters=tuple(
             Fired(rewriter.name, rewriter.reason, session.hits[rewriter.name])
-            for rewriter in _in_force(session)
+            for rewriter in _in_force(target)
             if session.hits[rewriter.name]
         ),
         warnings=(*dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught), *unchecked),
@@ -125,15 +125,15 @@ def _check_call(module: nn.Module, target: Target, example: Mapping[str, Tensor]
             )
 
 
-def _check_required(names: Sequence[str], session: Session) -> None:
-    known = [rewriter.name for rewriter in _in_force(session)]
+def _check_required(names: Sequence[str], target: Target) -> None:
+    known = [rewriter.name for rewriter in _in_force(target)]
     for name in names:
         if name not in known:
             raise InputError(f'unknown rewriter "{name}" for this target; {nearest(name, known)}')
 
 
-def _in_force(session: Session) -> list[Rewriter | SymbolicRewriter]:
-    return [*session.rewriters, *symbolic_for(session.target)]
+def _in_force(target: Target) -> list[Rewriter | SymbolicRewriter]:
+    return [*chosen_for(target), *symbolic_for(target)]
 
 
 def _check_hits(names: Sequence[str], session: Session) -> None:

@@ -194,7 +194,7 @@ def chosen_for(target: Target) -> list[Rewriter]:
     """The rewriters in force for a target: of several for one attribute, the strictly most specific one.
 
     In the order of their packages' names, which does not depend on what was imported first. Raises ExportError where
-    two admit the target and neither is narrower than the other.
+    several admit the target and none is narrower than all others.
     """
     admitted: dict[tuple[int, str], list[Rewriter]] = {}
     for rewriter in REWRITERS:

@@ -130,7 +130,7 @@ def check_arity(overload: Any, translation: Callable[..., Any]) -> None:
 def symbolic_for(target: Target) -> list[SymbolicRewriter]:
     """The symbolic rewriters in force for a target: of several for one operator, the strictly most specific one.
 
-    Raises ExportError where two admit the target and neither is narrower than the other.
+    Raises ExportError where several admit the target and none is narrower than all others.
     """
     admitted: dict[str, list[SymbolicRewriter]] = {}
     for rewriter in SYMBOLIC_REWRITERS:

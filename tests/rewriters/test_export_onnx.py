@@ -273,12 +273,14 @@ class TestRefusals:
                 tmp_path / "m.onnx", "torchscript", required_rewriters=["zoo.EncoderDecoder.slide_inference"]
             )
 
-    def test_a_required_rewriter_that_does_not_exist(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("options", [{}, {"accumulate": "pad"}])
+    def test_a_required_rewriter_that_does_not_exist(self, options: dict[str, str], tmp_path: Path) -> None:
+        required = [{"name": "zoo.EncoderDecoder.slide", **options}]
         with pytest.raises(
             InputError,
             match='unknown rewriter "zoo.EncoderDecoder.slide".*nearest: "zoo.EncoderDecoder.slide_inference"',
         ):
-            export_segmentor(tmp_path / "m.onnx", "torchscript", required_rewriters=["zoo.EncoderDecoder.slide"])
+            export_segmentor(tmp_path / "m.onnx", "torchscript", required_rewriters=required)
 
     @pytest.mark.parametrize(
         ("spec", "words"),
