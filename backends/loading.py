@@ -176,16 +176,13 @@ def _verified(folder: OpenedFolder, manifest: Manifest, open_runner: Callable[[]
 
     hashing = threading.Thread(target=verify, name="zooport-verify")
     hashing.start()
-    with ExitStack() as opened:
-        try:
-            runner = opened.enter_context(open_runner())
-        except Exception:
-            hashing.join()
-            if faults:
-                raise faults[0] from None
-            raise
+    runner: Runner | None = None
+    try:
+        runner = open_runner()
+        return runner
+    finally:
         hashing.join()
         if faults:
+            if runner is not None:
+                runner.close()
             raise faults[0]
-        opened.pop_all()
-    return runner

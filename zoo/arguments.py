@@ -41,14 +41,14 @@ def path_arguments(kind: type[Any]) -> list[str]:
 
 
 @contextmanager
-def building(what: str) -> Iterator[None]:
-    """Whatever a class raises while it is built becomes an InputError: a user's own class may raise anything."""
+def building(what: str, cure: str = "check its arguments") -> Iterator[None]:
+    """Whatever is raised while a class is built becomes an InputError: one of the user's own may raise anything."""
     try:
         yield
     except ZooportError:
         raise
-    except Exception as error:
-        raise InputError(f"{what} cannot be built from its config: {reason_of(error)}; check its arguments") from error
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{what} cannot be built from its config: {reason_of(error)}; {cure}") from error
 
 
 def _hints(kind: type[Any]) -> dict[str, Any]:

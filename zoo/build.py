@@ -10,15 +10,14 @@ from mmengine.registry import DefaultScope
 from torch import nn
 
 import zoo.models  # noqa: F401  # registers the models
-from zoo.arguments import path_arguments
+from zoo.arguments import building, path_arguments
 from zoo.checkpoint import load_checkpoint
 from zoo.class_count import StateMismatchError, class_count_hint
 from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.downloads import refused_downloads
 from zoo.entry_points import FAMILIES, load_entry_points
-from zoo.errors import InputError, LibraryMissingError, ZooportError, nearest
+from zoo.errors import InputError, LibraryMissingError, nearest
 from zoo.optional_library import missing_library
-from zoo.own_code import reason_of
 from zoo.registry import MODELS
 
 
@@ -78,13 +77,9 @@ def build_section(section: Mapping[str, Any], cure: str = "check the arguments o
     InputError for whatever its builder raises, ending with `cure`, and for a model that downloads.
     """
     kind = section["type"]
-    try:
-        with refused_downloads(f"model {kind}"), DefaultScope.overwrite_default_scope(MODELS.scope):
-            model = MODELS.build(ConfigDict(section))
-    except ZooportError:
-        raise
-    except (Exception, SystemExit) as error:  # a class of the user's own, or of a library, may raise anything
-        raise InputError(f"model {kind} cannot be built from its config: {reason_of(error)}; {cure}") from error
+    scope = DefaultScope.overwrite_default_scope(MODELS.scope)
+    with building(f"model {kind}", cure), refused_downloads(f"model {kind}"), scope:
+        model = MODELS.build(ConfigDict(section))
     if not isinstance(model, nn.Module):
         raise InputError(f"model {kind}: got a {type(model).__name__}, expected a torch.nn.Module")
     return model

@@ -64,8 +64,8 @@ def run_tool(
 ) -> int:
     """Parse the arguments and run ``body``, which gives what ``--json`` writes; the exit code.
 
-    The ``data`` of an error is written, too (see with_data); its notes (PEP 678) end the message, so that
-    the body can say what is true of what it was doing.
+    The ``data`` of an error is written, too (see with_data); its notes (PEP 678) end the message, so that the body can
+    say what is true of what it was doing.
     """
     if isinstance(sys.stdout, TextIOWrapper):  # a name that the terminal has no characters for ends no work
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -178,7 +178,7 @@ def _write_json(path: Path | None, content: Mapping[str, Any]) -> None:
         if path.exists() and not path.is_file():  # a pipe, or a device: nothing to replace
             path.write_text(text, encoding="utf-8")
         else:
-            write_whole(path, text)
+            write_whole(path.resolve(), text)  # the file itself, where the name is a link
     except OSError as error:
         raise InputError(f"--json {path}: cannot be written ({error.strerror})") from error
 

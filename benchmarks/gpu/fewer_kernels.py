@@ -17,6 +17,7 @@ from zoo.errors import InputError
 from zoo.files.writing import staged
 
 MAGIC = struct.pack("<IHH", 0xBA55ED50, 1, 16)
+HEADER = 16
 MACHINE_CODE = 2  # the kind of an entry; the other one, PTX, may be compiled for any later device
 CAPABILITY = 28
 SMALLEST = 32  # bytes of an entry's header
@@ -40,13 +41,12 @@ def shrink(wheel: Path, capability: int) -> int:
     with ZipFile(wheel) as archive:
         files = {entry.filename: archive.read(entry) for entry in archive.infolist() if not entry.is_dir()}
     built_for = set[int]()
-    records = {name: row for name in files if name.endswith(".dist-info/RECORD") for row in [files[name].decode()]}
-    for name in [name for name in files if ".so" in name]:
-        capabilities = {kernel for _, _, kernel in _kernels(files[name])}
-        if capabilities:
+    record = next(name for name in files if name.endswith(".dist-info/RECORD"))
+    for name, content in files.items():
+        if capabilities := {one for _, _, one in _kernels(content)} if ".so" in name else set():
             built_for |= capabilities
-            files[name] = without_other_kernels(files[name], capability)
-            records = {record: _with_hash(text, name, files[name]) for record, text in records.items()}
+            files[name] = without_other_kernels(content, capability)
+            files[record] = _with_hash(files[record].decode(), name, files[name]).encode()
     if not built_for:
         return 0
     if not any(one // 10 == capability // 10 and one <= capability for one in built_for):
@@ -54,7 +54,6 @@ def shrink(wheel: Path, capability: int) -> int:
             f"{wheel.name}: it has kernels for {', '.join(map(_words, sorted(built_for)))} and none for "
             f"{_words(capability)}; make the pieces without --capability"
         )
-    files |= {record: text.encode() for record, text in records.items()}
     with staged(wheel) as place, ZipFile(place, "w", ZIP_DEFLATED, compresslevel=9) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
@@ -64,9 +63,9 @@ def shrink(wheel: Path, capability: int) -> int:
 def _kernels(library: bytes) -> Iterator[tuple[int, int, int]]:
     """Of each kernel where its machine code begins, its bytes, and the capability that it was built for."""
     place = library.find(MAGIC)
-    while place >= 0:
-        (length,) = struct.unpack_from("<Q", library, place + 8)
-        entry, end = place + len(MAGIC) + 8, place + len(MAGIC) + 8 + length
+    while 0 <= place <= len(library) - HEADER:
+        (length,) = struct.unpack_from("<Q", library, place + len(MAGIC))
+        entry, end = place + HEADER, place + HEADER + length
         if end > len(library):  # the same bytes by chance
             place = library.find(MAGIC, place + 1)
             continue
@@ -83,11 +82,8 @@ def _kernels(library: bytes) -> Iterator[tuple[int, int, int]]:
 
 def _with_hash(record: str, name: str, content: bytes) -> str:
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-    rows = record.splitlines()
-    return (
-        "\n".join(f"{name},sha256={digest},{len(content)}" if row.startswith(f"{name},") else row for row in rows)
-        + "\n"
-    )
+    row = f"{name},sha256={digest},{len(content)}"
+    return "".join(f"{row if old.startswith(f'{name},') else old}\n" for old in record.splitlines())
 
 
 def _words(capability: int) -> str:

@@ -5,7 +5,7 @@ import warnings
 from importlib import import_module
 
 MODULES = (
-    *("torchvision", "onnxruntime", "transformers.models.rt_detr_v2.modeling_rt_detr_v2"),
+    *("torchvision", "onnxruntime"),
     *("pipeline.deploying", "pipeline.evaluating", "pipeline.training"),
     *("gpu.bound_session", "gpu.contenders", "gpu.deployments", "gpu.timed"),
 )

@@ -169,3 +169,20 @@ class TestEnginesOfOnnxRuntime:
             load(detector, engine=EngineOptions(workspace_mib=64))
         with pytest.raises(InputError, match="cuda_graph with backend onnxruntime, which has no engine"):
             load(detector, cuda_graph=True)
+
+
+def test_what_was_opened_of_a_changed_file_is_closed(
+    deploy: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is opened and hashed at the same time."""
+    folder, closed = deploy(), list[object]()
+
+    def close(runner: object) -> None:
+        closed.append(runner)
+
+    file = folder / "model.onnx"
+    file.write_bytes(file.read_bytes().replace(b"small", b"smell"))
+    monkeypatch.setattr(runner_module.OnnxRuntimeRunner, "close", close)
+    with pytest.raises(InputError, match="got sha256"):
+        load(folder)
+    assert len(closed) == 1

@@ -25,8 +25,9 @@ def fat_binary(*kernels: tuple[int, int, bytes]) -> bytes:
 
 def library(*capabilities: int) -> bytes:
     first = fat_binary(*((CODE, capability, b"%d" % capability * 8) for capability in capabilities))
-    cut = fat_binary((CODE, 75, b"x"))[:16]  # says that more follows than there is
-    return b"\x7fELF code " + first + b" data " + fat_binary((PTX, 75, b"ptx")) + b" more " + cut
+    long = fat_binary((CODE, 75, b"x"))[:20]  # says that more follows than there is
+    cut = fat_binary((CODE, 75, b"x"))[:12]  # a part of a header
+    return b"\x7fELF code " + first + b" data " + fat_binary((PTX, 75, b"ptx")) + b" more " + long + cut
 
 
 def wheel(folder: Path, content: bytes) -> Path:

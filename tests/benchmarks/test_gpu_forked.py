@@ -56,9 +56,7 @@ def test_a_fault_and_a_crash_are_in_the_log(run: Run) -> None:
 
 
 def test_what_hangs_is_ended(run: Run) -> None:
-    begin = time.monotonic()
     assert run("hangs", seconds=20) is None
-    assert time.monotonic() - begin < 120
     stop = Event()
     stop.set()
     with pytest.raises(Stopped):

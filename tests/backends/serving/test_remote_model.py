@@ -267,3 +267,19 @@ def test_without_the_client_one_line_says_what_to_install(monkeypatch: pytest.Mo
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(BackendUnavailableError, match=r'pip install "zooport\[serve\]"'):
         RemoteModel("http://localhost:1/cars")
+
+
+@needs_client
+def test_a_model_that_cannot_be_opened_leaves_no_connection(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An open one holds up the end of the server."""
+    opened: list[RemoteModel] = []
+    release = RemoteModel._release
+
+    def released(model: RemoteModel) -> None:
+        opened.append(model)
+        release(model)
+
+    monkeypatch.setattr(RemoteModel, "_release", released)
+    with pytest.raises(InputError, match="no such model"):
+        RemoteModel(f"http://127.0.0.1:{server.server_address[1]}/nothing")
+    assert [model._clients for model in opened] == [[]]
