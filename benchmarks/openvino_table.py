@@ -65,13 +65,13 @@ MIB = 2**20
 IMAGE = "image.png"
 PACKAGES = ("openvino", "onnxruntime", "torch", "onnx")
 INTRO = (
-    "Every shipped model for OpenVINO and for ONNX Runtime; in fp32 the file is the same. Metric: of PyTorch, and the "
-    "differences of both deployments to it (points, or dB), in fp32 on the config's data set, in int8 on the gate "
-    "split. Latency: OpenVINO's time over ONNX Runtime's of a whole call on one image, the median of "
-    f"{ROUNDS} interleaved rounds; in brackets ONNX Runtime's milliseconds. First load: from `load` to the first "
-    "result in a fresh process, in ms, on one thread; for OpenVINO also from its cache. Memory: by how much that "
-    f"process grows, in MiB, in {RUNS} runs. Layers: what OpenVINO computes in, read from the graph that it executes. "
-    "Where a backend refuses a model, its column says why, and nothing is timed."
+    "Every shipped model for OpenVINO and for ONNX Runtime; in fp32 the file is the same, but for deformable "
+    "convolutions. Metric: of PyTorch, and the differences of both deployments to it (points, or dB), in fp32 on the "
+    "config's data set, in int8 on the gate split. Latency: OpenVINO's time over ONNX Runtime's of a whole call on one "
+    f"image, the median of {ROUNDS} interleaved rounds; in brackets ONNX Runtime's milliseconds. First load: from "
+    "`load` to the first result in a fresh process, in ms, on one thread; for OpenVINO also from its cache. Memory: by "
+    f"how much that process grows, in MiB, in {RUNS} runs. Layers: what OpenVINO computes in, read from the graph that "
+    "it executes. Where a backend refuses a model, its column says why, and nothing is timed."
 )
 
 
