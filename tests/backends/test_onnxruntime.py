@@ -117,8 +117,9 @@ def test_provider_names() -> None:
 
 def test_cuda_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ALL)
-    assert provider_options("cuda") == (ALL[0], {"device_id": "0", "use_tf32": "0"})
-    assert provider_options("cuda:1") == (ALL[0], {"device_id": "1", "use_tf32": "0"})
+    chosen = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
+    assert provider_options("cuda") == (ALL[0], {"device_id": "0"} | chosen)
+    assert provider_options("cuda:1") == (ALL[0], {"device_id": "1"} | chosen)
     with pytest.raises(InputError, match='provider "cuda:x": expected a device number'):
         provider_options("cuda:x")
 
