@@ -88,7 +88,8 @@ def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:
         return read_state(_downloaded(address, digest, f"{digest[:NAMED_BY]}-{_file_name(address)}"))
     path = Path(source) if folder is None else folder / source
     if not path.is_file():
-        raise InputError(f"checkpoint {path}: no such file{whereabouts(path)}")
+        hint = whereabouts(path) or "; give the path of one"
+        raise InputError(f"checkpoint {path}: no such file{hint}")
     return read_state(path)
 
 

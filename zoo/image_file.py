@@ -10,10 +10,10 @@ from typing import IO, Any, NamedTuple
 # each registers its format in Image.OPEN
 from PIL import BmpImagePlugin, Image, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin  # noqa: F401
 
+from zoo.image_header import SIGNATURE_BYTES
 from zoo.image_pixels import GIVE, UNKNOWN, ImageFileError, check_bound, opened_image
 
 FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP")
-SIGNATURE_BYTES = 16
 
 
 class Header(NamedTuple):

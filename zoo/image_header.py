@@ -14,6 +14,12 @@ CORE_HEADER = 12  # of OS/2: sides of 16 bits
 TIFF_WIDTH, TIFF_HEIGHT = 256, 257
 TIFF_SHORT = 3
 BIG_TIFF = 43
+SIGNATURE_BYTES = 16
+
+
+def is_known_format(start: bytes) -> bool:
+    """Whether a file that begins so, with at least SIGNATURE_BYTES, is of one of the formats."""
+    return any(start[place : place + len(signature)] == signature for signature, place, _ in SIGNATURES)
 
 
 def image_size(content: bytes) -> Size | None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.environment_bound import environment_bound
-from zoo.image_header import Size, image_size
+from zoo.image_header import SIGNATURE_BYTES, Size, image_size, is_known_format
 from zoo.preprocess import OPENCV_MAX_PIXELS
 
 GIVE = "give a JPEG, PNG, BMP, TIFF or WebP"
@@ -42,6 +42,9 @@ def read_pixels(path: Path, *, upright: bool = True) -> NDArray[np.uint8]:
     has too many pixels, or is broken or truncated; FileNotFoundError.
     """
     with opened_image(path) as stream:
+        if not is_known_format(stream.read(SIGNATURE_BYTES)):  # a video, say, of which nobody wants all in memory
+            raise ImageFileError(UNKNOWN)
+        stream.seek(0)
         content = stream.read()
     return decode_pixels(content, upright=upright)
 

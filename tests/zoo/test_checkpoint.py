@@ -220,7 +220,7 @@ def test_every_flipped_byte_is_an_input_error_or_loads(tmp_path: Path) -> None:
 
 
 def test_no_such_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"checkpoint .*none\.pth: no such file"):
+    with pytest.raises(InputError, match=r"checkpoint .*none\.pth: no such file; give the path of one"):
         load_checkpoint(model(), "none.pth", folder=tmp_path)
 
 

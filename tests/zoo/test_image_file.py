@@ -85,6 +85,14 @@ def test_an_orientation_tag_turns_the_pixels_where_asked(tmp_path: Path) -> None
     assert read_pixels(path, upright=False).shape == (40, 50, 3)
 
 
+def test_a_large_file_of_another_format_is_refused_by_its_first_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "video.jpg"
+    with path.open("wb") as stream:
+        stream.truncate(2**40)  # sparse, and more than any memory
+    with pytest.raises(ImageFileError, match=NAMED):
+        read_pixels(path)
+
+
 @pytest.mark.parametrize("ending", OTHERS)
 @pytest.mark.parametrize("name", ["a.png", "a"])
 def test_other_formats_are_refused_by_every_reader(tmp_path: Path, ending: str, name: str) -> None:

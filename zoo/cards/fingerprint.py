@@ -48,7 +48,8 @@ def checkpoint_sha256(config: ModelConfig) -> str | None:
     if path is None:
         return (config.checkpoint or "").partition("#sha256=")[2] or None
     if not path.is_file():
-        raise InputError(f"config {config.path}: checkpoint {path}: no such file{whereabouts(path)}")
+        hint = whereabouts(path) or "; give the path of one"
+        raise InputError(f"config {config.path}: checkpoint {path}: no such file{hint}")
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
