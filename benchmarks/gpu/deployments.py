@@ -1,19 +1,23 @@
 """Deployments that the stages make, once each, and what is found out while they are made and evaluated."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from gpu.stage import Figure, Findings, Place
+from pipeline.base.steps import unseen
 from pipeline.deploying import Deployed, make_deployment
 from pipeline.evaluating import evaluate
 from pipeline.job.deploy_target import Dynamic, deploy_target
 from pipeline.job.job import plan_job
+from pipeline.stages import export, prepare
 from zoo.cards import TrainingRecord
 from zoo.config import load_config
 from zoo.errors import InputError
 from zoo.files.writing import write_whole
-from zoo.manifest import Manifest
+from zoo.manifest import ONNX_FILE, Manifest
 from zoo.opened_folder import MANIFEST_FILE
 
 IMAGES_REHEARSED = 4
@@ -46,6 +50,20 @@ def made_deployment(config: str, place: Place, label: str) -> Path:
     if not found:
         raise InputError(f"{Path(config).stem}: there is no deployment {label}; run the stage's other cells first")
     return found[0].parent
+
+
+def graph_file(config: str, place: Place, label: str, **changes: Any) -> Path:
+    """The file of the graph: of a deployment that an earlier cell made, or exported alone, once, without a proof."""
+    with suppress(InputError):
+        return made_deployment(config, place, label) / ONNX_FILE
+    job = plan_job(config, deploy_target(load_config(config), None, device=place.device, **changes), (), place.scratch)
+    file = place.scratch / f"{label}-graphs" / f"{Path(config).stem}.onnx"
+    if not file.is_file():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=file.parent) as folder:
+            export(prepare(job, Path(folder), None, unseen), unseen)
+            (Path(folder) / ONNX_FILE).replace(file)
+    return file
 
 
 def deployed_once(config: str, place: Place, label: str, findings: Findings, **changes: Any) -> Path:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpu.deployments import deploy, made_deployment, metric
+from gpu.deployments import deploy, graph_file, metric
 from gpu.lacks import no_provider
 from gpu.stage import Cell, Findings, Place, Stage
 
@@ -39,6 +39,8 @@ def cells(place: Place) -> Iterator[Cell]:
             yield Cell(
                 "deployed", f"{Path(config).stem}, opset {opset}", partial(_deployed, config, opset), alone=False
             )
+    for config in configs:
+        yield Cell("graph", Path(config).stem, partial(_exported, config), alone=False)
     timed = {
         "latency": _latency,
         "bound": _bound,
@@ -72,6 +74,15 @@ def _deployed(config: str, opset: int, place: Place, findings: Findings) -> None
         metric(config, folder, place, findings)
 
 
+def _exported(config: str, place: Place, findings: Findings) -> None:
+    """The graph of what is timed, where no deployment was made: side by side, before the timed cells need it."""
+    findings.add({"MB": _graph_file(config, place).stat().st_size / 1e6})
+
+
+def _graph_file(config: str, place: Place) -> Path:
+    return graph_file(config, place, label(OPSETS[0]), opset=OPSETS[0])
+
+
 def nodes_left(path: Path, device: str) -> str:
     """The nodes that the device's provider leaves to the CPU, but for those of sizes, in words."""
     import onnxruntime as ort
@@ -97,7 +108,7 @@ def _latency(config: str, place: Place, findings: Findings) -> None:
 
     torch.backends.cudnn.allow_tf32 = False  # as our sessions compute
     module, inputs = unpatched(config, place)
-    path = made_deployment(config, place, label(OPSETS[0])) / "model.onnx"
+    path = _graph_file(config, place)
     runs: dict[str, Run] = {"ours": graph(path, inputs, place.device)}
     with findings.trying("plain export"):
         plain = place.scratch / f"{Path(config).stem}-plain.onnx"
@@ -119,7 +130,7 @@ def _compiled(config: str, place: Place, findings: Findings) -> None:
     compiler = "eager" if place.rehearsal else "inductor"  # which compiles for minutes on a CPU
     compiled = torch.compile(module.to(place.device), backend=compiler)
     runs = {
-        "ours": graph(made_deployment(config, place, label(OPSETS[0])) / "model.onnx", inputs, place.device),
+        "ours": graph(_graph_file(config, place), inputs, place.device),
         "torch.compile": eager(compiled, inputs, place.device),
     }
     findings.add(latencies(_running(runs, findings), place.some(ROUNDS)))
@@ -145,7 +156,7 @@ def _bound(config: str, place: Place, findings: Findings) -> None:
 
     torch.backends.cudnn.allow_tf32 = False
     module, inputs = unpatched(config, place)
-    path = made_deployment(config, place, label(OPSETS[0])) / "model.onnx"
+    path = _graph_file(config, place)
     expected = [torch.from_numpy(array) for array in graph(path, inputs, place.device)().values()]
     there = on_device(inputs, place.device)
     session = BoundSession(path, place.device)
@@ -219,7 +230,7 @@ def _options(config: str, place: Place, findings: Findings) -> None:
     from gpu.timed import latencies
 
     arrays = {name: tensor.numpy() for name, tensor in unpatched(config, place)[1].items()}
-    path = made_deployment(config, place, label(OPSETS[0])) / "model.onnx"
+    path = _graph_file(config, place)
     name, own = provider_options(place.device)
 
     def session_and_feeds(changes: Mapping[str, str]) -> "tuple[ort.InferenceSession, dict[str, Any]]":
@@ -251,7 +262,7 @@ def _memory(config: str, place: Place, findings: Findings) -> None:
     from gpu.device_memory import growth_there
 
     module, inputs = unpatched(config, place)
-    path = made_deployment(config, place, label(OPSETS[0])) / "model.onnx"
+    path = _graph_file(config, place)
     for name, load in (
         ("eager", lambda: eager(module.to(place.device), inputs, place.device)),
         ("ours", lambda: graph(path, inputs, place.device)),
