@@ -12,7 +12,7 @@ from pipeline.parity.gates import merged_gates
 from pipeline.parity.levels import compare_outputs
 from rewriters import export_onnx
 from tests.rewriters.mmdetection.exported import AXES, DYNAMIC, SIZES, TASK
-from tests.small_mmdet import CLASSES, SIDES, byte_images, resized, small
+from tests.small_mmdet import CLASSES, SIDES, byte_images, own_results, resized, small
 from zoo.comparison.rows import RowGate, compare_rows
 from zoo.errors import InputError
 from zoo.families import contract_module, family_of
@@ -25,10 +25,14 @@ pytestmark = [
 ]
 pytest.importorskip("mmdet", reason="the models of these tests are mmdetection's (extra mmdet)", exc_type=ImportError)
 
-PAIRS = ("retinanet", "fsaf", "fcos", "atss", "gfl", "vfnet", "rtmdet", "ssd", "fovea", "reppoints")
+PAIRS = ("retinanet", "fsaf", "fcos", "atss", "gfl", "vfnet", "rtmdet", "ssd", "fovea", "reppoints", "yolov3")
 """Those whose candidates are pairs of a prior and a class."""
-HEADS = (*PAIRS, "yolox", "paa")
-FACTORS = {"fcos": "score_factors", "atss": "score_factors", "paa": "score_factors", "yolox": "objectnesses"}
+QUERIES = ("detr", "deformable_detr", "dino")
+HEADS = (*PAIRS, "yolox", "paa", *QUERIES)
+FACTORS = {
+    **dict.fromkeys(("fcos", "atss", "paa"), "score_factors"),
+    **dict.fromkeys(("yolox", "yolov3"), "objectnesses"),
+}
 LEVELS = ("decoded", "raw")
 EVERY = 1_000_000
 GATES: dict[str, dict[str, Any]] = {"rtmdet": {"graph": {"logits": 2e-4}}}
@@ -71,7 +75,7 @@ def test_the_graph_gives_what_the_model_gives(name: str, exporter: str, level: s
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(("name", "exporter"), by_exporter("retinanet", "gfl"))
+@pytest.mark.parametrize(("name", "exporter"), by_exporter("retinanet", "gfl", "yolov3", "detr", "dino"))
 def test_of_padded_batches_of_any_size(name: str, exporter: str, level: str, tmp_path: Path) -> None:
     first = {"images": byte_images(2) / 255, "image_sizes": torch.tensor(SIZES[:2])}
     other = {
@@ -95,7 +99,7 @@ def candidates(name: str, **options: Any) -> list[Any]:
 
     model = detector(name)
     head = model.model.bbox_head
-    off = ConfigDict({**head.test_cfg, "nms_pre": EVERY, "score_thr": -1.0, "min_bbox_size": -1})
+    off = ConfigDict({**head.test_cfg, "nms_pre": EVERY, "score_thr": -1.0, "conf_thr": -1.0, "min_bbox_size": -1})
     metas = [{"img_shape": SIDES, "pad_shape": SIDES, "batch_input_shape": SIDES}] * 2
     with torch.no_grad():
         maps = head(model.model.extract_feat(model.padded(model.normalised(byte_images(2) / 255, None))))
@@ -128,6 +132,21 @@ def test_the_best_classes_are_those_of_yoloxs_own_candidates() -> None:
         assert torch.equal(result.labels, labels)
 
 
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_best_queries_are_those_of_mmdetections_own_results(name: str) -> None:
+    """DETR takes the best class of each query, the others the best pairs; the boxes of both are those of the level."""
+    boxes, scores = decoded(name)
+    sizes = [(SIDES[0], SIDES[1])] * 2
+    for image, result in enumerate(own_results(detector(name), byte_images(2), sizes)):
+        pairs = scores[image].amax(dim=-1, keepdim=True) if name == "detr" else scores[image]
+        best = pairs.flatten().topk(len(result.scores))
+        rows = best.indices // pairs.shape[-1]
+        check_rows(result.bboxes, result.scores, boxes[image][rows], best.values)
+        assert torch.equal(
+            result.labels, scores[image][rows].argmax(dim=-1) if name == "detr" else best.indices % CLASSES
+        )
+
+
 def test_boxes_and_scores_are_those_that_vote_in_paa(monkeypatch: pytest.MonkeyPatch) -> None:
     boxes, scores = decoded("paa")
     head = detector("paa").model.bbox_head
@@ -148,9 +167,8 @@ def test_raw_has_factors_where_the_head_gives_some(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("yolov3", "YOLOV3Head of mmdetection has neither, and level final alone; heads that have them inherit"),
+        ("centernet", "CenterNetHead of mmdetection has neither, and level final alone; heads that have them inherit"),
         ("faster_rcnn", "FasterRCNN of mmdetection has neither, and level final alone"),
-        ("detr", "DETRHead of mmdetection has neither, and level final alone"),
     ],
 )
 def test_other_heads_are_refused_by_name(name: str, words: str, level: str) -> None:
