@@ -127,6 +127,9 @@ def small(name: str, seed: int = 0, sizes: Sequence[tuple[int, int]] = (SIDES,))
     torch.manual_seed(seed)
     kind = MmdetInstanceSegmentor if name in WITH_WHOLE_MASKS else MmdetDetector
     detector = kind({**SECTIONS, **WITH_MASKS, **WITH_WHOLE_MASKS}[name](), detections_per_img=SLOTS)
+    for path, parameter in detector.named_parameters():
+        if path.endswith("level_embed"):  # which mmdetection leaves as memory has it until init_weights
+            torch.nn.init.normal_(parameter)
     images = [resized(byte_images(4), size) / 255 for size in sizes]
     learn_statistics(detector, lambda: [detector(batch) for batch in images], passes=2)
     for part, (mean, std) in {**SPREAD, **OTHER_SPREAD.get(name, {})}.items():

@@ -318,11 +318,12 @@ class Hangs(nn.Module):
 
 
 class Compiled(torch.autograd.Function):
-    """Its forward asks where the numbers lie, as one that calls C does."""
+    """Its forward works on the bytes themselves, as one that calls C does; torch 2.14 would follow plain numpy."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        return x * (2 if x.data_ptr() else 0)
+        content = bytearray(x.numpy().tobytes())
+        return 2 * torch.frombuffer(content, dtype=x.dtype).reshape(x.shape)
 
     @staticmethod
     def symbolic(g: Any, x: Any) -> Any:
