@@ -11,6 +11,9 @@ from pipeline.doctor.attempt import Attempt, attempt
 from pipeline.doctor.export_variant import ExportVariant
 from pipeline.doctor.subject import Subject
 
+GRACE = 10.0
+"""Seconds for a process to end by itself. One that is killed leaves semaphores, of which Python warns the user."""
+
 
 def attempts(
     subject: Subject, ways: Sequence[ExportVariant], *, seconds: float, begin: BeginStep = lambda _: None
@@ -30,6 +33,8 @@ def attempts(
                     results.append(Attempt(way, "exporter", f"no result after {seconds:g} s"))
                     break
                 results.append(ours.recv())
+            else:
+                process.join(GRACE)
         except EOFError:
             process.join()
             results.append(Attempt(ways[len(results)], "exporter", f"the process ended with code {process.exitcode}"))

@@ -1,6 +1,8 @@
 """tools/check_export.py: what it prints, its exit codes, and processes that end or hang."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -87,6 +89,13 @@ def test_a_file_that_declares_rewriters_and_kernels(check: Callable[[Sequence[st
     for way in ("dynamo", "torchscript"):
         assert f"{way + ', with rewriters':28} right in 7 trials" in done.out
     assert "torchscript                  refused by the exporter" in done.out
+
+
+@pytest.mark.slow
+def test_python_has_no_semaphores_to_warn_of() -> None:
+    command = [sys.executable, "-m", "zooport", "doctor", f"{MODELS}:Good", "--input", INPUT, "--exporter", "dynamo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_config_is_tried_on_its_own_images_plain_and_with_rewriters(voc: Tiny) -> None:
