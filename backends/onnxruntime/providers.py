@@ -32,8 +32,8 @@ def provider_options(
 
     All but the first may have a device: "cuda:1". TF32 is off on CUDA: it would change an fp32 model's numbers;
     TensorRT's providers have no option for it, so set NVIDIA_TF32_OVERRIDE=0 there. On CUDA cuDNN chooses algorithms
-    by its heuristics: trying them all makes the first call with each input size slow, and later ones no faster
-    (docs/gpu.md). `engine`, `profile` (the first of
+    by its heuristics: trying them all makes the first call with each input size slow, and later ones hardly ever
+    faster (docs/gpu.md). `engine`, `profile` (the first of
     the engine's, of its whole range: the provider does not choose among several) and `cache`, a folder for engines and
     timings, are for both of TensorRT. Raises InputError for a name that is none and for engine options that the
     provider has not, and BackendUnavailableError, naming what there is, for a provider that this onnxruntime lacks.

@@ -56,9 +56,10 @@ def graph_file(config: str, place: Place, label: str, **changes: Any) -> Path:
     """The file of the graph: of a deployment that an earlier cell made, or exported alone, once, without a proof."""
     with suppress(InputError):
         return made_deployment(config, place, label) / ONNX_FILE
-    job = plan_job(config, deploy_target(load_config(config), None, device=place.device, **changes), (), place.scratch)
     file = place.scratch / f"{label}-graphs" / f"{Path(config).stem}.onnx"
     if not file.is_file():
+        target = deploy_target(load_config(config), None, device=place.device, **changes)
+        job = plan_job(config, target, (), place.scratch)
         file.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=file.parent) as folder:
             export(prepare(job, Path(folder), None, unseen), unseen)
