@@ -4,8 +4,8 @@
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
-from io import BytesIO
+from contextlib import ExitStack, redirect_stderr
+from io import BytesIO, StringIO
 from typing import Any
 
 import onnx
@@ -59,7 +59,11 @@ def by_dynamo(
     output_names: Sequence[str] | None = None,
 ) -> onnx.ModelProto:
     """`shapes`: the torch.export.Dim of each axis that varies, by place, for each input; None where none does."""
-    with refusing_untraceable_functions(), nullcontext() if operators is None else exporting_marks():
+    with ExitStack() as context:
+        context.enter_context(refusing_untraceable_functions())
+        context.enter_context(redirect_stderr(StringIO()))  # torch prints the graph of a model that it refuses
+        if operators is not None:
+            context.enter_context(exporting_marks())
         program = torch.onnx.export(
             module,
             tuple(inputs.values()),

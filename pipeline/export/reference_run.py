@@ -7,6 +7,7 @@ from functools import partial
 from torch import nn
 
 from pipeline.export.forward_options import forward_options
+from pipeline.export.other_decisions import at_other_decisions
 from pipeline.export.scales import at_other_scales
 from pipeline.export.thresholds import OTHERS, default_thresholds, with_thresholds
 from pipeline.job.eager import job_references
@@ -42,7 +43,8 @@ def run_reference(job: Job, model: nn.Module) -> ReferenceRun:
     """
     inputs = graph_inputs(job.task.kind, job.images, job.target, job.preprocess, checked_divisor(model, job.target))
     with forward_options(job, model):
-        return run_cases(job, model, [*inputs, *at_other_scales(model, inputs)], other_thresholds=True)
+        others = [*at_other_scales(model, inputs), *at_other_decisions(job, job.contract(model), inputs)]
+        return run_cases(job, model, [*inputs, *others], other_thresholds=True)
 
 
 def run_cases(job: Job, model: nn.Module, inputs: list[GraphInput], *, other_thresholds: bool = False) -> ReferenceRun:

@@ -77,6 +77,10 @@ class InputProof(ABC):
         """
         return dict(arrays)
 
+    def other_contents(self, arrays: Mapping[str, Array]) -> Iterator[tuple[str, dict[str, Array]]]:
+        """The same tensors with other contents, and words for each: what a model's code may decide by."""
+        return iter(())
+
     def packed(
         self, value: Any, sizes: Mapping[str, int], rule: Any, batch: int, *, image_sizes: bool
     ) -> tuple[dict[str, Array], dict[str, Array]]:

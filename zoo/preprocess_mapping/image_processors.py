@@ -19,8 +19,8 @@ class ImageProcessor:
     `resample`: Pillow's number; None where its versions differ. `square`: a size that is one number is height and
     width, not the shorter edge. `multiple`: the field whose multiples the sides are, which the resize rounds to, up
     or to the nearest; `multiple_of`: where it is missing. `flips`: it makes BGR of RGB. `crop_part`: it cuts out
-    the part crop_pct. `fields`: those that it alone has. `expected`: fields that must have this value, or be
-    missing.
+    the part crop_pct. `longest`: max_size is the longest edge of a size that is one number; other processors pass it
+    over. `fields`: those that it alone has. `expected`: fields that must have this value, or be missing.
     """
 
     resample: int | None = None
@@ -32,6 +32,7 @@ class ImageProcessor:
     multiple_of: int | None = None
     rounds_up: bool = True
     crop_part: bool = False
+    longest: bool = False
     fields: tuple[str, ...] = ()
     expected: Mapping[str, Any] = field(default_factory=lambda: NOT_PADDED)
 
@@ -77,12 +78,14 @@ IRRELEVANT = (
 _QUERIES = ImageProcessor(
     resample=2,
     square=False,
+    longest=True,
     fields=("pad_and_return_pixel_mask",),
     expected=PADDED,
 )
 _MASKS = ImageProcessor(
     resample=2,
     square=False,
+    longest=True,
     multiple="size_divisor",
     multiple_of=32,
     fields=("size_divisor",),
@@ -120,7 +123,7 @@ IMAGE_PROCESSORS: Mapping[str, ImageProcessor] = {
     "Pvt": ImageProcessor(),
     "RTDetr": replace(_QUERIES, normalizes=False),
     "Segformer": ImageProcessor(resample=2),
-    "Siglip": ImageProcessor(),
+    "Siglip": ImageProcessor(square=False),
     "ViT": ImageProcessor(resample=2),
 }
 """By the name of the class without "ImageProcessor"."""

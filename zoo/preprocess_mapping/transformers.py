@@ -24,6 +24,9 @@ def from_transformers(fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     processor = _processor(fields)
     check_known(SOURCE, fields, (*READ, *IRRELEVANT, *processor.fields))
+    for name, value in fields.items():
+        if name.startswith("do_") and not isinstance(value, bool | None):
+            raise refusal(SOURCE, name, value, "true or false")
     for name, value in processor.expected.items():
         if fields.get(name, value) not in (value, None):
             raise refusal(SOURCE, name, fields[name], repr(value))
@@ -71,7 +74,7 @@ def _resize(fields: Mapping[str, Any], processor: ImageProcessor) -> dict[str, A
 def _size(fields: Mapping[str, Any], processor: ImageProcessor) -> dict[str, int]:
     """{"height", "width"}, or {"shortest_edge"} and perhaps "longest_edge"."""
     size = fields.get("size")
-    longest = fields.get("max_size", fields.get("_max_size"))
+    longest = fields.get("max_size", fields.get("_max_size")) if processor.longest else None
     if isinstance(size, int) and not isinstance(size, bool):
         size = {"height": size, "width": size} if processor.square else {"shortest_edge": size, "longest_edge": longest}
     if not isinstance(size, Mapping):
@@ -115,7 +118,9 @@ def _crop(fields: Mapping[str, Any]) -> tuple[int, int]:
 
 def _normalization(fields: Mapping[str, Any], processor: ImageProcessor) -> dict[str, Any]:
     """Of bytes p: (p * rescale_factor - image_mean) / image_std; ours is of p / 255."""
-    factor = float(fields.get("rescale_factor") or 1 / BYTES) if fields.get("do_rescale", True) else 1.0
+    factor = fields.get("rescale_factor", 1 / BYTES) if fields.get("do_rescale", True) else 1.0
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < math.inf:
+        raise refusal(SOURCE, "rescale_factor", factor, "a number above 0")
     scale = factor * BYTES
     if math.isclose(scale, 1.0, rel_tol=1e-6):
         scale = 1.0

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from torchvision import models
 from torchvision.models import detection, segmentation
 
 from zoo.build import build_model
@@ -119,3 +120,40 @@ def test_tensors_that_contradict_one_another(folder: Path, tmp_path: Path) -> No
         InputError, match=r"num_classes would be 5 \(.*\), 9 \(classifier.low_classifier.weight\); check"
     ):
         init(tmp_path, LRASPP, "mixed.pth", tmp_path)
+
+
+def hollow_checkpoint(name: str, path: Path, **options: Any) -> None:
+    """A file of few bytes: each tensor is one number in all its places."""
+    with torch.device("meta"):
+        state = models.get_model(name, weights=None, **options).state_dict()
+    torch.save({key: torch.zeros((), dtype=value.dtype).expand(value.shape) for key, value in state.items()}, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "edge", "interpolation"),
+    [
+        ("vit_b_16", "IMAGENET1K_V1", 256, "antialias"),  # the last of its weights has 224 and bicubic
+        ("mobilenet_v2", "IMAGENET1K_V2", 232, "antialias"),
+    ],
+)
+def test_a_classifiers_preprocessing_is_that_of_the_default_weights(
+    name: str, weights: str, edge: int, interpolation: str, tmp_path: Path
+) -> None:
+    hollow_checkpoint(name, tmp_path / "net.pth", num_classes=5)
+    written = init(tmp_path, name, "net.pth", tmp_path)
+    preprocess = load_config(written.path).content["preprocess"]
+    assert (preprocess["shortest_edge"], preprocess["interpolation"]) == (edge, interpolation)
+    assert any(f"torchvision's weights {weights} of this model" in note for note in written.notes)
+
+
+def test_a_changed_input_that_no_tensor_holds(tmp_path: Path) -> None:
+    """A training that starts from torchvision's weights has it; the key says so, and can be changed."""
+    hollow_checkpoint("googlenet", tmp_path / "net.pth", num_classes=5, aux_logits=False, init_weights=False)
+    arguments = {"aux_logits": False, "init_weights": False}
+    written = init(tmp_path, "googlenet", "net.pth", tmp_path, arguments=arguments)
+    assert load_config(written.path).model["transform_input"] is True
+    assert any("transform_input, which the checkpoint does not hold" in note for note in written.notes)
+    (tmp_path / "mine.py").unlink()
+    written = init(tmp_path, "googlenet", "net.pth", tmp_path, arguments={**arguments, "transform_input": False})
+    assert load_config(written.path).model["transform_input"] is False
+    assert not any("transform_input" in note for note in written.notes)

@@ -38,6 +38,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "centre, part": ("ConvNext", {"size": {"shortest_edge": 224}}),
     "part, whole": ("ConvNext", {}),
     "centre, BGR": ("MobileViT", {"size": {"shortest_edge": 288}, "crop_size": {"height": 256, "width": 256}}),
+    "edge, SigLIP": ("Siglip", {"size": 224}),
+    "edge, max_size of no meaning": ("MobileNetV1", {"size": 224, "max_size": 300, "do_center_crop": False}),
     "as it is": ("Segformer", {"do_resize": False}),
     "bytes": ("Segformer", {"do_rescale": False, "image_mean": [120.0, 110.0, 100.0], "image_std": [60.0, 57.0, 58.0]}),
     "bytes, not normalised": ("ViT", {"do_rescale": False, "do_normalize": False}),

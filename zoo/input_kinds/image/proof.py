@@ -1,6 +1,7 @@
 """How images are prepared for a proof: by the reference, at any size, with ends of their own, and otherwise rounded."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,6 +62,15 @@ class ImageProof(InputProof):
         regions = np.array([REGIONS[number % len(REGIONS)] for number in numbers])
         sizes = (regions * arrays[IMAGES.name].shape[2:]).astype(np.int64).clip(min=1)
         return {**arrays, IMAGE_SIZES.name: sizes}
+
+    def other_contents(self, arrays: Mapping[str, Array]) -> Iterator[tuple[str, dict[str, Array]]]:
+        """Negatives, noise, and images of one colour: the corners of RGB."""
+        images = arrays[IMAGES.name]
+        yield "negatives", {**arrays, IMAGES.name: 1 - images}
+        yield "noise", {**arrays, IMAGES.name: np.random.default_rng(0).random(images.shape, np.float32)}
+        for colour in product((0, 1), repeat=CHANNELS):
+            plain = np.broadcast_to(np.array(colour, np.float32)[:, None, None], images.shape)
+            yield f"the colour {colour}", {**arrays, IMAGES.name: np.ascontiguousarray(plain)}
 
     def packed(
         self, value: Any, sizes: Mapping[str, int], rule: Preprocess, batch: int, *, image_sizes: bool

@@ -19,8 +19,13 @@ COCO_WITHOUT_EPS = (  # builders whose COCO weights are for an eps of 0 in the f
     "retinanet_resnet50_fpn",
 )
 OF_WEIGHTS = (
-    "The resize, mean and std are those of torchvision's own weights of this name. Replace them with those of your "
-    "training."
+    "The resize, mean and std are those of torchvision's weights {weights} of this model. Replace them with those of "
+    "your training."
+)
+TRANSFORMING = ("googlenet", "inception_v3")  # they change the mean and std of their input, if they are told to
+TRANSFORMS = (
+    "The key transform_input, which the checkpoint does not hold, is True if the training started from torchvision's "
+    "weights, else False."
 )
 FROZEN_EPS = 1e-5
 COUNTER = "num_batches_tracked"
@@ -152,12 +157,15 @@ def _classifier(name: str, request: ModelRequest, weights: Path, state: Mapping[
     section: dict[str, Any] = {"type": "TorchvisionClassifier", "architecture": name, **request.arguments}
     if "num_classes" not in section:
         section["num_classes"] = fitting_value(section, "num_classes", state, weights)
-    preset = list(get_model_weights(name))[-1].transforms()
+    notes = {} if request.classes else {"task": UNNAMED}
+    if name in TRANSFORMING and "transform_input" not in section:
+        section["transform_input"], notes["model"] = True, TRANSFORMS
+    default = get_model_weights(name)["DEFAULT"]
+    preset = default.transforms()
     fields = {field: getattr(preset, field) for field in TORCHVISION_FIELDS if hasattr(preset, field)}
     preprocess, note = resized(from_torchvision(fields), request.size)
     classes = class_entries(request.classes, section["num_classes"], str(weights))
-    notes = {} if request.classes else {"task": UNNAMED}
-    notes["preprocess"] = note or OF_WEIGHTS
+    notes["preprocess"] = note or OF_WEIGHTS.format(weights=default.name)
     task = {"type": "ImageClassification", "classes": classes}
     content = {"model": section, "task": task, "preprocess": preprocess}
     return Description(_what(name, weights), content, weights, notes)
