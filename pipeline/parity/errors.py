@@ -15,6 +15,10 @@ BEYOND_ROUNDING = (
     "input and engine pass their own gates, but more changes than the rounding of the input explains in this model"
 )
 BATCH = "several inputs at once give another result than each input alone: check their order, and the batch"
+UNSTEADY = (
+    "the PyTorch model itself gives another answer to the same input each time, which nothing can equal: it is random "
+    "(dropout that does not go by self.training, torch.rand), or it changes its input or itself"
+)
 MANIFEST = "the manifest of the deployment differs from the config"
 CONSTANT = "the exported graph uses another number than the PyTorch model, even if no image shows it"
 PIPELINE: Mapping[str, str] = {
@@ -41,11 +45,14 @@ def meaning(record: ParityRecord) -> str | None:
 
 
 class ParityMissedError(GateError):
-    """Parity failed and nothing was published; ``record`` says how, ``data`` the same for --json."""
+    """Parity failed and nothing was published; ``record`` says how, ``data`` the same for --json.
 
-    def __init__(self, record: ParityRecord) -> None:
+    ``steady``: whether the PyTorch model equals itself where it runs again.
+    """
+
+    def __init__(self, record: ParityRecord, *, steady: bool = True) -> None:
         more = f" (and {n} more)" if (n := len(record.failures) - 1) else ""
-        means = f": {reason}" if (reason := meaning(record)) else ""
+        means = f": {reason}" if (reason := meaning(record) if steady else UNSTEADY) else ""
         super().__init__(
             f"{record.failures[0]}{more}{means}; nothing was published. zooport align names the first module that "
             "differs; --allow-parity-failure publishes it anyway, and the manifest records this"

@@ -109,7 +109,7 @@ def _run(
 ) -> EagerResult:
     """On the valid part of a tensor of one input, whose frame is the tensor's, from the top left."""
     array: NDArray[np.float32] = tensor.numpy()
-    valid = placed.valid(tensor, image_sizes=image_sizes)
+    valid = placed.valid(tensor.clone(), image_sizes=image_sizes)  # a model may change its input in place
     with refused_downloads("the model", RUNS), torch.inference_mode():
         result, logits = proof_of(task).eager_result(model, forward, valid, placed)
     return EagerResult(array, result, logits)

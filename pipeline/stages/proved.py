@@ -8,6 +8,8 @@ from backends import Deployment
 from pipeline.base.steps import GRAPH, METRIC, PIPELINE, BeginStep
 from pipeline.export.constants import compared_constants
 from pipeline.export.dtype_counts import computed_as_stored, fallback
+from pipeline.export.forward_options import forward_options
+from pipeline.job.eager import job_runner
 from pipeline.parity.errors import ParityMissedError
 from pipeline.parity.graph_parity import graph_parity
 from pipeline.parity.manifest_parity import manifest_failures
@@ -61,7 +63,7 @@ def prove(prepared: Prepared, progress: BeginStep, *, allowed: bool) -> Proved:
         inputs=job.task.kind.plural,
     )
     if not (record.passed or allowed):
-        raise ParityMissedError(record)
+        raise ParityMissedError(record, steady=_is_steady(prepared))
     return Proved(record, results)
 
 
@@ -77,6 +79,16 @@ def _compared(
     progress(PIPELINE)
     compared = pipeline_cases(staged, job.images, reference.pipeline, job.gates, reference.rule)
     return (*cases, *(case for case, _ in compared)), [result for _, result in compared]
+
+
+def _is_steady(prepared: Prepared) -> bool:
+    """Whether the model passes the graph comparison with itself, run again on the first case."""
+    job, reference = prepared.job, prepared.reference
+    with forward_options(job, prepared.model):
+        again = job_runner(job, prepared.model)
+        rest = (job.task, job.target.level, job.gates["graph"], reference.rule)
+        (case,) = graph_parity(again, reference.graph[:1], *rest)
+    return not case.findings.failures
 
 
 def _metric(

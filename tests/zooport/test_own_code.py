@@ -112,3 +112,26 @@ def test_what_the_checkout_runs_is_not_the_users(tmp_path: Path) -> None:
     for name in ("tools/update_zoo.py", "benchmarks/measured.py", "zoo/errors.py"):
         assert not is_own(str(ROOT / name))
     assert is_own(str(tmp_path / "tools/net.py"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "images = images + torch.rand(1)",
+        "images = nn.functional.dropout(images)",
+        "self.calls = getattr(self, 'calls', 0) + 1; images = images + self.calls",
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_model_that_does_not_equal_itself(statement: str, capsys: pytest.CaptureFixture[str]) -> None:
+    torch.save({"conv.weight": torch.ones(2, 3, 3, 3), "conv.bias": torch.zeros(2)}, "net.pth")
+    write(forward=f"import torch; {statement}")
+    assert run_verb(DEPLOY) == 3
+    assert "gives another answer to the same input each time" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_model_that_changes_its_input_in_place_is_deployed() -> None:
+    torch.save({"conv.weight": torch.ones(2, 3, 3, 3), "conv.bias": torch.zeros(2)}, "net.pth")
+    write(forward="images.add_(1)")
+    assert run_verb(DEPLOY) == 0

@@ -79,3 +79,17 @@ def test_an_unknown_name(tmp_path: Path) -> None:
     (tmp_path / "pets.pth").touch()
     with pytest.raises(InputError, match='timm:resnet10tt: timm has no model of this name; nearest: "resnet10t"'):
         init("timm:resnet10tt", tmp_path, weights=tmp_path / "pets.pth")
+
+
+def test_a_preprocessing_without_counterpart_needs_a_size(tmp_path: Path) -> None:
+    folder = tmp_path / "pets"
+    timm.models.save_for_hf(timm.create_model(NAME, num_classes=3), folder)
+    settings = json.loads((folder / "config.json").read_text())
+    settings["pretrained_cfg"] |= {"crop_mode": "border", "mean": [0.5, 0.25, 0.5]}
+    (folder / "config.json").write_text(json.dumps(settings))
+    with pytest.raises(InputError, match="crop_mode is 'border', .*; --size HEIGHT WIDTH writes a config for you to c"):
+        init(str(folder), tmp_path)
+    written = init(str(folder), tmp_path, size=(64, 96))
+    preprocess = load_config(written.path).preprocess
+    assert (preprocess.size, preprocess.resize, preprocess.mean) == ((64, 96), "stretch", (0.5, 0.25, 0.5))
+    assert any("crop_mode is 'border'" in note and "Replace this" in note for note in written.notes)

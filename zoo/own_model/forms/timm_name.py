@@ -9,7 +9,7 @@ from zoo.own_model.classes import FLAG, UNNAMED, class_entries
 from zoo.own_model.folder import CONFIG, check_fields, folder_config, folder_weights, foreign_arguments
 from zoo.own_model.form import Description, LibraryForm, register_form
 from zoo.own_model.request import ModelRequest
-from zoo.own_model.resizing import resized
+from zoo.own_model.resizing import resized, to_complete
 
 NOT_OF_THE_CONFIG = ("in_chans", "num_classes")  # arguments that the config has otherwise
 OF_PRETRAINED = (
@@ -19,7 +19,8 @@ OF_PRETRAINED = (
 OF_DEFAULTS = (
     "{source} does not say {fields}; timm's defaults stand for them. Replace them with those of your training."
 )
-DECIDE = ("input_size", "interpolation", "crop_pct", "mean", "std")
+NORMALIZATION = ("mean", "std")
+DECIDE = ("input_size", "interpolation", "crop_pct", *NORMALIZATION)
 """The fields of pretrained_cfg that decide the preprocessing."""
 SIZES = ("input_size", "crop_pct")  # those that --size replaces
 NAMES = {"label_names": list, "labels": list}
@@ -54,7 +55,7 @@ class TimmForm(LibraryForm):
             saved.get("label_names") or pretrained.get("label_names") or pretrained.get("labels") or ()
         )
         source = FLAG if request.classes else f"{request.source}: label_names"
-        preprocess, note = resized(_preprocess(pretrained), request.size)
+        preprocess, note = _preprocess(pretrained, request)
         notes = {} if classes else {"task": UNNAMED}
         if text := " ".join([*([note] if note else []), *_origin(request, saved, pretrained)]):
             notes["preprocess"] = text
@@ -89,13 +90,19 @@ def _pretrained(name: str, saved: Mapping[str, Any]) -> Mapping[str, Any]:
     return {} if known is None else known.to_dict()
 
 
-def _preprocess(pretrained: Mapping[str, Any]) -> dict[str, Any]:
+def _preprocess(pretrained: Mapping[str, Any], request: ModelRequest) -> tuple[dict[str, Any], str | None]:
+    """The section, and what the reader must know of it."""
     from zoo.preprocess_mapping import from_timm
 
     data = optional_library("timm.data", "timm", "this preprocessing")
     known = {"input_size": None, **pretrained}  # nothing at all is an error there
     fields: dict[str, Any] = data.resolve_data_config(pretrained_cfg=known)
-    return from_timm(fields)
+    try:
+        mapped = from_timm(fields)
+    except InputError as error:
+        normalization = {name: fields[name] for name in NORMALIZATION}
+        return to_complete(request.source, str(error), request.size, normalization)
+    return resized(mapped, request.size)
 
 
 def _origin(request: ModelRequest, saved: Mapping[str, Any], pretrained: Mapping[str, Any]) -> Iterator[str]:

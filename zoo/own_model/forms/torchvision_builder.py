@@ -22,7 +22,7 @@ OF_WEIGHTS = (
     "The resize, mean and std are those of torchvision's weights {weights} of this model. Replace them with those of "
     "your training."
 )
-TRANSFORMING = ("googlenet", "inception_v3")  # they change the mean and std of their input, if they are told to
+TRANSFORMING = ("googlenet", "inception_v3")  # with transform_input they change the mean and std of their input
 TRANSFORMS = (
     "The key transform_input, which the checkpoint does not hold, is True if the training started from torchvision's "
     "weights, else False."

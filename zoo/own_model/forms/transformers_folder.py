@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from zoo.errors import InputError
@@ -12,7 +11,7 @@ from zoo.own_model.classes import class_entries
 from zoo.own_model.folder import CONFIG, folder_config, folder_out, folder_weights
 from zoo.own_model.form import Description, Form, register_form
 from zoo.own_model.request import ModelRequest
-from zoo.own_model.resizing import resized
+from zoo.own_model.resizing import resized, to_complete
 
 PREPROCESSOR, PROCESSOR = "preprocessor_config.json", "processor_config.json"
 IN_PROCESSOR = "image_processor"  # the key of the latter that has what the former holds
@@ -20,7 +19,6 @@ UNNAMED = "LABEL_0"  # how the library calls a class without a name
 IDS = "The names are those of id2label. For an evaluation, category_id must be the ids of your annotations."
 MISSING = f"no {PREPROCESSOR}, which image_processor.save_pretrained(folder) writes"
 OTHERS = "For its other results give {flags}."
-BY_HAND = "Replace this with what your training did."
 
 
 @register_form
@@ -67,23 +65,12 @@ def _preprocess(folder: Path, request: ModelRequest) -> tuple[dict[str, Any], st
 
     fields = _image_processor(folder)
     if fields is None:
-        return _by_hand(folder, MISSING, request)
+        return to_complete(folder, MISSING, request.size)
     try:
         mapped = from_transformers(fields)
     except InputError as error:
-        return _by_hand(folder, str(error), request, _normalization(fields))
+        return to_complete(folder, str(error), request.size, _normalization(fields))
     return resized(mapped, request.size)
-
-
-def _by_hand(
-    folder: Path, reason: str, request: ModelRequest, normalization: Mapping[str, Any] = MappingProxyType({})
-) -> tuple[dict[str, Any], str]:
-    """What the user completes. Raises InputError without a size, which nothing else says."""
-    if request.size is None:
-        raise InputError(f"{folder}: {reason}; --size HEIGHT WIDTH writes a config for you to complete")
-    without = "" if normalization else ", without mean and std"
-    resize = {"size": request.size, "resize": "stretch", "interpolation": "antialias"}
-    return {**resize, **normalization}, f"{reason}. So images are stretched{without}. {BY_HAND}"
 
 
 def _normalization(fields: Mapping[str, Any]) -> dict[str, Any]:
