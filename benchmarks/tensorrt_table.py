@@ -6,6 +6,7 @@ fp16 and int8 are made of that file. tensorrt_rtx builds the engine on the CPU: 
 the numbers. Each cell is a process of its own.
 
     python benchmarks/tensorrt_table.py --page docs/measured/tensorrt.md
+    python benchmarks/tensorrt_table.py --of torchvision --page docs/measured/tensorrt_torchvision.md
 
 The script may be interrupted: cells are kept in --state and done once. Exit code 3 where a cell has no engine.
 """
@@ -24,7 +25,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 import numpy as np
 import onnx
 from matrix import all_passed, run_cells
-from measured import machine, sources, state_of, write_page
+from measured import machine, shipped_configs, sources, state_of, write_page
 from tensorrt_models import BACKEND, BATCHES, CAPABILITIES, CODE, built_engine, exported, model_names, sample_inputs
 
 from backends import available
@@ -34,6 +35,10 @@ from zoo.target import Target
 
 PRECISIONS = ("fp32", "fp16", "int8")
 LEVELS = ("final", "decoded")
+GROUPS = {
+    "shipped": "the shipped configs with their weights",
+    "torchvision": "torchvision's families with random weights",
+}
 SAMPLES = 4  # for the ranges of fp16 and int8; accuracy is judged elsewhere
 MEGABYTE = 1e6
 
@@ -41,6 +46,7 @@ MEGABYTE = 1e6
 def main() -> int:
     """Print and write the table; 3 where a cell has no engine."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--of", default="shipped", choices=GROUPS, help="default: shipped")
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="models whose name has one of these")
     parser.add_argument("--precisions", nargs="+", default=PRECISIONS, choices=PRECISIONS)
     parser.add_argument("--state", type=Path, default=ROOT / "work_dirs/tensorrt_table.json")
@@ -51,23 +57,26 @@ def main() -> int:
         warnings.simplefilter("ignore")
         print(json.dumps(_cell(*args.cell)))
         return 0
-    names = [name for name in model_names() if not args.only or any(word in name for word in args.only)]
+    shipped = {Path(path).stem for path in shipped_configs()}
+    group = [name for name in model_names() if (name in shipped) == (args.of == "shipped")]
+    names = [name for name in group if not args.only or any(word in name for word in args.only)]
     state = state_of(args.state, sources(*CODE, "backends"), "torch", "torchvision", "tensorrt_rtx")
     cells = [(name, precision, form) for name in names for precision in args.precisions for form in BATCHES]
     run_cells(__file__, cells, state, args.state)
-    content = table(state, list(model_names()))
+    content = table(state, group)
     print(content)
     if args.page:
-        write_page(args.page, "Engines of TensorRT", _intro(), "benchmarks/tensorrt_table.py", content)
+        command = "benchmarks/tensorrt_table.py" + (f" --of {args.of}" if args.of != "shipped" else "")
+        write_page(args.page, f"Engines of TensorRT, {args.of} models", _intro(args.of), command, content)
     return 0 if all_passed(cells, state) else 3
 
 
-def _intro() -> str:
+def _intro(group: str) -> str:
     opt = BATCHES["dynamic batch"]
     return (
-        "Whether tensorrt_rtx builds an engine of each model's graph on a CPU: the shipped configs with their weights, "
-        "torchvision's families with random ones, at level final, or decoded where the table says so. A cell gives the "
-        "seconds of one build, beside other work of the machine, and the size of the plan. Static: a batch of 1. "
+        f"Whether tensorrt_rtx builds an engine of each model's graph on a CPU: {GROUPS[group]}, at level final, or "
+        "decoded where the table says so. A cell gives the seconds of one build, beside other work of the machine, and "
+        "the size of the plan. Static: a batch of 1. "
         f"Dynamic batch: one profile, {opt.min}:{opt.opt}:{opt.max}. Compute capability {', '.join(CAPABILITIES)}. No "
         "engine was run here: what it computes needs a GPU. The same graphs are held to the unpatched models in ONNX "
         "Runtime.\n\n" + machine("torch", "torchvision", "tensorrt_rtx")

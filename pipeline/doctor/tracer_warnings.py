@@ -3,6 +3,7 @@
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -47,10 +48,10 @@ class TracerWarnings:
     numbers_given: int = 0
 
 
-def watch(module: nn.Module, feed: Mapping[str, Tensor]) -> TracerWarnings:
-    """Run the module once. What it raises is raised."""
+def watch(module: nn.Module, feed: Mapping[str, Tensor], *, operators: bool = True) -> TracerWarnings:
+    """Run the module once. What it raises is raised. `operators`: see these as well, which takes longer."""
     watched = TracerWarnings()
-    with torch.no_grad(), _Functions(watched), _Operators(watched):
+    with torch.no_grad(), _Functions(watched), _Operators(watched) if operators else nullcontext():
         outputs = module(*(tensor.clone() for tensor in feed.values()))
     watched.numbers_given = sum(isinstance(leaf, int | float) for leaf in tree_leaves(outputs))
     return watched
