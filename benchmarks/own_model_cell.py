@@ -31,7 +31,8 @@ from zoo.errors import ZooportError
 from zoo.families import contract_module, family_of
 from zoo.target import DEFAULT_BACKEND, Target
 
-ROUNDS = 7
+ROUNDS = (7, 61)  # at least and at most
+ENOUGH = 1.0  # seconds of computing, in which as many are made as fit
 THREADS = 1  # of both sides, so that neither has cores that the other one lacks
 CASES = ("batch 1", "batch 3", "second size")
 OPENVINO = "openvino"
@@ -156,7 +157,8 @@ def _timed(own: OwnModel, written: Written) -> Cell:
     if plain is not None:
         runs["plain"] = session_run(open_session(plain.read_bytes(), THREADS), feed)
     begin, busy = time.perf_counter(), busy_elsewhere()
-    seconds = interleaved(runs, ROUNDS)
+    one_round = sum(max(times) for times in interleaved(runs, 1).values())
+    seconds = interleaved(runs, min(max(int(ENOUGH / one_round), ROUNDS[0]), ROUNDS[1]))
     others = (busy_elsewhere() - busy) / (time.perf_counter() - begin)
     return {
         "verdict": "passed",
