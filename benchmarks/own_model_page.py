@@ -23,9 +23,9 @@ INTRO = (
     "second size from one file. Largest error: of the output that is named. Nodes: of our graph, and of torch's own "
     "export without zooport, with the same dynamic axes. Latency: our graph's time in ONNX Runtime over that of eager "
     "PyTorch and of torch's own export, each on one thread, the median of interleaved rounds at batch 1; of a model "
-    "that takes some milliseconds 0.2 is noise. OpenVINO: the same comparison there. tensorrt_rtx: an engine of a fixed "
-    "size and a dynamic batch was built on the CPU; its numbers were not computed. torchvision's other models: [its "
-    "detectors](torchvision_matrix.md) and [segmentation matrix](segmentation_matrix.md)."
+    "that takes some milliseconds 0.2 is noise. OpenVINO: the same comparison there. tensorrt_rtx: an engine of a "
+    "fixed size and a dynamic batch was built on the CPU; its numbers were not computed. torchvision's other models: "
+    "[its detectors](torchvision_matrix.md) and [segmentation matrix](segmentation_matrix.md)."
 )
 UNTIMED = "Latency: a dash where `--stages latency` has not run yet, which needs an idle machine."
 LOADED = (
