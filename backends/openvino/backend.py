@@ -34,7 +34,7 @@ class OpenVINO(Backend):
     distributions = ("openvino",)
     fuses = True
     dialect = Dialect(
-        lacks=frozenset({"DeformConv"}),
+        lacks=frozenset({"DeformConv", "antialiased Resize"}),  # the latter it computes without antialiasing
         unsigned_activations=False,  # its kernels of int8 are no slower, and SiLU is faster in floats
     )
     load_options = frozenset({"cache"})

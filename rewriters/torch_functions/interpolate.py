@@ -26,7 +26,7 @@ from zoo.dialect import STANDARD, dialect_of
     "interpolate",
     reason="torchscript traces a size read from a shape, so that the graph computes what is fixed and its shapes are "
     "unknown, and refuses antialiasing; dynamo gives an antialiased resize with aligned corners other centres than "
-    "torch's; TensorRT has no antialiasing",
+    "torch's; TensorRT has no antialiasing, and OpenVINO leaves it out",
     written_for="torch 2.11 to 2.15",
 )
 def interpolate_as_torch(
@@ -42,7 +42,9 @@ def interpolate_as_torch(
     """As torch.nn.functional.interpolate."""
     target = active_target()
     torchscript = target.exporter == "torchscript"
-    unwritten = torchscript or align_corners or dialect_of(target.backend).operator_form == STANDARD
+    dialect = dialect_of(target.backend)
+    lacking = dialect.operator_form == STANDARD or "antialiased Resize" in dialect.lacks
+    unwritten = torchscript or align_corners or lacking
     if antialias and unwritten and mode in FILTERS and input.dim() == 4:  # noqa: PLR2004
         return antialiased(
             input,
