@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,10 @@ def change_weights(monkeypatch: pytest.MonkeyPatch, change: Callable[[torch.Tens
     real = export_step.export_onnx
 
     def wrong(module: torch.nn.Module, *arguments: Any, **options: Any) -> Any:
+        other = deepcopy(module)  # the model itself stays as it was: it would differ from its own run before the export
         with torch.no_grad():
-            change(module.model.conv.bias)
-        return real(module, *arguments, **options)
+            change(other.model.conv.bias)
+        return real(other, *arguments, **options)
 
     monkeypatch.setattr(export_step, "export_onnx", wrong)
 
