@@ -159,9 +159,10 @@ def state_of(path: Path, made_of: str, *packages: str) -> dict[str, Any]:
 
 
 def keep(state: Mapping[str, Any], path: Path) -> None:
-    """Writes the cells done so far."""
+    """Writes the cells done so far, a line for each."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+    lines = (f"{json.dumps(key)}: {json.dumps(cell)}" for key, cell in state.items())
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def growth(run: Callable[[], object]) -> int:

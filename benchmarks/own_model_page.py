@@ -22,8 +22,8 @@ INTRO = (
     f"model, at the [gates of every deployment](../deployments.md), batches {' and '.join(map(str, BATCHES))} and a "
     "second size from one file. Largest error: of the output that is named. Nodes: of our graph, and of torch's own "
     "export without zooport, with the same dynamic axes. Latency: our graph's time in ONNX Runtime over that of eager "
-    "PyTorch and of torch's own export, each on one thread, the median of interleaved rounds at batch 1; of a model "
-    "that takes some milliseconds 0.2 is noise. OpenVINO: the same comparison there. tensorrt_rtx: an engine of a "
+    "PyTorch and of torch's own export, each on one thread, the median of interleaved rounds at batch 1; rough "
+    "for a model that takes a few milliseconds. OpenVINO: the same comparison there. tensorrt_rtx: an engine of a "
     "fixed size and a dynamic batch was built on the CPU; its numbers were not computed. torchvision's other models: "
     "[its detectors](torchvision_matrix.md) and [segmentation matrix](segmentation_matrix.md)."
 )

@@ -14,7 +14,7 @@ ANY_SIZE = (  # not convmixer_768_32: with random weights a change of an image b
     *("mobileone_s0", "mobilevit_xxs", "mobilevitv2_050", "poolformer_s12", "pvt_v2_b0", "regnety_002", "repvgg_a0"),
     *("res2net50_14w_8s", "resnet10t", "rexnet_100", "starnet_s1", "xception41"),
 )
-SLOW_SYMBOLS = ("davit_tiny",)  # torch.export computes with its symbolic sizes for more than LIMIT: it gets one size
+SLOW_SYMBOLS = ("davit_tiny",)  # torch.export computes with its symbolic sizes for many minutes: it gets one size
 MULTIPLES = {"hrnet_w18_small": 32}  # of what their sizes must be
 ONE_SIZE = {  # built for a size of their own, which is the default of their option img_size
     "maxvit_pico_rw_256": 256,

@@ -135,7 +135,7 @@ def test_needed_without_it_dynamo_moves_the_centres_of_aligned_corners(tmp_path:
 def test_needed_without_it_openvino_leaves_the_antialiasing_of_dynamo_out(
     options: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Rule 6. Seen with OpenVINO 2026.4.1: off by a tenth of the values' range, without a word."""
+    """Rule 6. Seen with OpenVINO 2026.4.1: 0.03 of the values' range off where it enlarges, 0.4 where it shrinks."""
     module, target = Resized(**options).eval(), FIXED.with_(exporter="dynamo", backend="openvino")
     images = torch.rand(2, 3, 40, 56)
     specs = [TensorSpec("resized", "float32", ("batch", 3, *options["size"]))]
