@@ -101,7 +101,8 @@ def cell(name: str, exporter: str, mode: str) -> dict[str, Any]:
     """What came of one export."""
     if mode == "slide" and name in OF_ONE_SIZE:
         return {"verdict": "equal", "skipped": "its masks have one size"}
-    theirs, ours = models({**ROWS[name], "test_cfg": MODES[mode]})
+    section = ROWS[name]
+    theirs, ours = models({**section, "test_cfg": {**section["test_cfg"], **MODES[mode]}})
     images = pixels(max(BATCHES))
     with torch.no_grad():
         expected = theirs(images)
@@ -147,8 +148,8 @@ def models(section: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def spread(segmentor: Any) -> None:
     """The last layer gives each class logits with a mean of 0 and the same deviation, so that labels differ."""
-    heads = segmentor.model.decode_head
-    head = heads[-1] if isinstance(heads, nn.ModuleList) else heads
+    heads: Any = segmentor.model.decode_head
+    head: Any = heads[-1] if isinstance(heads, nn.ModuleList) else heads
     last = getattr(head, "conv_seg", None) or getattr(head, "cls_embed", None)  # of pixels, or of queries
     if last is None:
         return
