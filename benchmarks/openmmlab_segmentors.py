@@ -45,12 +45,24 @@ from zoo.tasks import build_task
 
 BISENET = {"type": "BiSeNetV2", "detail_channels": (4, 4, 8), "semantic_channels": (4, 4, 8, 8), "bga_channels": 8}
 BISENET |= {"semantic_expansion_ratio": 2, "norm_cfg": NORM}
+OF_MAPS = {**OF_ONE, "in_channels": [16] * 4, "in_index": [0, 1, 2, 3]}
+TRANSFORMER = {"patch_size": 16, "embed_dims": 16, "num_layers": 4, "num_heads": 2, "mlp_ratio": 2}
+TRANSFORMER |= {"out_indices": (0, 1, 2, 3)}
+UPER = {**OF_MAPS, "type": "UPerHead", "pool_scales": (1, 2)}
+PYRAMID = {"type": "Feature2Pyramid", "embed_dim": 16, "rescales": [4, 2, 1, 0.5]}
+DPT = {**OF_MAPS, "type": "DPTHead", "embed_dims": 16, "post_process_channels": [8] * 4, "readout_type": "project"}
+DPT |= {"input_transform": "multiple_select"}
+VIT = {**TRANSFORMER, "type": "VisionTransformer", "img_size": SIDES, "output_cls_token": True}
 BASIC: Mapping[str, Mapping[str, Any]] = {
     **{name.partition(",")[0]: section for name, section in SEGMENTORS.items()},
     "deeplabv3": model(BACKBONE, {**OF_ONE, "type": "ASPPHead", "dilations": (1, 2, 3)}),
+    "dpt": model(VIT, DPT),
+    **{kind.lower(): model({**TRANSFORMER, "type": kind}, UPER, neck=PYRAMID) for kind in ("BEiT", "MAE")},
     "bisenet-v2": model(BISENET, {**HEAD, "in_channels": 8, "in_index": 0, "concat_input": False}),
 }
 ROWS: Mapping[str, Mapping[str, Any]] = {**BASIC, **TRANSLATED, **UNTRANSLATED, **OF_MMDET}
+OF_IMAGE_SIZE = ("beit", "mae")
+"""Those whose backbone is made for one size, that of the image or of a window."""
 EXPORTERS = ("dynamo", "torchscript")
 MODES: Mapping[str, Mapping[str, Any]] = {"whole": {"mode": "whole"}, "slide": SLIDE}
 BATCHES = (1, 3)
@@ -101,7 +113,9 @@ def cell(name: str, exporter: str, mode: str) -> dict[str, Any]:
     """What came of one export."""
     if mode == "slide" and name in OF_ONE_SIZE:
         return {"verdict": "equal", "skipped": "its masks have one size"}
-    section = ROWS[name]
+    section = dict(ROWS[name])
+    if name in OF_IMAGE_SIZE:
+        section["backbone"] = {**section["backbone"], "img_size": MODES[mode].get("crop_size", SIDES)}
     theirs, ours = models({**section, "test_cfg": {**section["test_cfg"], **MODES[mode]}})
     images = pixels(max(BATCHES))
     with torch.no_grad():
@@ -132,8 +146,10 @@ def models(section: Mapping[str, Any]) -> tuple[Any, Any]:
                 nn.init.constant_(module.weight, WEAK)
             else:
                 nn.init.uniform_(module.weight, 0.5, 1.5)
-    learn_statistics(theirs, lambda: theirs.encode_decode(pixels(4)), passes=2)
-    spread(theirs)
+    height, width = section["backbone"].get("img_size", SIDES)
+    images = pixels(4)[..., :height, :width]
+    learn_statistics(theirs, lambda: theirs.encode_decode(images), passes=2)
+    spread(theirs, images)
     content = config_content(dict(section))
     codebase = codebase_of(content, "my.py")
     assert codebase is not None
@@ -146,7 +162,7 @@ def models(section: Mapping[str, Any]) -> tuple[Any, Any]:
     return theirs, ours
 
 
-def spread(segmentor: Any) -> None:
+def spread(segmentor: Any, images: Tensor) -> None:
     """The last layer gives each class logits with a mean of 0 and the same deviation, so that labels differ."""
     heads: Any = segmentor.model.decode_head
     head: Any = heads[-1] if isinstance(heads, nn.ModuleList) else heads
@@ -154,7 +170,7 @@ def spread(segmentor: Any) -> None:
     if last is None:
         return
     with torch.no_grad(), module_outputs({"logits": last}) as seen:
-        segmentor.encode_decode(pixels(4))
+        segmentor.encode_decode(images)
     logits = seen["logits"].movedim(1 if seen["logits"].dim() == PIXELS else -1, 0).flatten(1)  # [C, ...]
     mean, std = logits.mean(dim=1), logits.std(dim=1)
     with torch.no_grad():
