@@ -46,8 +46,7 @@ from zoo.tasks import build_task
 BISENET = {"type": "BiSeNetV2", "detail_channels": (4, 4, 8), "semantic_channels": (4, 4, 8, 8), "bga_channels": 8}
 BISENET |= {"semantic_expansion_ratio": 2, "norm_cfg": NORM}
 OF_MAPS = {**OF_ONE, "in_channels": [16] * 4, "in_index": [0, 1, 2, 3]}
-TRANSFORMER = {"patch_size": 16, "embed_dims": 16, "num_layers": 4, "num_heads": 2, "mlp_ratio": 2}
-TRANSFORMER |= {"out_indices": (0, 1, 2, 3)}
+TRANSFORMER = {"patch_size": 16, "embed_dims": 16, "num_layers": 4, "num_heads": 2, "out_indices": (0, 1, 2, 3)}
 UPER = {**OF_MAPS, "type": "UPerHead", "pool_scales": (1, 2)}
 PYRAMID = {"type": "Feature2Pyramid", "embed_dim": 16, "rescales": [4, 2, 1, 0.5]}
 DPT = {**OF_MAPS, "type": "DPTHead", "embed_dims": 16, "post_process_channels": [8] * 4, "readout_type": "project"}
