@@ -6,9 +6,8 @@ else *refused*, with the reason. A codebase that is not installed is left out: i
 
     python benchmarks/openmmlab_coverage.py --page docs/measured/openmmlab.md
 
-Nothing is exported here: benchmarks/openmmlab_exports.py does that for mmdetection's architectures, and
-tests/rewriters/mmsegmentation for small models of some of mmsegmentation. Exit code 3 if a config fails in another way
-than by a refusal.
+Nothing is exported here: benchmarks/openmmlab_exports.py and benchmarks/openmmlab_segmentors.py do that for one small
+model of each architecture. Exit code 3 if a config fails in another way than by a refusal.
 """
 
 import argparse

@@ -39,10 +39,9 @@ OF_RAW = (
 
 
 def machines(state: Cells, stage: str) -> str:
-    """Those on which the stage's cells ran."""
-    return " and ".join(
-        sorted({cell["machine"] for key, cell in state.items() if _is(key, stage) and "machine" in cell})
-    )
+    """Those on which the stage's cells ran, and with which packages."""
+    cells = [cell for key, cell in state.items() if _is(key, stage) and "machine" in cell]
+    return " and ".join(sorted({f"{cell['machine']}; {cell['made_of'].partition('; ')[2]}" for cell in cells}))
 
 
 def _is(key: str, stage: str) -> bool:

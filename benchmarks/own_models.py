@@ -27,9 +27,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 from matrix import EXPORTERS, run_cells
-from measured import machine, sources, write_page
+from measured import sources, write_page
 from own_model_case import FOLDER, Kind, kinds
 from own_model_page import INTRO, STAGES, Cells, latency_note, machines, table
+
+from pipeline.base.machine import processor, threads
 
 CODE = (
     *("rewriters/export_onnx.py", "rewriters/exporters.py", "rewriters/family_rewriters.py", "rewriters/checks"),
@@ -114,7 +116,7 @@ def _cell(every: Sequence[Kind], kind: str, name: str, exporter: str, stage: str
     from own_model_cell import measured_cell
 
     found = next(one for one in every if one.name == kind)
-    stamp = {"made_of": made_of(found), "machine": machine(*PACKAGES)}
+    stamp = {"made_of": made_of(found), "machine": f"{processor()}, {threads()} threads"}
     return measured_cell(found.cases[name](), exporter, stage) | stamp
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.small_mmdet.whole_masks import mask2former, maskformer
-from tests.zoo.codebases.small_configs import BACKBONE, HEAD, MODEL, NORM, PREPROCESSOR
+from tests.zoo.codebases.small_configs import BACKBONE, HEAD, LOSS, MODEL, NORM, PREPROCESSOR
 
 BASIC = {"num_branches": 2, "block": "BASIC", "num_blocks": (1, 1), "num_channels": (4, 8)}
 STAGES = {
@@ -40,7 +40,38 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 SLIDE = {"mode": "slide", "crop_size": (48, 48), "stride": (32, 32)}
 RESNEXT = {**BACKBONE, "type": "ResNeXt", "depth": 50, "groups": 2, "base_width": 4}
+UPDATE = {"type": "KernelUpdateHead", "num_classes": 3, "num_ffn_fcs": 2, "num_heads": 2, "num_mask_fcs": 1}
+UPDATE |= {"feedforward_channels": 16, "in_channels": 8, "out_channels": 8, "dropout": 0.0, "conv_kernel_size": 1}
+UPDATE |= {"ffn_act_cfg": {"type": "ReLU", "inplace": True}, "with_ffn": True}
+UPDATE |= {"feat_transform_cfg": {"conv_cfg": {"type": "Conv2d"}, "act_cfg": None}}
+UPDATE["kernel_updator_cfg"] = {"type": "KernelUpdator", "in_channels": 4, "feat_channels": 4, "out_channels": 4}
+UPDATE["kernel_updator_cfg"] |= {"act_cfg": {"type": "ReLU", "inplace": True}, "norm_cfg": {"type": "LN"}}
+KNET = {
+    "type": "IterativeDecodeHead",
+    "num_stages": 2,
+    "kernel_update_head": [UPDATE] * 2,
+    "kernel_generate_head": HEAD,
+}
+POINTS = {"type": "PointHead", "in_channels": [8], "in_index": [0], "channels": 8, "num_fcs": 2, "num_classes": 3}
+POINTS |= {"coarse_pred_each_layer": True, "dropout_ratio": -1, "align_corners": False, "loss_decode": LOSS}
+COARSE = {
+    **OF_ONE,
+    "type": "FPNHead",
+    "in_channels": [8] * 4,
+    "in_index": [0, 1, 2, 3],
+    "feature_strides": [4, 8, 8, 8],
+}
+RENDERED = {"subdivision_steps": 2, "subdivision_num_points": 200, "scale_factor": 2}
 UNTRANSLATED: dict[str, dict[str, Any]] = {
+    "knet": model(BACKBONE, KNET),
+    "pointrend": model(
+        BACKBONE,
+        [COARSE, POINTS],
+        neck={"type": "FPN", "in_channels": [8, 16, 32, 64], "out_channels": 8, "num_outs": 4},
+        type="CascadeEncoderDecoder",
+        num_stages=2,
+        test_cfg={"mode": "whole", **RENDERED},
+    ),
     "resnext-fcn": model(RESNEXT, {**HEAD, "in_channels": 256}),
     "unet-deconvolved": model(
         {**UNET, "upsample_cfg": {"type": "DeconvModule"}}, {**HEAD, "in_channels": 4, "in_index": 2}

@@ -1,7 +1,7 @@
 """Below fp32: a rounding that falls otherwise is a whole step of a quantised tensor, and single values say little.
 
 Outputs are compared as a whole, by their relative distance |here - proved| / |proved|. Integer kernels give the same
-everywhere; a CPU that saturates, or kernels that compute in float, do not: benchmarks/self_test.py measures how far.
+everywhere; a CPU that saturates, or kernels that compute in float, do not: docs/measured/self_test.md has how far.
 """
 
 from collections.abc import Mapping

@@ -13,6 +13,7 @@ from rewriters.graph_passes.drop_unused import drop_unused
 from rewriters.graph_passes.expand_operators import expand_operators
 from rewriters.graph_passes.marks import keep_marks
 from rewriters.graph_passes.strip_traces import strip_traces
+from rewriters.graph_passes.vector_products import vector_products
 from rewriters.onnx_graph.module_paths import module_paths
 from zoo.target import Target
 from zoo.tensor_spec import TensorSpec
@@ -33,7 +34,7 @@ def finish(
     constant_weights(model)
     drop_row_shapes(model)
     declare_shapes(model, target, output_specs)
-    if constant_scales(model) + argmax_before_concat(model):
+    if constant_scales(model) + argmax_before_concat(model) + vector_products(model):
         drop_unused(model)
     onnx.helper.set_model_props(model, dict(sorted(metadata.items())))
     return model

@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import torch.nn.functional as F
 from mmdet.models.detectors import BaseDetector, MaskFormer
 from torch import Tensor
 
 from rewriters.mmdetection.versions import WRITTEN_FOR
-from rewriters.patching.constants import static_size
+from rewriters.patching.constants import as_ints, static_size
 from rewriters.patching.rewriter import rewrites
 from rewriters.patching.rewriting import active_target
 from zoo.contract.coordinates import size_tensor
@@ -98,3 +99,17 @@ def with_padded_masks(
 ) -> list[dict[str, Tensor]]:
     """The detections as they are."""
     return detections
+
+
+@rewrites(
+    MmdetDetector,
+    "in_slots",
+    reason="chooses the rows of each image, in a loop over the batch; of a padded batch each has all its slots",
+    written_for="zooport 0.1",
+)
+def already_in_slots(
+    _original: Callable[..., Any], _self: MmdetDetector, rows: Tensor, _owners: Tensor, count: int, slots: int
+) -> Tensor:
+    """Rows [N * P, W] -> [N, slots, W]: small images of a fixed size have no more than P candidates."""
+    batch = rows.reshape(count, -1, *as_ints(rows.shape[1:]))
+    return F.pad(batch, (0, 0, 0, slots - as_ints(batch.shape[1:2])[0]))

@@ -6,7 +6,8 @@ The mean over a cell of rows and columns is the mean of the rows' means, so
                     start_i = floor(i h / s),  end_i = ceil((i + 1) h / s)
 
 for an axis of h elements and s cells; C in the same way. Cells overlap where s does not divide h, which no pooling
-operator of ONNX has. For a dynamic size the matrices are computed in the graph.
+operator of ONNX has. For a dynamic size the matrices are computed in the graph. Cells that divide a fixed size are
+those of an average pool.
 """
 
 from collections.abc import Callable
@@ -24,8 +25,8 @@ from rewriters.patching.rewriting import active_target
 @rewrites(
     torch.nn.functional,
     "adaptive_avg_pool2d",
-    reason="torchscript has no cells that do not divide the size, nor any of a dynamic size; dynamo freezes parts of "
-    "the traced dynamic size, and ONNX Runtime fails at another one",
+    reason="torchscript has no cells that do not divide the size, nor any of a size that its graph does not know; "
+    "dynamo freezes parts of the traced dynamic size, and ONNX Runtime fails at another one",
     written_for="torch 2.11 to 2.15",
 )
 def adaptive_avg_pool2d_products(
@@ -36,8 +37,10 @@ def adaptive_avg_pool2d_products(
     """As torch.nn.functional.adaptive_avg_pool2d, but for rounding. One cell is left to the exporters."""
     rows, columns = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
     fixed = has_fixed_size()
-    if (rows, columns) == (1, 1) or (fixed and not _fails(input, rows, columns)):
+    if (rows, columns) == (1, 1) or (fixed and active_target().exporter != "torchscript"):
         return NotImplemented
+    if fixed and (cell := _cell(input, rows, columns)) is not None:
+        return torch.nn.functional.avg_pool2d(input, cell, count_include_pad=False)
     if columns is not None:
         input = input @ _matrix(input, -1, columns, fixed).transpose(0, 1)  # noqa: A001
     if rows is not None:
@@ -45,10 +48,10 @@ def adaptive_avg_pool2d_products(
     return input
 
 
-def _fails(x: Tensor, rows: int | None, columns: int | None) -> bool:
-    """Whether the exporter refuses these cells at a fixed size."""
-    divides = all(s is None or size % s == 0 for s, size in zip((rows, columns), static_size(x), strict=True))
-    return active_target().exporter == "torchscript" and not divides
+def _cell(x: Tensor, rows: int | None, columns: int | None) -> tuple[int, ...] | None:
+    """(h, w) of the cells at a fixed size; None where they do not divide it."""
+    sizes = [(size, cells or size) for size, cells in zip(static_size(x), (rows, columns), strict=True)]
+    return None if any(size % cells for size, cells in sizes) else tuple(size // cells for size, cells in sizes)
 
 
 def _matrix(x: Tensor, axis: int, cells: int, fixed: bool) -> Tensor:

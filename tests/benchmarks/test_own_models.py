@@ -197,9 +197,10 @@ def test_the_page_says_whether_latency_was_measured_on_an_idle_machine() -> None
 
     assert latency_note({}).startswith("Latency: a dash where ")
     state = {
-        "a | b | dynamo | proof": {"machine": "one"},
-        "a | b | dynamo | latency": {"machine": "two", "others": 0.04},
-        "a | c | dynamo | latency": {"machine": "two", "others": 1.71},
+        "a | b | dynamo | proof": {"machine": "one", "made_of": "12ab; torch 1.0"},
+        "a | b | dynamo | latency": {"machine": "two", "made_of": "12ab; torch 1.0", "others": 0.04},
+        "a | c | dynamo | latency": {"machine": "two", "made_of": "34cd; torch 1.0", "others": 1.71},
         "a | d | dynamo | latency": {"verdict": "failed"},
     }
-    assert "measured on two. Meanwhile other programs kept 0.0 to 1.7 of its threads busy" in latency_note(state)
+    note = latency_note(state)
+    assert "measured on two; torch 1.0. Meanwhile other programs kept 0.0 to 1.7 of its threads busy" in note

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from backends import load
-from tests.small_mmdet import CLASSES, SECTIONS, SIDES, byte_images, small
+from tests.small_mmdet import CLASSES, SECTIONS, SIDES, WITH_MASKS, byte_images, small
 from tests.zoo.codebases.small_configs import write
 from zoo.codebases.mmcv_ext.stand_in import MISSING, is_stand_in
 from zooport.verbs import run_verb
@@ -25,16 +25,16 @@ PIPELINE = [
 
 
 NAMES = [f"class {index}" for index in range(CLASSES)]
-ARGUMENTS = ["my_retinanet.py", "--checkpoint", "epoch_3.pth", "--image", "0.png", "1.png", "--work-dir", "work"]
+ARGUMENTS = ["my_detector.py", "--checkpoint", "epoch_3.pth", "--image", "0.png", "1.png", "--work-dir", "work"]
 
 
-def trained(folder: Path) -> Any:
+def trained(folder: Path, name: str = "retinanet") -> Any:
     """A detector, of which the folder has config, checkpoint and images."""
-    detector = small("retinanet")
+    detector = small(name)
     checkpoint = {"state_dict": detector.model.state_dict(), "meta": {"dataset_meta": {"classes": NAMES}}}
     torch.save(checkpoint, folder / "epoch_3.pth")
-    content = {"default_scope": "mmdet", "model": SECTIONS["retinanet"](), "test_pipeline": PIPELINE}
-    write(folder, content, "my_retinanet.py")
+    content = {"default_scope": "mmdet", "model": {**SECTIONS, **WITH_MASKS}[name](), "test_pipeline": PIPELINE}
+    write(folder, content, "my_detector.py")
     for number, image in enumerate(byte_images(2)):
         cv2.imwrite(str(folder / f"{number}.png"), image.permute(1, 2, 0).numpy()[:, :, ::-1])
     return detector
@@ -49,9 +49,16 @@ def manifest_of(folder: Path) -> tuple[Path, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("level", "outputs"), [("decoded", ["boxes", "scores"]), ("raw", ["cls_scores", "bbox_preds"])]
+    ("name", "level", "outputs"),
+    [
+        ("retinanet", "decoded", ["boxes", "scores"]),
+        ("retinanet", "raw", ["cls_scores", "bbox_preds"]),
+        ("mask_rcnn", "decoded", ["boxes", "scores"]),
+        ("cascade_rcnn", "raw", ["proposals", "cls_scores", "bbox_preds"]),
+    ],
 )
 def test_a_level_before_the_nms(
+    name: str,
     level: str,
     outputs: list[str],
     tmp_path: Path,
@@ -59,7 +66,7 @@ def test_a_level_before_the_nms(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    trained(tmp_path)
+    trained(tmp_path, name)
     code = run_verb(["deploy", *ARGUMENTS, "--exporter", "torchscript", "--output-level", level])
     assert code == 0, capsys.readouterr().err
     _, content = manifest_of(Path("work"))

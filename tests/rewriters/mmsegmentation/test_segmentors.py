@@ -25,6 +25,7 @@ pytestmark = [
     pytest.mark.openmmlab,
     pytest.mark.filterwarnings("ignore::Warning:mmcv"),
     pytest.mark.filterwarnings("ignore::Warning:mmseg"),
+    pytest.mark.filterwarnings("ignore:.* is deprecated in .FFN:DeprecationWarning"),  # by K-Net's own head
     pytest.mark.filterwarnings("ignore:torch.meshgrid"),  # by mmdetection's points
 ]
 pytest.importorskip("mmcv", reason="the extra mmseg is not installed")
@@ -115,13 +116,14 @@ def test_what_is_not_translated_is_adapted(name: str) -> None:
 
 @pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
 @pytest.mark.parametrize("slide", [False, True], ids=["whole", "slide"])
-@pytest.mark.parametrize("name", [*MODELS, *OF_MMDET])
+@pytest.mark.parametrize("name", [*MODELS, *UNTRANSLATED, *OF_MMDET])
 def test_exported(name: str, slide: bool, exporter: str, tmp_path: Path) -> None:
     from onnxruntime import InferenceSession
 
     if name in OF_MMDET:
         pytest.importorskip("mmdet", reason="the extra mmdet is not installed", exc_type=ImportError)
-    segmentor = adapted({**MODELS, **OF_MMDET}[name] | {"test_cfg": SLIDE if slide else {"mode": "whole"}})
+    section = {**MODELS, **UNTRANSLATED, **OF_MMDET}[name]
+    segmentor = adapted(section | {"test_cfg": section["test_cfg"] | (SLIDE if slide else {"mode": "whole"})})
     sides = {"height": AxisRange.fixed(IMAGES[0]), "width": AxisRange.fixed(IMAGES[1])}
     target = Target({"batch": AxisRange(1, 2, 3), **sides}, exporter=exporter, level="decoded")
     images = sample(3)

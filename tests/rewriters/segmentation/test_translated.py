@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.examples import slow_but
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.segmentor_graphs import assert_logits, calibrated, export_logits, target_of
 from tests.translated_segmentors import BY_THE_SIZE, OF_ONE_SIZE, TRANSLATED, in_use, translated
@@ -44,6 +45,14 @@ def segmentor(name: str, **changes: Any) -> Any:
 def test_a_dynamic_size_is_refused_where_the_model_depends_on_it(name: str, exporter: str, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="PSANet's head needs a fixed height and width, and the target has a dynamic"):
         export_logits(translated(name), target_of("dynamic", exporter), tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("name", slow_but(["swin-uper", "pcpvt-uper", "svt-uper"], "pcpvt-uper"))
+def test_cells_of_a_map_whose_size_the_trace_does_not_know(name: str, tmp_path: Path) -> None:
+    """By torchscript; what these backbones permute has a size in Python, and none in the traced graph."""
+    model, path = segmentor(name), tmp_path / "m.onnx"
+    export_logits(model, target_of("fixed", "torchscript"), path)
+    assert_logits(model, path, [(count, SIZES["fixed"][0]) for count in (1, 3)])
 
 
 @pytest.mark.parametrize(("name", "exporter"), CELLS)

@@ -84,6 +84,19 @@ def test_empty_slots_hold_zeros_and_label_minus_one() -> None:
         assert (labels[image, count:] == -1).all()
 
 
+def test_proposals_that_are_not_there_have_no_box_and_no_score() -> None:
+    """An NMS behind level decoded would take an even share of the scores for a detection."""
+    model, images = small_faster_rcnn(rpn_post_nms_top_n_test=500), sample_images(2, 64, 96)
+    proposals, *_ = outputs(contract(model, "raw"), images)
+    boxes, scores = outputs(contract(model, "decoded"), images)
+    there = proposals.any(dim=-1)
+    assert there.any()
+    assert not there.all()
+    assert not boxes[~there].any()
+    assert not scores[~there].any()
+    assert scores[there].any(dim=-1).all()
+
+
 @pytest.fixture(scope="module", params=DYNAMO_LATER)
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExportRecord]:
     path = tmp_path_factory.mktemp("faster_rcnn") / "model.onnx"

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zoo.models.mmdet.one_stage import OneStageRule
+
 CLASSES, CODES = "cls_scores", "bbox_preds"
 """What a head gives, as mmdetection's predict_by_feat calls it."""
 SIDE = 8  # of the maps on which a head shows what it gives
@@ -20,7 +22,7 @@ MapSizes = Callable[[Sequence[Tensor]], list[Any]]
 
 
 @dataclass(frozen=True)
-class DenseRule:
+class DenseRule(OneStageRule):
     """What a head makes of its maps: `boxes`, in pixels; `width`: W, the numbers of a code.
 
     `scores`: of the classes [N, M, C] and of the `factors` [N, M, 1], as the head calls these. `with_strides`: whether

@@ -43,6 +43,8 @@ class MmdetFamily(Family):
         ("detection", "decoded"): MmdetDecoded,
         ("detection", "raw"): MmdetRaw,
         ("instance-segmentation", "final"): MmdetInstances,
+        ("instance-segmentation", "decoded"): MmdetDecoded,
+        ("instance-segmentation", "raw"): MmdetRaw,
     }
     rewriters: ClassVar[str | None] = "rewriters.mmdetection"
 

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.contract.module_outputs import module_outputs
+from zoo.contract.padding import batched
 from zoo.models.mmdet.architecture import EXTRA, PREPROCESSOR, SCOPE, build_detector, check_masks, model_section
 from zoo.models.mmdet.image_input import ImageInput
 from zoo.optional_library import needs_library
@@ -99,6 +100,10 @@ class MmdetDetector(nn.Module):
             stages = [stage if stage.shape[1] == 1 else stage[range(len(labels)), labels][:, None] for stage in logits]
             masks = torch.stack([stage.sigmoid() for stage in stages]).mean(dim=0)
         return [{**one, "masks": own} for one, own in zip(detections, torch.split(masks, counts), strict=True)]
+
+    def in_slots(self, rows: Tensor, owners: Tensor, count: int, slots: int) -> Tensor:
+        """Rows [R, W] of `count` images, whose numbers `owners` [R] has -> [N, slots, W], in order, unused ones 0."""
+        return batched([rows[owners == number] for number in range(count)], slots, rank=3)
 
     @property
     def mask_heads(self) -> dict[str, nn.Module]:

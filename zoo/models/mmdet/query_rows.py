@@ -6,9 +6,10 @@ from torch import Tensor
 from torchvision.ops import box_convert
 
 from zoo.models.mmdet.dense_rows import CLASSES, CODES, MapSizes, clipped, corner
+from zoo.models.mmdet.one_stage import OneStageRule
 
 
-class QueryRule:
+class QueryRule(OneStageRule):
     """As DenseRule, of queries in place of priors."""
 
     def names(self, head: Any) -> tuple[str, ...]:  # noqa: ARG002 - the same for each

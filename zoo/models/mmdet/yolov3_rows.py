@@ -6,12 +6,13 @@ import torch
 from torch import Tensor
 
 from zoo.models.mmdet.dense_rows import CLASSES, CODES, MapSizes, column, rows_of
+from zoo.models.mmdet.one_stage import OneStageRule
 
 OBJECTNESSES = "objectnesses"
 CODE = 4
 
 
-class YOLOv3Rule:
+class YOLOv3Rule(OneStageRule):
     """As DenseRule. Boxes are not clipped, as at level final."""
 
     def names(self, head: Any) -> tuple[str, ...]:  # noqa: ARG002 - the same for each

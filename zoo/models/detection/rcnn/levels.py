@@ -48,7 +48,7 @@ class TwoStageRaw(Contract):
 class TwoStageDecoded(TwoStageRaw):
     """-> boxes float32 [N, P, C, 4] for each class, scores float32 [N, P, C] (softmax); before thresholds and NMS.
 
-    Boxes in pixels of the tensor given, as at level final.
+    Boxes in pixels of the tensor given, as at level final. Unused slots hold zeros.
     """
 
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
@@ -57,7 +57,8 @@ class TwoStageDecoded(TwoStageRaw):
         boxes = coder.decode_single(regression.flatten(0, 1), proposals.flatten(0, 1))
         boxes = boxes.reshape(*proposals.shape[:2], -1, 4)
         frame = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes
-        return in_given_frame(boxes, resized, frame), logits.softmax(dim=-1)
+        used = (proposals != 0).any(dim=-1, keepdim=True)
+        return in_given_frame(boxes, resized, frame), logits.softmax(dim=-1) * used
 
 
 def _split_like(proposals: Sequence[Tensor], tensor: Tensor) -> list[Tensor]:

@@ -1,0 +1,54 @@
+"""Products with a constant vector as products with a column.
+
+    MatMul(x [..., K], v [K])  ->  Squeeze(MatMul(x, v [K, 1]), -1)
+
+Both give the same numbers. ONNX Runtime (1.32) takes the first one row by row: 25 times as long, for 4000 rows of 17.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import numpy_helper
+
+COLUMN, LAST = "zooport_column", "zooport_last_axis"
+
+
+def vector_products(model: onnx.ModelProto) -> int:
+    """Change every such MatMul of the main graph, in place; how many changed."""
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    same = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "Identity"}
+    changed = 0
+    nodes: list[onnx.NodeProto] = []
+    for node in model.graph.node:
+        nodes.append(node)
+        vector = _vector(node, tensors, same)
+        if vector is None:
+            continue
+        product, node.input[1] = node.output[0], f"{COLUMN}_{changed}"
+        node.output[0] = f"{product}/column"
+        model.graph.initializer.append(numpy_helper.from_array(vector[:, None], node.input[1]))
+        squeeze = onnx.helper.make_node("Squeeze", [node.output[0], LAST], [product], f"{node.name}/squeeze")
+        squeeze.metadata_props.extend(node.metadata_props)
+        nodes.append(squeeze)
+        changed += 1
+    if changed:
+        model.graph.initializer.append(numpy_helper.from_array(np.array([-1]), LAST))
+        del model.graph.node[:]
+        model.graph.node.extend(nodes)
+    return changed
+
+
+def _vector(
+    node: onnx.NodeProto, tensors: Mapping[str, onnx.TensorProto], same: Mapping[str, str]
+) -> NDArray[Any] | None:
+    """The constant vector by which a MatMul multiplies."""
+    if node.op_type != "MatMul":
+        return None
+    name = node.input[1]
+    while name in same:
+        name = same[name]
+    tensor = tensors.get(name)
+    return None if tensor is None or len(tensor.dims) != 1 else numpy_helper.to_array(tensor)
