@@ -11,6 +11,7 @@ YOLOv8 for masks with random weights. It needs an idle machine. Exit code 3 wher
 
 import argparse
 import os
+import statistics
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -100,6 +101,7 @@ def _detection(work_dir: Path, rounds: int) -> list[Row]:
             runs |= _ultralytics(theirs / "model.onnx", "detect", image)
         seconds = interleaved(runs, rounds)
         rows.append(Row(f"{name}: bare session of the whole call", ratio(seconds, "bare", "call"), least))
+        rows += _stages(name, folder, image, rounds)
         if "ultralytics" in runs:
             part = ratio(seconds, "ultralytics, bare", "ultralytics")
             rows.append(Row(f"{name}: the same of Ultralytics' call", part))
@@ -129,10 +131,21 @@ def _masks(work_dir: Path, rounds: int) -> list[Row]:
     rows.append(
         Row(f"Mask R-CNN, {MASKS} pasted masks: bare session of the whole call", ratio(seconds, "bare", "call"), 0.90)
     )
+    rows += _stages(f"Mask R-CNN, {MASKS} pasted masks", folder, image, rounds)
     if "ultralytics" in runs:
         part = ratio(seconds, "ultralytics, bare", "ultralytics")
         rows.append(Row(f"YOLOv8n for masks, {MASKS} masks: the same of Ultralytics' call", part))
     return rows
+
+
+def _stages(name: str, folder: Path, image: Image, rounds: int) -> list[Row]:
+    """What a call does beside the network, without the pasting of masks: the medians, in milliseconds."""
+    with load(folder, threads=THREADS) as model:
+        stages = [model.time_stages([image]) for _ in range(rounds)]
+    return [
+        Row(f"{name}: {stage}, ms", 1000 * statistics.median(getattr(own, stage) for own in stages))
+        for stage in ("preprocessing", "postprocessing")
+    ]
 
 
 def _preprocessing(rounds: int) -> Row:

@@ -20,7 +20,8 @@ MAX_PORT = 65535
 PACKAGES = Path(__file__).resolve().parents[2]
 """Where the processes of a cluster of its own find zooport's packages, also those of a checkout."""
 QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
-"""What Ray prints of its own work is one bar of ours; nothing is reported to anybody. Read when Ray is imported."""
+"""What Ray prints of its own work is one bar of ours; nothing is reported to anybody, and no actor collects what would
+be. Read when Ray is imported, and at each run of its data."""
 ONCE = {"RAY_ENABLE_AUTO_CONNECT": "0"}
 """Threads of a run that ended early would start a second cluster. Read when Ray is imported."""
 LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
@@ -62,17 +63,18 @@ def cluster(address: str | None) -> Iterator[Any]:
     """
     paths = [str(PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
     own = LOCAL if address is None else {}
-    with _environment({**QUIET, **ONCE, **own, "PYTHONPATH": os.pathsep.join(paths)}):
-        ray = optional_library("ray", EXTRA, USE)
-        optional_library("ray.data", EXTRA, USE)
-        started = not ray.is_initialized()
-        if started:
-            _connect(ray, address)
-    try:
-        yield ray
-    finally:
-        if started:
-            ray.shutdown()
+    with _environment(QUIET):
+        with _environment({**ONCE, **own, "PYTHONPATH": os.pathsep.join(paths)}):
+            ray = optional_library("ray", EXTRA, USE)
+            optional_library("ray.data", EXTRA, USE)
+            started = not ray.is_initialized()
+            if started:
+                _connect(ray, address)
+        try:
+            yield ray
+        finally:
+            if started:
+                ray.shutdown()
 
 
 def _connect(ray: Any, address: str | None) -> None:

@@ -31,6 +31,13 @@ try:
 except Exception:
     print("refused")
 """
+COLLECTED = """
+from backends.scale.cluster import cluster
+with cluster(None) as ray:
+    rows = ray.data.range(4).map_batches(lambda batch: batch).take_all()
+    names = [actor["name"] for actor in ray.util.list_named_actors(all_namespaces=True)]
+    print(len(rows), [name for name in names if "usage" in name.lower()])
+"""
 SLOW = """
 import time
 from backends.scale import part
@@ -213,6 +220,14 @@ def test_what_is_left_of_a_run_starts_no_second_cluster() -> None:
     command = [sys.executable, "-c", AFTERWARDS]
     run = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True)
     assert run.stdout == "refused\n"
+
+
+def test_nothing_collects_how_the_data_are_used() -> None:
+    """Ray Data asks at each run whether it may."""
+    environment = {name: value for name, value in os.environ.items() if name != "RAY_USAGE_STATS_ENABLED"}
+    command = [sys.executable, "-c", COLLECTED]
+    run = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert run.stdout == "4 []\n"
 
 
 def test_two_actors_on_two_cpus_do_not_wait_for_readers(

@@ -192,6 +192,19 @@ def test_boxes_of_each_class_are_those_of_mmdetections_own_predict_bbox(name: st
         assert not scores[image, count:].any()
 
 
+@pytest.mark.parametrize("name", TWO_STAGES)
+def test_without_a_proposal_all_slots_are_empty(name: str) -> None:
+    model = small(name)
+    images, shapes = byte_images(2) / 255, {}
+    for least in (0, EVERY):  # side of a proposal
+        model.model.rpn_head.test_cfg.min_bbox_size = least
+        with torch.no_grad():
+            tensors = [t for level in LEVELS for t in contract_module(model, task_of(name), level, {})(images)]
+        shapes[least] = [tensor.shape for tensor in tensors]
+    assert shapes[0] == shapes[EVERY]
+    assert not any(tensor.any() for tensor in tensors)
+
+
 def test_boxes_and_scores_are_those_that_vote_in_paa(monkeypatch: pytest.MonkeyPatch) -> None:
     boxes, scores = decoded("paa")
     head = detector("paa").model.bbox_head

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from zoo.models.mmdet.dense_rows import CLASSES, CODES, MapSizes, clipped
 
 PROPOSALS = "proposals"
+LAYERS = {CLASSES: "fc_cls", CODES: "fc_reg"}
+"""The layers of a BBoxHead that give them."""
 
 
 class Stages(NamedTuple):
@@ -35,15 +37,21 @@ class RoIRule:
         """
         detector = model.model
         head, slots = detector.roi_head, int(detector.rpn_head.test_cfg.max_per_img)
+        names, last = self.names(head), box_heads(head)[-1]
         with stages(head) as seen:
             run()
+        if not seen.rois:  # no image has a proposal: mmdetection leaves the second stage out
+            widths = (4, *(getattr(last, LAYERS[name]).out_features for name in names[1:]))
+            return {
+                name: images.new_zeros(len(images), slots, width) for name, width in zip(names, widths, strict=True)
+            }
         count = len(box_heads(head))
-        first, last = seen.rois[0], seen.rois[count - 1]
+        first, final = seen.rois[0], seen.rois[count - 1]
         logits = [own for own, _ in seen.outputs]
-        columns = (last[:, 1:], torch.stack(logits).mean(dim=0) if count > 1 else logits[0], seen.outputs[-1][1])
+        columns = (final[:, 1:], torch.stack(logits).mean(dim=0) if count > 1 else logits[0], seen.outputs[-1][1])
         rows = [model.in_slots(rows, first[:, 0], images.shape[0], slots) for rows in columns if rows is not None]
         used = (model.in_slots(first[:, 1:], first[:, 0], images.shape[0], slots) != 0).any(dim=-1, keepdim=True)
-        return dict(zip(self.names(head), [own * used for own in rows], strict=True))
+        return dict(zip(names, [own * used for own in rows], strict=True))
 
     def rows(self, head: Any, outputs: Any) -> dict[str, Tensor]:  # noqa: ARG002 - as every rule
         """proposals [N, P, 4] in pixels, cls_scores [N, P, C + 1], bbox_preds [N, P, 4] or [N, P, C * 4]."""
