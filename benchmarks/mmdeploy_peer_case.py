@@ -19,8 +19,7 @@ from tests.zoo.codebases.small_configs import MEAN, STD, config_content
 from zoo.build import build_section
 from zoo.calibration import learn_statistics
 from zoo.checkpoint import load_state, state_for
-from zoo.codebases import CodebaseConfig
-from zoo.codebases.mmseg.segmentor import segmentor_of
+from zoo.codebases import CodebaseConfig, codebase_of
 from zoo.tasks import build_task
 
 CLASS_STD = 2.0  # of the logits of each class, whose mean is 0, so that labels differ
@@ -110,10 +109,7 @@ def segmentor(section: Mapping[str, Any]) -> Case:
     in_use(theirs)
     learn_statistics(theirs, lambda: [theirs.encode_decode(pixels(given)) for given in LEARNED], passes=2)
     spread(theirs)
-    config = CodebaseConfig(Path("my.py"), config_content(dict(section)))
-    ours: Any = build_section(segmentor_of(config)).eval()
-    state = {name.removeprefix("model."): tensor for name, tensor in theirs.state_dict().items()}
-    load_state(ours, state_for(ours, state, "mmseg"), "mmseg")
+    ours = deployed_segmentor(section, theirs)
 
     def eager(given: Given) -> Tensor:
         with torch.no_grad():
@@ -123,6 +119,20 @@ def segmentor(section: Mapping[str, Any]) -> Case:
     classes = [{"name": str(index), "category_id": index} for index in range(theirs.num_classes)]
     task = build_task({"type": "SemanticSegmentation", "classes": classes})
     return Case(theirs.model, ours, task, "decoded", pixels, pixels, eager)
+
+
+def deployed_segmentor(section: Mapping[str, Any], theirs: Any) -> Any:
+    """What zooport deploys for a section: its own model with these weights, or the library's where it has no parts."""
+    content = config_content(dict(section))
+    codebase = codebase_of(content, "my.py")
+    assert codebase is not None
+    translation = codebase.translate(CodebaseConfig(Path("my.py"), content)).content["model"]
+    if translation["type"] == type(theirs).__name__:
+        return theirs
+    ours: Any = build_section(translation).eval()
+    state = {name.removeprefix("model."): tensor for name, tensor in theirs.state_dict().items()}
+    load_state(ours, state_for(ours, state, "mmseg"), "mmseg")
+    return ours
 
 
 def pixels(given: Given) -> Tensor:

@@ -2,7 +2,7 @@
 
     MatMul(x [..., K], v [K])  ->  Squeeze(MatMul(x, v [K, 1]), -1)
 
-Both give the same numbers. ONNX Runtime (1.32) takes the first one row by row: 25 times as long, for 4000 rows of 17.
+Both give the same numbers, but for rounding. ONNX Runtime (1.32) takes the first one row by row, which is far slower.
 """
 
 from collections.abc import Mapping

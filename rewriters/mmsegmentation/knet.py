@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from mmseg.models.decode_heads.knet_head import KernelUpdateHead
 from torch import Tensor
 
@@ -30,13 +29,15 @@ def forward_of_all_images(
     mask_preds: Tensor,
     mask_shape: Any = None,
 ) -> Any:
-    """x [N, C, h, w], kernels [N, P, C, 1, 1] and masks [N, P, H, W] -> the masks, and the kernels, of this stage."""
-    if self.conv_kernel_size != 1 or mask_shape is not None:
+    """x [N, C, h, w], kernels [N, P, C, 1, 1] and masks [N, P, h, w] -> the masks, and the kernels, of this stage."""
+    if (self.conv_kernel_size, self.feat_gather_stride, self.mask_transform_stride) != (
+        1,
+        1,
+        1,
+    ) or mask_shape is not None:
         return NotImplemented
     slots, channels = as_ints(proposal_feat.shape[1:2])[0], self.in_channels
     x = x if self.feat_transform is None else self.feat_transform(x)
-    if self.feat_gather_stride != 1:  # else masks have the size of the map
-        mask_preds = F.interpolate(mask_preds, x.shape[-2:], mode="bilinear")
     gathered = torch.einsum("nphw,nchw->npc", mask_preds.softmax(dim=1), x)
     updated = self.kernel_update_conv(gathered, proposal_feat.reshape(-1, slots, 1, channels))
     rows = updated.reshape(-1, slots, channels).transpose(0, 1)
@@ -46,9 +47,5 @@ def forward_of_all_images(
     weights = kernels
     for layer in self.mask_fcs:
         weights = layer(weights)
-    halved = self.mask_transform_stride == 2 and self.feat_gather_stride == 1  # noqa: PLR2004 - half the size
-    maps = F.interpolate(x, scale_factor=0.5, mode="bilinear") if halved else x
-    masks = torch.einsum("npc,nchw->nphw", self.fc_mask(weights), maps)
-    if self.mask_transform_stride == 2:  # noqa: PLR2004 - as above
-        masks = F.interpolate(masks, scale_factor=2, mode="bilinear")
+    masks = torch.einsum("npc,nchw->nphw", self.fc_mask(weights), x)
     return masks, kernels.reshape(-1, slots, channels, 1, 1)

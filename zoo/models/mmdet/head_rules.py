@@ -39,8 +39,8 @@ RULES: Mapping[str, HeadRule] = {
     "DeformableDETRHead": QueryRule(),
 }
 """By the class whose method makes the boxes."""
-ROI_HEADS = {"BaseRoIHead", "StandardRoIHead", "CascadeRoIHead"}
-"""Those whose `predict` and `predict_bbox` make detections of what their last box head gives, a `BBoxHead`."""
+ROI_HEADS = ("StandardRoIHead", "CascadeRoIHead")
+"""Those whose `predict_bbox` makes detections of what the last box head gives, a `BBoxHead`."""
 
 
 def deciding_head(detector: Any) -> Any:
@@ -52,8 +52,9 @@ def rule_of(head: Any) -> HeadRule | None:
     """That of a head's own class or of the nearest one that it inherits from; None for one that is not known here."""
     if not hasattr(head, "predict_bbox"):
         return RULES.get(owner_of(PREDICTS, head))
-    known = {owner_of({name}, head) for name in ("predict", "predict_bbox")} <= ROI_HEADS
-    return RoIRule() if known and owner_of(PREDICTS, box_heads(head)[-1]) == "BBoxHead" else None
+    owners = owner_of({"predict"}, head), owner_of(PREDICTS, box_heads(head)[-1])
+    known = owners == ("BaseRoIHead", "BBoxHead") and owner_of({"predict_bbox"}, head) in ROI_HEADS
+    return RoIRule() if known else None
 
 
 def owner_of(methods: Collection[str], head: Any) -> str:

@@ -29,8 +29,8 @@ class MmdetRaw(Contract):
             owner = model.model if head is None else head
             raise InputError(
                 f"levels raw and decoded: {type(owner).__name__} of mmdetection has neither, and level final alone; "
-                f"heads that have them inherit the predict_by_feat of {' or '.join(RULES)}, or are "
-                f"{' or '.join(sorted(ROI_HEADS))} with a BBoxHead (docs/openmmlab.md)"
+                f"heads that have them inherit the predict_by_feat of {' or '.join(RULES)}, or the predict_bbox "
+                f"of {' or '.join(ROI_HEADS)} with that of BBoxHead (docs/openmmlab.md)"
             )
         self.rule = rule
         self.raw_names = rule.names(head)
