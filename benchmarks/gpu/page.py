@@ -2,7 +2,8 @@
 
     python benchmarks/gpu/page.py FINDINGS_FOLDER ... --page docs/measured/gpu.md
 
-Of a measurement that is in several folders of one device the last one counts; each device has a section of its own.
+Of a measurement that one device made more than once, the last one that found anything counts. Each device has a
+section of its own.
 Without findings the page says that there are none.
 """
 
@@ -38,11 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--page", type=Path, default=ROOT / "docs/measured/gpu.md")
     options = parser.parse_args(arguments)
     records: dict[str, dict[str, Any]] = {}
-    for folder in options.folders:
-        for name, record in read_findings(folder).items():
-            if not record["rehearsal"]:
-                devices, device = records.setdefault(name, {}), str(record["facts"]["device"])
-                devices[device] = _joined(devices[device], record) if device in devices else record
+    made = [(name, record) for folder in options.folders for name, record in read_findings(folder).items()]
+    for name, record in sorted(made, key=lambda stage: str(stage[1]["began"])):
+        if not record["rehearsal"]:
+            devices, device = records.setdefault(name, {}), str(record["facts"]["device"])
+            devices[device] = _joined(devices[device], record) if device in devices else record
     write_page(options.page, TITLE, SOME if records else NONE, COMMAND, page(records, list(stages().values())))
     return 0
 
@@ -54,7 +55,8 @@ def page(records: Mapping[str, Mapping[str, Any]], known: Sequence[Stage]) -> st
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Two records of one stage, as one. What neither has measured was left out."""
-    cells = first["cells"] | second["cells"]
+    newer = {name: cell for name, cell in second["cells"].items() if name not in first["cells"] or not _is_empty(cell)}
+    cells = first["cells"] | newer
     left_out = [name for name in dict.fromkeys([*first["left_out"], *second["left_out"]]) if name not in cells]
     seconds, bound = (first[name] + second[name] for name in ("seconds", "bound"))
     return {**second, "cells": cells, "left_out": left_out, "seconds": seconds, "bound": bound}

@@ -269,7 +269,8 @@ def test_the_page_has_every_figure_and_every_fault(tmp_path: Path) -> None:
 
 
 def test_calls_of_one_stage_share_its_section(tmp_path: Path) -> None:
-    """The last measurement counts; what was left out once and measured later is not left out."""
+    """The last measurement that found anything counts, whatever the order of the folders; what was left out once and
+    measured later is not left out."""
     from gpu.kept import keep_stage
     from gpu.page import main
 
@@ -277,9 +278,11 @@ def test_calls_of_one_stage_share_its_section(tmp_path: Path) -> None:
     late = {**cell, "subject": "late", "figures": {}, "ended": "ended after its 5 s; what it had found by then is kept"}
     first = {"a": {**cell, "figures": {"ms": 1.5}}, "b": {**cell, "subject": "y", "figures": {"ms": 2.5}}, "c": late}
     second = {"a": {**cell, "figures": {"ms": 3.5}}, "d": {**cell, "subject": "z", "figures": {"ms": 4.5, "MiB": None}}}
-    for name, cells, left_out in (("first", first, ["d", "e"]), ("second", second, [])):
-        keep_stage(tmp_path / name, "streaming", record(cells=cells, left_out=left_out))
-    assert main([str(tmp_path / "first"), str(tmp_path / "second"), "--page", str(tmp_path / "gpu.md")]) == 0
+    second |= {"b": {**late, "subject": "y"}}
+    for name, cells, left_out, day in (("first", first, ["d", "e"], 1), ("second", second, [], 2)):
+        changes = {"cells": cells, "left_out": left_out, "began": f"2026-01-0{day}T00:00:00+00:00"}
+        keep_stage(tmp_path / name, "streaming", record(**changes))
+    assert main([str(tmp_path / "second"), str(tmp_path / "first"), "--page", str(tmp_path / "gpu.md")]) == 0
     lines = (tmp_path / "gpu.md").read_text().splitlines()
     assert [line for line in lines if line.startswith("| ")][2:] == ["| x | 3.5 |", "| y | 2.5 |", "| z | 4.5 |"]
     assert "Left out, because the 960 s were over: e, c." in lines

@@ -42,8 +42,24 @@ def _deployed(backend: str, precision: str, config: str, place: Place, findings:
     """The metric on the gate split, which the deploy itself measures, and on the data set."""
     config = rehearsed(config, place, SMALL)
     folder = deploy(config, place, f"{backend}-{precision}", findings, backend=backend, precision=precision)
+    with findings.trying("self-test"):
+        _self_test(folder, findings)
     with findings.trying("metric"):
         metric(config, folder, place, findings)
+
+
+def _self_test(folder: Path, findings: Findings) -> None:
+    """How far the CPU, which computes fp16 in float32, is from the outputs that the device gave."""
+    from backends import load
+    from backends.self_test.check import SelfTestFailedError
+
+    with load(folder, provider="cpu") as model:
+        try:
+            outputs = [deviation.to_dict() for deviation in model.check().deviations]
+        except SelfTestFailedError as error:
+            outputs = error.data["outputs"]
+    for output in outputs:
+        findings.add({f"self-test on a CPU, {output['output']}": output["worst"], "of its gate": output["gate"]})
 
 
 def _aligned(backend: str, precision: str, config: str, place: Place, findings: Findings) -> None:
