@@ -9,6 +9,7 @@ Without findings the page says that there are none.
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,9 @@ def _record(record: Mapping[str, Any]) -> Iterator[str]:
         yield "Faults:"
         yield "\n".join(faults)
     if left_out := [*record["left_out"], *empty]:
-        yield f"Left out, because the {record['bound']:.0f} s were over: {', '.join(left_out)}."
+        kinds = Counter(name.partition(" | ")[0] for name in left_out)
+        words = "; ".join(f"{kind} ({count})" for kind, count in kinds.items())
+        yield f"Left out, because the {record['bound']:.0f} s were over: {words}."
 
 
 def _is_empty(cell: Mapping[str, Any]) -> bool:

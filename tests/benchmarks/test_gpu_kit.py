@@ -262,7 +262,7 @@ def test_the_page_has_every_figure_and_every_fault(tmp_path: Path) -> None:
     assert "- latency, two, CUDA graph: no kernel" in lines
     assert "- memory, two: ended by signal 6: abort" in lines
     assert "- memory, three: could not run: not installed" in lines
-    assert "Left out, because the 480 s were over: memory | four." in lines
+    assert "Left out, because the 480 s were over: memory (1)." in lines
     assert "Could not run: there is no CUDA device." in lines
     assert any("device NVIDIA Something, torch 2.11." in line for line in lines)
     assert sum(line == "Not run." for line in lines) == 6, "a rehearsal measures nothing"
@@ -285,7 +285,7 @@ def test_calls_of_one_stage_share_its_section(tmp_path: Path) -> None:
     assert main([str(tmp_path / "second"), str(tmp_path / "first"), "--page", str(tmp_path / "gpu.md")]) == 0
     lines = (tmp_path / "gpu.md").read_text().splitlines()
     assert [line for line in lines if line.startswith("| ")][2:] == ["| x | 3.5 |", "| y | 2.5 |", "| z | 4.5 |"]
-    assert "Left out, because the 960 s were over: e, c." in lines
+    assert "Left out, because the 960 s were over: e (1); c (1)." in lines
     assert not [line for line in lines if line.startswith("- ")]
 
 
