@@ -1,6 +1,7 @@
 """A model over sources: inputs are read ahead of being computed, and a fault in one of them stops nothing."""
 
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, wait
@@ -17,6 +18,9 @@ from zoo.tasks import Result
 
 AHEAD = 4
 """Inputs that are read while others are computed."""
+
+TASK_SECONDS, MOST_FILES = 0.005, 8
+"""A worker takes as many files at once as it reads and computes in this time."""
 
 Run = Callable[[list[Item]], list[Result]]
 """The results of several items that have been read, in order."""
@@ -93,16 +97,26 @@ def pooled_predictions(
 ) -> Generator[Prediction, None, None]:
     """As `predictions`: the workers of the pool read the items, and compute them.
 
-    One thread lists the items and submits them. In memory are `ahead` + 2 groups at most: those that wait, are read or
-    computed, or are done and wait for their turn; the one that waits to be submitted; and that of the caller.
+    One thread lists the items and submits them as tasks: a group, or several groups of files of a quick model, because
+    a task costs changes between threads that take as long as such a model. In memory are `ahead` + 2 tasks at most:
+    those that wait, are read or computed, or are done and wait for their turn; the one that waits to be submitted; and
+    that of the caller.
     """
     pending: deque[Future[list[Prediction]]] = deque()
+    pace = _Pace()
+
+    def task(chunk: list[Item]) -> list[Prediction]:
+        begin = time.perf_counter()
+        groups = (chunk[place : place + group] for place in range(0, len(chunk), group))
+        done = [each for items in groups for each in _computed(run, [read(item) for item in items])]
+        pace.note(len(chunk), time.perf_counter() - begin)
+        return done
 
     def submitted() -> Iterator[Future[list[Prediction]]]:
         listed = iter(items)
         try:
-            while chunk := list(islice(listed, group)):
-                future = pool.submit(_read_and_computed, run, read, chunk)
+            while chunk := _next_task(listed, group, pace.files):
+                future = pool.submit(task, chunk)
                 pending.append(future)
                 yield future
         finally:
@@ -121,8 +135,26 @@ def pooled_predictions(
             wait([future for future in pending if not future.cancel()])
 
 
-def _read_and_computed(run: Run, read: Read, chunk: list[Item]) -> list[Prediction]:
-    return list(_computed(run, [read(item) for item in chunk]))
+class _Pace:
+    """`files`: how many of them a task takes, by how long the last one took; at first a single one."""
+
+    def __init__(self) -> None:
+        self.files = 1
+
+    def note(self, files: int, seconds: float) -> None:
+        """A task of so many has ended."""
+        self.files = max(1, min(MOST_FILES, int(TASK_SECONDS * files / (seconds or TASK_SECONDS))))
+
+
+def _next_task(listed: Iterator[Item], group: int, files: int) -> list[Item]:
+    """A group; more groups up to so many items while these are files, which are listed without a wait."""
+    chunk = list(islice(listed, group))
+    while chunk and chunk[-1].unread and len(chunk) + group <= files:
+        more = list(islice(listed, group))
+        if not more:
+            break
+        chunk += more
+    return chunk
 
 
 def _computed(run: Run, chunk: list[Item]) -> Iterator[Prediction]:

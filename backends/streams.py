@@ -27,10 +27,11 @@ class Streams(ABC):
         `source`: a file, a folder (`recursive`: with the folders in it), a glob, a video, a camera's number, a
         stream's URL, "-" for a list on standard input; or a list of these. `ahead`: how many inputs a thread reads
         while others are computed; 4 by default. Workers read the files themselves, and compute several at once;
-        `ahead` is then how many of them are under way or wait for their turn, by default twice as many as there are
-        workers, and 4 at least. `inputs`: as in a call. An input that cannot be read, or that the model refuses, gives
-        a prediction with a fault. Raises InputError at once for a source that does not exist, for an unknown input, and
-        if the output level is not "final"; later if a camera or a stream cannot be opened.
+        `ahead` is then how many of them, or of groups of files that take 5 ms together, are under way or wait for their
+        turn, by default twice as many as there are workers, and 4 at least. `inputs`: as in a call. An input that
+        cannot be read, or that the model refuses, gives a prediction with a fault. Raises InputError at once for a
+        source that does not exist, for an unknown input, and if the output level is not "final"; later if a camera or a
+        stream cannot be opened.
         """
         if ahead is not None and (not isinstance(ahead, int) or ahead < 1):
             raise InputError(f"ahead is {ahead!r}, expected an integer, 1 or more")

@@ -21,6 +21,7 @@ from backends.onnxruntime.backend import OnnxRuntime
 from backends.onnxruntime.runner import OnnxRuntimeRunner
 from backends.pool import CLOSED, THREAD
 from backends.registry import backends
+from backends.streaming import MOST_FILES
 from tests.backends.conftest import rewrite_manifest
 from tests.examples import examples
 from zoo.errors import InputError
@@ -194,6 +195,37 @@ def test_files_are_read_and_computed_side_by_side(
         monkeypatch.setattr(model.task.kind, "read", read_together)
         monkeypatch.setattr(model.runner, "_run", run_together)
         assert [each.fault for each in model.stream(tmp_path)] == [None, None]
+
+
+@pytest.mark.parametrize(("task_seconds", "most"), [(0.0, 1), (1000.0, MOST_FILES)])
+def test_a_task_has_as_many_files_as_are_quick(
+    detector: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task_seconds: float, most: int
+) -> None:
+    """In order, the unreadable one and the frames between them, too; slow files and frames come one by one."""
+    monkeypatch.setattr("backends.streaming.TASK_SECONDS", task_seconds)
+    images = [np.full((40, 60, 3), 10 * number, np.uint8) for number in range(26)]
+    for number, image in enumerate(images):
+        cv2.imwrite(str(tmp_path / f"{number:02}.png"), image)
+    (tmp_path / "20.png").write_bytes(b"no image")
+    sources = [Source(str(path), path.stem) for path in sorted(tmp_path.iterdir())]
+    items = [Item(each, 7, images[25]) if number == 25 else Item(each) for number, each in enumerate(sources)]
+    sizes: list[int] = []
+    with load(detector, threads=1) as plain, load(detector, workers=2) as model:
+        submit = model.pool.submit
+
+        def counted(task: Callable[..., Any], chunk: list[Item]) -> Future[Any]:
+            sizes.append(len(chunk))
+            future = submit(task, chunk)
+            future.exception()  # it has ended, so that its pace is known
+            return future
+
+        monkeypatch.setattr(model.pool, "submit", counted)
+        predictions = list(model.predictions(iter(items), {}))
+        expected = [None if number == 20 else plain(image) for number, image in enumerate(images)]
+        assert [each.computed for each in predictions] == expected
+    assert [each.source for each in predictions] == [each.label for each in sources]
+    assert predictions[20].fault is not None
+    assert sizes == ([1] * 26 if most == 1 else [1, 8, 8, 8, 1])
 
 
 class Alone(OnnxRuntime):

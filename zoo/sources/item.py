@@ -10,7 +10,7 @@ from zoo.sources.source import Source
 class Item:
     """`value`: the input, as its kind reads it; None where there is a `fault`: one line that says what is wrong.
 
-    Both are None for a file that has not been read yet. `frame`: its number in a recording, from 0; None for a file,
+    Both are None for a file that is `unread`. `frame`: its number in a recording, from 0; None for a file,
     and for the fault of a whole recording.
     """
 
@@ -18,6 +18,11 @@ class Item:
     frame: int | None = None
     value: Any = None
     fault: str | None = None
+
+    @property
+    def unread(self) -> bool:
+        """Whether it is a file that has not been read yet."""
+        return self.value is None and self.fault is None
 
     @property
     def label(self) -> str:

@@ -35,7 +35,7 @@ def list_items(sources: Iterable[Source], skip: Skip = lambda _: ()) -> Iterator
 
 def read_item(item: Item, kind: InputKind) -> Item:
     """The item with its value, or with the fault of its file. Threads may read several at once."""
-    if item.value is not None or item.fault is not None:
+    if not item.unread:
         return item
     try:
         return Item(item.source, value=kind.read(item.source.label))
