@@ -29,7 +29,8 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """What `load` was asked for. ``provider``, ``threads``, ``engine``, ``cuda_graph``, ``cache``, ``workers``: see it.
+    """What `load` was asked for: see its ``provider``, ``threads``, ``engine``, ``cuda_graph``, ``cache``, ``workers``
+    and ``spin``.
 
     For proofs alone: ``onnx_path``, another form of the deployment's ONNX file; ``in_floats``: quantised layers are
     computed in floats, and rounded where the graph rounds.
@@ -43,6 +44,7 @@ class LoadOptions:
     onnx_path: Path | None = None
     in_floats: bool = False
     workers: int | None = None
+    spin: bool = True
 
     def call_threads(self, manifest: "Manifest") -> int | None:
         """Of one call: those asked for, one for each of several workers, or the manifest's; None for the default."""
@@ -89,7 +91,8 @@ class Backend(ABC):
     ``dialect``: what it takes of a graph. ``files``: those that `build` adds beside the ONNX file. ``fuses``: whether
     it makes kernels of several operators, so that alignment looks for a difference by running pieces of the graph.
     ``options``: those of its build, a zoo.options.Options. `Target.engine` is an object of it, and a manifest's
-    `engine` has its fields. ``load_options``: which of `load`'s "engine", "cuda_graph" and "cache" it takes.
+    `engine` has its fields. ``load_options``: which of `load`'s "engine", "cuda_graph", "cache" and "spin" it
+    takes.
     ``concurrent``: whether threads may use one of its runners at the same time, and are quicker then. If not, a runner
     takes one call at a time, and `load(workers=N)` opens N of them.
     ``devices``: those that it runs on, in words; ``device_pattern``: the regular expression that a device's whole name
@@ -218,6 +221,7 @@ class Backend(ABC):
             ("engine", options.engine is not None),
             ("cuda_graph", options.cuda_graph),
             ("cache", options.cache is not None),
+            ("spin", not options.spin),
         ):
             if requested and option not in self.load_options:
                 raise InputError(f"{option} with backend {self.name}, which {_LACKS[option]}; leave it out")
@@ -227,4 +231,5 @@ _LACKS = {
     "engine": "builds no engine when it is loaded",
     "cuda_graph": "has no engine",
     "cache": "compiles nothing that could be kept",
+    "spin": "has no threads that look for work",
 }

@@ -42,6 +42,7 @@ def check_options(
     check: object,
     cache: object,
     workers: object,
+    spin: object,
 ) -> None:
     """Raises InputError for an option of `load` that is of the wrong type or out of its bounds; names come later."""
     number = provider.partition(":")[2] if isinstance(provider, str) else ""
@@ -64,7 +65,7 @@ def check_options(
         )
     if cache is not None and not isinstance(cache, str | os.PathLike):
         raise InputError(f"load: cache is {_format_value(cache)}, expected a folder's path, or None")
-    for name, value in (("cuda_graph", cuda_graph), ("check", check)):
+    for name, value in (("cuda_graph", cuda_graph), ("check", check), ("spin", spin)):
         if not isinstance(value, bool):
             raise InputError(f"load: {name} is {_format_value(value)}, expected True or False")
 

@@ -37,6 +37,7 @@ def load(
     check: bool = False,
     cache: str | os.PathLike[str] | None = None,
     workers: int | Literal["auto"] | None = None,
+    spin: bool = True,
 ) -> Deployment:
     """Load the deployment in the folder `path`, as zooport deploy wrote it.
 
@@ -51,8 +52,10 @@ def load(
     process that can write there can change what runs. If it is None, ONNX Runtime's providers use zooport's cache
     folder, and OpenVINO keeps nothing. `workers`: how many calls of `submit`, `acall` and `stream` the model makes at
     the same time, in threads of its own. Each call then runs on one thread unless `threads` says otherwise. "auto" is
-    as many as CPUs that this process may use, which gives the highest throughput. `check`: also run the deployment's
-    self-test, see Deployment.check. A warning is logged once for an int8 deployment whose proof used instruction sets
+    as many as CPUs that this process may use, which gives the highest throughput. `spin`: whether the threads of ONNX
+    Runtime look for the next call for about 50 ms, and take the CPUs meanwhile; False for models that one process calls
+    in turns, which then do not slow each other down. `check`: also run the deployment's self-test, see
+    Deployment.check. A warning is logged once for an int8 deployment whose proof used instruction sets
     or a version that this machine lacks.
 
     Raises InputError if the folder or one of its files is missing, changed or of an unknown schema version, if the
@@ -61,10 +64,10 @@ def load(
     """
     if not isinstance(path, OpenedFolder):
         check_path(path)
-    check_options(provider, threads, progress, engine, cuda_graph, check, cache, workers)
+    check_options(provider, threads, progress, engine, cuda_graph, check, cache, workers, spin)
     count = default_threads() if isinstance(workers, str) else workers
     kept = None if cache is None else Path(cache).absolute()
-    options = LoadOptions(provider, threads, engine, cuda_graph, kept, workers=count)
+    options = LoadOptions(provider, threads, engine, cuda_graph, kept, workers=count, spin=spin)
     return read_whole(path, lambda folder: _named(folder, options, progress, check))
 
 

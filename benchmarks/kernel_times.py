@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import onnxruntime as ort
+
+from backends.benchmark.bursts import PAUSE
 
 WARM_UP, RUNS = 3, 10
 Times = Mapping[str, float]
@@ -21,6 +24,7 @@ def onnxruntime_times(paths: Mapping[str, Path], feed: Mapping[str, Any], thread
         sessions = {name: _profiled(path, Path(folder) / name, threads) for name, path in paths.items()}
         for _ in range(WARM_UP + RUNS):
             for session in sessions.values():
+                time.sleep(PAUSE)
                 session.run(None, dict(feed))
         return {name: _milliseconds(Path(session.end_profiling())) for name, session in sessions.items()}
 

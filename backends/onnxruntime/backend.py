@@ -28,7 +28,7 @@ class OnnxRuntime(Backend):
     library = "onnxruntime"
     install = "pip install onnxruntime"
     distributions = ("onnxruntime",)
-    load_options = frozenset({"engine", "cache"})
+    load_options = frozenset({"engine", "cache", "spin"})
     devices = gpu.DEVICES
     device_pattern = gpu.DEVICE_PATTERN
     triton_backend = "onnxruntime"

@@ -34,6 +34,7 @@ def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions
         engine=options.engine,
         cache=cache,
         in_floats=options.in_floats,
+        spin=options.spin,
     )
     _check_classes(runner, manifest)
     return runner

@@ -29,7 +29,7 @@ class OnnxRuntimeRunner(Runner):
     Without `inputs` and `outputs` they are read from the file. `provider`: "cpu", "cuda", "cuda:1", "tensorrt",
     "tensorrt-rtx", or ONNX Runtime's own name. `engine`: how the latter two build, for shapes in the bounds of `axes`;
     `cache`: a folder where they keep engines. `threads`: of the session, None for the CPUs that this process may use.
-    `in_floats`: without kernels of whole numbers, see session_options.
+    `in_floats`: without kernels of whole numbers, `spin`: how long threads look for work, see session_options.
     Outputs on the CPU are memory that ONNX Runtime hands over without a copy; nothing of it is used again.
     Raises as open_session does, and InputError where the given tensors are not those of the file.
     """
@@ -47,6 +47,7 @@ class OnnxRuntimeRunner(Runner):
         engine: EngineOptions | None = None,
         cache: str | None = None,
         in_floats: bool = False,
+        spin: bool = True,
     ) -> None:
         held = model if isinstance(model, HeldModel) else Path(model)
         self.path = held.path if isinstance(held, HeldModel) else held
@@ -55,7 +56,7 @@ class OnnxRuntimeRunner(Runner):
             isinstance(side, int) or side in (axes or {}) for spec in inputs for side in spec.shape
         )
         profile = profiles(inputs, axes or {})[0] if inputs is not None and bounded else None
-        session = open_session(held, provider, threads, engine, profile, cache, in_floats=in_floats)
+        session = open_session(held, provider, threads, engine, profile, cache, in_floats=in_floats, spin=spin)
         self._session: onnxruntime.InferenceSession | None = session
         self.provider: str = session.get_providers()[0]
         self.threads: int = session.get_session_options().intra_op_num_threads

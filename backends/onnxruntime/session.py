@@ -18,6 +18,9 @@ from backends.threads import default_threads
 from zoo.errors import BackendUnavailableError, ExportError, InputError
 
 FATAL = 4
+SHORT_SPIN = "500"
+"""Microseconds that threads without work look for some where they are not to spin, about the pause between two calls of
+a quick model."""
 NO_GRAPH = ("No graph was found", "does not have a graph")  # of an empty file, by version of ONNX Runtime
 
 
@@ -31,6 +34,7 @@ def open_session(
     trace: Path | None = None,
     *,
     in_floats: bool = False,
+    spin: bool = True,
 ) -> onnxruntime.InferenceSession:
     """A session that runs on `provider`, and is silent. `engine`, `profile`, `cache`: see provider_options.
 
@@ -39,7 +43,7 @@ def open_session(
     A GPU's provider leaves to the CPU what it has no kernel for: a warning names these nodes (see placement). One that
     takes no node at all is an error.
 
-    `trace`: where to write which kernels ran, a prefix of the file's name. `in_floats`: see session_options.
+    `trace`: where to write which kernels ran, a prefix of the file's name. `in_floats`, `spin`: see session_options.
 
     Raises InputError where the file is missing or is no ONNX model, reads weights from a file that was not given with
     it, or `threads` is no number of them; ExportError where ONNX Runtime refuses the model; BackendUnavailableError
@@ -50,7 +54,7 @@ def open_session(
     path = model.path if isinstance(model, HeldModel) else model
     if path is model and not path.is_file():
         raise InputError(f"{path}: no such file; give the path of an ONNX model")
-    settings = session_options(threads, lean=name == "CPUExecutionProvider", in_floats=in_floats)
+    settings = session_options(threads, lean=name == "CPUExecutionProvider", in_floats=in_floats, spin=spin)
     if name != "CPUExecutionProvider":
         settings.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     if trace is not None:
@@ -99,13 +103,14 @@ def _made(
 
 
 def session_options(
-    threads: int | None = None, *, lean: bool = True, in_floats: bool = False
+    threads: int | None = None, *, lean: bool = True, in_floats: bool = False, spin: bool = True
 ) -> onnxruntime.SessionOptions:
     """What every session of ours is opened with. `threads`: None for the CPUs that this process may use.
 
     `lean`, for the CPU: without the memory pattern, a second plan of the whole graph's buffers beside those that the
     arena already holds, and without planned reuse, which keeps a buffer from its first use to its last, however far
     apart. What it saves and costs: docs/measured/session_memory.md.
+    `spin`: see `load`; for how long is ONNX Runtime's own default.
     `in_floats`: each QuantizeLinear rounds, and what is between them is computed in floats, as the standard defines it.
     Without it ONNX Runtime makes kernels of whole numbers of them; with weights of 8 bits those saturate where a CPU
     has no VNNI.
@@ -115,6 +120,8 @@ def session_options(
     settings.inter_op_num_threads = 1
     settings.log_severity_level = FATAL  # whatever goes wrong arrives as an exception
     settings.enable_mem_pattern = settings.enable_mem_reuse = not lean
+    if not spin:
+        settings.add_session_config_entry("session.intra_op.spin_duration_us", SHORT_SPIN)
     if in_floats:
         settings.add_session_config_entry("session.disable_quant_qdq", "1")
     return settings

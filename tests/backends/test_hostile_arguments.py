@@ -139,6 +139,7 @@ def test_what_is_no_number_of_threads(detector: Path, threads: Any) -> None:
         ({"progress": 3}, "progress is 3, expected a function"),
         ({"engine": {"workspace_mib": 5}}, "engine is .*, expected backends.engine_options.EngineOptions"),
         ({"cuda_graph": 1}, "cuda_graph is 1, expected True or False"),
+        ({"spin": 0}, "spin is 0, expected True or False"),
     ],
 )
 def test_an_option_of_another_type_or_beyond_its_bounds(detector: Path, options: dict[str, Any], words: str) -> None:

@@ -152,7 +152,7 @@ def test_weights_in_files_of_their_own(folder: Path, images: list[np.ndarray], t
 
 
 def test_options_that_it_has_not(folder: Path) -> None:
-    for option, value in (("cuda_graph", True), ("engine", EngineOptions())):
+    for option, value in (("cuda_graph", True), ("engine", EngineOptions()), ("spin", False)):
         with pytest.raises(InputError, match=f"{option} with backend openvino, which .*; leave it out"):
             load(folder, **{option: value})  # type: ignore[arg-type]
     with pytest.raises(InputError, match='device "cuda:0": expected cpu, gpu'):
