@@ -55,8 +55,8 @@ def load(
     as many as CPUs that this process may use, which gives the highest throughput. `spin`: whether the threads of ONNX
     Runtime look for the next call for about 50 ms, and take the CPUs meanwhile; False for models that one process calls
     in turns, which then do not slow each other down. `check`: also run the deployment's self-test, see
-    Deployment.check. A warning is logged once for an int8 deployment whose proof used instruction sets
-    or a version that this machine lacks.
+    Deployment.check. A warning is logged once for an int8 deployment whose proof used instruction sets or a version
+    that this machine lacks.
 
     Raises InputError if the folder or one of its files is missing, changed or of an unknown schema version, if the
     backend is unknown, if the engine is for another version or GPU, or if the backend does not have an option. Raises

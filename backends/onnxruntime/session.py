@@ -19,8 +19,7 @@ from zoo.errors import BackendUnavailableError, ExportError, InputError
 
 FATAL = 4
 SHORT_SPIN = "500"
-"""Microseconds that threads without work look for some where they are not to spin, about the pause between two calls of
-a quick model."""
+"""Microseconds for which threads still look for work, without `spin`: the pause between two calls of a quick model."""
 NO_GRAPH = ("No graph was found", "does not have a graph")  # of an empty file, by version of ONNX Runtime
 
 
