@@ -53,7 +53,7 @@ def load(
     folder, and OpenVINO keeps nothing. `workers`: how many calls of `submit`, `acall` and `stream` the model makes at
     the same time, in threads of its own. Each call then runs on one thread unless `threads` says otherwise. "auto" is
     as many as CPUs that this process may use, which gives the highest throughput. `spin`: whether the threads of ONNX
-    Runtime look for the next call for about 50 ms, and take the CPUs meanwhile; False for models that one process calls
+    Runtime look for the next call for tens of ms, and take the CPUs meanwhile; False for models that one process calls
     in turns, which then do not slow each other down. `check`: also run the deployment's self-test, see
     Deployment.check. A warning is logged once for an int8 deployment whose proof used instruction sets or a version
     that this machine lacks.

@@ -103,19 +103,21 @@ def pooled_predictions(
     that of the caller.
     """
     pending: deque[Future[list[Prediction]]] = deque()
-    pace = _Pace()
+    files = 1  # that a task takes, by how long the last one took
 
     def task(chunk: list[Item]) -> list[Prediction]:
+        nonlocal files
         begin = time.perf_counter()
         groups = (chunk[place : place + group] for place in range(0, len(chunk), group))
-        done = [each for items in groups for each in _computed(run, [read(item) for item in items])]
-        pace.note(len(chunk), time.perf_counter() - begin)
+        done = [found for items in groups for found in _computed(run, [read(item) for item in items])]
+        each = (time.perf_counter() - begin) / len(chunk)
+        files = MOST_FILES if each * MOST_FILES <= TASK_SECONDS else max(1, int(TASK_SECONDS / each))
         return done
 
     def submitted() -> Iterator[Future[list[Prediction]]]:
         listed = iter(items)
         try:
-            while chunk := _next_task(listed, group, pace.files):
+            while chunk := _next_task(listed, group, files):
                 future = pool.submit(task, chunk)
                 pending.append(future)
                 yield future
@@ -133,17 +135,6 @@ def pooled_predictions(
         ready.close()
         if not sys.is_finalizing():  # then the workers have ended
             wait([future for future in pending if not future.cancel()])
-
-
-class _Pace:
-    """`files`: how many of them a task takes, by how long the last one took; at first a single one."""
-
-    def __init__(self) -> None:
-        self.files = 1
-
-    def note(self, files: int, seconds: float) -> None:
-        """A task of so many has ended."""
-        self.files = max(1, min(MOST_FILES, int(TASK_SECONDS * files / (seconds or TASK_SECONDS))))
 
 
 def _next_task(listed: Iterator[Item], group: int, files: int) -> list[Item]:

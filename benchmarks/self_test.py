@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not th
 
 import onnxruntime
 
-from backends import load
+from backends import Deployment, load
 from backends.onnxruntime import session
 from backends.self_test.check import SelfTestFailedError
 
@@ -104,11 +104,16 @@ def figures(folder: Path, setting: str) -> list[dict[str, Any]]:
         return chosen
 
     with patch.object(session, "session_options", at_level), load(folder, threads=threads) as model:
-        try:
-            return [found.to_dict() for found in model.check().deviations]
-        except SelfTestFailedError as error:
-            outputs: list[dict[str, Any]] = error.data["outputs"]
-            return outputs
+        return deviations(model)
+
+
+def deviations(model: Deployment) -> list[dict[str, Any]]:
+    """Of each output of the model's self-test, whether or not it passes."""
+    try:
+        return [found.to_dict() for found in model.check().deviations]
+    except SelfTestFailedError as error:
+        outputs: list[dict[str, Any]] = error.data["outputs"]
+        return outputs
 
 
 def made(name: str, form: str, folder: Path) -> bool:

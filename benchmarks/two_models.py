@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
-from measured import deployed, interleaved, machine, shipped_configs, write_page
+from measured import deployed, interleaved, machine, ratio, shipped_configs, write_page
 
 from backends import Deployment, load
 
@@ -66,11 +66,9 @@ def row(names: Sequence[str], folders: Sequence[Path], rest: float, rounds: int)
         for model in models:
             model.close()
     seconds = {name: [each / CALLS - rest for each in times] for name, times in totals.items()}
-    short, default = seconds.values()
-    ratio = statistics.median(a / b for a, b in zip(short, default, strict=True))
     times = " | ".join(f"{1000 * statistics.median(each):.2f}" for each in seconds.values())
     words = f"{1000 * rest:.0f} ms of sleep" if rest else "nothing"
-    return f"| {', '.join(names)} | {words} | {times} | {ratio:.2f} |"
+    return f"| {', '.join(names)} | {words} | {times} | {ratio(seconds, *SPINS):.2f} |"
 
 
 def images_through(models: Sequence[Deployment], rest: float) -> Callable[[], None]:
