@@ -53,7 +53,7 @@ def run_matrix(
             held.enter_context(locked(work_dir))
             versions = installed_versions()
             sources = fingerprints(matrix, versions)
-            earlier = _earlier(matrix, work_dir) if resume or rerun_failed else {}
+            earlier = _on_disk(matrix, work_dir) if resume or rerun_failed else {}
             results = {
                 cell: result
                 for cell, result in earlier.items()
@@ -74,18 +74,19 @@ def run_matrix(
         try:
             with closing(_ended(runs, jobs, stop, tell)) as ended:
                 for run, result in ended:
-                    result.write(work_dir, run.cell.id)
                     results[run.cell.id] = result
                     write_reports(regression)
                     tell(run.cell, result)
         except KeyboardInterrupt as error:
+            results.update(_on_disk(matrix, work_dir))
+            write_reports(regression)
             error.add_note(f"{len(results)} of {len(matrix.cells)} cells have a result, and --resume keeps it")
             raise
     return regression
 
 
-def _earlier(matrix: Matrix, work_dir: Path) -> dict[str, Result]:
-    """What other runs have left, by the cells' ids."""
+def _on_disk(matrix: Matrix, work_dir: Path) -> dict[str, Result]:
+    """The results that runs have written, by the cells' ids."""
     results = {cell.id: Result.read(work_dir, cell.id) for cell in matrix.cells if cell.excluded is None}
     return {cell: result for cell, result in results.items() if result is not None}
 
@@ -107,15 +108,20 @@ def _changed(earlier: Mapping[str, Result], sources: Mapping[str, Mapping[str, A
 def _ended(
     runs: list[CellRun], jobs: int, stop: Event, tell: Callable[[Cell, None], None]
 ) -> Generator[tuple[CellRun, Result]]:
-    """Each run with its result as it ends. Whatever goes wrong here or in the caller ends those that still run."""
+    """Each run with its result as it ends. Whatever goes wrong here or in the caller ends those that still run.
 
-    def begin(run: CellRun) -> Result:
+    A result is on the disk before its thread begins the next run, so that an interruption does not lose it.
+    """
+
+    def complete(run: CellRun) -> Result:
         tell(run.cell, None)
-        return run.run()
+        result = run.run()
+        result.write(run.work_dir, run.cell.id)
+        return result
 
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            futures = {pool.submit(begin, run): run for run in runs}
+            futures = {pool.submit(complete, run): run for run in runs}
             for future in as_completed(futures):
                 yield futures[future], future.result()
         except BaseException:

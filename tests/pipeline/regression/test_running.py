@@ -6,7 +6,8 @@ import pytest
 
 from pipeline.publishing.lock import locked
 from pipeline.regression.cell import Cell
-from pipeline.regression.result import Result
+from pipeline.regression.matrix import load_matrix
+from pipeline.regression.result import Result, result_file
 from pipeline.regression.state import State
 from tests.pipeline.regression.world import World
 from zoo.errors import InputError
@@ -122,8 +123,8 @@ def test_a_failure_costs_one_cell(world: World) -> None:
 
 
 def test_finished_cells_outlive_an_interruption(world: World) -> None:
-    for name in ("a", "b", "c"):
-        world.config(name)
+    for name, act in (("a", "good"), ("b", "good"), ("c", "hang")):
+        world.config(name, deploy=act)
     world.write()
 
     def interrupt(cell: Cell, result: Result | None, left: int) -> None:
@@ -135,9 +136,24 @@ def test_finished_cells_outlive_an_interruption(world: World) -> None:
     assert caught.value.__notes__ == ["2 of 3 cells have a result, and --resume keeps it"]
     page = (world.work_dir / "report.md").read_text(encoding="utf-8")
     assert "**2 of 3 cells passed; 1 not run yet.**" in page
+    world.config("c")
     found = world.run(resume=True)
     assert (found.resumed, found.summary) == (2, "3 of 3 cells passed")
     assert (len(world.calls("a")), len(world.calls("b"))) == (2, 2)
+
+
+def test_a_result_is_on_the_disk_before_the_next_cell_begins(world: World) -> None:
+    for name in ("a", "b", "c"):
+        world.config(name)
+    cells = load_matrix(world.write()).cells
+    written: list[list[str]] = []
+
+    def watch(cell: Cell, result: Result | None, left: int) -> None:
+        if result is None:
+            written.append([other.model for other in cells if result_file(world.work_dir, other.id).is_file()])
+
+    world.run(progress=watch)
+    assert written == [[], ["a"], ["a", "b"]]
 
 
 def test_progress_tells_beginnings_ends_and_what_is_left(world: World) -> None:
