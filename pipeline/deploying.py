@@ -52,16 +52,19 @@ def deploy(
     work_dir: str | Path = DEFAULT_WORK_DIR,
     allow_parity_failure: bool = False,
     calibration: Sequence[str | Path] = (),
+    reference_results: str | Path | None = None,
 ) -> Deployment:
     """Export a model, build it for the target's backend, prove it and publish it. Returns the loaded deployment.
 
     If the backend cannot run here, the returned deployment runs in the default backend, and its ``note`` says so.
     ``target``: None for the config's own. ``images``: files to compare and draw; if fewer than two of them differ, the
     config's data set adds more. ``calibration``: images, or folders of them, on which the ranges of fp16 and int8 are
-    measured instead of the config's. Raises InputError, ExportError, BackendUnavailableError, and ParityMissedError if
-    a gate was missed (then nothing is published, unless ``allow_parity_failure``).
+    measured instead of the config's. ``reference_results``: a folder where PyTorch's results on the data set are found
+    and kept, for every deploy below fp32 and every evaluation of the same model. Raises InputError, ExportError,
+    BackendUnavailableError, and ParityMissedError if a gate was missed (then nothing is published, unless
+    ``allow_parity_failure``).
     """
-    job = plan_job(config, target, images, work_dir, calibration)
+    job = plan_job(config, target, images, work_dir, calibration, reference_results)
     return make_deployment(job, checkpoint, allow_parity_failure=allow_parity_failure).deployment
 
 

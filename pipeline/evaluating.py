@@ -38,6 +38,7 @@ def evaluate(
     limit: int | None = None,
     batch_size: int = 1,
     resume: bool = False,
+    reference_results: str | Path | None = None,
     gate_split: bool = False,
     show_dir: str | Path | None = None,
     launcher: str = "none",
@@ -50,6 +51,7 @@ def evaluate(
     ``backends``: the deployments for these backends under ``work_dir``; missing ones are made first. Without
     ``backends`` and ``deployments``, PyTorch and the default backend run. The unpatched model always runs, because the
     others are compared with it. ``limit``: only the first images. ``resume``: reuse the results of an earlier run.
+    ``reference_results``: a folder where PyTorch's results are found and kept, for other evaluations and for deploys.
     ``gate_split``: the config's ``gate_dataset``. ``launcher``: "pytorch" under torchrun; the first process then has
     the whole outcome. ``device``: where all of them run; PyTorch uses the CPU if it does not have that device. If it is
     None, PyTorch runs on the CPU and each deployment where its manifest says. ``cluster``: run the models in actors of
@@ -95,6 +97,7 @@ def evaluate(
             progress=progress,
             steps=steps,
             pool=pool,
+            reference_results=None if reference_results is None else Path(reference_results),
         )
         return _evaluation(plan, tuple(judged_rows(session, Unpatched(model, weights, checkpoint), compared)))
 

@@ -72,6 +72,15 @@ class Parser(argparse.ArgumentParser):
             help="images, or folders of images, instead of the config's calibration_dataset",
         )
 
+    def add_reference_results(self) -> None:
+        """The flag of those that run PyTorch on a data set."""
+        self.add_argument(
+            "--reference-results",
+            type=Path,
+            metavar="D",
+            help="keep PyTorch's results on the data set in folder D, and use those that are there already",
+        )
+
     def parse_args(  # type: ignore[override]  # one of its two overloads is enough here
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:

@@ -18,3 +18,9 @@ def check_writable(folder: Path, name: str, cure: str, *, make: bool = False) ->
             pass
     except OSError as error:
         raise InputError(f"{name}: cannot be written ({error.strerror}); {cure}") from error
+
+
+def check_reference_results(folder: Path | None) -> None:
+    """Make the folder of --reference-results, if there is one. Raises InputError."""
+    if folder is not None:
+        check_writable(folder, f"--reference-results {folder}", "give another folder", make=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from torch import nn
 
-from backends import load
+from backends import Deployment, load
 from backends.scale.shipped import deployment_contents
 from pipeline.candidates.candidate import Candidate
 from pipeline.evaluation.actor import ReferenceSubject
@@ -18,7 +18,8 @@ from pipeline.evaluation.records import NOT_JUDGED, Row
 from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.run_dataset import Judged
 from pipeline.evaluation.session import Session
-from pipeline.export.manifest import config_sha256, model_libraries, versions
+from pipeline.export.manifest import versions
+from pipeline.proof.reference_record import reference_made_from
 from zoo.errors import InputError
 from zoo.manifest import Manifest
 from zoo.target import REFERENCE_BACKEND
@@ -33,7 +34,13 @@ class Unpatched(NamedTuple):
 
 
 def judged_rows(session: Session, unpatched: Unpatched, compared: Sequence[Candidate]) -> Iterator[Row]:
-    """The reference for each size of the input that occurs, the config's first, each with its deployments behind it."""
+    """The reference for each size of the input that occurs, the config's first, each with its deployments behind it.
+
+    Raises what opening a deployment raises, before anything runs.
+    """
+    if session.pool is None:
+        for candidate in compared:
+            _opened(session, candidate).close()
     own_policy = default_policy(session.plan.config)
     metric = session.plan.metric()
     policies = dict.fromkeys(candidate.input_policy for candidate in compared) or {own_policy: None}
@@ -65,24 +72,16 @@ def judged_rows(session: Session, unpatched: Unpatched, compared: Sequence[Candi
 
 def _reference(session: Session, name: str, unpatched: Unpatched, input_policy: InputPolicy) -> Judged:
     plan = session.plan
-    made_from = {
-        "weights": unpatched.weights,
-        "config": config_sha256(plan.config),
-        "preprocess": input_policy.rule.to_dict(),
-        "image_sizes": input_policy.image_sizes,
-        "device": session.device,
-        "versions": versions() | model_libraries(unpatched.model),
-        "modules": plan.config.source_hashes(),
-    }
+    made_from = reference_made_from(plan.config, unpatched.model, unpatched.weights, input_policy, session.device)
     if session.pool is not None:
         subject = ReferenceSubject(
             input_policy, session.batch_size, session.device, unpatched.checkpoint, unpatched.weights
         )
-        return session.judged_by(session.pool, name, subject, made_from)
+        return session.judged_by(session.pool, name, subject, made_from, session.reference_results)
     with reference_model(
         plan.config, plan.task, unpatched.model, input_policy, batch_size=session.batch_size, device=session.device
     ) as image_model:
-        return session.judged(name, image_model, made_from)
+        return session.judged(name, image_model, made_from, session.reference_results)
 
 
 def _candidate(session: Session, candidate: Candidate) -> Judged:
@@ -98,10 +97,14 @@ def _candidate(session: Session, candidate: Candidate) -> Judged:
         _check_same(candidate, shipped)
         subject = session.pool.deployment(candidate.folder, contents, session.provider)
         return session.judged_by(session.pool, candidate.name, subject, made_from)
-    threads = threads_each(manifest.threads)
-    with load(candidate.folder, provider=session.provider, threads=threads) as deployment:
+    with _opened(session, candidate) as deployment:
         _check_same(candidate, deployment.manifest)
         return session.judged(candidate.name, deployment, made_from)
+
+
+def _opened(session: Session, candidate: Candidate) -> Deployment:
+    threads = threads_each(candidate.manifest.threads)
+    return load(candidate.folder, provider=session.provider, threads=threads)
 
 
 def _check_same(candidate: Candidate, manifest: Manifest) -> None:

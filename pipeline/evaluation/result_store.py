@@ -4,6 +4,7 @@ One SQLite file for each model; several processes may write into it. A killed pr
 was at.
 """
 
+import hashlib
 import io
 import json
 import re
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from zoo.errors import InputError
+from zoo.files.locks import locked
 from zoo.tasks import Result
 from zoo.tasks.saving import npz
 
@@ -72,12 +74,26 @@ class ResultStore:
                     if kept.made_from() == wanted:
                         return kept.numbers()
             except sqlite3.DatabaseError as error:
-                raise InputError(f"--resume: {path} cannot be read ({error}); run without --resume") from error
+                raise InputError(
+                    f"{path}: results of an earlier run that cannot be read ({error}); remove it"
+                ) from error
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
         with cls(path) as new:
             new.begin(wanted)
         return frozenset()
+
+    @classmethod
+    def prepare_shared(cls, folder: Path, made_from: Mapping[str, Any]) -> tuple[Path, frozenset[int]]:
+        """The file in the folder for all results that are made from the same, and the numbers of those in it.
+
+        Other processes may prepare and fill the same file meanwhile.
+        """
+        digest = hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
+        path = folder / f"{digest}.sqlite"
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder):
+            return path, cls.prepare(path, made_from, resume=True)
 
     def begin(self, made_from: str) -> None:
         """Make the tables of a new file."""

@@ -29,7 +29,8 @@ from zoo.tasks.contract import Contract
 class Job:
     """``preprocess``: the config's rule, for the sizes of the target. ``place``: where the deployment will lie.
 
-    ``calibration``: images, or folders of them, in place of the config's own.
+    ``calibration``: images, or folders of them, in place of the config's own. ``reference_results``: the folder where
+    the unpatched model's results on the data set are found and kept, None to compute them for this job alone.
     """
 
     config: ModelConfig
@@ -40,6 +41,7 @@ class Job:
     gates: dict[str, dict[str, float]]
     place: Path
     calibration: tuple[Path, ...] = ()
+    reference_results: Path | None = None
 
     @property
     def name(self) -> str:
@@ -63,8 +65,9 @@ def plan_job(
     images: Sequence[str | Path],
     work_dir: str | Path,
     calibration: Sequence[str | Path] = (),
+    reference_results: str | Path | None = None,
 ) -> Job:
-    """Read and check everything but the weights. ``target`` None: the config's own.
+    """Read and check everything but the weights. ``target`` None: the config's own. The rest as ``Job`` has it.
 
     Raises InputError and BackendUnavailableError; writes nothing.
     """
@@ -84,7 +87,8 @@ def plan_job(
     _check_steps(config.export)
     place = deployment_place(work_dir, task.name, config.name, target, default)
     chosen_images = parity_inputs(config, images, preprocess, target)
-    return Job(config, target, task, preprocess, chosen_images, gates, place, tuple(map(Path, calibration)))
+    kept = None if reference_results is None else Path(reference_results)
+    return Job(config, target, task, preprocess, chosen_images, gates, place, tuple(map(Path, calibration)), kept)
 
 
 def _check_steps(export: ExportSection) -> None:

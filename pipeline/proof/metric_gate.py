@@ -11,13 +11,16 @@ from torch import nn
 
 from backends.model import Model
 from pipeline.base.steps import BeginStep
+from pipeline.base.weights import weights_sha256
 from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from pipeline.evaluation.reference import reference_model
+from pipeline.evaluation.run_dataset import Judged
 from pipeline.evaluation.session import Session
 from pipeline.job.job import Job
 from pipeline.parity.gates import metric_gate
 from pipeline.parity.records import MetricFigure
+from pipeline.proof.reference_record import reference_made_from
 from zoo.errors import InputError
 from zoo.progress import Progress
 from zoo.target import REFERENCE_BACKEND
@@ -117,11 +120,18 @@ def metric_judge(
             launcher="none",
             progress=count,
             steps=None,
+            reference_results=job.reference_results,
         )
 
-        def value(candidate: Model, name: str = "the deployment") -> float:
-            return float(session.judged(name, candidate, {}).figures[metric.main_key])
+        def main_figure(judged: Judged) -> float:
+            return float(judged.figures[metric.main_key])
 
-        with reference_model(job.config, job.task, model, input_policy, batch_size=1, device="cpu") as reference:
-            expected = value(reference, REFERENCE_BACKEND)
+        def value(candidate: Model, name: str = "the deployment") -> float:
+            return main_figure(session.judged(name, candidate, {}))
+
+        made_from = reference_made_from(job.config, model, weights_sha256(model), input_policy, session.device)
+        with reference_model(
+            job.config, job.task, model, input_policy, batch_size=1, device=session.device
+        ) as reference:
+            expected = main_figure(session.judged(REFERENCE_BACKEND, reference, made_from, job.reference_results))
         yield JudgingMetric(metric.main_key, metric.unit, len(plan.dataset)), expected, value

@@ -9,8 +9,11 @@ from zoo.errors import InputError
 
 
 @contextmanager
-def writable(folder: Path) -> Iterator[None]:
-    """Errors of the file system, and of SQLite files in it, become an InputError that names the folder."""
+def writable(folder: Path, flag: str = "--work-dir") -> Iterator[None]:
+    """Errors of the file system, and of SQLite files in it, become an InputError that names the folder.
+
+    ``flag``: what gives another one.
+    """
     try:
         yield
     except ConnectionError:  # of another machine
@@ -20,5 +23,5 @@ def writable(folder: Path) -> Iterator[None]:
         reason = getattr(error, "strerror", None) or error
         raise InputError(
             f"{folder}: cannot be written ({where}: {reason}); make it writable and free room there, or give another "
-            "--work-dir"
+            f"{flag}"
         ) from error

@@ -22,10 +22,12 @@ from zoo.manifest import Manifest
 class Commands:
     """Command lines of both verbs, for one kind of evaluation. ``limit``: images, None for all.
 
-    ``zooport``: the command that takes a verb and its arguments.
+    ``zooport``: the command that takes a verb and its arguments. ``reference_results``: the folder that the cells of a
+    model share, so that PyTorch runs on the data set once.
     """
 
     zooport: Sequence[str]
+    reference_results: Path
     limit: int | None = None
     gate_split: bool = False
 
@@ -33,20 +35,21 @@ class Commands:
         """Export, build, and compare with the unpatched model."""
         backend, precision, exporter = cell.column
         target = ["--backend", backend, "--precision", precision, "--exporter", exporter]
-        return [*self._verb(DEPLOY, cell), *target, *_files(work_dir, json_file)]
+        return [*self._verb(DEPLOY, cell), *target, *self._files(work_dir, json_file)]
 
     def evaluate(self, cell: Cell, deployment: str, work_dir: Path, json_file: Path) -> list[str]:
         """The metric of a deployment beside that of the unpatched model."""
         limit = [] if self.limit is None else ["--limit", str(self.limit)]
         split = ["--gate-split"] if self.gate_split else []
-        return [*self._verb(EVALUATE, cell), "--deployment", deployment, *limit, *split, *_files(work_dir, json_file)]
+        files = self._files(work_dir, json_file)
+        return [*self._verb(EVALUATE, cell), "--deployment", deployment, *limit, *split, *files]
 
     def _verb(self, name: str, cell: Cell) -> list[str]:
         return [*self.zooport, name, cell.config]
 
-
-def _files(work_dir: Path, json_file: Path) -> list[str]:
-    return ["--work-dir", str(work_dir), "--json", str(json_file)]
+    def _files(self, work_dir: Path, json_file: Path) -> list[str]:
+        folders = ["--work-dir", str(work_dir), "--reference-results", str(self.reference_results)]
+        return [*folders, "--json", str(json_file)]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Running a matrix: cells one after another or a few at once, each result on the disk as soon as it is known."""
 
+import shutil
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, closing
@@ -19,6 +20,7 @@ from pipeline.regression.result import Regression, Result, result_file
 from pipeline.regression.state import State
 from zoo.errors import InputError
 
+REFERENCE_RESULTS = "reference_results"
 Watch = Callable[[Cell, Result | None, int], None]
 
 
@@ -41,12 +43,12 @@ def run_matrix(
     ``zooport``: the command that takes a verb and its arguments. ``resume`` keeps the results that an earlier run has
     left and that were made from the same; ``rerun_failed`` keeps those of them that are green. ``progress`` is called
     with each cell that is run as it begins (with None) and as it ends, and how many have not ended. An interrupt ends
-    the running processes, and leaves the finished cells. Raises InputError where the work folder is in use or cannot be
-    written.
+    the running processes, and leaves the finished cells. PyTorch's results on the data set are shared by the cells of
+    a model, and by a later run that keeps results made from the same. Raises InputError where the work folder is in use
+    or cannot be written.
     """
     if jobs < 1:
         raise InputError(f"--jobs {jobs}: expected 1 or more")
-    commands = Commands(zooport, matrix.limit, matrix.gate_split)
     with ExitStack() as held:
         with writable(work_dir):
             work_dir.mkdir(parents=True, exist_ok=True)
@@ -60,12 +62,16 @@ def run_matrix(
                 if result.made_from == sources[cell] and (result.state is State.PASSED or not rerun_failed)
             }
             changed = _changed(earlier, sources)
+            reference_results = work_dir / REFERENCE_RESULTS
+            if changed or not earlier:
+                shutil.rmtree(reference_results, ignore_errors=True)
             regression = Regression(matrix, work_dir, results, len(results), changed, versions, machine())
             waiting = [cell for cell in matrix.cells if cell.excluded is None and cell.id not in results]
             for cell in waiting:
                 result_file(work_dir, cell.id).unlink(missing_ok=True)
             write_reports(regression)
         stop = Event()
+        commands = Commands(zooport, reference_results, matrix.limit, matrix.gate_split)
         runs = [CellRun(cell, commands, work_dir, matrix.timeout_seconds, sources[cell.id], stop) for cell in waiting]
 
         def tell(cell: Cell, result: Result | None) -> None:

@@ -15,6 +15,7 @@ from zooport.deploy_results import print_build, print_parity, show
 from zooport.open_page import open_page
 from zooport.parser import Parser
 from zooport.terminal import LOAD, open_console, show_steps, write_line
+from zooport.writable import check_reference_results
 
 if TYPE_CHECKING:
     from pipeline.deploying import Deployed
@@ -89,6 +90,7 @@ def parser() -> Parser:
         "--image", nargs="+", action="extend", default=[], metavar="F", help="images to compare and to draw"
     )
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
+    flags.add_reference_results()
     flags.add_argument("--open", action="store_true", help="open the report in a browser")
     flags.add_argument("--device", metavar="D", help="cpu (default), cuda:N, or another of the backend's")
     flags.add_argument(
@@ -129,7 +131,9 @@ def deploy(options: argparse.Namespace, config: "ModelConfig", target: Target, b
         from pipeline.job.job import plan_job
 
         begin(CHECK)
-        job = plan_job(config, target, options.image, options.work_dir, options.calibration_image)
+        job = plan_job(
+            config, target, options.image, options.work_dir, options.calibration_image, options.reference_results
+        )
     except KeyboardInterrupt as stop:
         stop.add_note("nothing was published")
         raise
@@ -146,6 +150,7 @@ def plan(options: argparse.Namespace) -> tuple["ModelConfig", Target]:
     )
     check_present("image", options.image)
     check_present("checkpoint", [options.checkpoint])
+    check_reference_results(options.reference_results)
     from pipeline.job.deploy_target import deploy_target
     from pipeline.job.target_check import check_target
     from zoo.config import load_config

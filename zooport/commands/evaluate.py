@@ -14,6 +14,7 @@ from zooport.engines import RAY, add_engine_flags, check_engine
 from zooport.parser import Parser
 from zooport.ray_options import check_ray_evaluation
 from zooport.terminal import LOAD, open_console, show_counts
+from zooport.writable import check_reference_results
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,6 +55,7 @@ def parser() -> Parser:
     )
     flags.add_argument("--batch-size", type=int, default=1, metavar="N", help="images in a batch (default: 1)")
     flags.add_argument("--resume", action="store_true", help="continue an interrupted run")
+    flags.add_reference_results()
     flags.add_argument("--show-dir", metavar="D", help="write each image with its result drawn, in a folder per model")
     flags.add_argument("--work-dir", default="work_dirs", metavar="D", help="default: work_dirs")
     flags.add_argument("--device", metavar="D", help="cpu or cuda:N; default: cpu, or the deployment's own")
@@ -80,6 +82,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         limit=options.limit,
         batch_size=options.batch_size,
     )
+    check_reference_results(options.reference_results)
     check_engine(options, RAY_FLAGS)
     if options.engine == RAY:
         check_ray_evaluation(options)
@@ -102,6 +105,7 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
             limit=options.limit,
             batch_size=options.batch_size,
             resume=options.resume,
+            reference_results=options.reference_results,
             gate_split=options.gate_split,
             show_dir=options.show_dir,
             launcher=options.launcher,

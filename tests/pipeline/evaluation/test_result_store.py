@@ -113,7 +113,7 @@ def test_two_writers_at_once(tmp_path: Path) -> None:
 def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     path.write_bytes(b"nothing like a database, but long enough to be looked at" * 100)
-    with pytest.raises(InputError, match=r"--resume: .*x.sqlite cannot be read \(.*\); run without --resume"):
+    with pytest.raises(InputError, match=r"x.sqlite: results of an earlier run that cannot be read \(.*\); remove it"):
         ResultStore.prepare(path, MODEL, resume=True)
     assert not ResultStore.prepare(path, MODEL, resume=False)
 
@@ -128,3 +128,27 @@ def test_a_row_of_another_kind_is_not_taken(tmp_path: Path) -> None:
     file.close()
     with ResultStore(path) as store:
         assert store.get(0, "i", type(RESULT)) is None
+
+
+FILL = """
+import sys
+from pathlib import Path
+import numpy as np
+from pipeline.evaluation.result_store import ResultStore
+from zoo.tasks.semantic_segmentation import SegmentationResult
+path, earlier = ResultStore.prepare_shared(Path(sys.argv[1]), {"weights": "a"})
+with ResultStore(path) as store:
+    for number in range(20):
+        if store.get(number, "image", SegmentationResult) is None:
+            store.put(number, "image", 0.5, SegmentationResult(np.full((2, 3), number, np.uint8)))
+"""
+
+
+def test_several_processes_share_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "shared"
+    processes = [subprocess.Popen([sys.executable, "-c", FILL, folder], cwd=ROOT) for _ in range(4)]
+    assert [process.wait() for process in processes] == [0] * 4
+    path, numbers = ResultStore.prepare_shared(folder, MODEL)
+    assert numbers == set(range(20))
+    other, none = ResultStore.prepare_shared(folder, {"weights": "b"})
+    assert (other != path, none) == (True, frozenset())

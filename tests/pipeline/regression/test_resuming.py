@@ -63,6 +63,30 @@ def test_what_changed_is_run_again(world: World, monkeypatch: pytest.MonkeyPatch
     assert len(world.calls("changes")) == 4
 
 
+def test_pytorchs_results_are_kept_as_long_as_they_are_made_from_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.config("fails", deploy="error 5 no")
+    world.config("passes")
+    world.write()
+    world.run()
+    kept = world.work_dir / "reference_results" / "kept.sqlite"
+    folder = f"--reference-results {kept.parent}"
+    assert all(folder in call for name in ("fails", "passes") for call in world.calls(name))
+
+    def outlives(**options: bool) -> bool:
+        kept.parent.mkdir(exist_ok=True)
+        kept.touch()
+        world.run(**options)
+        return kept.is_file()
+
+    assert outlives(resume=True)
+    assert outlives(rerun_failed=True)
+    assert not outlives()
+    monkeypatch.setattr(fingerprint, "_sources", lambda: "others")
+    assert not outlives(resume=True)
+
+
 def test_a_result_depends_on_the_bases_and_the_checkpoint(world: World) -> None:
     base, weights = world.folder / "_base_" / "base.py", world.folder / "weights.safetensors"
     base.parent.mkdir()
