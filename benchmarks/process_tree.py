@@ -1,6 +1,7 @@
 """What a process and those that it started use, from /proc: for the scripts that watch a server or a long run."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +28,16 @@ def cpu_seconds(root: int) -> float:
     return sum((int(fields[USER]) + int(fields[SYSTEM])) / TICKS for pid, fields in _processes() if pid in pids)
 
 
+def cpu_ticks(root: int) -> Counter[str]:
+    """CPU time of the processes that run now, TICKS a second, by program: a script's name, or a title such as Ray's."""
+    pids = set(family(root))
+    ticks: Counter[str] = Counter()
+    for pid, fields in _processes():
+        if pid in pids and (words := _command(pid)):
+            ticks[_program(words)] += int(fields[USER]) + int(fields[SYSTEM])
+    return ticks
+
+
 def resident_bytes(root: int) -> int:
     """Memory in RAM; pages that several of the processes share are counted for each."""
     return sum(_resident(pid) for pid in family(root))
@@ -51,6 +62,22 @@ def _resident(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * PAGE
     except OSError:
         return 0
+
+
+def _command(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
+    except OSError:
+        return []
+
+
+def _program(command: list[str]) -> str:
+    """The script of an interpreter, or else the program. Ray's processes have a title: their class and what it runs."""
+    title, *words = [word for word in command if word]
+    program = Path(title.split()[0]).name
+    if program.startswith("python"):
+        program = next((Path(word).name for word in words if not word.startswith("-")), program)
+    return program.partition(".")[0] if program.startswith("ray::") else program
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -26,6 +26,8 @@ written. Clients run on the same machine, and take part of its CPU.
 import argparse
 import statistics
 import sys
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 from measured import machine, write_page
+from process_tree import TICKS, cpu_seconds, cpu_ticks
 from serving_clients import PlainCalls, Served, Sum, closed_loop, open_loop
 
 from backends import load
@@ -59,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of the overload (default: 60)")
     parser.add_argument("--queue", type=int, default=64, help="that the server has (default: 64)")
     parser.add_argument("--under-way", type=int, default=4, help="calls at the same time: processes x largest batch")
+    parser.add_argument("--name", help="of the server, for the page (default: what it calls itself)")
     parser.add_argument("--page", type=Path)
     options = parser.parse_args(arguments)
     with load(options.deployment, threads=1) as model:
@@ -67,18 +71,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         PlainCalls(options.deployment, options.image) as plain,
         Served(options.address, options.image, options.pid, expected) as served,
     ):
-        name = served.server_name()
+        name = options.name or served.server_name()
         rows = {clients: beside(served, plain, clients, options.seconds / 4) for clients in options.clients}
         capacity = max(row.sum.throughput for row in rows.values())
+        before = cpu_ticks(options.pid)
         overload = open_loop(served, OVERLOAD * capacity, options.seconds)
+        programs = cpu_ticks(options.pid) - before
     bound = options.queue + options.under_way
     missed = [*missed_by_clients(rows), *missed_by_overload(overload, capacity, bound)]
-    text = f"{clients_table(rows)}\n\n{overload_table(overload, capacity, bound)}"
+    tables = (clients_table(rows), overload_table(overload, capacity, bound), programs_table(programs, overload.good))
+    text = "\n\n".join(tables)
     print(text)
     print("\n".join(missed), file=sys.stderr)
     share = min(row.share for row in rows.values())
     if share < LEAST_SHARE:
-        print(f"the plain call was on a CPU {share:.0%} of its time: this machine is busy", file=sys.stderr)
+        print(f"the plain call had a CPU {share:.0%} of its time: this machine is busy", file=sys.stderr)
         return 4
     if options.page is not None:
         intro = (
@@ -103,7 +110,7 @@ def part(clients: Sequence[int], seconds: float) -> str:
 class Row:
     """Of one number of clients: what they saw, seconds of CPU of the plain call beside them, and the ratio to it.
 
-    ``share``: of the wall time that the plain calls were on a CPU.
+    ``share``: of the wall time that the plain calls, or the server beside them, were on a CPU.
     """
 
     sum: Sum
@@ -115,14 +122,22 @@ class Row:
 def beside(served: Served, plain: PlainCalls, clients: int, seconds: float) -> Row:
     """Clients that wait, for `seconds` in PARTS, each between plain calls: a machine may change its speed meanwhile."""
     processes = min(clients, plain.cpus)
-    total, calls, ratios = Sum(), [plain.seconds(processes)], []
+    total, calls, ratios = Sum(), [_alone(served, plain, processes)], []
     for _ in range(PARTS):
         part = closed_loop(served, clients, seconds / PARTS)
-        calls.append(plain.seconds(processes))
+        calls.append(_alone(served, plain, processes))
         ratios.append(part.cpu / statistics.mean(cpu for cpu, _ in calls[-2:]))
         total.add(part)
     cpu, shares = zip(*calls, strict=True)
     return Row(total, statistics.median(cpu), statistics.median(ratios), statistics.median(shares))
+
+
+def _alone(served: Served, plain: PlainCalls, processes: int) -> tuple[float, float]:
+    """As PlainCalls.seconds. What the server takes of the CPUs while nobody asks it is not taken by others."""
+    before, begin = cpu_seconds(served.pid), time.monotonic()
+    cpu, share = plain.seconds(processes)
+    idle = (cpu_seconds(served.pid) - before) / (time.monotonic() - begin) / plain.cpus
+    return cpu, share + idle
 
 
 def missed_by_clients(rows: Mapping[int, Row]) -> Missed:
@@ -185,6 +200,13 @@ def overload_table(overload: Sum, capacity: float, bound: int) -> str:
     return "\n".join(
         ["| twice the capacity | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())]
     )
+
+
+def programs_table(ticks: Counter[str], answers: int) -> str:
+    """Markdown: what CPU the server's programs took in the overload, the largest first."""
+    each = {name: f"{1000 * spent / TICKS / max(1, answers):.1f}" for name, spent in ticks.most_common()}
+    rows = [f"| {name} | {words} |" for name, words in each.items() if words != "0.0"]
+    return "\n".join(["| program of the server | ms of CPU for each answer |", "|---|---|", *rows])
 
 
 if __name__ == "__main__":

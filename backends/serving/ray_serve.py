@@ -15,6 +15,7 @@ from backends.serving.v2_schema import DESCRIBE, INFER
 from zoo.errors import InputError
 
 AT_ONCE = 2  # requests of a replica: one that is computed, one that arrives meanwhile
+FIRST_WAIT, LONGEST_WAIT = 0.005, 0.05  # seconds until full replicas are asked again; in Ray's own 0.5 they idle
 DRAIN = 30.0  # seconds for requests under way when a replica is stopped
 PERIOD = 10.0  # seconds between two checks of a replica
 BAD, ABSENT, LATE = 400, 404, 408
@@ -111,6 +112,7 @@ def application(settings: ServedModelSettings, replicas: Replicas) -> Any:
         num_replicas=replicas.count,
         max_ongoing_requests=AT_ONCE,
         max_queued_requests=replicas.queue,
+        request_router_config={"initial_backoff_s": FIRST_WAIT, "max_backoff_s": LONGEST_WAIT},
         graceful_shutdown_timeout_s=DRAIN,
         health_check_period_s=PERIOD,
         health_check_timeout_s=(AT_ONCE + 1) * replicas.patience + PERIOD,  # it waits for the requests before it
