@@ -23,6 +23,8 @@ from zoo.config import ModelConfig, config_target, load_config
 from zoo.config.located import is_address
 from zoo.listing import list_models
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes that are timed do not compile what they import each time
+
 ROOT = Path(__file__).resolve().parents[1]
 STAMP = "made with"
 

@@ -73,7 +73,7 @@ def _run(config: str, work_dir: Path, jobs: int) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "zooport", "regression", str(matrix), *flags],
         cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+        env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(ROOT)},  # of its children, too
         stderr=subprocess.PIPE,
         text=True,
         check=False,

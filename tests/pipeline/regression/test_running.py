@@ -87,9 +87,10 @@ def test_the_commands(world: World) -> None:
     folder = world.work_dir / "cells" / "model-tensorrt-int8-torchscript"
     target = "--backend tensorrt --precision int8 --exporter torchscript"
     images = f"--deployment {folder / 'place'} --limit 7 --gate-split"
+    folders = f"--work-dir {folder} --reference-results {world.work_dir / 'reference_results'}"
     assert world.calls("model") == [
-        f"deploy {target} --work-dir {folder} --json {folder / 'deploy.json'}",
-        f"evaluate {images} --work-dir {folder} --json {folder / 'evaluate.json'}",
+        f"deploy {target} {folders} --json {folder / 'deploy.json'}",
+        f"evaluate {images} {folders} --json {folder / 'evaluate.json'}",
     ]
 
 
