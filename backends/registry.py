@@ -5,14 +5,17 @@ names, or an entry point of the group `zooport.backends`, which is named after t
 """
 
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from backends.backend import Backend
 from zoo.dialect import register_dialect
 from zoo.entry_points import load_entry_point, load_entry_points
 from zoo.errors import InputError, nearest
 from zoo.subpackages import import_subpackages
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "zooport.backends"
 """The group of entry points of other packages; each is named after its backend."""
@@ -39,6 +42,8 @@ def get_backend(name: str) -> Backend:
     """The backend of that name. Raises InputError that names the nearest where there is none."""
     import_subpackages(SHIPPED)
     if name not in _BACKENDS:
+        from importlib.metadata import entry_points
+
         for entry in entry_points(group=ENTRY_POINTS, name=name):
             _load(entry)
     if name not in _BACKENDS:
@@ -57,7 +62,7 @@ def _class(backend: Backend) -> tuple[str, str]:
     return type(backend).__module__, type(backend).__qualname__
 
 
-def _load(entry: EntryPoint) -> None:
+def _load(entry: "EntryPoint") -> None:
     load_entry_point(entry)
     if entry.name not in _BACKENDS:
         raise InputError(

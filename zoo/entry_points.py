@@ -3,9 +3,12 @@
 import logging
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from zoo.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint  # whose import takes 20 ms, which loading a deployment does without
 
 FAMILIES = "zooport.families"
 """The group whose modules register families of models, and models, data sets and metrics."""
@@ -13,7 +16,7 @@ FAMILIES = "zooport.families"
 logger = logging.getLogger(__name__)
 
 
-def load_entry_point(entry: EntryPoint) -> None:
+def load_entry_point(entry: "EntryPoint") -> None:
     """Import what the entry point names. Raises InputError where that fails, whatever it raises."""
     try:
         entry.load()
@@ -27,12 +30,14 @@ def load_entry_point(entry: EntryPoint) -> None:
 
 
 @cache
-def load_entry_points(group: str, load: Callable[[EntryPoint], None] = load_entry_point) -> Mapping[str, str]:
+def load_entry_points(group: str, load: Callable[["EntryPoint"], None] = load_entry_point) -> Mapping[str, str]:
     """Load all entry points of a group, once in a process.
 
     One that `load` refuses is logged as a warning and left out, so that a broken package stops nobody who does not
     need it. Returns what is wrong with those, by their names, for an error where one of them is asked for.
     """
+    from importlib.metadata import entry_points
+
     faults = {}
     for entry in entry_points(group=group):
         try:

@@ -78,6 +78,19 @@ def test_importing_backends_does_not_import_onnxruntime(tmp_path: Path) -> None:
     assert done.stdout.strip() == "False", done.stderr
 
 
+def test_no_package_is_searched_for_extensions_that_nobody_names(tmp_path: Path, detector: Path) -> None:
+    code = """
+import sys
+import cv2, numpy, onnxruntime
+before = "importlib.metadata" in sys.modules
+from backends import load
+load(sys.argv[2])(cv2.imread(sys.argv[1]))
+print(before, "importlib.metadata" in sys.modules)
+"""
+    before, after = run(sys.executable, code, tmp_path, [detector]).stdout.split()
+    assert before == after
+
+
 @pytest.mark.slow
 def test_a_bare_environment_is_enough(tmp_path: Path, detector: Path, segmentor: Path) -> None:
     venv.create(tmp_path / "bare", with_pip=True)

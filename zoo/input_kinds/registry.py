@@ -46,9 +46,13 @@ def input_kind(name: str) -> InputKind:
 
 
 def kind_of_inputs(names: Collection[str]) -> InputKind | None:
-    """The kind whose inputs a graph with inputs of these names takes; None where that is no kind's."""
+    """The kind whose inputs a graph with inputs of these names takes; None where that is no kind's.
+
+    Installed ones are looked up last.
+    """
     import_subpackages(SHIPPED)
-    load_entry_points(ENTRY_POINTS)
+    if not any(kind.inputs[0].name in names for kind in _KINDS.values()):
+        load_entry_points(ENTRY_POINTS)
     return next((kind for kind in _KINDS.values() if kind.inputs[0].name in names), None)
 
 
