@@ -167,6 +167,14 @@ def keep(state: Mapping[str, Any], path: Path) -> None:
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
+def stamps(cells: Mapping[str, Any]) -> list[str]:
+    """What the cells were measured with; which ones, where that is not one thing."""
+    made: dict[str, list[str]] = {}
+    for key, cell in cells.items():
+        made.setdefault(cell[STAMP], []).append(key)
+    return [stamp if len(made) == 1 else f"{stamp}: {', '.join(keys)}" for stamp, keys in made.items()]
+
+
 def growth(run: Callable[[], object]) -> int:
     """By how many resident bytes the process was larger than now, at its largest, while `run` ran."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])

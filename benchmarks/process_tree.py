@@ -24,17 +24,15 @@ def family(root: int) -> Iterator[int]:
 
 def cpu_seconds(root: int) -> float:
     """CPU time of the processes that run now, user and system."""
-    pids = set(family(root))
-    return sum((int(fields[USER]) + int(fields[SYSTEM])) / TICKS for pid, fields in _processes() if pid in pids)
+    return sum(ticks for _, ticks in _ticks(root)) / TICKS
 
 
 def cpu_ticks(root: int) -> Counter[str]:
     """CPU time of the processes that run now, TICKS a second, by program: a script's name, or a title such as Ray's."""
-    pids = set(family(root))
     ticks: Counter[str] = Counter()
-    for pid, fields in _processes():
-        if pid in pids and (words := _command(pid)):
-            ticks[_program(words)] += int(fields[USER]) + int(fields[SYSTEM])
+    for pid, count in _ticks(root):
+        if words := _command(pid):
+            ticks[_program(words)] += count
     return ticks
 
 
@@ -46,6 +44,13 @@ def resident_bytes(root: int) -> int:
 def handles(root: int) -> int:
     """Open files, sockets and the like."""
     return sum(len(list(_listed(Path(f"/proc/{pid}/fd")))) for pid in family(root))
+
+
+def _ticks(root: int) -> Iterator[tuple[int, int]]:
+    pids = set(family(root))
+    for pid, fields in _processes():
+        if pid in pids:
+            yield pid, int(fields[USER]) + int(fields[SYSTEM])
 
 
 def _processes() -> Iterator[tuple[int, list[str]]]:

@@ -14,14 +14,14 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
-from measured import STAMP, keep, machine, sources, write_page
+from measured import STAMP, keep, machine, sources, stamps, write_page
 
 from pipeline.regression.fingerprint import PACKAGES
 from pipeline.regression.matrix import load_matrix
@@ -108,23 +108,19 @@ def _cells(models: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [cell for model in models.values() for cell in model["cells"].values()]
 
 
-def _counts(cells: Any) -> str:
+def _counts(cells: Iterable[Mapping[str, Any]]) -> str:
     counts = Counter(str(cell["state"]) for cell in cells)
     return ", ".join(f"{count} {state}" for state, count in counts.items())
 
 
 def _intro(models: Mapping[str, Any]) -> str:
-    stamps: dict[str, list[str]] = {}
-    for name, model in models.items():
-        stamps.setdefault(model[STAMP], []).append(name)
-    made = [stamp if len(stamps) == 1 else f"{stamp}: {', '.join(names)}" for stamp, names in stamps.items()]
     return (
         "Every shipped model by both exporters, for each backend, in each precision: deployed, proved, and evaluated "
         "on the gate split (512 images, or the config's data set). A number is the deployment's difference from "
         "PyTorch in the config's main metric (points, or dB of PSNR), within its gate. An engine that was built "
         "here needs a GPU to run; ONNX Runtime ran its graph for the proof. The last column is the time of a row's "
         f"cells, PyTorch's start included. {len(_cells(models))} cells: {_counts(_cells(models))}.\n\n"
-        + "\n\n".join(made)
+        + "\n\n".join(stamps(models))
     )
 
 

@@ -36,7 +36,7 @@ import matplotlib.pyplot as plt
 import onnx
 import torch
 from export_stages import CAPTURE, DECOMPOSE, TORCH, stage_seconds
-from measured import STAMP, interleaved, keep, machine, ratio, write_page
+from measured import STAMP, interleaved, keep, machine, ratio, stamps, write_page
 from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor
 from torchvision_models import ARCHITECTURES, calibrated, made_of, sample_images, task_of
@@ -109,7 +109,7 @@ def main() -> int:
             f"shipped images. Exports are those of {EXPORTS_AT} px. Latency: medians of {ROUNDS[0]} to {ROUNDS[1]} "
             "interleaved rounds; ours is the dynamo export in ONNX Runtime, plain is torch.onnx.export(dynamo=False) "
             "of the unpatched model in ONNX Runtime. OpenVINO runs our file, in fp32. [Where the time goes]"
-            "(operator_times.md) has the profile of what misses its target.\n\n" + "\n\n".join(_stamps(cells))
+            "(operator_times.md) has the profile of what misses its target.\n\n" + "\n\n".join(stamps(cells))
         )
         if missing := [key for key in every if key not in cells]:
             intro += f"\n\nNot measured yet: {', '.join(missing)}."
@@ -118,14 +118,6 @@ def main() -> int:
         table = f"## Exports\n\n{exports}\n\n## Latency\n\n![of the plain export]({sample_image.name})\n\n{latencies}"
         write_page(args.page, "torchvision's zoo, measured", intro, "benchmarks/torchvision_zoo.py", table)
     return 0 if held and exported else 3
-
-
-def _stamps(cells: Mapping[str, Any]) -> list[str]:
-    """What the cells were measured with; which ones, where that is not one thing."""
-    made: dict[str, list[str]] = {}
-    for key, cell in cells.items():
-        made.setdefault(cell[STAMP], []).append(key)
-    return [stamp if len(made) == 1 else f"{stamp}: {', '.join(keys)}" for stamp, keys in made.items()]
 
 
 def _in_a_process(key: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zoo.errors import InputError
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint  # whose import takes 20 ms, which loading a deployment does without
+    from importlib.metadata import EntryPoint  # whose import is slow, and a deployment loads without it
 
 FAMILIES = "zooport.families"
 """The group whose modules register families of models, and models, data sets and metrics."""

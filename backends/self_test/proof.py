@@ -70,7 +70,7 @@ def _lacking_sets(proof: Processor, here: Processor) -> Iterator[str]:
 
 
 def _older(versions: Mapping[str, str]) -> Iterator[str]:
-    from importlib.metadata import PackageNotFoundError, version  # 20 ms, which a deployment in fp32 loads without
+    from importlib.metadata import PackageNotFoundError, version  # slow, and a deployment in fp32 loads without it
 
     for package, proved in versions.items():
         try:

@@ -51,8 +51,13 @@ def kind_of_inputs(names: Collection[str]) -> InputKind | None:
     Installed ones are looked up last.
     """
     import_subpackages(SHIPPED)
-    if not any(kind.inputs[0].name in names for kind in _KINDS.values()):
-        load_entry_points(ENTRY_POINTS)
+    if (shipped := _known_kind(names)) is not None:
+        return shipped
+    load_entry_points(ENTRY_POINTS)
+    return _known_kind(names)
+
+
+def _known_kind(names: Collection[str]) -> InputKind | None:
     return next((kind for kind in _KINDS.values() if kind.inputs[0].name in names), None)
 
 
