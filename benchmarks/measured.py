@@ -27,6 +27,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes that are timed do n
 
 ROOT = Path(__file__).resolve().parents[1]
 STAMP = "made with"
+DIGITS = 6  # significant ones, of the floats in kept cells
 
 
 PRECISION_CODE = (
@@ -161,10 +162,18 @@ def state_of(path: Path, made_of: str, *packages: str) -> dict[str, Any]:
 
 
 def keep(state: Mapping[str, Any], path: Path) -> None:
-    """Writes the cells done so far, a line for each."""
+    """Writes the cells done so far, a line for each, floats with as many digits as a page could need."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = (f"{json.dumps(key)}: {json.dumps(cell)}" for key, cell in state.items())
+    lines = (f"{json.dumps(key)}:{json.dumps(_rounded(cell), separators=(',', ':'))}" for key, cell in state.items())
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {key: _rounded(part) for key, part in value.items()}
+    return [_rounded(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def stamps(cells: Mapping[str, Any]) -> list[str]:
