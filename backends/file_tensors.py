@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from backends.pillar_runner import PillarRunner
 from backends.runner import Runner
 from backends.slide_runner import LOGITS, SlideRunner
-from zoo.input_kinds.points.kind import CELLS, COUNTS, VOXELS
 from zoo.input_specs import IMAGES
 from zoo.manifest import Manifest
 from zoo.pillars import AXIS, Pillars
@@ -37,6 +35,8 @@ def file_tensors(manifest: Manifest) -> FileTensors:
 
 
 def _of_pillars(manifest: Manifest, pillars: Pillars) -> FileTensors:
+    from zoo.input_kinds.points.kind import CELLS, COUNTS, VOXELS  # a deployment of images loads without them
+
     batch = manifest.inputs[0].shape[0]
     fixed = {"batch": batch, "slots": pillars.slots}
     axes = {axis: bounds for axis, bounds in manifest.axes.items() if axis == batch}
@@ -54,6 +54,8 @@ def _of_pillars(manifest: Manifest, pillars: Pillars) -> FileTensors:
 def with_host_part(runner: Runner, manifest: Manifest, progress: Progress | None = None) -> Runner:
     """A runner of what the deployment takes, where that of the file takes windows or pillars."""
     if manifest.pillars is not None:
+        from backends.pillar_runner import PillarRunner
+
         return PillarRunner(runner, manifest.pillars, manifest.inputs, manifest.outputs, manifest.axes)
     if manifest.windows is None:
         return runner

@@ -1,16 +1,19 @@
 """A model that takes images, or whatever its task takes, and gives results, whatever runs it."""
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from backends.calls import Array, Calls
-from backends.pool import Pool
 from backends.runner import Runner
 from backends.streams import Streams
 from zoo.errors import InputError
-from zoo.sources import Item
 from zoo.tasks import Result, Task
+
+if TYPE_CHECKING:  # a model without workers loads without these
+    from concurrent.futures import Future
+
+    from backends.pool import Pool
+    from zoo.sources import Item
 
 
 class Model(Calls, Streams):
@@ -23,9 +26,9 @@ class Model(Calls, Streams):
         self, name: str, task: Task, rule: Any, runner: Runner, level: str = "final", workers: int | None = None
     ) -> None:
         super().__init__(name, task, rule, runner, level)
-        self.pool = None if workers is None else Pool(workers)
+        self.pool = None if workers is None else _pool(workers)
 
-    def submit(self, images: Array | Iterable[Array], **inputs: float) -> Future[Any]:
+    def submit(self, images: Array | Iterable[Array], **inputs: float) -> "Future[Any]":
         """The future of a call with these arguments, which a worker makes.
 
         Waits while the workers have all the calls that they have room for, twice as many as there are workers. Do not
@@ -42,7 +45,7 @@ class Model(Calls, Streams):
         return await self._workers.run(self, images, **inputs)
 
     @property
-    def _workers(self) -> Pool:
+    def _workers(self) -> "Pool":
         if self.pool is None:
             raise InputError(f"{self.name}: it was loaded without workers; give load(FOLDER, workers=N)")
         return self.pool
@@ -52,8 +55,14 @@ class Model(Calls, Streams):
         self._refuse_level()
         return min(self._batch.min, self._chunk_size)
 
-    def _results(self, items: list[Item], inputs: Mapping[str, float]) -> list[Result]:
+    def _results(self, items: "list[Item]", inputs: Mapping[str, float]) -> list[Result]:
         return self([item.value for item in items], **inputs)
 
     def _release(self) -> None:
         self.runner.close()
+
+
+def _pool(workers: int) -> "Pool":
+    from backends.pool import Pool
+
+    return Pool(workers)

@@ -12,7 +12,7 @@ from backends.backend import Backend
 from zoo.dialect import register_dialect
 from zoo.entry_points import load_entry_point, load_entry_points
 from zoo.errors import InputError, nearest
-from zoo.subpackages import import_subpackages
+from zoo.subpackages import import_subpackage, import_subpackages
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -40,7 +40,9 @@ def register(backend: Backend) -> Backend:
 
 def get_backend(name: str) -> Backend:
     """The backend of that name. Raises InputError that names the nearest where there is none."""
-    import_subpackages(SHIPPED)
+    import_subpackage(SHIPPED, name)
+    if name not in _BACKENDS:
+        import_subpackages(SHIPPED)
     if name not in _BACKENDS:
         from importlib.metadata import entry_points
 

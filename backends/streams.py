@@ -4,24 +4,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from backends.pool import Pool
-from backends.streaming import AHEAD, Prediction, pooled_predictions, predictions
 from zoo.errors import InputError
-from zoo.sources import Item, SourceNames, find_sources, list_items, read_item, read_items
 from zoo.tasks import Result, Task
+
+if TYPE_CHECKING:  # a program that streams nothing need not wait for these
+    from backends.pool import Pool
+    from backends.streaming import Prediction
+    from zoo.sources import Item, SourceNames
 
 
 class Streams(ABC):
     """What a model of `task` has for sources. A context manager; `pool`: its workers, None for a model without."""
 
     task: Task
-    pool: Pool | None
+    pool: "Pool | None"
 
     def stream(
-        self, source: SourceNames, *, recursive: bool = False, ahead: int | None = None, **inputs: float
-    ) -> Generator[Prediction, None, None]:
+        self, source: "SourceNames", *, recursive: bool = False, ahead: int | None = None, **inputs: float
+    ) -> Generator["Prediction", None, None]:
         """A generator of one `Prediction` for each input of a source, in order. Inputs are released soon.
 
         `source`: a file, a folder (`recursive`: with the folders in it), a glob, a video, a camera's number, a
@@ -35,21 +37,26 @@ class Streams(ABC):
         """
         if ahead is not None and (not isinstance(ahead, int) or ahead < 1):
             raise InputError(f"ahead is {ahead!r}, expected an integer, 1 or more")
+        from zoo.sources import find_sources, list_items
+
         sources = find_sources(source, self.task.kind, recursive=recursive)
         return self.predictions(list_items(sources), inputs, ahead=ahead)
 
     def predictions(
         self,
-        items: Iterable[Item],
+        items: "Iterable[Item]",
         inputs: Mapping[str, float],
         *,
         ahead: int | None = None,
-        begin: Callable[[Item], None] = lambda _: None,
-    ) -> Generator[Prediction, None, None]:
+        begin: "Callable[[Item], None]" = lambda _: None,
+    ) -> Generator["Prediction", None, None]:
         """As `stream`, for items of zoo.sources.list_items, in the smallest batches that the model takes.
 
         `begin`: called with the first of a batch before it is computed, if there are no workers.
         """
+        from backends.streaming import AHEAD, pooled_predictions, predictions
+        from zoo.sources import read_item, read_items
+
         group, run = self._group(inputs), partial(self._results, inputs=inputs)
         kind = self.task.kind
         if self.pool is None:
@@ -83,7 +90,7 @@ class Streams(ABC):
         """How many items are computed together. Raises InputError for unknown inputs, and without results."""
 
     @abstractmethod
-    def _results(self, items: list[Item], inputs: Mapping[str, float]) -> list[Result]:
+    def _results(self, items: "list[Item]", inputs: Mapping[str, float]) -> list[Result]:
         """The results of items that were read."""
 
     @abstractmethod

@@ -1,6 +1,5 @@
 """Installed packages that extend zooport: importing the module of an entry point registers what is in it."""
 
-import logging
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,8 +11,6 @@ if TYPE_CHECKING:
 
 FAMILIES = "zooport.families"
 """The group whose modules register families of models, and models, data sets and metrics."""
-
-logger = logging.getLogger(__name__)
 
 
 def load_entry_point(entry: "EntryPoint") -> None:
@@ -36,6 +33,7 @@ def load_entry_points(group: str, load: Callable[["EntryPoint"], None] = load_en
     One that `load` refuses is logged as a warning and left out, so that a broken package stops nobody who does not
     need it. Returns what is wrong with those, by their names, for an error where one of them is asked for.
     """
+    import logging
     from importlib.metadata import entry_points
 
     faults = {}
@@ -43,6 +41,6 @@ def load_entry_points(group: str, load: Callable[["EntryPoint"], None] = load_en
         try:
             load(entry)
         except InputError as error:
-            logger.warning("%s", error)
+            logging.getLogger(__name__).warning("%s", error)
             faults[entry.name] = str(error)
     return faults

@@ -2,7 +2,21 @@
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
+
+
+@cache
+def import_subpackage(name: str, folder: str) -> None:
+    """Import, once in a process, the package `folder` directly below a package; nothing where there is none.
+
+    `folder`: with "-" for "_", as names of tasks have it. For what is usually in the folder of its name, so that the
+    others need not be imported.
+    """
+    below = folder.replace("-", "_")
+    spec = find_spec(f"{name}.{below}") if below.isidentifier() else None
+    if spec is not None and spec.submodule_search_locations is not None:
+        import_module(spec.name)
 
 
 @cache

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Self
 
 import onnxruntime
@@ -56,6 +55,8 @@ class HeldModel:
             if link is None:
                 yield self.file.read()
             elif named:
+                from tempfile import TemporaryDirectory  # which the CPU has no need of
+
                 folder = held.enter_context(TemporaryDirectory(prefix="zooport-model-"))
                 alias = Path(folder) / self.path.name
                 alias.symlink_to(link)

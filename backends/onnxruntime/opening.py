@@ -5,7 +5,6 @@ import json
 from backends.backend import LoadOptions
 from backends.engine_options import EngineOptions
 from backends.file_tensors import file_tensors
-from backends.onnxruntime.engine_cache import engine_cache
 from backends.onnxruntime.held_model import HeldModel
 from backends.onnxruntime.providers import BUILDERS, short_name
 from backends.onnxruntime.runner import OnnxRuntimeRunner
@@ -24,6 +23,8 @@ def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions
     cache = None
     if short_name(provider).partition(":")[0] in BUILDERS:
         with as_opened(model.file if isinstance(model, HeldModel) else model) as file:
+            from backends.onnxruntime.engine_cache import engine_cache
+
             cache = engine_cache(file, options.engine or EngineOptions(), options.cache)
     runner = OnnxRuntimeRunner(
         model,

@@ -1,7 +1,6 @@
 """The machine of a proof, in words, and what this one lacks of it."""
 
 import functools
-import logging
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 from zoo.manifest import Manifest
 from zoo.processor import Processor, processor
 
-LOGGER = logging.getLogger(__name__)
 HOW: Mapping[str | None, str] = {
     "engine-not-run": ", by ONNX Runtime in the engine's place",
     "failed-allowed": " (its parity with PyTorch was missed, and allowed)",
@@ -50,7 +48,9 @@ def lacking(manifest: Manifest) -> str | None:
 @functools.cache
 def warn_once(message: str) -> None:
     """A warning to the log, which Python shows on stderr where nobody has set up logging; once in each process."""
-    LOGGER.warning(message)
+    import logging  # a deployment that lacks nothing loads without it
+
+    logging.getLogger(__name__).warning(message)
 
 
 def _processor(proved: Mapping[str, Any]) -> Processor:

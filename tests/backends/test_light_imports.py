@@ -91,6 +91,26 @@ print(before, "importlib.metadata" in sys.modules)
     assert before == after
 
 
+def test_a_call_imports_no_other_task_kind_or_backend(tmp_path: Path, detector: Path) -> None:
+    code = """
+import sys
+import cv2, numpy, onnxruntime
+before = set(sys.modules)
+from backends import load
+load(sys.argv[2])(cv2.imread(sys.argv[1]))
+print(*set(sys.modules) - before)
+"""
+    imported = set(run(sys.executable, code, tmp_path, [detector]).stdout.split())
+    assert {"zoo.tasks.detection", "zoo.input_kinds.image", "backends.onnxruntime"} <= imported
+    others = (
+        *("zoo.tasks.detection3d", "zoo.tasks.instance_masks", "zoo.tasks.tensors", "zoo.input_kinds.points"),
+        *("backends.openvino", "backends.tensorrt", "backends.serving", "backends.pillar_runner"),
+        *("backends.streaming", "backends.pool", "zoo.sources"),
+        *("concurrent.futures", "logging", "tempfile", "zipfile"),
+    )
+    assert imported.isdisjoint(others), imported & set(others)
+
+
 @pytest.mark.slow
 def test_a_bare_environment_is_enough(tmp_path: Path, detector: Path, segmentor: Path) -> None:
     venv.create(tmp_path / "bare", with_pip=True)

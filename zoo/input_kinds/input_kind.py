@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, ClassVar
 
 import numpy as np
@@ -122,6 +121,8 @@ class InputKind(ABC):
 
     def decode(self, content: bytes, label: str) -> Any:
         """One input from the content of a file that messages call `label`, as `read` gives it. Raises InputError."""
+        from tempfile import NamedTemporaryFile  # a call of a model takes no content of a file
+
         with NamedTemporaryFile(prefix="zooport-") as file:
             file.write(content)
             file.flush()

@@ -7,7 +7,7 @@ from zoo.entry_points import load_entry_points
 from zoo.errors import InputError, nearest
 from zoo.input_kinds.input_kind import InputKind
 from zoo.input_specs import IMAGES, SETTINGS
-from zoo.subpackages import import_subpackages
+from zoo.subpackages import import_subpackage, import_subpackages
 
 ENTRY_POINTS = "zooport.input_kinds"
 """The group of entry points that name modules of other packages; importing one registers its kinds."""
@@ -36,7 +36,9 @@ def input_kind(name: str) -> InputKind:
 
     Raises InputError that has the nearest names, or says why the entry point of that name cannot be imported.
     """
-    import_subpackages(SHIPPED)
+    import_subpackage(SHIPPED, name)
+    if name not in _KINDS:
+        import_subpackages(SHIPPED)
     if name in _KINDS:
         return _KINDS[name]
     faults = load_entry_points(ENTRY_POINTS)
@@ -48,8 +50,10 @@ def input_kind(name: str) -> InputKind:
 def kind_of_inputs(names: Collection[str]) -> InputKind | None:
     """The kind whose inputs a graph with inputs of these names takes; None where that is no kind's.
 
-    Installed ones are looked up last.
+    Those that are registered already come first, such as that of the task; installed ones are looked up last.
     """
+    if (registered := _known_kind(names)) is not None:
+        return registered
     import_subpackages(SHIPPED)
     if (shipped := _known_kind(names)) is not None:
         return shipped

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from zoo.entry_points import load_entry_points
 from zoo.errors import InputError
-from zoo.subpackages import import_subpackages
+from zoo.subpackages import import_subpackage, import_subpackages
 from zoo.tasks.task import Task
 
 ENTRY_POINTS = "zooport.tasks"
@@ -49,6 +49,9 @@ def find_task(name: str) -> type[Task] | None:
 
     Installed ones are looked up last. Raises InputError where an entry point has that name and cannot be imported.
     """
+    import_subpackage(SHIPPED, name)
+    if (task := _named(name)) is not None:
+        return task
     import_subpackages(SHIPPED)
     if (task := _named(name)) is not None:
         return task

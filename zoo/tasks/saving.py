@@ -2,7 +2,6 @@
 
 import io
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,6 +27,8 @@ def rows_of_json(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 def npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Arrays by name, as `numpy.load` reads them, and of any name: the same bytes for the same arrays."""
+    import zipfile  # which a program that saves no arrays need not wait for
+
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, array in arrays.items():
