@@ -39,13 +39,22 @@ class DigitsClassification(GeneratedSplit):
             for scene, truth in enumerate(truths)
             for box, label in zip(truth["boxes"], truth["labels"], strict=True)
         ]
+        self._last: tuple[int, dict[str, Any]] = (-1, {})
         super().__init__(classes=classes)
 
     def image_item(self, index: int) -> dict[str, Any]:
         """An item without its truth."""
         scene, box, _ = self.digits[index]
-        item = self.scenes.image_item(scene)
+        item = self._scene_item(scene)
         return item | {"image": crop_around(item["image"], box), "image_id": index}
+
+    def _scene_item(self, scene: int) -> dict[str, Any]:
+        """Its file is read once for all its digits, which follow one another."""
+        last, item = self._last
+        if last != scene:
+            item = self.scenes.image_item(scene)
+            self._last = scene, item
+        return item
 
     def _index(self, _: Faults) -> list[ImageEntry]:
         return [

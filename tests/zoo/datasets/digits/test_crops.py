@@ -1,6 +1,7 @@
 """Single digits, cut out of the scenes."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,3 +31,13 @@ def test_a_crop_may_reach_past_the_image(left: float, top: float, width: float, 
     side = max(MIN_SIDE, round(1.5 * float((box[2:] - box[:2]).max())))
     assert crop.shape == (side, side, 3)
     assert set(np.unique(crop)) <= {0, 114}
+
+
+def test_each_scene_is_read_once_for_all_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    crops = DigitsClassification()
+    read, scenes_read = crops.scenes.image_item, []
+    monkeypatch.setattr(crops.scenes, "image_item", lambda scene: scenes_read.append(scene) or read(scene))
+    assert len([crop["image"] for crop in crops]) > len(crops.scenes)
+    assert scenes_read == sorted({scene for scene, _, _ in crops.digits})
+    again = crops[0]["image"]
+    np.testing.assert_array_equal(again, DigitsClassification()[0]["image"])
