@@ -86,7 +86,8 @@ def _run(config: str, work_dir: Path, jobs: int) -> dict[str, Any]:
     }
     if all(_word(cell) != "**failed**" for cell in cells.values()):
         shutil.rmtree(work_dir)
-    return {STAMP: f"{machine(*LIBRARIES)}; sources {sources(*PACKAGES, config)}", "cells": cells}
+    made_of = sources(*PACKAGES, "configs")
+    return {STAMP: f"{machine(*LIBRARIES)}; sources {made_of}", "cells": cells}
 
 
 def _kept(cell: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ EXAMPLES = """examples:
 
 SOURCE is a model that was trained elsewhere: docs/own_model.md has its forms. Nothing is downloaded.
 With --data the config trains a shipped model: docs/own_data.md. Without --val every fifth image is for validation."""
+SHOWN = 10  # classes, of those that the config has
 OF_MODEL: Mapping[str, Any] = {"weights": None, "task": None, "size": None, "arg": []}
 OF_DATA: Mapping[str, Any] = {"data": None, "images": None, "base": None, "val": None}
 
@@ -105,7 +106,8 @@ def _for_model(options: argparse.Namespace) -> Mapping[str, Any]:
     )
     for note in written.notes:
         write_line(note)
-    write_line(f"config: {written.path} ({', '.join([written.task, *written.classes])})")
+    classes = f", {_listed(written.classes)}" if written.classes else ""
+    write_line(f"config: {written.path} ({written.task}{classes})")
     write_line(f"next: zooport deploy {written.path} --image IMAGE IMAGE")
     return {
         "config": str(written.path),
@@ -113,6 +115,11 @@ def _for_model(options: argparse.Namespace) -> Mapping[str, Any]:
         "classes": list(written.classes),
         "notes": list(written.notes),
     }
+
+
+def _listed(classes: Sequence[str]) -> str:
+    more = f" and {len(classes) - SHOWN} more" if len(classes) > SHOWN else ""
+    return ", ".join(classes[:SHOWN]) + more
 
 
 def _arguments(texts: Sequence[str]) -> dict[str, Any]:
@@ -152,9 +159,7 @@ def _for_data(options: argparse.Namespace) -> Mapping[str, Any]:
     for note in written.notes:
         write_line(note)
     learned, judged = written.images
-    write_line(
-        f"config: {written.path} ({', '.join(written.classes)}), {learned} images to learn, {judged} to validate"
-    )
+    write_line(f"config: {written.path} ({_listed(written.classes)}), {learned} images to learn, {judged} to validate")
     write_line(f"next: zooport train {written.path}")
     return {
         "config": str(written.path),

@@ -210,6 +210,14 @@ class TestTheCommand:
             "next: zooport deploy trained.py --image IMAGE IMAGE",
         ]
 
+    def test_many_classes_are_counted(self, capsys: pytest.CaptureFixture[str]) -> None:
+        names = [f"class_{number}" for number in range(13)]
+        torch.save({"conv.weight": torch.zeros(13, 3, 3, 3), "conv.bias": torch.zeros(13)}, "trained.pth")
+        flags = [*self.FLAGS[:-2], *names, "--size", "64", "96", "--arg", "channels=13"]
+        assert run_verb(["init", "own_net.py:OwnNet", *flags]) == 0
+        line = capsys.readouterr().out.splitlines()[-2]
+        assert line == f"config: trained.py (semantic-segmentation, {', '.join(names[:10])} and 3 more)"
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [

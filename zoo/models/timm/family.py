@@ -39,5 +39,6 @@ def check_one_size(kind: str, size: tuple[int, int], sides: Mapping[str, AxisRan
         if other is not None:
             raise InputError(
                 f"{axis} {other}: this {kind} takes only images of {size[0]}x{size[1]}; give preprocess size {size} "
-                "and no other height or width, or build the model for another size"
+                "and no other height or width, or build the model for the size that it was trained at: img_size in the "
+                "config's model, --arg img_size=H,W of zooport init"
             )
