@@ -7,16 +7,18 @@ from pkgutil import iter_modules
 
 
 @cache
-def import_subpackage(name: str, folder: str) -> None:
-    """Import, once in a process, the package `folder` directly below a package; nothing where there is none.
+def import_subpackage(name: str, folder: str) -> bool:
+    """Import, once in a process, the package `folder` directly below a package; False where there is none.
 
     `folder`: with "-" for "_", as names of tasks have it. For what is usually in the folder of its name, so that the
     others need not be imported.
     """
     below = folder.replace("-", "_")
     spec = find_spec(f"{name}.{below}") if below.isidentifier() else None
-    if spec is not None and spec.submodule_search_locations is not None:
-        import_module(spec.name)
+    if spec is None or spec.submodule_search_locations is None:
+        return False
+    import_module(spec.name)
+    return True
 
 
 @cache

@@ -32,7 +32,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     ],
 )
 def test_the_folder_of_a_name_is_imported_alone(package: str, folder: str, imported: list[str]) -> None:
-    import_subpackage(package, folder)
+    assert import_subpackage(package, folder) == bool(imported)
     below = [name.partition(".")[2] for name in sys.modules if name.startswith(f"{package}.")]
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         del sys.modules[name]

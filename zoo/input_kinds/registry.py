@@ -36,8 +36,7 @@ def input_kind(name: str) -> InputKind:
 
     Raises InputError that has the nearest names, or says why the entry point of that name cannot be imported.
     """
-    import_subpackage(SHIPPED, name)
-    if name not in _KINDS:
+    if not import_subpackage(SHIPPED, name):
         import_subpackages(SHIPPED)
     if name in _KINDS:
         return _KINDS[name]
@@ -62,7 +61,8 @@ def kind_of_inputs(names: Collection[str]) -> InputKind | None:
 
 
 def _known_kind(names: Collection[str]) -> InputKind | None:
-    return next((kind for kind in _KINDS.values() if kind.inputs[0].name in names), None)
+    kinds = tuple(_KINDS.values())  # another thread may import one meanwhile
+    return next((kind for kind in kinds if kind.inputs[0].name in names), None)
 
 
 def input_axes(name: str) -> dict[int, str]:
@@ -74,5 +74,5 @@ def input_axes(name: str) -> dict[int, str]:
         return {}
     import_subpackages(SHIPPED)
     load_entry_points(ENTRY_POINTS)
-    specs = {spec.name: spec for kind in _KINDS.values() for spec in (*kind.inputs, *kind.host_inputs)}
+    specs = {spec.name: spec for kind in tuple(_KINDS.values()) for spec in (*kind.inputs, *kind.host_inputs)}
     return specs.get(name, IMAGES).axes

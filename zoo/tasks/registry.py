@@ -26,7 +26,7 @@ def register_task(task: type[Task]) -> type[Task]:
             f'task "{task.name}" ({task.__module__}.{task.__qualname__}): OPTIONS is {task.OPTIONS!r}, expected a '
             'mapping, each name with its kind, for example {"exact": bool}'
         )
-    for known in _TASKS.values():
+    for known in tuple(_TASKS.values()):
         same_class = (known.__module__, known.__qualname__) == (task.__module__, task.__qualname__)
         if not same_class and (known.name == task.name or known.__name__ == task.__name__):
             raise InputError(
@@ -49,9 +49,8 @@ def find_task(name: str) -> type[Task] | None:
 
     Installed ones are looked up last. Raises InputError where an entry point has that name and cannot be imported.
     """
-    import_subpackage(SHIPPED, name)
-    if (task := _named(name)) is not None:
-        return task
+    if import_subpackage(SHIPPED, name) and name in _TASKS:
+        return _TASKS[name]
     import_subpackages(SHIPPED)
     if (task := _named(name)) is not None:
         return task
@@ -63,7 +62,7 @@ def find_task(name: str) -> type[Task] | None:
 
 
 def _named(name: str) -> type[Task] | None:
-    for task in _TASKS.values():
+    for task in tuple(_TASKS.values()):  # another thread may import one meanwhile
         if name in (task.name, task.__name__, f"{task.__module__}.{task.__name__}"):
             return task
     return None

@@ -1,6 +1,8 @@
 """Tasks register themselves: those of zoo.tasks, a caller's own, and those of installed packages."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,3 +107,23 @@ def _without_other_words(path: Path) -> str:
     for words in OTHER_WORDS:
         text = text.replace(words, "")
     return text
+
+
+def test_threads_may_look_up_tasks_that_nobody_has_imported() -> None:
+    names = sorted(known_tasks())
+    code = f"""
+import sys, threading
+from zoo.tasks.registry import find_task
+sys.setswitchinterval(1e-6)
+names = {names!r}
+begin = threading.Barrier(len(names))
+def look_up(name):
+    begin.wait()
+    for _ in range(200):
+        assert find_task(name).name == name
+threads = [threading.Thread(target=look_up, args=(name,)) for name in names]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
