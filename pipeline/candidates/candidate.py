@@ -1,6 +1,7 @@
 """The deployments that are evaluated: found, made where they are missing, and checked against the config."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from zoo.families.layouts import layout_of
 from zoo.input_specs import IMAGE_SIZES, SCORE_THRESHOLD
 from zoo.manifest import Manifest
 from zoo.target import BATCH, REFERENCE_BACKEND, Target
+from zoo.tasks import ClassInfo
 from zoo.windows import WINDOW_BATCH
 
 
@@ -126,7 +128,7 @@ def _faults(manifest: Manifest, config: ModelConfig, weights: str) -> list[str]:
     if manifest.output_level != "final":
         faults.append(f'its output level is "{manifest.output_level}", which no metric judges; expected "final"')
     if manifest.classes != task.classes:
-        faults.append(f"its classes are {_names(manifest)}, expected {', '.join(info.name for info in task.classes)}")
+        faults.append(_class_fault(manifest.classes, task.classes))
     if dict(manifest.task_options) != task.options:
         faults.append(f"its task has the options {dict(manifest.task_options)}, expected {task.options}")
     rule = _rule(manifest, config)
@@ -156,5 +158,10 @@ def _rule(manifest: Manifest, config: ModelConfig) -> Any:
     return target_preprocess(config, deploy_target(config, axes))
 
 
-def _names(manifest: Manifest) -> str:
-    return ", ".join(info.name for info in manifest.classes)
+def _class_fault(classes: Sequence[ClassInfo], expected: Sequence[ClassInfo]) -> str:
+    """How many there are, or the first that differs: a model may have thousands."""
+    if len(classes) != len(expected):
+        return f"it has {len(classes)} classes, expected {len(expected)}"
+    number = next(number for number, info in enumerate(classes) if info != expected[number])
+    own, wanted = (f'"{info.name}" with category_id {info.category_id}' for info in (classes[number], expected[number]))
+    return f"its class {number} is {own}, expected {wanted}"

@@ -90,7 +90,15 @@ def test_classes_permuted_in_the_manifest(deployment: Path, verdict: Callable[[]
     run, _ = verdict()
     assert run.code == 2
     assert "is not of" in run.err
-    assert "its classes are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, background, expected background, 0," in run.err
+    assert 'its class 0 is "0" with category_id 1, expected "background" with category_id 0;' in run.err
+
+
+def test_fewer_classes_in_the_manifest(deployment: Path, verdict: Callable[[], tuple[Run, dict[str, Any]]]) -> None:
+    manifest = Manifest.read(deployment)
+    replace(manifest, classes=manifest.classes[:-1]).write(deployment)
+    run, _ = verdict()
+    assert run.code == 2
+    assert f"it has {CLASSES - 1} classes, expected {CLASSES};" in run.err
 
 
 def test_another_resize_rule(deployment: Path, verdict: Callable[[], tuple[Run, dict[str, Any]]]) -> None:
