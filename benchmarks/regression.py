@@ -93,16 +93,15 @@ def _run(config: str, work_dir: Path, jobs: int) -> dict[str, Any]:
 def _kept(cell: Mapping[str, Any]) -> dict[str, Any]:
     """What the page needs of a cell."""
     state, measured = cell["state"], cell["measured"] or {}
-    seconds = round((cell["deploy_seconds"] or 0) + (cell["evaluate_seconds"] or 0))
     built = state == State.UNAVAILABLE and cell["deployment"] is not None
-    kept = {"state": BUILT if built else state, "difference": measured.get("difference"), "seconds": seconds}
+    kept = {"state": BUILT if built else state, "difference": measured.get("difference")}
     return kept if state == State.PASSED or built else {**kept, "reason": cell["reason"]}
 
 
 def _word(cell: Mapping[str, Any]) -> str:
     if cell["state"] == BUILT:
         return BUILT
-    return f"{cell['difference']:+.3f}" if cell["state"] == State.PASSED else "**failed**"
+    return f"{round(cell['difference'], 3) + 0.0:+.3f}" if cell["state"] == State.PASSED else "**failed**"
 
 
 def _cells(models: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -117,11 +116,10 @@ def _counts(cells: Iterable[Mapping[str, Any]]) -> str:
 def _intro(models: Mapping[str, Any]) -> str:
     return (
         "Every shipped model by both exporters, for each backend, in each precision: deployed, proved, and evaluated "
-        "on the gate split (512 images, or the config's data set). A number is the deployment's difference from "
-        "PyTorch in the config's main metric (points, or dB of PSNR), within its gate. An engine that was built "
-        "here needs a GPU to run; ONNX Runtime ran its graph for the proof. The last column is the time of a row's "
-        f"cells, PyTorch's start included. {len(_cells(models))} cells: {_counts(_cells(models))}.\n\n"
-        + "\n\n".join(stamps(models))
+        "on the gate split (512 images or clouds; the config's own data set where it has none). A number is the "
+        "deployment's difference from PyTorch in the config's main metric (points, or dB of PSNR), within its gate. "
+        "An engine that was built here needs a GPU to run; ONNX Runtime ran its graph for the proof. "
+        f"{len(_cells(models))} cells: {_counts(_cells(models))}.\n\n" + "\n\n".join(stamps(models))
     )
 
 
@@ -132,14 +130,13 @@ def _table(models: Mapping[str, Any]) -> str:
     for name, model in models.items():
         for exporter in EXPORTERS:
             cells = {column: model["cells"][f"{column} {exporter}"] for column in columns}
-            minutes = sum(cell["seconds"] for cell in cells.values()) / 60
-            rows.append([name, exporter, *map(_word, cells.values()), f"{minutes:.0f} min"])
+            rows.append([name, exporter, *map(_word, cells.values())])
             failures += [
                 f"- {name}, {column}, {exporter}: {cell['state']}. {cell['reason']}"
                 for column, cell in cells.items()
                 if "reason" in cell
             ]
-    header = ["model", "exporter", *columns, "time"]
+    header = ["model", "exporter", *columns]
     lines = [header, ["---"] * len(header), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return "\n\n".join(filter(None, [table, "\n".join(failures)]))

@@ -55,7 +55,7 @@ class HeldModel:
             if link is None:
                 yield self.file.read()
             elif named:
-                from tempfile import TemporaryDirectory  # which the CPU has no need of
+                from tempfile import TemporaryDirectory  # a session on the CPU loads without it
 
                 folder = held.enter_context(TemporaryDirectory(prefix="zooport-model-"))
                 alias = Path(folder) / self.path.name

@@ -121,7 +121,7 @@ class InputKind(ABC):
 
     def decode(self, content: bytes, label: str) -> Any:
         """One input from the content of a file that messages call `label`, as `read` gives it. Raises InputError."""
-        from tempfile import NamedTemporaryFile  # a call of a model takes no content of a file
+        from tempfile import NamedTemporaryFile  # a model that is given arrays loads without it
 
         with NamedTemporaryFile(prefix="zooport-") as file:
             file.write(content)
