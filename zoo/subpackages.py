@@ -4,6 +4,10 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
+from threading import RLock
+
+_LOCKS: dict[str, RLock] = {}
+"""Of each package. Folders import one another: threads that each import another one could wait for one another."""
 
 
 @cache
@@ -17,7 +21,8 @@ def import_subpackage(name: str, folder: str) -> bool:
     spec = find_spec(f"{name}.{below}") if below.isidentifier() else None
     if spec is None or spec.submodule_search_locations is None:
         return False
-    import_module(spec.name)
+    with _LOCKS.setdefault(name, RLock()):
+        import_module(spec.name)
     return True
 
 
@@ -25,11 +30,12 @@ def import_subpackage(name: str, folder: str) -> bool:
 def import_subpackages(name: str, *, deep: bool = False) -> None:
     """Import, once in a process, the packages directly below a package; with `deep`, those at any depth."""
     package = import_module(name)
-    for module in iter_modules(package.__path__, f"{name}."):
-        if module.ispkg:
-            import_module(module.name)
-            if deep:
-                import_subpackages(module.name, deep=True)
+    with _LOCKS.setdefault(name, RLock()):
+        for module in iter_modules(package.__path__, f"{name}."):
+            if module.ispkg:
+                import_module(module.name)
+                if deep:
+                    import_subpackages(module.name, deep=True)
 
 
 @cache
