@@ -26,7 +26,11 @@ class Model(Calls, Streams):
         self, name: str, task: Task, rule: Any, runner: Runner, level: str = "final", workers: int | None = None
     ) -> None:
         super().__init__(name, task, rule, runner, level)
-        self.pool = None if workers is None else _pool(workers)
+        self.pool = None
+        if workers is not None:
+            from backends.pool import Pool
+
+            self.pool = Pool(workers)
 
     def submit(self, images: Array | Iterable[Array], **inputs: float) -> "Future[Any]":
         """The future of a call with these arguments, which a worker makes.
@@ -60,9 +64,3 @@ class Model(Calls, Streams):
 
     def _release(self) -> None:
         self.runner.close()
-
-
-def _pool(workers: int) -> "Pool":
-    from backends.pool import Pool
-
-    return Pool(workers)

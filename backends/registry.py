@@ -40,8 +40,7 @@ def register(backend: Backend) -> Backend:
 
 def get_backend(name: str) -> Backend:
     """The backend of that name. Raises InputError that names the nearest where there is none."""
-    if not import_subpackage(SHIPPED, name):
-        import_subpackages(SHIPPED)
+    import_subpackage(SHIPPED, name)
     if name not in _BACKENDS:
         from importlib.metadata import entry_points
 

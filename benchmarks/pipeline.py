@@ -173,7 +173,7 @@ def main() -> int:
     parser.add_argument("deployments", nargs="+", type=Path, metavar="DEPLOYMENT")
     parser.add_argument("--image", type=Path, default=PHOTOGRAPH, help="cropped to 16:9 and resized to 1280x720")
     parser.add_argument("--rounds", type=int, default=61, help="of the whole call (default 61)")
-    parser.add_argument("--cold-rounds", type=int, default=11, help="of the cold start (default 11)")
+    parser.add_argument("--cold-rounds", type=int, default=61, help="of the cold start (default 61)")
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--page", type=Path, help="write the table into this Markdown page")
     options = parser.parse_args()

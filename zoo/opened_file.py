@@ -13,7 +13,7 @@ from typing import Self
 from zoo.errors import InputError
 
 COPY_AGAIN = "copy the deployment again, or deploy the model again with zooport deploy"
-BLOCK = 2**17
+BLOCK = 2**17  # bytes read at once: they stay in a cache of the CPU
 DESCRIPTORS = "/proc/self/fd"
 # O_NONBLOCK: a pipe is not waited for, should it take the file's place between the look and the opening
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)

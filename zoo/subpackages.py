@@ -11,8 +11,8 @@ _LOCKS: dict[str, RLock] = {}
 
 
 @cache
-def import_subpackage(name: str, folder: str) -> bool:
-    """Import, once in a process, the package `folder` directly below a package; False where there is none.
+def import_subpackage(name: str, folder: str) -> None:
+    """Import, once in a process, the package `folder` directly below a package; all of them where there is none.
 
     `folder`: with "-" for "_", as names of tasks have it. For what is usually in the folder of its name, so that the
     others need not be imported.
@@ -20,10 +20,10 @@ def import_subpackage(name: str, folder: str) -> bool:
     below = folder.replace("-", "_")
     spec = find_spec(f"{name}.{below}") if below.isidentifier() else None
     if spec is None or spec.submodule_search_locations is None:
-        return False
+        import_subpackages(name)
+        return
     with _LOCKS.setdefault(name, RLock()):
         import_module(spec.name)
-    return True
 
 
 @cache

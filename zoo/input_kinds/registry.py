@@ -36,8 +36,7 @@ def input_kind(name: str) -> InputKind:
 
     Raises InputError that has the nearest names, or says why the entry point of that name cannot be imported.
     """
-    if not import_subpackage(SHIPPED, name):
-        import_subpackages(SHIPPED)
+    import_subpackage(SHIPPED, name)
     if name in _KINDS:
         return _KINDS[name]
     faults = load_entry_points(ENTRY_POINTS)

@@ -49,9 +49,7 @@ def find_task(name: str) -> type[Task] | None:
 
     Installed ones are looked up last. Raises InputError where an entry point has that name and cannot be imported.
     """
-    if import_subpackage(SHIPPED, name) and name in _TASKS:
-        return _TASKS[name]
-    import_subpackages(SHIPPED)
+    import_subpackage(SHIPPED, name)
     if (task := _named(name)) is not None:
         return task
     faults = load_entry_points(ENTRY_POINTS)
