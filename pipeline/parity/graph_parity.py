@@ -21,7 +21,7 @@ from pipeline.parity.other_choices import Answer, OtherChoice, compare_by_image
 from pipeline.parity.records import Case
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
-from zoo.errors import InputError, ZooportError
+from zoo.errors import ExportError, InputError, ZooportError
 from zoo.families import contract_module, family_of
 from zoo.tasks import Task
 from zoo.tasks.proof import proof_of
@@ -148,9 +148,22 @@ def graph_parity(
     gates: Mapping[str, float],
     rule: DecisionRule,
 ) -> Iterator[Case]:
-    """The same tensors into the engine; one case for each reference."""
+    """The same tensors into the engine; one case for each reference.
+
+    Raises ExportError where the engine stops, and says so if it takes the first case and not this one's size.
+    """
     for reference in references:
-        candidate = runner.run_float32(reference.given.arrays)
+        try:
+            candidate = runner.run_float32(reference.given.arrays)
+        except ExportError as error:
+            first, size = references[0].given.shape, reference.given.shape
+            if size[1:] == first[1:]:
+                raise
+            raise ExportError(
+                f"the graph runs on a tensor {list(first)} and stops at one {list(size)}, which the model takes: the "
+                "export has kept a size of the traced image; give the other --exporter, or one size (leave out "
+                f"--dynamic and export.inputs of height and width, and set preprocess.size) ({error})"
+            ) from error
         own_rule = reference.rule or rule
         findings = _compared(reference, candidate, task, level, gates, own_rule)
         yield Case("graph", reference.given.images, reference.given.shape, findings)

@@ -8,6 +8,7 @@ from rewriters.transformers import (
     inverse_sigmoid,
     mobilevit,
     oneformer,
+    positions,
     query_detectors,
     swin,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "inverse_sigmoid",
     "mobilevit",
     "oneformer",
+    "positions",
     "query_detectors",
     "swin",
 ]

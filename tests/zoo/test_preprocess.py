@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from zoo.errors import InputError
+from zoo.input_kinds import input_kind
 from zoo.preprocess import INTERPOLATIONS, Geometry, Preprocess, check_image
 from zoo.preprocess.antialias import FILTERS, antialiased
 
@@ -35,6 +36,13 @@ def steps() -> st.SearchStrategy[Preprocess]:
         multiple_of=st.sampled_from([1, 14]),
         **look,
     )
+    nearest = st.builds(
+        lambda fit_size, **fields: Preprocess(None, "nearest_scale", fit_size=fit_size, **fields),
+        SIZES,
+        size_divisor=st.sampled_from([1, 32]),
+        multiple_of=st.sampled_from([1, 14]),
+        **look,
+    )
     cropped = st.builds(
         lambda size, more, **fields: Preprocess(size, "shortest", shortest_edge=max(size) + more, **fields),
         SIZES,
@@ -42,15 +50,15 @@ def steps() -> st.SearchStrategy[Preprocess]:
         crop_rounding=st.sampled_from(["down", "even"]),
         **look,
     )
-    return sized | kept | shortest | cropped
+    return sized | kept | shortest | nearest | cropped
 
 
 def plain(image: np.ndarray, how: Preprocess) -> np.ndarray:
     """The same, written as the definition reads."""
     height, width = image.shape[:2]
     left = top = 0
-    if how.resize == "shortest":
-        new = plain_shortest(height, width, how)
+    if how.resize in ("shortest", "nearest_scale"):
+        new = (plain_shortest if how.resize == "shortest" else plain_nearest_scale)(height, width, how)
         size = how.size or tuple(-(-side // how.size_divisor) * how.size_divisor for side in new)
         if how.size is not None:
             half = round if how.crop_rounding == "even" else math.floor
@@ -82,6 +90,42 @@ def plain_shortest(height: int, width: int, how: Preprocess) -> tuple[int, int]:
     sides = (short, long) if round(edge) == short else (max(1, round(edge)), max(1, int(edge * long / short)))
     new = sides if height <= width else sides[::-1]
     return tuple(-(-side // how.multiple_of) * how.multiple_of for side in new)  # type: ignore[return-value]
+
+
+def plain_nearest_scale(height: int, width: int, how: Preprocess) -> tuple[int, int]:
+    """(height, width) of resize "nearest_scale"."""
+    assert how.fit_size is not None
+    by_height, by_width = how.fit_size[0] / height, how.fit_size[1] / width
+    scale = by_width if abs(1 - by_width) < abs(1 - by_height) else by_height
+    new = (max(1, round(scale * side / how.multiple_of)) * how.multiple_of for side in (height, width))
+    return tuple(new)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ((1080, 1920), (518, 924)),  # larger: the shorter edge
+        ((1920, 1080), (924, 518)),
+        ((240, 320), (392, 518)),  # smaller: the longer edge
+        ((480, 640), (518, 686)),  # by 1.08 or by 0.81
+        ((300, 600), (252, 518)),  # by 1.73 or by 0.86; half a multiple: to the even number, as Python rounds
+        ((480, 1800), (518, 1946)),  # by 0.29 or by 1.08
+        ((518, 518), (518, 518)),
+        ((2000, 32), (518, 14)),  # 8.3 pixels, and at least one multiple
+    ],
+)
+def test_the_nearest_scale(image: tuple[int, int], expected: tuple[int, int]) -> None:
+    rule = Preprocess(None, "nearest_scale", fit_size=(518, 518), multiple_of=14, size_divisor=1)
+    assert rule.geometry(*image).tensor_size == expected
+
+
+@pytest.mark.parametrize(("multiple", "divisor", "expected"), [(14, 1, 14), (14, 28, 28), (28, 14, 28), (14, 32, 32)])
+def test_what_divides_a_side_that_follows_from_the_image(multiple: int, divisor: int, expected: int) -> None:
+    rule = Preprocess(None, "shortest", shortest_edge=90, multiple_of=multiple, size_divisor=divisor)
+    assert rule.side_multiple == expected
+    sides = input_kind("image").sides(rule)["height"]
+    assert all(side % expected == 0 for side in (sides.min, sides.opt, sides.max))
+    assert sides.min == rule.geometry(90, 90).tensor_size[0]
 
 
 @QUICK
@@ -199,7 +243,14 @@ def test_an_out_that_does_not_fit() -> None:
         ({"size": (64, 64.5)}, "in whole pixels"),
         ({"size": (64, 64), "pad_value": 256}, "got pad_value 256, expected an integer from 0 to 255"),
         ({"size": (64, 64), "pad_value": 0.5}, "got pad_value 0.5"),
+        ({"size": 64}, r"got size 64, expected \(height, width\)"),
         ({"resize": "keep", "size_divisor": 0}, "got size_divisor 0"),
+        ({"resize": "nearest_scale"}, 'no fit_size with resize "nearest_scale"; give fit_size='),
+        ({"resize": "nearest_scale", "fit_size": 518}, r"got fit_size 518, expected \(height, width\)"),
+        ({"resize": "nearest_scale", "fit_size": (518, 518), "multiple_of": 0}, "got multiple_of 0"),
+        ({"resize": "nearest_scale", "size": (64, 64)}, 'or size None with resize "keep" or "nearest_scale"'),
+        ({"size": (64, 64), "multiple_of": 14}, 'only resize "shortest" or "nearest_scale" have it'),
+        ({"resize": "keep", "fit_size": (64, 64)}, 'only resize "nearest_scale" has it: leave it out'),
     ],
 )
 def test_wrong_fields(fields: dict[str, Any], words: str) -> None:
@@ -257,7 +308,7 @@ def test_padding_by_channel_becomes_zero_when_it_is_normalised() -> None:
         ({"pad_value": (1, 2, 256.0)}, "three numbers, from 0 to 255"),
         (
             {"resize": "stretch", "side_rounding": "half_up"},
-            'side_rounding with resize "stretch", which rounds no side',
+            'side_rounding with resize "stretch", which does not round sides so',
         ),
         ({"side_rounding": "up"}, 'unknown side_rounding "up"; nearest: '),
     ],

@@ -31,7 +31,7 @@ def suited(config: Any, content: Mapping[str, Any], model: Any) -> Changes:
 
     changes, target = Changes(), config_target(config)
     divisor, rule = family_of(model).size_divisor(model), config.preprocess
-    if rule.size is None and rule.size_divisor % divisor:
+    if rule.size is None and rule.side_multiple % divisor:
         padded = lcm(rule.size_divisor, divisor)
         changes.content["preprocess"] = {**content["preprocess"], "size_divisor": padded}
         changes.notes["preprocess"] = PADDED.format(divisor=divisor)

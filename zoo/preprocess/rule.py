@@ -13,8 +13,26 @@ from zoo.preprocess.image_check import CHANNELS, check_image, rows_of_pixels
 from zoo.preprocess.normalization import channel_numbers, padding_bytes
 from zoo.preprocess.placed_image import PlacedImage
 from zoo.preprocess.resampling import INTERPOLATIONS, resampled
-from zoo.preprocess.rule_faults import EDGES, RESIZES, checked_size, edge_faults, number_fault, rounding_fault
-from zoo.preprocess.sizes import crop_offset, letterbox_size, padded_size, scaled_edge_size, shortest_edge_size
+from zoo.preprocess.rule_faults import (
+    OWN_KEYS,
+    RESIZES,
+    WITHOUT_SIZE,
+    checked_sides,
+    checked_size,
+    edge_faults,
+    key_faults,
+    number_fault,
+    rounding_fault,
+)
+from zoo.preprocess.sizes import (
+    Size,
+    crop_offset,
+    letterbox_size,
+    nearest_scale_size,
+    padded_size,
+    scaled_edge_size,
+    shortest_edge_size,
+)
 
 CHANNEL_ORDERS = ("rgb", "bgr")
 CROP_ROUNDINGS = ("down", "even")
@@ -43,7 +61,10 @@ class Preprocess:
     - "shortest" resizes the shorter edge to `shortest_edge`, the other in proportion, but not beyond `longest_edge`,
       and each side up to a multiple of `multiple_of` (see sizes.shortest_edge_size). With a `size` the centre of that
       size is cut out, where `crop_rounding` says what becomes of half a pixel: "down", or to the "even" number. Without
-      one the image is padded up to multiples of `size_divisor`, as by "keep".
+      one the image is padded up to multiples of `size_divisor`, as by "keep";
+    - "nearest_scale" resizes by the scale that fits the height or the width of `fit_size`, (height, width) in pixels,
+      whichever is nearer to 1, each side to the nearest multiple of `multiple_of` (see sizes.nearest_scale_size). Then
+      it pads as "keep" does; `size` is None.
     `side_rounding`: "half_up" makes both sides int(side * scale + 0.5), as mmcv does; "usual" rounds as the rule says.
     `interpolation`: "bilinear", "nearest", "area", "antialias" or "antialias_bicubic". `pad_value`: a byte, of all
     channels, or three numbers 0..255, of red, green and blue; the mean pads what becomes 0 when it is normalised.
@@ -66,6 +87,7 @@ class Preprocess:
     crop_rounding: str = "down"
     channel_order: str = "rgb"
     side_rounding: str = "usual"
+    fit_size: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
@@ -73,9 +95,12 @@ class Preprocess:
             if value not in known:
                 raise InputError(f'preprocess: unknown {name} "{value}"; {nearest(str(value), known)}')
         object.__setattr__(self, "size", checked_size(self.size, self.resize))
+        if self.fit_size is not None:
+            object.__setattr__(self, "fit_size", checked_sides("fit_size", self.fit_size))
         if not isinstance(self.pad_value, int):
             object.__setattr__(self, "pad_value", padding_bytes(self.pad_value))
-        faults = (number_fault(self.pad_value, self.size_divisor), *edge_faults(self), rounding_fault(self))
+        numbers = number_fault(self.pad_value, self.size_divisor)
+        faults = (numbers, *key_faults(self), *edge_faults(self), rounding_fault(self))
         if fault := next(filter(None, faults), None):
             raise InputError(f"preprocess: {fault}")
         if (self.mean is None) != (self.std is None):
@@ -92,7 +117,7 @@ class Preprocess:
         for key in fields:
             if key not in known:
                 raise InputError(f'preprocess: unknown key "{key}"; {nearest(str(key), known)}')
-        if "size" not in fields and fields.get("resize") not in ("keep", "shortest"):
+        if "size" not in fields and fields.get("resize") not in ("shortest", *WITHOUT_SIZE):
             raise InputError("preprocess: no size; give size=(height, width)")
         return cls(**{"size": None, **fields})
 
@@ -114,6 +139,11 @@ class Preprocess:
         return self.resize == "shortest" and self.size is not None
 
     @property
+    def side_multiple(self) -> int:
+        """What divides every height and width that follows from the image."""
+        return self.size_divisor if self.multiple_of % self.size_divisor else self.multiple_of
+
+    @property
     def pad_bytes(self) -> tuple[int, int, int]:
         """`pad_value` of a uint8 BGR image."""
         blue, green, red = (round(value) for value in np.broadcast_to(self.pad_value, CHANNELS)[::-1].tolist())
@@ -124,29 +154,23 @@ class Preprocess:
         if size == self.size:
             return self
         resize = "stretch" if self.resize == "stretch" else "letterbox"
-        return self._without_edges(size=size, resize=resize)
+        return self._without_own_keys(size=size, resize=resize)
 
     def kept(self) -> Self:
         """The rule for a dynamic height and width: itself where the size follows from the image, else "keep"."""
-        return self if self.size is None else self._without_edges(size=None, resize="keep", side_rounding="usual")
+        return self if self.size is None else self._without_own_keys(size=None, resize="keep", side_rounding="usual")
 
     def geometry(self, height: int, width: int) -> Geometry:
         """Where an image of height x width pixels comes to lie in the tensor."""
         image = (height, width)
-        if self.resize == "shortest":
-            assert self.shortest_edge is not None
-            edges = scaled_edge_size if self.side_rounding == "half_up" else shortest_edge_size
-            resized = edges(image, self.shortest_edge, self.longest_edge, self.multiple_of)
-            if self.size is None:
-                return Geometry(image, resized, padded_size(resized, self.size_divisor))
-            offset = crop_offset(resized, self.size, to_even=self.crop_rounding == "even")
-            return Geometry(image, resized, self.size, offset)
+        resized = self._resized(image)
         if self.size is None:
-            return Geometry(image, image, padded_size(image, self.size_divisor))
-        if self.resize == "stretch":
-            return Geometry(image, self.size, self.size)
-        resized = letterbox_size(image, self.size, half_up=self.side_rounding == "half_up")
-        return Geometry(image, resized, self.size)
+            return Geometry(image, resized, padded_size(resized, self.size_divisor))
+        if not self.crops:
+            return Geometry(image, resized, self.size)
+        return Geometry(
+            image, resized, self.size, crop_offset(resized, self.size, to_even=self.crop_rounding == "even")
+        )
 
     def run(self, image: Array, out: NDArray[np.float32]) -> Geometry:
         """Write `image` uint8 [h, w, 3] BGR into `out` float32 [3, H, W], RGB, 0..1. The image is not changed.
@@ -175,6 +199,21 @@ class Preprocess:
             image = image[top : top + height, left : left + width]
         return PlacedImage(image, geometry, self.pad_value)
 
-    def _without_edges(self, **changes: Any) -> Self:
-        edges: dict[str, Any] = {name: type(self).__dataclass_fields__[name].default for name in EDGES}
-        return replace(self, **edges, **changes)
+    def _resized(self, image: Size) -> Size:
+        half_up = self.side_rounding == "half_up"
+        if self.resize == "keep":
+            return image
+        if self.resize == "shortest":
+            assert self.shortest_edge is not None
+            edges = scaled_edge_size if half_up else shortest_edge_size
+            return edges(image, self.shortest_edge, self.longest_edge, self.multiple_of)
+        if self.resize == "nearest_scale":
+            assert self.fit_size is not None
+            return nearest_scale_size(image, self.fit_size, self.multiple_of)
+        assert self.size is not None
+        return self.size if self.resize == "stretch" else letterbox_size(image, self.size, half_up=half_up)
+
+    def _without_own_keys(self, **changes: Any) -> Self:
+        names = {name for keys in OWN_KEYS.values() for name in keys}
+        defaults: dict[str, Any] = {name: type(self).__dataclass_fields__[name].default for name in names}
+        return replace(self, **defaults, **changes)

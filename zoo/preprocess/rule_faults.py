@@ -1,31 +1,40 @@
 """What is wrong with the numbers of a preprocessing rule."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from zoo.errors import InputError
 from zoo.preprocess.image_check import MIN_SIDE, OPENCV_MAX_PIXELS
 from zoo.preprocess.placed_image import MAX_BYTE
 
-RESIZES = ("letterbox", "stretch", "keep", "shortest")
-EDGES = ("shortest_edge", "longest_edge", "multiple_of", "crop_rounding")
-"""The keys that belong to resize "shortest"."""
+RESIZES = ("letterbox", "stretch", "keep", "shortest", "nearest_scale")
+WITHOUT_SIZE = ("keep", "nearest_scale")
+OWN_KEYS = {
+    "shortest": ("shortest_edge", "longest_edge", "multiple_of", "crop_rounding"),
+    "nearest_scale": ("fit_size", "multiple_of"),
+}
+"""The keys that belong to some rules alone, by rule."""
 
 
 def checked_size(size: Any, resize: str) -> tuple[int, int] | None:
     """(height, width), or None for a rule whose size follows from the image. Raises InputError."""
-    if resize != "shortest" and (size is None) != (resize == "keep"):
+    if resize != "shortest" and (size is None) != (resize in WITHOUT_SIZE):
         raise InputError(
             f'preprocess: got size {size} with resize "{resize}"; give a size (height, width), '
-            'or size None with resize "keep"'
+            f"or size None with resize {_either(WITHOUT_SIZE)}"
         )
-    if size is None:
-        return None
-    sides = tuple(size)
+    return None if size is None else checked_sides("size", size)
+
+
+def checked_sides(name: str, value: Any) -> tuple[int, int]:
+    """(height, width) in pixels. Raises InputError."""
+    sides = tuple(value) if isinstance(value, list | tuple) else ()
     if len(sides) != 2 or not all(is_int(side, MIN_SIDE) for side in sides):  # noqa: PLR2004 - (height, width)
-        raise InputError(f"preprocess: got size {size}, expected (height, width) in whole pixels, {MIN_SIDE} or more")
+        raise InputError(
+            f"preprocess: got {name} {value!r}, expected (height, width) in whole pixels, {MIN_SIDE} or more"
+        )
     if sides[0] * sides[1] > OPENCV_MAX_PIXELS:
-        raise InputError(f"preprocess: got size {size}, expected {OPENCV_MAX_PIXELS} pixels at most, OpenCV's bound")
+        raise InputError(f"preprocess: got {name} {value}, expected {OPENCV_MAX_PIXELS} pixels at most, OpenCV's bound")
     return sides[0], sides[1]
 
 
@@ -38,13 +47,22 @@ def number_fault(pad_value: Any, size_divisor: Any) -> str | None:
     return None
 
 
+def key_faults(rule: Any) -> Iterator[str]:
+    """Of keys that belong to other rules than that of a `Preprocess`, and of a key that its rule needs."""
+    for name in dict.fromkeys(key for keys in OWN_KEYS.values() for key in keys):
+        owners = [resize for resize, keys in OWN_KEYS.items() if name in keys]
+        if rule.resize not in owners and getattr(rule, name) != type(rule).__dataclass_fields__[name].default:
+            has = "has" if len(owners) == 1 else "have"
+            yield f'got {name} with resize "{rule.resize}"; only resize {_either(owners)} {has} it: leave it out'
+    if rule.resize == "nearest_scale" and rule.fit_size is None:
+        yield 'no fit_size with resize "nearest_scale"; give fit_size=(height, width)'
+    if not is_int(rule.multiple_of, 1):
+        yield f"got multiple_of {rule.multiple_of!r}, expected an integer, 1 or more"
+
+
 def edge_faults(rule: Any) -> Iterator[str]:
     """Of the edges of a `Preprocess`, and of the centre that is cut out. The first is the cause of what follows."""
     if rule.resize != "shortest":
-        defaults = {name: type(rule).__dataclass_fields__[name].default for name in EDGES}
-        for name in EDGES:
-            if getattr(rule, name) != defaults[name]:
-                yield f'got {name} with resize "{rule.resize}"; only resize "shortest" has it: leave it out'
         return
     shortest, longest, size = rule.shortest_edge, rule.longest_edge, rule.size
     if not is_int(shortest, MIN_SIDE):
@@ -52,8 +70,6 @@ def edge_faults(rule: Any) -> Iterator[str]:
         return
     if longest is not None and not is_int(longest, shortest):
         yield f"got longest_edge {longest!r}, expected whole pixels, shortest_edge {shortest} or more"
-    if not is_int(rule.multiple_of, 1):
-        yield f"got multiple_of {rule.multiple_of!r}, expected an integer, 1 or more"
     if size is None and rule.crop_rounding != "down":
         yield "got crop_rounding without size; give the size to cut out"
     if size is not None and (longest is not None or rule.multiple_of != 1):
@@ -66,7 +82,11 @@ def rounding_fault(rule: Any) -> str | None:
     """Of the sides of a resized image, where the rule of a `Preprocess` gives them whole."""
     if rule.side_rounding == "usual" or rule.resize in ("letterbox", "shortest"):
         return None
-    return f'got side_rounding with resize "{rule.resize}", which rounds no side; leave it out'
+    return f'got side_rounding with resize "{rule.resize}", which does not round sides so; leave it out'
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(f'"{name}"' for name in names)
 
 
 def is_int(value: object, minimum: int) -> bool:

@@ -36,6 +36,17 @@ def shortest_edge_size(image: Size, shortest: int, longest: int | None = None, m
     return _up(resized[0], multiple), _up(resized[1], multiple)
 
 
+def nearest_scale_size(image: Size, fit: Size, multiple: int = 1) -> Size:
+    """By the scale that fits the height or the width of `fit`, whichever is nearer to 1, as DPT's image processor does.
+
+    The height, if both are as near. Each side is then rounded to the nearest multiple of `multiple`, but not to 0.
+    """
+    by_height, by_width = fit[0] / image[0], fit[1] / image[1]
+    scale = by_width if abs(1 - by_width) < abs(1 - by_height) else by_height
+    height, width = (max(1, round(scale * side / multiple)) * multiple for side in image)
+    return height, width
+
+
 def padded_size(image: Size, divisor: int) -> Size:
     """Each side up to a multiple of `divisor`."""
     return _up(image[0], divisor), _up(image[1], divisor)

@@ -103,7 +103,6 @@ IMAGE_PROCESSORS: Mapping[str, ImageProcessor] = {
         multiple="ensure_multiple_of",
         rounds_up=False,
         fields=("ensure_multiple_of", "keep_aspect_ratio", "size_divisor"),
-        expected={**NOT_PADDED, "keep_aspect_ratio": False},
     ),
     "DeformableDetr": _QUERIES,
     "Detr": _QUERIES,

@@ -25,7 +25,7 @@ def from_transformers(fields: Mapping[str, Any]) -> dict[str, Any]:
     processor = _processor(fields)
     check_known(SOURCE, fields, (*READ, *IRRELEVANT, *processor.fields))
     for name, value in fields.items():
-        if name.startswith("do_") and not isinstance(value, bool | None):
+        if (name.startswith("do_") or name == "keep_aspect_ratio") and not isinstance(value, bool | None):
             raise refusal(SOURCE, name, value, "true or false")
     for name, value in processor.expected.items():
         if fields.get(name, value) not in (value, None):
@@ -61,12 +61,13 @@ def _resize(fields: Mapping[str, Any], processor: ImageProcessor) -> dict[str, A
     if processor.crop_part:
         return _by_part(fields, size) | {"interpolation": method}
     if "shortest_edge" not in size:
-        return _stretched(fields, processor, size, crops=crops) | {"interpolation": method}
+        placed = _at_nearest_scale if fields.get("keep_aspect_ratio") else _stretched
+        return placed(fields, processor, size, crops=crops) | {"interpolation": method}
     result: dict[str, Any] = {"resize": "shortest", **size, "size_divisor": 1, "interpolation": method}
     if crops:
         result["size"] = _crop(fields)
         del result["size_divisor"]
-    if processor.multiple is not None and (step := fields.get(processor.multiple, processor.multiple_of)):
+    if step := _multiple(fields, processor):
         result["multiple_of"] = step
     return result
 
@@ -91,12 +92,27 @@ def _stretched(
     fields: Mapping[str, Any], processor: ImageProcessor, size: Mapping[str, int], *, crops: bool
 ) -> dict[str, Any]:
     height, width = size["height"], size["width"]
-    if processor.multiple is not None and (step := fields.get(processor.multiple, processor.multiple_of)):
+    if step := _multiple(fields, processor):
         rounded = math.ceil if processor.rounds_up else round
         height, width = (int(rounded(side / step) * step) for side in (height, width))
     if crops and _crop(fields) != (height, width):
         raise refusal(SOURCE, "crop_size", fields["crop_size"], f"the size {height}x{width}, or a size.shortest_edge")
     return {"size": (height, width), "resize": "stretch"}
+
+
+def _at_nearest_scale(
+    fields: Mapping[str, Any], processor: ImageProcessor, size: Mapping[str, int], *, crops: bool
+) -> dict[str, Any]:
+    """DPT's: by the scale that fits the height or the width, whichever is nearer to 1."""
+    if crops:
+        raise refusal(SOURCE, "do_center_crop", crops, "False where keep_aspect_ratio is True")
+    rule = {"resize": "nearest_scale", "fit_size": (size["height"], size["width"]), "size_divisor": 1}
+    return rule | ({"multiple_of": step} if (step := _multiple(fields, processor)) else {})
+
+
+def _multiple(fields: Mapping[str, Any], processor: ImageProcessor) -> Any:
+    """What divides the sides of a resized image; None, or 0, where the processor's code rounds to no multiple."""
+    return None if processor.multiple is None else fields.get(processor.multiple, processor.multiple_of)
 
 
 def _by_part(fields: Mapping[str, Any], size: Mapping[str, int]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from tests.small_transformers_segmentors import saved
 from zoo.build import build_model
 from zoo.config import config_target, load_config
 from zoo.errors import InputError
+from zoo.families import checked_divisor
 from zoo.own_model import ModelRequest, WrittenConfig, write_config
 
 pytestmark = pytest.mark.libraries
@@ -152,8 +153,22 @@ def test_sides_that_follow_from_the_image_are_padded_to_what_the_model_takes(tmp
     folder = saved("depth_anything", tmp_path / "mine")
     transformers.DPTImageProcessor(do_resize=False, do_pad=False).save_pretrained(folder)
     written = init(folder)
-    assert load_config(written.path).preprocess.size_divisor == 14
+    config = load_config(written.path)
+    assert config.preprocess.size_divisor == 14
+    checked_divisor(build_model(config).model, config_target(config))
     assert any("takes multiples of 14 pixels, so sides are padded" in note for note in written.notes)
+
+
+def test_sides_that_are_multiples_already_are_left_alone(tmp_path: Path) -> None:
+    folder = saved("depth_anything", tmp_path / "mine")
+    fields = {"size": {"height": 56, "width": 84}, "keep_aspect_ratio": True, "ensure_multiple_of": 14}
+    transformers.DPTImageProcessor(**fields, resample=3).save_pretrained(folder)
+    written = init(folder)
+    assert written.notes == ()
+    config = load_config(written.path)
+    assert (config.preprocess.resize, config.preprocess.fit_size) == ("nearest_scale", (56, 84))
+    assert config.preprocess.size_divisor == 1
+    checked_divisor(build_model(config).model, config_target(config))
 
 
 def test_a_size_that_the_model_does_not_take_is_refused_before_anything_is_written(tmp_path: Path) -> None:

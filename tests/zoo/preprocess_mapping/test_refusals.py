@@ -22,6 +22,7 @@ DETR = {
     "format": "coco_detection",
 }
 VIT = {**DETR, "image_processor_type": "ViTImageProcessor", "size": {"height": 224, "width": 224}, "do_pad": False}
+DPT = {**VIT, "image_processor_type": "DPTImageProcessor", "keep_aspect_ratio": True}
 CLIP = {
     **VIT,
     "image_processor_type": "CLIPImageProcessor",
@@ -71,7 +72,10 @@ PRESET = {"resize_size": [256], "crop_size": [224], "interpolation": "bilinear",
         ),
         ({**CLIP, "do_resize": False}, "do_center_crop is True"),
         ({**MOBILEVIT, "do_normalize": True}, "do_normalize is True, expected False"),
-        ({**VIT, "image_processor_type": "DPTImageProcessor", "keep_aspect_ratio": True}, "keep_aspect_ratio is True"),
+        ({**DPT, "do_center_crop": True}, "do_center_crop is True, expected False where keep_aspect_ratio is True"),
+        ({**DPT, "size": {"height": 16, "width": 518}}, r"got fit_size \(16, 518\), expected .* 32 or more"),
+        ({**DPT, "keep_aspect_ratio": "false"}, "keep_aspect_ratio is 'false', expected true or false"),
+        ({**DPT, "ensure_multiple_of": 1.5}, "got multiple_of 1.5"),
         ({**VIT, "image_processor_type": "ConvNextImageProcessor"}, "size is {'height': 224"),
     ],
 )

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.libraries
 transformers = pytest.importorskip("transformers", reason="compares with transformers' own image processors")
 PHOTOGRAPHS = photographs()
 
+DEPTH_ANYTHING = {"size": {"height": 518, "width": 518}, "keep_aspect_ratio": True, "ensure_multiple_of": 14}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "stretch": ("RTDetr", {"size": {"height": 320, "width": 480}}),
     "stretch, normalised": ("RTDetr", {"size": {"height": 512, "width": 512}, "do_normalize": True}),
@@ -25,6 +26,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "stretch, SigLIP": ("Siglip", {}),
     "stretch, SegFormer": ("Segformer", {"size": {"height": 256, "width": 384}}),
     "stretch, DPT": ("DPT", {"size": {"height": 250, "width": 330}, "ensure_multiple_of": 14}),
+    "nearest scale, Depth Anything": ("DPT", DEPTH_ANYTHING),
+    "nearest scale, smaller images": ("DPT", {**DEPTH_ANYTHING, "size": {"height": 1000, "width": 900}}),
+    "nearest scale, one of two": ("DPT", {**DEPTH_ANYTHING, "size": {"height": 330, "width": 600}}),
     "edges, DETR": ("Detr", {"size": {"shortest_edge": 300, "longest_edge": 420}}),
     "edges, Conditional DETR": ("ConditionalDetr", {"size": {"shortest_edge": 480, "longest_edge": 800}}),
     "edges, Deformable DETR": ("DeformableDetr", {"size": {"shortest_edge": 333, "longest_edge": 499}}),

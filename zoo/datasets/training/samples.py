@@ -75,11 +75,9 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
 
     def _factors(self, size: Sequence[int]) -> tuple[float, float]:
         """How many pixels of the tensor one of an image of `size` (height, width) becomes, (x, y), by the rule."""
-        if self.rule.resize == "shortest":
+        if self.rule.size is None or self.rule.crops:
             (height, width), resized = size, self.rule.geometry(*size).resized_size
             return resized[1] / width, resized[0] / height
-        if self.rule.size is None:
-            return 1.0, 1.0
         y, x = (want / have for want, have in zip(self.rule.size, size, strict=True))
         return (x, y) if self.rule.resize == "stretch" else (min(x, y), min(x, y))
 

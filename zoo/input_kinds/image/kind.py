@@ -1,7 +1,6 @@
 """Images, uint8 [h, w, 3] BGR: the tensor images float32 [N, 3, H, W], and where the target asks image_sizes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import lcm
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -44,15 +43,19 @@ _CHANNELS: Mapping[str, Any] = {
     "items": {"type": "number"},
 }
 _SIDE: Mapping[str, Any] = {"type": "integer", "minimum": MIN_SIDE, "maximum": OPENCV_MAX_PIXELS}
+_SIZE: Mapping[str, Any] = {
+    "type": "array",
+    "minItems": 2,
+    "maxItems": 2,
+    "items": {"type": "integer", "minimum": MIN_SIDE},
+}
 PREPROCESS_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "size": {
+            **_SIZE,
             "description": "height, width in pixels; null if the size follows from the image",
             "type": ["array", "null"],
-            "minItems": 2,
-            "maxItems": 2,
-            "items": {"type": "integer", "minimum": MIN_SIDE},
         },
         "resize": {"enum": list(RESIZES)},
         "interpolation": {"enum": list(INTERPOLATIONS)},
@@ -77,6 +80,7 @@ PREPROCESS_SCHEMA: Mapping[str, Any] = {
             "enum": list(CHANNEL_ORDERS),
         },
         "side_rounding": {"enum": list(SIDE_ROUNDINGS)},
+        "fit_size": {**_SIZE, "description": "height, width in pixels, one of which an image is scaled to"},
     },
     "required": ["interpolation", "pad_value", "resize", "size", "size_divisor"],
     "additionalProperties": False,
@@ -104,7 +108,7 @@ class ImageKind(InputKind):
     def sides(self, rule: Preprocess) -> Mapping[str, AxisRange]:
         """The size that every image gets, or any where images keep their own."""
         if rule.size is None:
-            return dict.fromkeys(("height", "width"), _range_of_sides(rule))
+            return dict(zip(("height", "width"), _ranges_of_sides(rule), strict=True))
         return {axis: AxisRange.fixed(side) for axis, side in zip(("height", "width"), rule.size, strict=True)}
 
     def dynamic_side(self, axis: str, usual: AxisRange) -> AxisRange:
@@ -136,12 +140,7 @@ class ImageKind(InputKind):
         return {} if height.dynamic or width.dynamic else {"imgsz": repr([height.opt, width.opt])}
 
     def rule(self, fields: Mapping[str, Any]) -> Preprocess:
-        """`size` is a list or a tuple, or None."""
-        size = fields.get("size")
-        if not isinstance(size, list | tuple | None):
-            raise InputError(
-                f"preprocess: got size {size!r}, expected (height, width) in whole pixels, {MIN_SIDE} or more"
-            )
+        """See Preprocess.from_dict."""
         return Preprocess.from_dict(fields)
 
     def contradictions(
@@ -242,9 +241,11 @@ class ImageKind(InputKind):
         return {IMAGES.name: tensor_of(packed["png"], batch, (height, width))}
 
     def words(self, rule: Preprocess) -> str:
-        """The size of the tensor, or of its shorter edge."""
+        """The size of the tensor, or of its shorter edge, or that of which it has one side."""
         if rule.size is not None:
             return f"{rule.size[0]}x{rule.size[1]}"
+        if rule.fit_size is not None:
+            return f"height {rule.fit_size[0]} or width {rule.fit_size[1]}"
         return "own sizes" if rule.shortest_edge is None else f"shorter edge {rule.shortest_edge}"
 
     def feed_example(self, names: Sequence[str]) -> str:
@@ -253,12 +254,23 @@ class ImageKind(InputKind):
         return f'{{"images": array{sizes if IMAGE_SIZES.name in names else ""}}}'
 
 
-def _range_of_sides(rule: Preprocess) -> AxisRange:
+def _ranges_of_sides(rule: Preprocess) -> tuple[AxisRange, AxisRange]:
     """Of heights and widths that follow from the image, in multiples of what divides them."""
+    least, bound = SIDES
+    if rule.fit_size is not None:
+        height, width = (_multiples(rule, least, side, max(bound, LONGEST * side)) for side in rule.fit_size)
+        return height, width
     if rule.shortest_edge is None:
-        return AxisRange(SIDES[0], USUAL_SIDE, SIDES[1])
-    step = lcm(rule.multiple_of, rule.size_divisor)
-    least = SIDES[0] if rule.longest_edge is not None else rule.shortest_edge
-    most = rule.longest_edge or max(SIDES[1], LONGEST * rule.shortest_edge)
-    least, usual, most = (-(-side // step) * step for side in (least, rule.shortest_edge, most))
-    return AxisRange(least, usual, most)
+        sides = _multiples(rule, least, USUAL_SIDE, bound)
+    elif rule.longest_edge is None:
+        edge = rule.shortest_edge
+        sides = _multiples(rule, edge, edge, max(bound, LONGEST * edge))
+    else:
+        sides = _multiples(rule, least, rule.shortest_edge, rule.longest_edge)
+    return sides, sides
+
+
+def _multiples(rule: Preprocess, *sides: int) -> AxisRange:
+    """Each side as the rule rounds it up and pads it."""
+    whole = [-(-side // rule.multiple_of) * rule.multiple_of for side in sides]
+    return AxisRange(*(-(-side // rule.size_divisor) * rule.size_divisor for side in whole))

@@ -86,27 +86,35 @@ def _padded(pixels: Tensor, padding: Sequence[int], value: int | Sequence[float]
 
 def _sizes(height: int, width: int, preprocess: Mapping[str, Any]) -> tuple[Size, Size, Size]:
     """The image's size in the tensor, the tensor's, and where it begins in the image."""
-    rule = preprocess.get("resize", "letterbox")
-    divisor = preprocess.get("size_divisor", DEFAULT_DIVISOR)
     size, origin = preprocess.get("size"), (0, 0)
-    if rule == "keep":
-        return (height, width), _multiples((height, width), divisor), origin
-    if rule == "shortest":
-        resized = _shortest(height, width, preprocess)
-        if size is None:
-            return resized, _multiples(resized, divisor), origin
-        rest = [have - want for have, want in zip(resized, size, strict=True)]
+    resized = _resized(height, width, preprocess)
+    if size is None:
+        return resized, _multiples(resized, preprocess.get("size_divisor", DEFAULT_DIVISOR)), origin
+    canvas = (int(size[0]), int(size[1]))
+    if preprocess.get("resize") == "shortest":
+        rest = [have - want for have, want in zip(resized, canvas, strict=True)]
         half = [round(part / 2) if preprocess.get("crop_rounding") == "even" else part // 2 for part in rest]
-        return resized, (int(size[0]), int(size[1])), (half[0], half[1])
+        origin = (half[0], half[1])
+    return resized, canvas, origin
+
+
+def _resized(height: int, width: int, preprocess: Mapping[str, Any]) -> Size:
+    rule = preprocess.get("resize", "letterbox")
+    if rule == "keep":
+        return height, width
+    if rule == "shortest":
+        return _shortest(height, width, preprocess)
+    if rule == "nearest_scale":
+        return _nearest_scale(height, width, preprocess)
     canvas = (int(preprocess["size"][0]), int(preprocess["size"][1]))
     if rule == "stretch":
-        return canvas, canvas, origin
+        return canvas
     if rule != "letterbox":
         raise InputError(f'preprocess: the PyTorch reference does not support resize "{rule}"')
     scale = min(canvas[0] / height, canvas[1] / width)
-    if preprocess.get("side_rounding") == HALF_UP:
-        return _half_up(height, width, scale), canvas, origin
-    return (max(1, round(height * scale)), max(1, round(width * scale))), canvas, origin
+    rounds_half_up = preprocess.get("side_rounding") == HALF_UP
+    sides = _half_up(height, width, scale) if rounds_half_up else (round(height * scale), round(width * scale))
+    return max(1, sides[0]), max(1, sides[1])
 
 
 def _shortest(height: int, width: int, preprocess: Mapping[str, Any]) -> Size:
@@ -125,6 +133,14 @@ def _shortest(height: int, width: int, preprocess: Mapping[str, Any]) -> Size:
         sides = [short if side == min(height, width) else longer for side in sides]
         sides = [short, longer] if height == width else sides
     return _multiples((sides[0], sides[1]), preprocess.get("multiple_of", 1))
+
+
+def _nearest_scale(height: int, width: int, preprocess: Mapping[str, Any]) -> Size:
+    """At the one of two scales that changes the image least."""
+    step, fit = preprocess.get("multiple_of", 1), preprocess["fit_size"]
+    scale = min((fit[0] / height, fit[1] / width), key=lambda scale: abs(scale - 1))
+    sides = [step * max(1, round(side * scale / step)) for side in (height, width)]
+    return sides[0], sides[1]
 
 
 def _half_up(height: int, width: int, scale: float) -> Size:
