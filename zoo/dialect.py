@@ -21,7 +21,7 @@ class Dialect:
     ``operator_form``: "runtime" where the backend runs ONNX's operators of data-dependent sizes (NonMaxSuppression,
     NonZero, RoiAlign, antialiased Resize); "standard" where their work is written with operators of fixed sizes.
     ``lacks``: ONNX operators that it refuses or computes wrongly, and that rewriters write with others: "DeformConv",
-    "GridSample", "antialiased Resize".
+    "GridSample", "antialiased Resize", "If of unequal ranks" (branches with different numbers of axes).
     ``weight_bits``: of int8 weights; 7 where kernels add two products in 16 bits, see rewriters.precision.pair_sums.
     ``unsigned_activations``: int8 stores activations as uint8 of their whole range, with a zero point, and each layer
     gives such numbers. Else they are symmetric int8, and what is not quantised reads floats that are not rounded.

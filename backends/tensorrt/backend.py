@@ -32,7 +32,9 @@ class TensorRT(Backend):
     install = 'pip install "zooport[tensorrt]"'
     distributions = ("tensorrt", "cuda-bindings")
     # its GridSample gave wrong boxes without an error: NVIDIA/TensorRT#4813; engines add products in 32 bits
-    dialect = Dialect(STANDARD, lacks=frozenset({"GridSample"}), weight_bits=8, unsigned_activations=False)
+    dialect = Dialect(
+        STANDARD, lacks=frozenset({"GridSample", "If of unequal ranks"}), weight_bits=8, unsigned_activations=False
+    )
     files = (ENGINE_FILE, RECORD_FILE)
     fuses = True
     options = EngineOptions
@@ -138,7 +140,10 @@ class TensorRTRTX(TensorRT):
     install = 'pip install "zooport[tensorrt-rtx]"'
     distributions = ("tensorrt_rtx", "cuda-bindings")
     dialect = Dialect(
-        STANDARD, lacks=frozenset({"GridSample", "DeformConv"}), weight_bits=8, unsigned_activations=False
+        STANDARD,
+        lacks=frozenset({"GridSample", "DeformConv", "If of unequal ranks"}),
+        weight_bits=8,
+        unsigned_activations=False,
     )
     triton_backend = ""
 

@@ -12,6 +12,7 @@ from rewriters.graph_passes.drop_row_shapes import drop_row_shapes
 from rewriters.graph_passes.drop_unused import drop_unused
 from rewriters.graph_passes.expand_operators import expand_operators
 from rewriters.graph_passes.marks import keep_marks
+from rewriters.graph_passes.plain_squeezes import plain_squeezes
 from rewriters.graph_passes.strip_traces import strip_traces
 from rewriters.graph_passes.vector_products import vector_products
 from rewriters.onnx_graph.module_paths import module_paths
@@ -34,7 +35,8 @@ def finish(
     constant_weights(model)
     drop_row_shapes(model)
     declare_shapes(model, target, output_specs)
-    if constant_scales(model) + argmax_before_concat(model) + vector_products(model):
+    changed = constant_scales(model) + argmax_before_concat(model) + vector_products(model)
+    if changed + plain_squeezes(model, target):
         drop_unused(model)
     onnx.helper.set_model_props(model, dict(sorted(metadata.items())))
     return model

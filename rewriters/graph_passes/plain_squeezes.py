@@ -1,0 +1,48 @@
+"""A squeeze that torchscript leaves to run time, because it does not know whether the axis has length 1.
+
+    If(Equal(Gather(Shape(x), axis), 1), Squeeze(x, axis), Identity(x))  ->  Squeeze(x, axis)
+
+TensorRT refuses an If whose branches have different numbers of axes. What follows was traced for one of them, and an
+axis of another length was not squeezed for nothing: the graph then stops, which the comparisons show.
+"""
+
+import onnx
+
+from zoo.dialect import dialect_of
+from zoo.target import Target
+
+LACK = "If of unequal ranks"
+
+
+def plain_squeezes(model: onnx.ModelProto, target: Target) -> int:
+    """Change every such If of the main graph, in place, for a backend that refuses it; how many changed."""
+    if LACK not in dialect_of(target.backend).lacks:
+        return 0
+    makers = {output: node for node in model.graph.node for output in node.output}
+    nodes: list[onnx.NodeProto] = []
+    changed = 0
+    for node in model.graph.node:
+        squeeze = _squeeze(node, makers.get(node.input[0])) if node.op_type == "If" else None
+        if squeeze is None:
+            nodes.append(node)
+            continue
+        *constants, last = squeeze
+        last.output[0] = node.output[0]
+        nodes.extend((*constants, last))
+        changed += 1
+    if changed:
+        del model.graph.node[:]
+        model.graph.node.extend(nodes)
+    return changed
+
+
+def _squeeze(choice: onnx.NodeProto, condition: onnx.NodeProto | None) -> list[onnx.NodeProto] | None:
+    """The nodes of the branch that squeezes, the Squeeze last, of such an If."""
+    branches = {attribute.name: list(attribute.g.node) for attribute in choice.attribute}
+    squeezed, same = branches["then_branch"], branches["else_branch"]
+    if condition is None or condition.op_type != "Equal" or [node.op_type for node in same] != ["Identity"]:
+        return None
+    *constants, last = squeezed
+    if last.op_type != "Squeeze" or last.input[0] != same[0].input[0]:
+        return None
+    return None if any(node.op_type != "Constant" for node in constants) else squeezed
