@@ -37,6 +37,17 @@ VIT = {
     "patch_size": 16,
     "initializer_range": 0.2,
 }
+DINOV2 = {
+    "hidden_size": 32,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 2,
+    "image_size": 56,
+    "patch_size": 14,
+    "mlp_ratio": 1,
+    "initializer_range": 0.2,
+    "out_indices": [1, 2, 3, 4],
+    "reshape_hidden_states": False,
+}
 MASKS = {"mask_feature_size": 32, "fpn_feature_size": 32, "init_std": 0.3}
 
 
@@ -264,21 +275,7 @@ SETTINGS: dict[str, tuple[str, Callable[[], Any]]] = {
         "DepthAnythingForDepthEstimation",
         _config(
             "DepthAnythingConfig",
-            (
-                "Dinov2Config",
-                {
-                    "hidden_size": 32,
-                    "num_hidden_layers": 4,
-                    "num_attention_heads": 2,
-                    "image_size": 56,
-                    "patch_size": 14,
-                    "mlp_ratio": 1,
-                    "initializer_range": 0.2,
-                    "out_indices": [1, 2, 3, 4],
-                    "apply_layernorm": True,
-                    "reshape_hidden_states": False,
-                },
-            ),
+            ("Dinov2Config", {**DINOV2, "apply_layernorm": True}),
             reassemble_hidden_size=32,
             patch_size=14,
             neck_hidden_sizes=[8, 8, 16, 16],
@@ -295,6 +292,17 @@ SETTINGS: dict[str, tuple[str, Callable[[], Any]]] = {
             neck_hidden_sizes=[8, 8, 16, 16],
             fusion_hidden_size=16,
             backbone_out_indices=[0, 1, 2, 3],
+        ),
+    ),
+    "dpt_dinov2": (
+        "DPTForDepthEstimation",
+        _config(
+            "DPTConfig",
+            ("Dinov2Config", {**DINOV2, "apply_layernorm": False}),
+            neck_hidden_sizes=[8, 8, 16, 16],
+            fusion_hidden_size=16,
+            is_hybrid=False,
+            initializer_range=0.2,
         ),
     ),
 }

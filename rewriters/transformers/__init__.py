@@ -3,7 +3,7 @@
 from rewriters.transformers import (
     attention_rewriters,
     compilable_check,
-    depth_anything,
+    depth,
     dynamic_sizes,
     inverse_sigmoid,
     mobilevit,
@@ -16,7 +16,7 @@ from rewriters.transformers import (
 __all__ = [
     "attention_rewriters",
     "compilable_check",
-    "depth_anything",
+    "depth",
     "dynamic_sizes",
     "inverse_sigmoid",
     "mobilevit",

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 transformers = pytest.importorskip("transformers", reason="the extra transformers is not installed")
 
 SIDE = 128
-SIDE_OF = {"depth_anything": 126}  # patches of 14
+SIDE_OF = {"depth_anything": 126, "dpt_dinov2": 126}  # patches of 14
 ALIKE = ("oneformer",)
 """Whose random weights give one class everywhere: nothing is proved, and the message says what to do."""
 WITHOUT = "RTDetrImageProcessor"

@@ -15,6 +15,7 @@ from tests.rewriters.small_models import export, fixed_target, without_rewriter
 from tests.rewriters.small_segmentors import sample_images
 from tests.rewriters.tensorrt.rtx_engine import needs_rtx, rtx_engine
 from tests.small_transformers_segmentors import built
+from zoo.errors import ExportError
 from zoo.families import contract_module
 from zoo.target import AxisRange, Target
 from zoo.tasks import build_task
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.libraries
 
 TASK = build_task({"type": "Tensors", "keep": ["depth"]})
 HEAD = "transformers.DepthAnythingDepthEstimationHead.forward"
+FUSION = "transformers.DPTFeatureFusionLayer.forward"
 EXPORTERS = ("torchscript", pytest.param("dynamo", marks=pytest.mark.slow))
 
 
@@ -57,6 +59,23 @@ def test_depth_anything_at_every_batch_and_size(exporter: str, tmp_path: Path) -
     model, path = built("depth_anything", tmp_path, "TransformersDepth"), tmp_path / "m.onnx"
     assert HEAD in export_depth(model, dynamic_target(exporter), path)
     assert_depth(model, path, [(1, (56, 84)), (3, (56, 84)), (2, (112, 56)), (1, (70, 126))])
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_a_dpt_on_dinov2_at_every_batch_and_size(exporter: str, tmp_path: Path) -> None:
+    """Where the patches are odd in number, the neck's maps are of other sizes than those that it enlarges."""
+    model, path = built("dpt_dinov2", tmp_path, "TransformersDepth"), tmp_path / "m.onnx"
+    assert FUSION in export_depth(model, dynamic_target(exporter), path)
+    assert_depth(model, path, [(1, (56, 84)), (3, (56, 84)), (2, (112, 56)), (1, (70, 126)), (1, (98, 70))])
+
+
+def test_needed_without_it_the_neck_takes_even_numbers_of_patches_alone(tmp_path: Path) -> None:
+    model, path = built("dpt_dinov2", tmp_path, "TransformersDepth"), tmp_path / "m.onnx"
+    import_module("rewriters.transformers")  # which an export would import, too late
+    with without_rewriter(FUSION):
+        export_depth(model, dynamic_target(), path)
+    with opened(path, "onnxruntime") as runner, pytest.raises(ExportError, match="stopped at inputs"):
+        runner.run({"images": sample_images(1, 70, 126).numpy()})
 
 
 @pytest.mark.parametrize("exporter", EXPORTERS)
