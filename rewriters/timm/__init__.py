@@ -1,5 +1,5 @@
 """Rewriters of timm's models, imported when one of them, or a model with such a part, is exported."""
 
-from rewriters.timm import mobilevit
+from rewriters.timm import mobilevit, positions
 
-__all__ = ["mobilevit"]
+__all__ = ["mobilevit", "positions"]
