@@ -1,5 +1,6 @@
 """The forms in which the source of a model may be given: each is a module of zoo.own_model.forms that registers it."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from zoo.subpackages import import_modules
 
 ANY_MODULE = "Tensors"
 """The task of a module of which nothing else is known."""
+HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 FORMS = "zoo.own_model.forms"
 """Every module of it registers a form."""
 
@@ -106,7 +108,17 @@ def find_form(source: str) -> Form:
     if Path(source).is_dir():
         keys = ", ".join(f'"{form.folder_key}"' for form in known_forms() if form.folder_key is not None)
         fault = f"{CONFIG} has none of the keys {keys}" if folder_config(source) else f"no {CONFIG} in it"
-        raise InputError(f"source {source}: {fault}; give the folder that model.save_pretrained(folder) wrote")
+        snapshot = next(Path(source).glob(f"snapshots/*/{CONFIG}"), None)
+        give = "the folder that model.save_pretrained(folder) wrote" if snapshot is None else str(snapshot.parent)
+        raise InputError(f"source {source}: {fault}; give {give}")
     what = f"{source} is not a model" if Path(source).exists() else f"{source}: no such file or folder"
     examples = ", ".join(form.example for form in known_forms())
-    raise InputError(f"source {what}; give one of {examples}")
+    raise InputError(f"source {what}; give one of {examples}{_from_the_hub(source)}")
+
+
+def _from_the_hub(source: str) -> str:
+    """What to do with a name such as those of the Hugging Face Hub, OWNER/NAME, else nothing."""
+    if not HUB_NAME.fullmatch(source) or Path(source).parent.exists():
+        return ""
+    name = source.partition("/")[2]
+    return f"; a model of the Hugging Face Hub becomes a FOLDER with: hf download {source} --local-dir {name}"

@@ -226,6 +226,10 @@ class TestTheCommand:
             (["--weights", "x.pth"], "error: --weights: give SOURCE, the model to write a config for"),
             (["torchvison:ssd", "--weights", "trained.pth"], 'unknown library "torchvison"; nearest: "torchvision"'),
             (["nothing"], "error: source nothing: no such file or folder; give one of CONFIG.py, FILE.py:NAME, "),
+            (
+                ["me/my-detr"],
+                "FOLDER; a model of the Hugging Face Hub becomes a FOLDER with: hf download me/my-detr --l",
+            ),
             (["trained.pth"], "error: source trained.pth is not a model; give one of CONFIG.py, FILE.py:NAME, "),
             (["own_net.py:OwnNet", "--base", "x"], "error: --base: it is for data of your own, and SOURCE own_net.py"),
             (["own_net.py:OwnNet", "--arg", "channels"], "error: --arg channels: expected NAME=VALUE"),

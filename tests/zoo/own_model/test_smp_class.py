@@ -1,6 +1,7 @@
 """`zooport init smp:NAME`, and a folder of the library: what is wrong is known without it."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,12 @@ def test_other_folders(text: str, message: str, folder: Path) -> None:
 def test_a_folder_without_a_config(folder: Path) -> None:
     with pytest.raises(InputError, match=r"source \.: no config.json in it; give the folder that"):
         write_config(ModelRequest("."))
+
+
+def test_a_folder_of_the_hubs_cache_names_the_one_that_has_the_config(folder: Path) -> None:
+    shutil.copytree("saved", "models--me--unet/snapshots/0123abc")
+    with pytest.raises(InputError, match="no config.json in it; give models--me--unet/snapshots/0123abc$"):
+        write_config(ModelRequest("models--me--unet"))
 
 
 def test_images_of_other_channels(folder: Path) -> None:
