@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, redirect_stderr
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from io import BytesIO, StringIO
 from typing import Any
 
@@ -33,6 +33,7 @@ def by_torchscript(
     """`axes`: those that vary, by input and place, with their names."""
     stream = BytesIO()
     with ExitStack() as context:
+        context.enter_context(redirect_stdout(StringIO()))  # torch prints the graph of a model that it refuses
         if operators is not None:
             context.enter_context(exporting_marks())
             context.enter_context(torchscript_nodes(operators, opset))

@@ -210,6 +210,19 @@ SETTINGS: dict[str, tuple[str, Callable[[], Any]]] = {
             initializer_range=0.2,
         ),
     ),
+    "mobilevitv2": (
+        "MobileViTV2ForSemanticSegmentation",
+        _config(
+            "MobileViTV2Config",
+            width_multiplier=0.25,
+            base_attn_unit_dims=[32, 32, 32],
+            n_attn_blocks=[1, 1, 1],
+            aspp_out_channels=16,
+            atrous_rates=[1, 2, 3],
+            num_labels=CLASSES,
+            initializer_range=0.2,
+        ),
+    ),
     "maskformer": (
         "MaskFormerForInstanceSegmentation",
         _config(

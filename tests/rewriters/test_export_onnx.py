@@ -12,6 +12,7 @@ import onnx
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.onnx._internal.torchscript_exporter import registration
 
 import rewriters.patching.rewriter as registry
@@ -131,6 +132,21 @@ class TestRestores:
         assert state() == before
         assert not any(submodule.training for submodule in module.modules())
         assert not list(tmp_path.iterdir())
+
+
+class Folded(nn.Module):
+    """images [N, 3, H, W] -> the same, by patches; torchscript refuses to fold to a size that it does not know."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        patches = functional.unfold(images, 2, stride=2)
+        return functional.fold(patches, tuple(images.shape[2:]), 2, stride=2)
+
+
+def test_torch_prints_no_graph_of_what_it_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    specs = [TensorSpec("out", "float32", ("batch", 3, 64, 96))]
+    with pytest.raises(ExportError, match="torchscript exporter refused the model: TypeError"):
+        export(Folded().eval(), fixed_target(64, 96, exporter="torchscript"), tmp_path / "m.onnx", specs)
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.slow

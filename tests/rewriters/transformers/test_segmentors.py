@@ -18,15 +18,16 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 pytestmark = pytest.mark.libraries
 
 MASKS = ("maskformer", "mask2former", "oneformer")
-NAMES = ("segformer", "upernet", "mobilevit", *MASKS)
+ONE_SIZE = (*MASKS, "mobilevitv2")  # by dynamo
+NAMES = ("segformer", "upernet", "mobilevit", *ONE_SIZE)
 CASES = ((1, (HEIGHT, WIDTH)), (3, (HEIGHT, WIDTH)), (2, (160, 128)), (1, (75, 101)), (2, (72, 104)))
-ON_EVERY_RUN = ("segformer", "mobilevit", "maskformer")
+ON_EVERY_RUN = ("segformer", "mobilevit", "mobilevitv2", "maskformer")
 CELLS = [
     pytest.param(name, exporter, marks=() if quick else pytest.mark.slow)
     for name in NAMES
     for exporter in ("torchscript", "dynamo")
     for quick in [exporter == "torchscript" and name in ON_EVERY_RUN]
-    if exporter == "torchscript" or name not in MASKS
+    if exporter == "torchscript" or name not in ONE_SIZE
 ]
 
 
@@ -37,8 +38,8 @@ def test_one_file_at_every_batch_and_size(name: str, exporter: str, tmp_path: Pa
     assert_in_both(model, path, CASES)
 
 
-@pytest.mark.parametrize("name", MASKS)
-def test_masks_at_a_dynamic_size_are_refused_by_dynamo(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ONE_SIZE)
+def test_a_dynamic_size_is_refused_by_dynamo(name: str, tmp_path: Path) -> None:
     words = f"(?i){name}For.*Segmentation by dynamo needs a fixed height and width, .*; give --exporter torchscript, or"
     with pytest.raises(ExportError, match=words) as caught:
         export_logits(built(name, tmp_path), target_of("dynamic", "dynamo"), tmp_path / "m.onnx")
@@ -47,8 +48,8 @@ def test_masks_at_a_dynamic_size_are_refused_by_dynamo(name: str, tmp_path: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MASKS)
-def test_masks_by_dynamo_at_a_fixed_size(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ONE_SIZE)
+def test_dynamo_at_a_fixed_size(name: str, tmp_path: Path) -> None:
     model, path = built(name, tmp_path), tmp_path / "m.onnx"
     export_logits(model, target_of("fixed", "dynamo"), path, other_sizes=False)
     assert_in_both(model, path, CASES[:2])

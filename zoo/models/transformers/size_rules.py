@@ -8,7 +8,7 @@ from zoo.target import AxisRange
 
 ONE_SIZE_BY_DYNAMO = (
     *("dab-detr", "deformable_detr", "deimv2", "lw_detr", "rf_detr", "table-transformer", "yolos"),
-    *("mask2former", "maskformer", "oneformer"),
+    *("mask2former", "maskformer", "oneformer", "mobilevitv2"),
 )
 """By model_type: sizes of the traced image are constants in dynamo's graph, or it is refused at a dynamic size."""
 
