@@ -12,6 +12,7 @@ import pytest
 
 from zoo.datasets import DigitsDetection, DigitsSegmentation
 from zoo.datasets.digits import split as digits_split
+from zoo.datasets.digits.contact_sheet import CELL, COLUMNS
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
@@ -158,7 +159,7 @@ def test_a_contact_sheet_that_cannot_be_written(
 ) -> None:
     for name, words in (
         ("images.jpg", "Is a directory"),
-        ("sheet.jpeg2", 'OpenCV cannot encode 1280x128 pixels as ".jpeg2'),
+        ("sheet.jpeg2", f'OpenCV cannot encode {COLUMNS * CELL[1]}x{CELL[0]} pixels as ".jpeg2'),
     ):
         arguments = ["gate", "--out", str(tmp_path), "--count", "1", "--contact-sheet", str(tmp_path / name)]
         (tmp_path / "images.jpg").mkdir(exist_ok=True)
