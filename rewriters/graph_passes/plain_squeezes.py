@@ -2,8 +2,8 @@
 
     If(Equal(Gather(Shape(x), axis), 1), Squeeze(x, axis), Identity(x))  ->  Squeeze(x, axis)
 
-TensorRT refuses an If whose branches have different numbers of axes. What follows was traced for one of them, and an
-axis of another length was not squeezed for nothing: the graph then stops, which the comparisons show.
+TensorRT refuses an If whose branches have different numbers of axes. A model squeezes an axis because it has length 1.
+Where it has another length, the plain graph stops, which the comparisons show.
 """
 
 import onnx

@@ -118,7 +118,8 @@ def find_form(source: str) -> Form:
 
 def _from_the_hub(source: str) -> str:
     """What to do with a name such as those of the Hugging Face Hub, OWNER/NAME, else nothing."""
-    if not HUB_NAME.fullmatch(source) or Path(source).parent.exists():
+    is_file_name = Path(source).suffix[1:].isalpha()
+    if is_file_name or not HUB_NAME.fullmatch(source) or Path(source).parent.exists():
         return ""
     name = source.partition("/")[2]
     return f"; a model of the Hugging Face Hub becomes a FOLDER with: hf download {source} --local-dir {name}"

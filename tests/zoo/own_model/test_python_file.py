@@ -230,6 +230,7 @@ class TestTheCommand:
                 ["me/my-detr"],
                 "FOLDER; a model of the Hugging Face Hub becomes a FOLDER with: hf download me/my-detr --l",
             ),
+            (["nets/trained.pth"], "timm:NAME, torchvision:NAME, FOLDER\n"),
             (["trained.pth"], "error: source trained.pth is not a model; give one of CONFIG.py, FILE.py:NAME, "),
             (["own_net.py:OwnNet", "--base", "x"], "error: --base: it is for data of your own, and SOURCE own_net.py"),
             (["own_net.py:OwnNet", "--arg", "channels"], "error: --arg channels: expected NAME=VALUE"),
