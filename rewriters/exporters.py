@@ -3,8 +3,8 @@
 `operators`: those whose nodes become ours (see rewriters.ops.operator); None leaves torch alone.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from io import BytesIO, StringIO
 from typing import Any
 
@@ -33,7 +33,7 @@ def by_torchscript(
     """`axes`: those that vary, by input and place, with their names."""
     stream = BytesIO()
     with ExitStack() as context:
-        context.enter_context(redirect_stdout(StringIO()))  # torch prints the graph of a model that it refuses
+        context.enter_context(_no_graph_printed())
         if operators is not None:
             context.enter_context(exporting_marks())
             context.enter_context(torchscript_nodes(operators, opset))
@@ -48,6 +48,18 @@ def by_torchscript(
             dynamic_axes=axes or None,
         )
     return onnx.load_model_from_string(stream.getvalue())
+
+
+@contextmanager
+def _no_graph_printed() -> Iterator[None]:
+    """torch's C++ writes the graph of a model that it refuses to stdout, whatever its log is set to."""
+    native: Any = torch._C  # noqa: SLF001
+    print_graph = native._jit_onnx_log  # noqa: SLF001
+    native._jit_onnx_log = lambda *_: None  # noqa: SLF001
+    try:
+        yield
+    finally:
+        native._jit_onnx_log = print_graph  # noqa: SLF001
 
 
 def by_dynamo(

@@ -1,6 +1,7 @@
 """Positions of a vision transformer at a dynamic size."""
 
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -25,8 +26,8 @@ def _declare(kind: type) -> None:
         if has_fixed_size():
             return NotImplemented
         jit: Any = torch.jit
-        is_tracing = jit.is_tracing
-        jit.is_tracing = lambda: True
+        is_tracing, exporting = jit.is_tracing, get_ident()
+        jit.is_tracing = lambda: get_ident() == exporting or is_tracing()  # other threads run models meanwhile
         try:
             return original(self, *arguments, **named)
         finally:

@@ -142,11 +142,11 @@ class Folded(nn.Module):
         return functional.fold(patches, tuple(images.shape[2:]), 2, stride=2)
 
 
-def test_torch_prints_no_graph_of_what_it_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_torch_prints_no_graph_of_what_it_refuses(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     specs = [TensorSpec("out", "float32", ("batch", 3, 64, 96))]
     with pytest.raises(ExportError, match="torchscript exporter refused the model: TypeError"):
         export(Folded().eval(), fixed_target(64, 96, exporter="torchscript"), tmp_path / "m.onnx", specs)
-    assert capsys.readouterr() == ("", "")
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.slow

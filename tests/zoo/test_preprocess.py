@@ -95,8 +95,7 @@ def plain_shortest(height: int, width: int, how: Preprocess) -> tuple[int, int]:
 def plain_nearest_scale(height: int, width: int, how: Preprocess) -> tuple[int, int]:
     """(height, width) of resize "nearest_scale"."""
     assert how.fit_size is not None
-    by_height, by_width = how.fit_size[0] / height, how.fit_size[1] / width
-    scale = by_width if abs(1 - by_width) < abs(1 - by_height) else by_height
+    scale = min(how.fit_size[0] / height, how.fit_size[1] / width, key=lambda scale: abs(scale - 1))
     new = (max(1, round(scale * side / how.multiple_of)) * how.multiple_of for side in (height, width))
     return tuple(new)  # type: ignore[return-value]
 

@@ -12,6 +12,7 @@ from zoo.preprocess.placed_image import MAX_BYTE, PlacedImage
 from zoo.preprocess.resampling import INTERPOLATIONS, resampled
 from zoo.preprocess.rule import CHANNEL_ORDERS, CROP_ROUNDINGS, SIDE_ROUNDINGS, Preprocess
 from zoo.preprocess.rule_faults import RESIZES
+from zoo.preprocess.sizes import rounded_up
 
 __all__ = [
     "CHANNELS",
@@ -29,4 +30,5 @@ __all__ = [
     "Preprocess",
     "check_image",
     "resampled",
+    "rounded_up",
 ]

@@ -17,7 +17,7 @@ def scaled_edge_size(image: Size, shortest: int, longest: int | None = None, mul
     if longest is not None:
         scale = min(longest / max(image), scale)
     height, width = _scaled(image, scale)
-    return _up(height, multiple), _up(width, multiple)
+    return rounded_up(height, multiple), rounded_up(width, multiple)
 
 
 def shortest_edge_size(image: Size, shortest: int, longest: int | None = None, multiple: int = 1) -> Size:
@@ -33,7 +33,7 @@ def shortest_edge_size(image: Size, shortest: int, longest: int | None = None, m
         exact = longest * float(short) / float(long)
     edge = max(1, round(exact))
     resized = image if edge == short else _in_order(image, edge, max(1, int(exact * long / short)))
-    return _up(resized[0], multiple), _up(resized[1], multiple)
+    return rounded_up(resized[0], multiple), rounded_up(resized[1], multiple)
 
 
 def nearest_scale_size(image: Size, fit: Size, multiple: int = 1) -> Size:
@@ -49,7 +49,12 @@ def nearest_scale_size(image: Size, fit: Size, multiple: int = 1) -> Size:
 
 def padded_size(image: Size, divisor: int) -> Size:
     """Each side up to a multiple of `divisor`."""
-    return _up(image[0], divisor), _up(image[1], divisor)
+    return rounded_up(image[0], divisor), rounded_up(image[1], divisor)
+
+
+def rounded_up(side: int, multiple: int) -> int:
+    """The nearest multiple that is not below `side`."""
+    return -(-side // multiple) * multiple
 
 
 def crop_offset(resized: Size, crop: Size, *, to_even: bool) -> Size:
@@ -64,7 +69,3 @@ def _scaled(image: Size, scale: float) -> Size:
 
 def _in_order(image: Size, short: int, long: int) -> Size:
     return (short, long) if image[0] <= image[1] else (long, short)
-
-
-def _up(side: int, multiple: int) -> int:
-    return -(-side // multiple) * multiple

@@ -25,7 +25,7 @@ def from_transformers(fields: Mapping[str, Any]) -> dict[str, Any]:
     processor = _processor(fields)
     check_known(SOURCE, fields, (*READ, *IRRELEVANT, *processor.fields))
     for name, value in fields.items():
-        if (name.startswith("do_") or name == "keep_aspect_ratio") and not isinstance(value, bool | None):
+        if name.startswith(("do_", "keep_")) and not isinstance(value, bool | None):
             raise refusal(SOURCE, name, value, "true or false")
     for name, value in processor.expected.items():
         if fields.get(name, value) not in (value, None):
@@ -60,9 +60,10 @@ def _resize(fields: Mapping[str, Any], processor: ImageProcessor) -> dict[str, A
     size = _size(fields, processor)
     if processor.crop_part:
         return _by_part(fields, size) | {"interpolation": method}
+    if fields.get("keep_aspect_ratio"):
+        return _at_nearest_scale(fields, processor, size, crops=crops) | {"interpolation": method}
     if "shortest_edge" not in size:
-        placed = _at_nearest_scale if fields.get("keep_aspect_ratio") else _stretched
-        return placed(fields, processor, size, crops=crops) | {"interpolation": method}
+        return _stretched(fields, processor, size, crops=crops) | {"interpolation": method}
     result: dict[str, Any] = {"resize": "shortest", **size, "size_divisor": 1, "interpolation": method}
     if crops:
         result["size"] = _crop(fields)
@@ -106,6 +107,8 @@ def _at_nearest_scale(
     """DPT's: by the scale that fits the height or the width, whichever is nearer to 1."""
     if crops:
         raise refusal(SOURCE, "do_center_crop", crops, "False where keep_aspect_ratio is True")
+    if "shortest_edge" in size:
+        raise refusal(SOURCE, "size", dict(size), "height and width where keep_aspect_ratio is True")
     rule = {"resize": "nearest_scale", "fit_size": (size["height"], size["width"]), "size_divisor": 1}
     return rule | ({"multiple_of": step} if (step := _multiple(fields, processor)) else {})
 

@@ -28,6 +28,7 @@ from zoo.preprocess import (
     Geometry,
     Preprocess,
     check_image,
+    rounded_up,
 )
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
@@ -272,5 +273,4 @@ def _ranges_of_sides(rule: Preprocess) -> tuple[AxisRange, AxisRange]:
 
 def _multiples(rule: Preprocess, *sides: int) -> AxisRange:
     """Each side as the rule rounds it up and pads it."""
-    whole = [-(-side // rule.multiple_of) * rule.multiple_of for side in sides]
-    return AxisRange(*(-(-side // rule.size_divisor) * rule.size_divisor for side in whole))
+    return AxisRange(*(rounded_up(rounded_up(side, rule.multiple_of), rule.size_divisor) for side in sides))
