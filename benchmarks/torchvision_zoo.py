@@ -167,10 +167,12 @@ def _latency(module: Any, ours: bytes, plain: bytes, size: str, batch: int) -> d
             "eager": eager,
             "compile": compiled,
         }
-        # once before the first round, where torch compiles; short runs are warmed up in each round
-        first = interleaved(runs, 1, warm_up=1 if threads == max(THREADS) else 0)
-        rounds = int(ENOUGH / sum(seconds for (seconds,) in first.values()))
-        seconds = interleaved(runs, min(max(rounds, ROUNDS[0]), ROUNDS[1]), warm_up=0)
+        # where torch compiles, the first untimed run does
+        seconds = interleaved(runs, ROUNDS[0], warm_up=0)
+        rounds = int(ENOUGH / sum(map(min, seconds.values())))
+        more = interleaved(runs, min(rounds, ROUNDS[1]) - ROUNDS[0], warm_up=0)
+        for name, values in more.items():
+            seconds[name] += values
         found[str(threads)] = {
             "ms": {name: 1e3 * statistics.median(values) for name, values in seconds.items()},
             "of": {name: ratio(seconds, "ours", name) for name in runs if name not in ("ours", "openvino")},

@@ -178,6 +178,8 @@ def _install_hooks() -> None:
 
 
 def _heard(event: str, arguments: tuple[Any, ...]) -> None:
+    if not _guards:  # nothing is guarded; or the interpreter ends, and has taken this module's names away
+        return
     if event not in _READERS or (guard := _guard_of(threading.current_thread())) is None:
         return
     request = _READERS[event](*arguments)

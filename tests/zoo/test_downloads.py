@@ -158,6 +158,22 @@ def test_other_threads_and_later_requests_are_free() -> None:
     assert is_refused() is False
 
 
+def test_it_is_silent_while_the_interpreter_ends() -> None:
+    """torch.compile removes its folders then, when the modules' names are gone."""
+    program = (
+        "import ctypes, sys, types\n"
+        "class Late:\n"
+        "    def __del__(self, audit=sys.audit): audit('os.system', b'true')\n"
+        "early = sys.modules['early'] = types.ModuleType('early'); early.late = Late()\n"
+        "import zoo.downloads\n"
+        "with zoo.downloads.refused_downloads('the model'): pass\n"
+        # alive to the last: the interpreter then empties the module that came last first
+        "for module in (early, zoo.downloads): ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stderr == ""
+
+
 def test_this_machine_and_the_programs_of_libraries_are_free(tmp_path: Path) -> None:
     with refused_downloads("model Net"):
         with socket.create_server(("127.0.0.1", 0)) as server:
