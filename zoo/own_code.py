@@ -31,6 +31,16 @@ def place_of(error: BaseException) -> str | None:
     return None
 
 
+def library_place(error: BaseException) -> str | None:
+    """Where an installed library raised an error, as `place_of` has it; torch's own frames count for their caller."""
+    for frame in reversed(extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if _is_outside_of_python(frame.filename) and "torch" not in path.parts:
+            is_library = _is_installed(path) and not any(path.is_relative_to(folder) for folder in ZOOPORT)
+            return _words(frame) if is_library else None
+    return None
+
+
 def reason_of(error: BaseException) -> str:
     """An error of a user's own code in one line: its kind, its message, and the place."""
     text, place = " ".join(str(error).split()), place_of(error)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from backends.availability import require
 from backends.runner import Array, Runner
-from zoo.downloads import RUNS, refused_downloads
 from zoo.errors import InputError
+from zoo.model_run import model_run
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
@@ -21,7 +21,8 @@ class PyTorchRunner(Runner):
     Inputs and outputs are copied, so a module that works in place, or gives a view of its input or of a buffer, does no
     harm. The module stays where it is, as `device` says, and inputs go there. cuDNN's TF32 is off during a run.
     Raises InputError where a part of the module is in train mode (also if it is put there later) or gives another
-    number of tensors than `outputs`, and where it asks for a download; BackendUnavailableError without torch.
+    number of tensors than `outputs`, where it asks for a download, and where a library's module refuses its input
+    (ModelRunError); BackendUnavailableError without torch.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class PyTorchRunner(Runner):
         if self.threads is not None:
             torch.set_num_threads(self.threads)
         with (
-            refused_downloads("the model", RUNS),
+            model_run(*arrays.values()),
             torch.inference_mode(),
             torch.backends.cudnn.flags(enabled=True, allow_tf32=False),
         ):

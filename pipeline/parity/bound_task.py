@@ -8,8 +8,8 @@ from torch import nn
 
 from pipeline.inputs.named_input import NamedInput
 from pipeline.parity.graph_inputs import batch_sizes, stacked
-from zoo.downloads import RUNS, refused_downloads
 from zoo.families import first_step
+from zoo.model_run import model_run
 from zoo.target import Target
 from zoo.tasks import Task
 from zoo.tasks.proof import proof_of
@@ -37,7 +37,7 @@ def bound_task(
             chosen = [inputs[::order][place % len(inputs)] for place in range(size)]
             case = stacked(task.kind, chosen, target.preferred, rule, image_sizes=target.image_sizes)
             first, *others = (torch.from_numpy(array).to(device) for array in case.arrays.values())
-            with refused_downloads("the model", RUNS), torch.inference_mode():
+            with model_run(first, *others), torch.inference_mode():
                 output = model(first if step is None else step.to(device)(first), *others, **forward)
             yield size, output
 

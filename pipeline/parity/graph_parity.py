@@ -23,6 +23,7 @@ from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.errors import ExportError, InputError, ZooportError
 from zoo.families import contract_module, family_of
+from zoo.model_run import ModelRunError
 from zoo.tasks import Task
 from zoo.tasks.proof import proof_of
 
@@ -100,15 +101,14 @@ def _run(runner: PyTorchRunner, entry: GraphInput, before: Sequence[GraphReferen
     """
     try:
         return runner.run(entry.arrays)
-    except ZooportError:
-        raise
     except Exception as error:
-        if not before or entry.shape[1:] == before[0].given.shape[1:]:
+        cause = error.__cause__ if isinstance(error, ModelRunError) else error
+        if isinstance(cause, ZooportError) or not before or entry.shape[1:] == before[0].given.shape[1:]:
             raise
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+        reason = next((line.strip() for line in str(cause).splitlines() if line.strip()), "")
         raise InputError(
             f"the model runs on a tensor {list(before[0].given.shape)} and refuses one {list(entry.shape)} "
-            f"({type(error).__name__}: {reason}); fix its sizes (leave out --dynamic and export.inputs of height and "
+            f"({type(cause).__name__}: {reason}); fix its sizes (leave out --dynamic and export.inputs of height and "
             "width), or say what divides them (the attribute size_divisor of the model)"
         ) from error
 

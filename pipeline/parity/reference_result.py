@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pipeline.parity.gates import GRAPH
-from zoo.downloads import RUNS, refused_downloads
 from zoo.families import family_of
 from zoo.input_kinds.proof import Placed, input_proof
+from zoo.model_run import model_run
 from zoo.tasks import Result, Task
 from zoo.tasks.proof import EagerResult, Rounding, proof_of
 
@@ -110,6 +110,6 @@ def _run(
     """On the valid part of a tensor of one input, whose frame is the tensor's, from the top left."""
     array: NDArray[np.float32] = tensor.numpy()
     valid = placed.valid(tensor.clone(), image_sizes=image_sizes)  # a model may change its input in place
-    with refused_downloads("the model", RUNS), torch.inference_mode():
+    with model_run(valid), torch.inference_mode():
         result, logits = proof_of(task).eager_result(model, forward, valid, placed)
     return EagerResult(array, result, logits)
