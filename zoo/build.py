@@ -15,7 +15,7 @@ from zoo.checkpoint import load_checkpoint
 from zoo.class_count import StateMismatchError, class_count_hint
 from zoo.config import ConfigSource, ModelConfig, load_config
 from zoo.downloads import refused_downloads
-from zoo.entry_points import FAMILIES, load_entry_points
+from zoo.entry_points import FAMILIES, entry_point_faults, load_entry_points
 from zoo.errors import InputError, LibraryMissingError, nearest
 from zoo.optional_library import missing_library
 from zoo.registry import MODELS
@@ -94,5 +94,7 @@ def _registered(kind: str) -> Any:
     except RuntimeError:  # a dotted type that cannot be imported
         registered = None
     if registered is None:
-        raise InputError(f'unknown model type "{kind}"; {nearest(kind, MODELS.module_dict)}')
+        raise InputError(
+            f'unknown model type "{kind}"; {nearest(kind, MODELS.module_dict)}{entry_point_faults(FAMILIES)}'
+        )
     return registered

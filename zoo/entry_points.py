@@ -44,3 +44,8 @@ def load_entry_points(group: str, load: Callable[["EntryPoint"], None] = load_en
             logging.getLogger(__name__).warning("%s", error)
             faults[entry.name] = str(error)
     return faults
+
+
+def entry_point_faults(group: str) -> str:
+    """The end of an error about an unknown name: what is wrong with packages of the group, one of which may have it."""
+    return "".join(f"; {fault}" for fault in load_entry_points(group).values())

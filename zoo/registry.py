@@ -9,7 +9,7 @@ from mmengine.registry import MODELS as MMENGINE_MODELS
 from mmengine.registry import Registry
 
 from zoo.custom_imports import class_of
-from zoo.entry_points import FAMILIES, load_entry_points
+from zoo.entry_points import FAMILIES, entry_point_faults, load_entry_points
 from zoo.errors import InputError, nearest
 
 MODELS = Registry("model", parent=MMENGINE_MODELS, scope="zoo", locations=["zoo.models"])
@@ -34,7 +34,7 @@ def registered_class(registry: Registry, base: type[Any], what: str, kind: objec
         return known[str(kind)]
     custom = class_of(str(kind))
     if custom is None:
-        raise InputError(f'unknown {what} type "{kind}"; {nearest(str(kind), known)}')
+        raise InputError(f'unknown {what} type "{kind}"; {nearest(str(kind), known)}{entry_point_faults(FAMILIES)}')
     if not (inspect.isclass(custom) and issubclass(custom, base)):
         raise InputError(
             f'{what} type "{kind}": got {custom!r}, expected a subclass of {base.__module__}.{base.__name__}'

@@ -44,9 +44,9 @@ LIBRARIES = {
             "safetensors",
             "scipy",
         ),
-        *("PIL", "argcomplete", "bokeh", "jinja2", "packaging", "rich"),
+        *("PIL", "argcomplete", "bokeh", "jinja2", "packaging", "pycocotools", "rich"),
     ),
-    "zooport[evaluate]": ("pycocotools", "skimage", "yaml"),
+    "zooport[evaluate]": ("skimage", "yaml"),
     "zooport[train]": ("sklearn", "matplotlib"),
 }
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -41,6 +42,32 @@ def test_a_command_of_a_page_is_understood(place: str, command: str) -> None:
         parser.parse_args(arguments)
     except SystemExit:
         pytest.fail(f"{place}: {command}")
+
+
+def installs() -> list[tuple[str, str, str]]:
+    """Each `pip install` of zooport: its page, what comes before its name, and its extras."""
+    return [
+        (page.name, *match)
+        for page in PAGES
+        for match in re.findall(r'pip install (.*)"(?:zooport|\.)\[([a-z,-]+)\]"', page.read_text(encoding="utf-8"))
+    ]
+
+
+def test_the_extras_that_pages_install_exist() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert len(installs()) > 10
+    unknown = {
+        (page, extra)
+        for page, _, extras in installs()
+        for extra in extras.split(",")
+        if extra not in project["optional-dependencies"]
+    }
+    assert not unknown
+
+
+def test_the_readme_installs_the_checkout_itself_for_its_commands() -> None:
+    """A copy of it would have neither weights nor images: see test_wheel.py."""
+    assert [(flags, extras) for page, flags, extras in installs() if page == "README.md"] == [("-e ", "evaluate")]
 
 
 def mentions() -> list[tuple[str, str, str]]:

@@ -1,5 +1,6 @@
 """A family of models from outside: by a config's custom_imports, and by an entry point."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,9 +15,11 @@ from pipeline.report.zoo_page import write_zoo
 from rewriters.patching import rewriter as registry
 from zoo import build_model
 from zoo.config import config_target, load_config
+from zoo.datasets.evaluation_dataset import EvaluationDataset
+from zoo.errors import InputError
 from zoo.families import families, family_of
 from zoo.families import registry as family_registry
-from zoo.registry import MODELS
+from zoo.registry import DATASETS, MODELS, registered_class
 
 CONFIG = Path(__file__).parent / "family" / "spots_digits.py"
 REWRITER = "spot_detector.SpotDetector.spots"
@@ -94,8 +97,16 @@ def test_an_entry_point_registers_a_family(forgotten: None, install: Callable[..
 
 
 def test_an_entry_point_that_cannot_be_imported_is_named_and_left_out(
-    forgotten: None, install: Callable[..., None], caplog: pytest.LogCaptureFixture
+    forgotten: None, install: Callable[..., None], caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     install("zooport.families", "outside", "outside_family", "import no_such_library")
     assert family_of(nn.Identity()) is family_registry.GENERIC
-    assert "entry point outside of outside (zooport.families): outside_family cannot be imported" in caplog.text
+    words = "entry point outside of outside (zooport.families): outside_family cannot be imported: ModuleNotFoundError"
+    assert words in caplog.text
+    (tmp_path / "config.py").write_text(
+        'model = dict(type="OutsideModel")\ntask = dict(type="Tensors")\npreprocess = dict(size=(64, 64))\n'
+    )
+    with pytest.raises(InputError, match='unknown model type "OutsideModel"; nearest: .*; ' + re.escape(words)):
+        build_model(tmp_path / "config.py", weights=False)
+    with pytest.raises(InputError, match='unknown dataset type "OutsideData"; nearest: .*; ' + re.escape(words)):
+        registered_class(DATASETS, EvaluationDataset, "dataset", "OutsideData")

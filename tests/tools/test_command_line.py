@@ -69,15 +69,15 @@ def run_each(blocked: str, calls: Iterable[Sequence[str]]) -> dict[tuple[str, ..
     [
         *(
             pytest.param("deploy", library, "export", [CONFIG], marks=pytest.mark.slow)
-            for library in ("rich", "torch", "mmengine", "jinja2", "scipy")
+            for library in ("rich", "torch", "mmengine", "jinja2", "scipy", "pycocotools")
         ),
         ("train", "torch", "export", [CONFIG]),
         pytest.param("evaluate", "torch", "export", [CONFIG], marks=pytest.mark.slow),
-        pytest.param("evaluate", "pycocotools", "evaluate", [CONFIG], marks=pytest.mark.slow),
+        pytest.param("evaluate", "pycocotools", "export", [CONFIG], marks=pytest.mark.slow),
         ("regression", "yaml", "evaluate", [MATRIX]),
         pytest.param("regression", "jinja2", "export", [MATRIX], marks=pytest.mark.slow),
         pytest.param(
-            *("make_digits", "pycocotools", "evaluate", ["val", "--out", "work_dirs/never"]), marks=pytest.mark.slow
+            *("make_digits", "pycocotools", "export", ["val", "--out", "work_dirs/never"]), marks=pytest.mark.slow
         ),
     ],
 )
@@ -87,6 +87,12 @@ def test_a_missing_library_is_named_with_what_installs_it(
     done = run(tool, library, *arguments)
     assert done.returncode == 4, done.stderr
     assert done.stderr == f'error: {library} is not installed, and this needs it: pip install "zooport[{extra}]"\n'
+
+
+def test_a_deploy_needs_no_more_than_the_extra_export(tmp_path: Path) -> None:
+    images = map(str, sorted((ROOT / "zoo/data/digits/val/images").iterdir())[:2])
+    done = run("deploy", "sklearn,skimage", CONFIG, "--image", *images, "--work-dir", str(tmp_path))
+    assert done.returncode == 0, done.stderr
 
 
 WRONG_FLAG = {

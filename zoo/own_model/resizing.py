@@ -6,7 +6,7 @@ from typing import Any
 
 from zoo.errors import InputError
 
-KEPT = ("interpolation", "mean", "std", "channel_order")
+KEPT = ("interpolation", "pad_value", "mean", "std", "channel_order")
 CHANGED = "--size replaces the resize of the training's own image processor: an image is {how} to this size."
 BY_HAND = "Replace this with what your training did."
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from zoo.entry_points import entry_point_faults
 from zoo.errors import InputError, nearest
 from zoo.input_kinds import InputKind, input_kind
-from zoo.tasks.registry import find_task, known_tasks
+from zoo.tasks.registry import ENTRY_POINTS, find_task, known_tasks
 from zoo.tasks.task import Task
 
 
@@ -24,7 +25,7 @@ def build_task(fields: Mapping[str, Any]) -> Task:
         names = [*(known.__name__ for known in tasks.values()), *tasks]
         if kind is None:
             raise InputError(f"task: no type; give one of {', '.join(names)}")
-        raise InputError(f'unknown task "{kind}"; {nearest(str(kind), names)}')
+        raise InputError(f'unknown task "{kind}"; {nearest(str(kind), names)}{entry_point_faults(ENTRY_POINTS)}')
     classes = options.pop("classes", ())
     for key, value in options.items():
         if key not in task.OPTIONS:

@@ -65,7 +65,8 @@ def parser() -> Parser:
     flags.add_argument(
         "--output-level",
         metavar="L",
-        help="final, decoded (before the NMS), raw (the head's tensors) or plugin (with nodes of TensorRT's plugins)",
+        help="final, decoded (before the NMS), raw (the head's tensors), plugin (with nodes of TensorRT's plugins), or "
+        "pillars (of point clouds)",
     )
     flags.add_argument(
         "--layout", metavar="L", help="ultralytics: the decoded outputs as one output0, for Ultralytics' own tools"
@@ -76,7 +77,7 @@ def parser() -> Parser:
         action="extend",
         default=[],
         metavar="AXIS[=MIN:OPT:MAX]",
-        help="let batch, height or width vary between MIN and MAX; equal numbers fix it",
+        help="let batch, height, width, or count of point clouds, vary between MIN and MAX; equal numbers fix it",
     )
     flags.add_argument(
         "--image-sizes",

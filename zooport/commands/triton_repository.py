@@ -37,7 +37,9 @@ def parser() -> Parser:
     flags.add_argument("--instances", help="processes; default: the CPUs of this machine, one on each GPU", **counts)
     flags.add_argument("--threads", default=1, help="threads of each process (default: 1)", **counts)
     flags.add_argument(
-        "--batch", help="requests that are computed together; default: 1, on a GPU what the graph takes", **counts
+        "--batch",
+        help="requests computed together; default: the smallest batch of the graph, on a GPU the largest",
+        **counts,
     )
     flags.add_argument("--queue", default=64, help="requests that may wait; 503 for others (default: 64)", **counts)
     flags.add_argument(
