@@ -106,7 +106,8 @@ def _difference(one: Any, two: Any) -> float:
         return 0.0 if np.array_equal(one, two) else np.inf
     wide, other = one.astype(np.float64), two.astype(np.float64)
     finite = np.isfinite(wide)
-    if not np.array_equal(wide[~finite], other[~finite], equal_nan=True):
+    rest, other_rest = np.where(finite, 0.0, wide), np.where(np.isfinite(other), 0.0, other)
+    if not np.array_equal(rest, other_rest, equal_nan=True):
         return np.inf
     largest = np.abs(wide[finite]).max(initial=0.0)
     gap = np.abs(wide[finite] - other[finite]).max(initial=0.0)

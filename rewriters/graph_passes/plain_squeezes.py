@@ -6,7 +6,11 @@ TensorRT refuses an If whose branches have different numbers of axes. A model sq
 Where it has another length, the plain graph stops, which the comparisons show.
 """
 
+from collections.abc import Iterator
+
+import numpy as np
 import onnx
+from onnx import numpy_helper
 
 from zoo.dialect import dialect_of
 from zoo.target import Target
@@ -19,16 +23,18 @@ def plain_squeezes(model: onnx.ModelProto, target: Target) -> int:
     if LACK not in dialect_of(target.backend).lacks:
         return 0
     makers = {output: node for node in model.graph.node for output in node.output}
+    ones = set(_ones(model.graph))
     nodes: list[onnx.NodeProto] = []
     changed = 0
     for node in model.graph.node:
-        squeeze = _squeeze(node, makers.get(node.input[0])) if node.op_type == "If" else None
+        condition = makers.get(node.input[0]) if node.op_type == "If" else None
+        compares = condition is not None and condition.op_type == "Equal" and not ones.isdisjoint(condition.input)
+        squeeze = _squeeze(node) if compares else None
         if squeeze is None:
             nodes.append(node)
             continue
-        *constants, last = squeeze
-        last.output[0] = node.output[0]
-        nodes.extend((*constants, last))
+        squeeze[-1].output[0] = node.output[0]
+        nodes.extend(squeeze)
         changed += 1
     if changed:
         del model.graph.node[:]
@@ -36,11 +42,21 @@ def plain_squeezes(model: onnx.ModelProto, target: Target) -> int:
     return changed
 
 
-def _squeeze(choice: onnx.NodeProto, condition: onnx.NodeProto | None) -> list[onnx.NodeProto] | None:
+def _ones(graph: onnx.GraphProto) -> Iterator[str]:
+    """The names of the constants that are 1."""
+    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant":
+            value = onnx.helper.get_attribute_value(node.attribute[0])
+            values[node.output[0]] = numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+    return (name for name, value in values.items() if np.array_equal(np.ravel(value), [1]))
+
+
+def _squeeze(choice: onnx.NodeProto) -> list[onnx.NodeProto] | None:
     """The nodes of the branch that squeezes, the Squeeze last, of such an If."""
     branches = {attribute.name: list(attribute.g.node) for attribute in choice.attribute}
     squeezed, same = branches["then_branch"], branches["else_branch"]
-    if condition is None or condition.op_type != "Equal" or [node.op_type for node in same] != ["Identity"]:
+    if [node.op_type for node in same] != ["Identity"]:
         return None
     *constants, last = squeezed
     if last.op_type != "Squeeze" or last.input[0] != same[0].input[0]:

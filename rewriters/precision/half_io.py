@@ -1,11 +1,14 @@
 """fp16 at a graph's ends as well: inputs and outputs that are float32 keep their names and become float16."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, numpy_helper
 
 from rewriters.graph_passes.drop_unused import drop_unused
 from rewriters.onnx_graph.scopes import every_graph, rename_reads
+from rewriters.onnx_graph.value_types import value_types
 
 
 def half_io(model: onnx.ModelProto) -> tuple[str, ...]:
@@ -30,12 +33,12 @@ def half_io(model: onnx.ModelProto) -> tuple[str, ...]:
     for tensor in graph.initializer:
         if tensor.name in names:
             tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float16), tensor.name))
-    _join_casts(graph)
+    _join_casts(graph, value_types(model))
     drop_unused(model)
     return tuple(full)
 
 
-def _join_casts(graph: onnx.GraphProto) -> None:
+def _join_casts(graph: onnx.GraphProto, types: Mapping[str, onnx.TypeProto]) -> None:
     """What was fp16, is cast to fp32 and back, is read as it was; an output of that kind is given as it was."""
     casts = {node.output[0]: node for node in graph.node if node.op_type == "Cast"}
     inputs, outputs = ({value.name for value in ends} for ends in (graph.input, graph.output))
@@ -43,7 +46,7 @@ def _join_casts(graph: onnx.GraphProto) -> None:
     kept = []
     for node in graph.node:
         before = casts.get(node.input[0]) if _to(node) == TensorProto.FLOAT16 else None
-        if before is None or _to(before) != TensorProto.FLOAT:
+        if before is None or _to(before) != TensorProto.FLOAT or not _is_half(types.get(before.input[0])):
             kept.append(node)
             continue
         half, end = before.input[0], node.output[0]
@@ -61,6 +64,10 @@ def _join_casts(graph: onnx.GraphProto) -> None:
     for field, items in ((graph.node, kept), (graph.value_info, values)):
         del field[:]
         field.extend(items)
+
+
+def _is_half(kind: onnx.TypeProto | None) -> bool:
+    return kind is not None and kind.tensor_type.elem_type == TensorProto.FLOAT16
 
 
 def _to(node: NodeProto) -> int:

@@ -37,5 +37,5 @@ def quantized_weights(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, 
     tensors = {tensor.name: tensor for tensor in model.graph.initializer if tensor.data_type == TensorProto.INT8}
     stored = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == DEQUANTIZE}
     for node in model.graph.node:
-        if node.op_type in LAYERS and stored.get(node.input[1]) in tensors:
+        if node.op_type in LAYERS and len(node.input) > 1 and stored.get(node.input[1]) in tensors:
             yield node, numpy_helper.to_array(tensors[stored[node.input[1]]])

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 import onnx
 
 from rewriters.onnx_graph.opset import STANDARD
+from rewriters.onnx_graph.scopes import captured
 from rewriters.precision.fixed_products import fixed_products
 from rewriters.precision.layers import LAYERS
 
@@ -67,6 +68,7 @@ def between_layers(
     positive, times = without_negatives(model), Counter(name for node in nodes for name in node.input)
     gates = _gates(model) if unsigned else set()
     constants = {tensor.name for tensor in model.graph.initializer}
+    inside = {name for node in nodes for name in captured(node)}  # ONNX Runtime's quantiser renames what it fuses
     computed: set[str] = set()
     behind: set[int] = set()
     for place, node in enumerate(nodes):
@@ -83,7 +85,7 @@ def between_layers(
 
     def is_end(node: onnx.NodeProto) -> bool:
         """Without a pair behind its Relu, a layer is computed in fp32."""
-        return unsigned and node.op_type == "Relu"
+        return unsigned and node.op_type == "Relu" and inside.isdisjoint((*node.input, *node.output))
 
     for place in reversed(range(len(nodes))):
         if place in layers:

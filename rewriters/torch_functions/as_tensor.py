@@ -8,6 +8,7 @@ another size.
 """
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 import torch
@@ -57,11 +58,9 @@ def _stacked(data: Any) -> Tensor:
 
 
 def _dtype(numbers: list[Any]) -> torch.dtype:
-    """As torch.tensor infers it: numbers of tensors count as Python's."""
+    """As torch.tensor infers it: what the tensors' own dtypes and those of Python's numbers are promoted to."""
     kinds = [number.dtype if isinstance(number, Tensor) else torch.tensor(number).dtype for number in numbers]
-    if any(kind.is_floating_point for kind in kinds):
-        return torch.get_default_dtype()
-    return torch.bool if all(kind == torch.bool for kind in kinds) else torch.int64
+    return reduce(torch.promote_types, kinds) if kinds else torch.get_default_dtype()
 
 
 for _name in ("as_tensor", "tensor"):

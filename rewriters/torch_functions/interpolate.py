@@ -45,7 +45,7 @@ def interpolate_as_torch(
     dialect = dialect_of(target.backend)
     lacking = dialect.operator_form == STANDARD or "antialiased Resize" in dialect.lacks
     unwritten = torchscript or align_corners or lacking
-    if antialias and unwritten and mode in FILTERS and input.dim() == 4:  # noqa: PLR2004
+    if antialias and unwritten and mode in FILTERS and input.dim() == 4 and input.is_floating_point():  # noqa: PLR2004
         return antialiased(
             input,
             size,

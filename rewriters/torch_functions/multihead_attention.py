@@ -56,7 +56,10 @@ def forward_in_parts(
         scores = masked(scores, by_head)
     if key_padding_mask is not None:  # [N, S]
         scores = masked(scores, key_padding_mask[:, None, None])
-    scores = scores.softmax(dim=3)
+    probabilities = scores.softmax(dim=3)
+    if not need_weights and not (attn_mask is None and key_padding_mask is None):  # as torch's own attention has it
+        probabilities = probabilities.masked_fill((scores == -torch.inf).all(dim=3, keepdim=True), 0.0)
+    scores = probabilities
     out = self.out_proj((scores @ v).transpose(1, 2).flatten(2))
     if not need_weights:
         scores = None

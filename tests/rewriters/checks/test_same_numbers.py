@@ -35,6 +35,12 @@ def test_other_numbers() -> None:
     assert compared.unequal.endswith(" of its largest number at batch=1")
 
 
+def test_what_is_no_number_in_the_second_alone() -> None:
+    compared = compare_graphs(model(relu("Abs")), model("g (float[batch, 3] x) => (float[batch, 3] y) "
+                                                       "{ s = Sqrt(x)  y = Mul(s, s) }"))  # fmt: skip
+    assert not compared.same
+
+
 def test_other_whole_numbers() -> None:
     one, two = (model(f"g (int64[n] x) => (int64[n] y) {{ y = {op}(x) }}") for op in ("Neg", "Sign"))
     assert compare_graphs(one, two).unequal == "output y differs in shape, dtype or integers at n=1"

@@ -71,6 +71,12 @@ def test_another_length_stops_the_graph(tmp_path: Path) -> None:
         run(tmp_path / "m.onnx", torch.rand(2, 3, 4))
 
 
+def test_a_comparison_with_another_number_is_left_alone() -> None:
+    model = choosing("Squeeze", "Identity")
+    model.graph.node[0].attribute[0].i = 2
+    assert plain_squeezes(model, TENSORRT) == 0
+
+
 @pytest.mark.parametrize(
     "kinds", [("Identity", "Squeeze"), ("Squeeze", "Unsqueeze"), ("Squeeze", "Identity", "Greater")], ids="-".join
 )

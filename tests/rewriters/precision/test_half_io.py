@@ -23,6 +23,15 @@ def test_ends_that_are_cast_anyway_lose_their_casts() -> None:
     assert found["y"].tolist() == [0, 2]
 
 
+def test_a_cast_from_another_kind_of_number_stays() -> None:
+    made = model(
+        "g (float[n] x) => (float[n] y) { h = Cast<to = 10>(x)  z = Sub(h, h)  b = Greater(h, z)  m = Cast<to = 1>(b)  "
+        "c = Cast<to = 10>(m)  p = Mul(h, c)  y = Cast<to = 1>(p) }"
+    )
+    half_io(made)
+    assert run(made, {"x": np.array([-1, 2], np.float16)})["y"].tolist() == [0, 2]
+
+
 def test_fp32_within_gets_casts_and_values_that_are_read_twice_stay() -> None:
     made = model(
         """g (float[n] x, int64[n] i) => (float[n] y, float[n] z, int64[n] j)

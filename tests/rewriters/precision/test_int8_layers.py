@@ -84,6 +84,18 @@ def test_boxes_as_the_mean_of_bins_and_resizes_are_no_layers() -> None:
     ]
 
 
+def test_a_branch_reads_what_it_read() -> None:
+    """ONNX Runtime's quantiser fuses a Relu into its layer, and does not look into branches."""
+    branch = "{ p = Mul(r, two) }", "{ q = Add(r, two) }"
+    before = model(
+        "g (float[4, 4] x, bool c) => (float[4, 4] y) { a = MatMul(x, w)  r = Relu(a)  y = If(c) "
+        f"<then_branch = t () => (float[4, 4] p) {branch[0]}, else_branch = e () => (float[4, 4] q) {branch[1]}> }}",
+        w=SQUARE,
+        two=[2],
+    )
+    check(before, [{**feed, "c": np.array(True)} for feed in feeds(4, 4)], 1)
+
+
 def test_every_layer_in_fp32_is_reported() -> None:
     before = model("g (float[4, 4] x) => (float[4, 4] y) { a = MatMul(x, w)  b = MatMul(a, x)  "
                    'y = Einsum<equation = "ij,jk->ik">(b, w) }', w=SQUARE)  # fmt: skip

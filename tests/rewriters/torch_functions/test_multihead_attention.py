@@ -114,6 +114,18 @@ def test_masks(masks: dict[str, Tensor]) -> None:
         torch.testing.assert_close(ours, theirs, atol=2e-6, rtol=0, equal_nan=True)
 
 
+def test_a_row_without_any_key_is_torchs_own() -> None:
+    """Between two sequences, and without weights, torch's attention gives zeros; else NaN."""
+    torch.manual_seed(0)
+    module = nn.MultiheadAttention(CHANNELS, HEADS, batch_first=True).eval()
+    x, key, padded = torch.rand(2, 4, CHANNELS), torch.rand(2, 3, CHANNELS), torch.tensor([[False] * 3, [True] * 3])
+    with torch.no_grad(), rewriting(TARGET, eager=True) as session:
+        expected, _ = ORIGINAL(module, x, key, key, key_padding_mask=padded, need_weights=False)
+        got, _ = module(x, key, key, key_padding_mask=padded, need_weights=False)
+    assert session.hits[NAME] == 1
+    torch.testing.assert_close(got, expected, atol=2e-6, rtol=0)
+
+
 def test_causal_attention_is_left_to_the_original() -> None:
     module = nn.MultiheadAttention(CHANNELS, HEADS, batch_first=True).eval()
     x, mask = torch.rand(2, 4, CHANNELS), nn.Transformer.generate_square_subsequent_mask(4)

@@ -104,6 +104,10 @@ def test_linspace_is_torchs_own(start: float, end: float, dtype: torch.dtype) ->
         ([[torch.tensor(3), torch.tensor(4)], [1, 2]], torch.float32),
         ([torch.tensor(0.5), 1], None),
         ((torch.tensor(True), False), None),
+        ([torch.tensor(1, dtype=torch.int32), torch.tensor(2, dtype=torch.int32)], None),
+        ([torch.tensor(0.5, dtype=torch.float64), 1], None),
+        ([torch.tensor(0.5, dtype=torch.float16), 1.5], None),
+        ([torch.tensor(2), 0.5], None),
     ],
 )
 def test_values_and_dtypes_are_torchs(data: Any, dtype: torch.dtype | None) -> None:
