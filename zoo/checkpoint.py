@@ -26,7 +26,8 @@ TORCHVISION_SCHEME = "torchvision://"
 HTTPS_SCHEME = "https://"
 NAMED_BY = 16  # digits of its hash before the name of a download: many are called model.safetensors
 NESTED_KEYS = ("state_dict", "model")  # where training frameworks keep the weights in a larger dictionary
-WRAPPERS = ("module.", "model.")  # what they put before all names, outermost first: distributed training, the trainer
+WRAPPERS = ("module.", "model.", "_orig_mod.")
+"""What is put before all names: by distributed training, by the trainer, by torch.compile."""
 AUXILIARY = "auxiliary_head"  # of mmseg: heads for training alone
 logger = logging.getLogger(__name__)
 
@@ -141,8 +142,9 @@ def _unusual(tensor: Tensor) -> str | None:
 
 def _unwrapped(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:
     """The state without the prefixes that all of its names have more often than those of the model have them."""
-    for prefix in WRAPPERS:
-        more = _times_before_all(prefix, state) - _times_before_all(prefix, model.state_dict())
+    own = model.state_dict()
+    for prefix in WRAPPERS * len(WRAPPERS):  # in any order
+        more = _times_before_all(prefix, state) - _times_before_all(prefix, own)
         if more > 0:
             state = {name[more * len(prefix) :]: tensor for name, tensor in state.items()}
     return state

@@ -22,6 +22,7 @@ ARCHIVE = b"PK\x03\x04"  # how what torch.load takes for one begins
 # What mmengine's Runner pickles besides tensors and plain containers: the history of its log. A stand-in is let in for
 # them, not the types: getattr would open a door, and numpy trusts the bytes that it restores an array from.
 RUNNER_TYPES = (
+    "argparse.Namespace",  # the flags of a training by timm's or torchvision's script
     "mmengine.logging.history_buffer.HistoryBuffer",
     "builtins.getattr",  # how the buffer's methods are pickled
     "numpy.dtype",

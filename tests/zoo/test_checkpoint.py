@@ -66,7 +66,9 @@ def test_torch_files_of_tensors(wrap: str | None, tmp_path: Path) -> None:
     assert same(loaded, source)
 
 
-@pytest.mark.parametrize("prefix", ["model.", "module.", "module.model."])
+@pytest.mark.parametrize(
+    "prefix", ["model.", "module.", "module.model.", "_orig_mod.", "module._orig_mod.", "_orig_mod.module."]
+)
 def test_a_prefix_of_all_names_is_taken_off(prefix: str, tmp_path: Path) -> None:
     source = model(seed=1)
     torch.save({prefix + name: tensor for name, tensor in source.state_dict().items()}, tmp_path / "w.pth")

@@ -5,6 +5,7 @@ import copy
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -64,6 +65,14 @@ class TestRunner:
         history = content["message_hub"]["log_scalars"]["train/loss"]
         assert type(history) is Inert
         assert not vars(history)
+
+
+def test_the_flags_of_a_training_are_left_out(tmp_path: Path) -> None:
+    """As timm's and torchvision's own scripts keep them."""
+    torch.save({"state_dict": small(1).state_dict(), "args": Namespace(lr=0.1, amp=True)}, tmp_path / "w.pth")
+    content = read_torch_file(tmp_path / "w.pth")
+    assert type(content["args"]) is Inert
+    assert content["state_dict"].keys() == small(1).state_dict().keys()
 
 
 def test_nothing_stays_allowed(tmp_path: Path) -> None:

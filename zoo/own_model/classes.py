@@ -20,6 +20,13 @@ def check_count(count: object) -> None:
         )
 
 
+def check_several(count: object, what: str) -> None:
+    """Raises InputError for a model of one output, which a sigmoid and a threshold decide."""
+    check_count(count)
+    if count == 1:
+        raise InputError(f"{what} has one output, which a threshold decides; zooport takes the best of several classes")
+
+
 def class_entries(
     names: Sequence[str], count: int, what: str, *, background: bool = False, source: str = FLAG
 ) -> list[dict[str, Any]]:

@@ -57,6 +57,8 @@ READ = (
 )
 IRRELEVANT = (
     "_processor_class",
+    "_valid_kwargs_names",
+    "_valid_processor_keys",
     "data_format",
     "default_to_square",
     "device",

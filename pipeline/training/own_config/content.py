@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from zoo.config import ModelConfig
 from zoo.config.located import is_address
+from zoo.registry import METRICS
 from zoo.tasks import ClassInfo
 
 CLASS_COUNT, POINT_COUNT = "num_classes", "num_keypoints"
@@ -48,7 +50,7 @@ def own_content(
         "train_dataset": dict(train),
         "dataset": dict(judged),
         "calibration_dataset": dict(train),
-        "evaluator": _evaluator(content.get("evaluator", {}), counts),
+        "evaluator": _evaluator(base, counts),
         "checkpoint": os.path.relpath(checkpoint, out.parent),
         "train": _recipe(base, count),
         "export": content.get("export"),
@@ -87,11 +89,19 @@ def _recounted(section: Any, counts: Mapping[str, tuple[int | None, int | None]]
             else _recounted(value, counts)
             for key, value in section.items()
         }
-    return type(section)(_recounted(entry, counts) for entry in section) if isinstance(section, list) else section
+    return (
+        type(section)(_recounted(entry, counts) for entry in section) if isinstance(section, list | tuple) else section
+    )
 
 
-def _evaluator(section: Mapping[str, Any], counts: Mapping[str, tuple[int | None, int | None]]) -> dict[str, Any]:
-    """The base's, for as many classes and keypoints: these all have the deviation of its first."""
+def _evaluator(base: ModelConfig, counts: Mapping[str, tuple[int | None, int | None]]) -> dict[str, Any] | None:
+    """The base's, or its task's, for as many classes and keypoints: these all have the deviation of its first."""
+    section = base.content.get("evaluator")
+    if section is None:
+        if base.task.metric is None:
+            return None
+        takes = signature(METRICS.get(base.task.metric)).parameters
+        section = {"type": base.task.metric, **({CLASS_COUNT: counts[CLASS_COUNT][0]} if CLASS_COUNT in takes else {})}
     result: dict[str, Any] = _recounted(section, counts)
     points = counts[POINT_COUNT][1]
     if points is not None and result.get("sigmas"):

@@ -116,10 +116,40 @@ def test_label_maps(tmp_path: Path) -> None:
     assert written.annotations[1].read_text().splitlines()[0].startswith("a/0")
 
 
+def test_masks_of_0_and_255_have_one_class(tmp_path: Path) -> None:
+    """255 is void, so what was meant as the foreground would be left out, and everything be right."""
+    labels, pixels = tmp_path / "masks" / "a", np.zeros((64, 64), np.uint8)
+    pixels[:32] = 255
+    for number in range(10):
+        image(tmp_path / "images" / f"{number}.png", number)
+        labels.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(labels / f"{number}.png"), pixels)
+    with pytest.raises(InputError, match="values 0 and 255, and 255 is left out as void, so there is one class; write"):
+        init(labels, "fcn_r18_digits", images=tmp_path / "images")
+
+
 def test_class_folders(tmp_path: Path) -> None:
     written = init(folders(tmp_path / "flowers"), "resnet18_digits")
     assert names(written) == [("daisy", 0), ("golden rose", 1)]
     assert {line.split("/")[0] for line in written.annotations[1].read_text().splitlines()} == {"daisy", "golden rose"}
+
+
+@pytest.mark.parametrize(
+    ("make", "base", "evaluator"),
+    [
+        (folders, "resnet18_digits", {"type": "Accuracy"}),
+        (voc, "fcn_r18_digits", {"type": "MeanIoU", "num_classes": 2}),
+    ],
+)
+def test_a_base_without_an_evaluator_is_judged_by_its_tasks(
+    make: Callable[[Path], Path], base: str, evaluator: dict[str, Any], tmp_path: Path
+) -> None:
+    """As `zooport init` writes configs for models of other libraries."""
+    (shipped,) = (ROOT / "configs").rglob(f"{base}.py")
+    config, data = tmp_path / "base.py", make(tmp_path / "data")
+    config.write_text(f'_base_ = ["{shipped}"]\nevaluator = None\n')
+    written = write_config(DataRequest(load_config(config), data, tmp_path / "mine.py"))
+    assert load_config(written.path).evaluator == evaluator
 
 
 def test_class_folders_to_be_judged_on(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_no_wrong_value_is_a_fault_of_zooport(name: str) -> None:
         (("model", "backbone"), "x", "model: backbone is 'x', expected a dict; correct it"),
         (("model", "decode_head"), [], "model: decode_head is [], expected a dict, or a list of them"),
         (("model", "decode_head", "num_classes"), "3", "num_classes is '3', expected an integer, 1 or more"),
+        (("model", "decode_head", "num_classes"), 1, "one output channel, which a threshold decides"),
         (("model", "test_cfg"), "slide", "model: test_cfg is 'slide', expected a dict"),
         (("model", "test_cfg"), {"mode": "slide"}, "model.test_cfg: no crop_size, expected two integers"),
         (("model", "test_cfg", "stride"), 32, "model.test_cfg: stride is 32, expected two integers, 1 or more"),

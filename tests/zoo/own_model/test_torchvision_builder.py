@@ -112,6 +112,14 @@ def test_a_new_folder_is_made_and_removed_where_nothing_is_written(folder: Path,
     build_model(written.path)
 
 
+@pytest.mark.parametrize("name", ["resnet18", "fcn_resnet50"])
+def test_one_output_is_refused(name: str, tmp_path: Path) -> None:
+    backbone = {"weights_backbone": None} if name.startswith("fcn") else {}
+    hollow_checkpoint(name, tmp_path / "net.pth", num_classes=1, **backbone)
+    with pytest.raises(InputError, match="net.pth has one output, which a threshold decides; zooport takes the best"):
+        init(tmp_path, name, "net.pth", tmp_path)
+
+
 def test_tensors_that_contradict_one_another(folder: Path, tmp_path: Path) -> None:
     state = torch.load(folder / "seg.pth")["model"]
     state["module.classifier.low_classifier.weight"] = torch.zeros(9, 40, 1, 1)
@@ -149,9 +157,10 @@ def test_a_classifiers_preprocessing_is_that_of_the_default_weights(
 def test_a_changed_input_that_no_tensor_holds(tmp_path: Path) -> None:
     """A training that starts from torchvision's weights has it; the key says so, and can be changed."""
     hollow_checkpoint("googlenet", tmp_path / "net.pth", num_classes=5, aux_logits=False, init_weights=False)
-    arguments = {"aux_logits": False, "init_weights": False}
+    arguments = {"init_weights": False}
     written = init(tmp_path, "googlenet", "net.pth", tmp_path, arguments=arguments)
     assert load_config(written.path).model["transform_input"] is True
+    assert load_config(written.path).model["aux_logits"] is False
     assert any("transform_input, which the checkpoint does not hold" in note for note in written.notes)
     (tmp_path / "mine.py").unlink()
     written = init(tmp_path, "googlenet", "net.pth", tmp_path, arguments={**arguments, "transform_input": False})

@@ -49,6 +49,15 @@ def test_a_field_without_a_counterpart_is_named(name: str, folder: Path) -> None
     assert "resample is 1, expected" in refusal(folder)
 
 
+def test_the_newer_of_two_files_counts(folder: Path) -> None:
+    """As transformers itself has it: a processor that was saved again leaves the old file where it is."""
+    (folder / "processor_config.json").write_text(json.dumps({"image_processor": {**PROCESSOR, "resample": 1}}))
+    assert "resample is 1, expected" in refusal(folder)
+    (folder / "processor_config.json").write_text(json.dumps({"processor_class": "A"}))
+    (folder / "preprocessor_config.json").write_text(json.dumps({**PROCESSOR, "resample": 4}))
+    assert "resample is 4, expected" in refusal(folder)
+
+
 def test_files_that_are_no_json(folder: Path) -> None:
     (folder / "preprocessor_config.json").write_text("{")
     assert "preprocessor_config.json: not a JSON file" in refusal(folder)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from zoo.errors import InputError, nearest
 from zoo.optional_library import optional_library
-from zoo.own_model.classes import FLAG, UNNAMED, class_entries
+from zoo.own_model.classes import FLAG, UNNAMED, check_several, class_entries
 from zoo.own_model.folder import CONFIG, check_fields, folder_config, folder_weights, foreign_arguments
 from zoo.own_model.form import Description, LibraryForm, register_form
 from zoo.own_model.request import ModelRequest
@@ -51,6 +51,7 @@ class TimmForm(LibraryForm):
             from zoo.own_model.fitting import fitting_value
 
             section["num_classes"] = fitting_value(section, "num_classes", read_state(weights), weights)
+        check_several(section["num_classes"], str(weights))
         classes = request.classes or tuple(
             saved.get("label_names") or pretrained.get("label_names") or pretrained.get("labels") or ()
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.errors import InputError, nearest
-from zoo.own_model.classes import UNNAMED, class_entries
+from zoo.own_model.classes import UNNAMED, check_several, class_entries
 from zoo.own_model.form import Description, LibraryForm, register_form
 from zoo.own_model.request import ModelRequest
 from zoo.preprocess.rule_faults import is_int
@@ -131,6 +131,7 @@ def _segmentor(name: str, request: ModelRequest, weights: Path, state: Mapping[s
         section["aux_loss"] = True
     if "num_classes" not in section:
         section["num_classes"] = fitting_value(section, "num_classes", state, weights)
+    check_several(section["num_classes"], str(weights))
     classes = class_entries(request.classes, section["num_classes"], str(weights))
     size = request.size or SEGMENTOR_SIZE
     notes = {"preprocess": INSIDE}
@@ -157,6 +158,8 @@ def _classifier(name: str, request: ModelRequest, weights: Path, state: Mapping[
     section: dict[str, Any] = {"type": "TorchvisionClassifier", "architecture": name, **request.arguments}
     if "num_classes" not in section:
         section["num_classes"] = fitting_value(section, "num_classes", state, weights)
+    if name in TRANSFORMING and "aux_logits" not in section:
+        section["aux_logits"] = any("aux1." in key or "AuxLogits." in key for key in state)
     notes = {} if request.classes else {"task": UNNAMED}
     if name in TRANSFORMING and "transform_input" not in section:
         section["transform_input"], notes["model"] = True, TRANSFORMS
@@ -164,6 +167,7 @@ def _classifier(name: str, request: ModelRequest, weights: Path, state: Mapping[
     preset = default.transforms()
     fields = {field: getattr(preset, field) for field in TORCHVISION_FIELDS if hasattr(preset, field)}
     preprocess, note = resized(from_torchvision(fields), request.size)
+    check_several(section["num_classes"], str(weights))
     classes = class_entries(request.classes, section["num_classes"], str(weights))
     notes["preprocess"] = note or OF_WEIGHTS.format(weights=default.name)
     task = {"type": "ImageClassification", "classes": classes}

@@ -89,12 +89,12 @@ def _normalization(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _image_processor(folder: Path) -> Mapping[str, Any] | None:
     """What the folder says of its image processor; None where it says nothing."""
     cure = "write it again with image_processor.save_pretrained(folder)"
-    if (path := folder / PREPROCESSOR).is_file():
-        return json_object(path.read_bytes(), str(path), cure)
-    if (path := folder / PROCESSOR).is_file():
+    if (path := folder / PROCESSOR).is_file():  # the newer one, which transformers itself prefers
         fields = json_object(path.read_bytes(), str(path), cure).get(IN_PROCESSOR)
-        return fields if isinstance(fields, dict) else None
-    return None
+        if isinstance(fields, dict):
+            return fields
+    path = folder / PREPROCESSOR
+    return json_object(path.read_bytes(), str(path), cure) if path.is_file() else None
 
 
 def _tasks(folder: Path, settings: Any) -> dict[str, str]:

@@ -48,7 +48,8 @@ class LabelMapFolder(Layout):
 def classes_of_values(label_maps: Sequence[Path], ignored: Collection[int], request: DataRequest) -> list[ClassInfo]:
     """A class for each value that is not ignored, in their order, with the request's names or made-up ones.
 
-    Raises InputError where no value is left, and where there is another number of names.
+    Raises InputError where no value is left, or one beside those that are ignored, as masks of 0 and 255 have it; and
+    where there is another number of names.
     """
     faults, present = Faults("label maps"), np.zeros(256, np.bool_)
     for path in label_maps:
@@ -58,6 +59,12 @@ def classes_of_values(label_maps: Sequence[Path], ignored: Collection[int], requ
     values = [value for value in np.flatnonzero(present).tolist() if value not in ignored]
     if not values:
         raise InputError(f"--data {request.data}: no label maps with a class in them; give a folder of PNG files")
+    if len(values) == 1 and any(present[value] for value in ignored):
+        void = max(ignored)
+        raise InputError(
+            f"--data {request.data}: the label maps have the values {values[0]} and {void}, and {void} is left out as "
+            f"void, so there is one class; write the foreground as {values[0] + 1}"
+        )
     names = request.classes or tuple(f"value_{value}" for value in values)
     if len(names) != len(values):
         raise InputError(

@@ -3,6 +3,7 @@
 from typing import Any
 
 from zoo.codebases.mmseg.part import Keys, UnknownPartError, part
+from zoo.errors import InputError
 
 
 def shared(keys: Keys, *transforms: str | None) -> dict[str, Any]:
@@ -13,6 +14,8 @@ def shared(keys: Keys, *transforms: str | None) -> dict[str, Any]:
     classes = keys.take("num_classes")
     if keys.take("out_channels", None) not in (None, classes):
         raise UnknownPartError(f"{keys.where}: out_channels differs from num_classes, and zooport takes the best class")
+    if classes == 1:
+        raise InputError(f"{keys.where}: one output channel, which a threshold decides; zooport takes the best class")
     keys.take("threshold", None)  # of one output channel
     return {
         "in_channels": keys.take("in_channels"),
