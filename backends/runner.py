@@ -61,10 +61,7 @@ class Runner(ABC):
         """As `run`, with float32 in and out also where the model's own inputs and outputs are float16."""
         halves = {spec.name for spec in self.inputs if spec.dtype == "float16"}
         cast = {name: array.astype(np.float16) if name in halves else array for name, array in arrays.items()}
-        outputs = self.run(cast)
-        return {
-            name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in outputs.items()
-        }
+        return in_float32(self.run(cast))
 
     def check_shape(self, name: str, shape: Sequence[int]) -> None:
         """Raise InputError, as `run` would, unless an array of this shape would do for the input `name`."""
@@ -95,3 +92,8 @@ class Runner(ABC):
     @abstractmethod
     def _release(self) -> None:
         """Let go of what the runner holds."""
+
+
+def in_float32(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Those of float16 as float32, the others as they are."""
+    return {name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in arrays.items()}

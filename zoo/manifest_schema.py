@@ -73,6 +73,7 @@ THRESHOLDS: Schema = {
     "nms_iou": _NUMBER,
     "slots": _COUNT,
     "class_agnostic": {"type": "boolean"},
+    "weighted": {"type": "boolean"},
 }
 
 OPTIONAL = (

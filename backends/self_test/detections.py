@@ -81,8 +81,10 @@ def _on_a_threshold(index: int, side: Detections, other: Detections, gates: Numb
     """Its score is at the score threshold, or at the last one's where all slots are full, or NMS nearly took it."""
     score = float(side["scores"][index])
     lowest, slots, overlap = (thresholds.get(name) for name in ("score", "slots", "nms_iou"))
-    if lowest is not None and score <= lowest + gates["scores"]:
-        return True
+    if lowest is not None:
+        is_below = bool(thresholds.get("weighted")) and score < lowest  # and was compared as another number
+        if is_below or abs(score - lowest) <= gates["scores"]:
+            return True
     full = slots is not None and len(side["scores"]) == len(other["scores"]) == slots
     if full and score <= float(other["scores"].min()) + gates["scores"]:
         return True

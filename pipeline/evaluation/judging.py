@@ -17,7 +17,7 @@ def judged_row(
 ) -> Row:
     """A deployment's row, judged by the config's gate for its precision, with the interval of the difference.
 
-    Raises InputError where the figure is not a number.
+    Raises InputError where the figure is not a number, and where both sides have none above 0.
     """
     gates = merged_gates(plan.config.gates, row.precision, own=plan.task.own_gates)
     gate = metric_gate(gates, metric.unit)
@@ -27,6 +27,12 @@ def judged_row(
         raise InputError(
             f"{metric.main_key} is not a number: there is nothing to judge in {len(plan.dataset)} {inputs}; "
             f"give more {inputs}, or a data set with ground truth"
+        )
+    if judged.figures[metric.main_key] == reference.figures[metric.main_key] == 0:
+        inputs = plan.task.kind.plural
+        raise InputError(
+            f"{metric.main_key} of PyTorch itself is 0 on {len(plan.dataset)} {inputs}, so nothing is compared; "
+            "give a larger --limit, other weights, or correct the classes' category_id"
         )
     interval = None if bootstrap is None else bootstrap.interval(judged.per_image)
     verdict = PASSED if abs(difference) <= gate else MISSED

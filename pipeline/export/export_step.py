@@ -103,7 +103,7 @@ def export_file(
         output_specs=output_specs,
         required_rewriters=required_rewriters,
         metadata=metadata,
-        other_sizes=False,  # the comparison of the deployment covers them
+        other_sizes=target.precision != "fp32",  # in fp32 the comparison of the deployment covers them
     )
     record = rewritten(record, path, steps, target, example, output_specs)
     return at_precision(record, path, target, example, output_specs, calibrated)

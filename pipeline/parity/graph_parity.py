@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from backends.pytorch.runner import PyTorchRunner
-from backends.runner import Runner
+from backends.runner import Runner, in_float32
 from pipeline.parity.gates import GRAPH
 from pipeline.parity.graph_inputs import GraphInput
 from pipeline.parity.levels import compare_outputs
@@ -178,7 +178,7 @@ def _compared(
     rule: DecisionRule,
 ) -> Findings:
     def compare(answer: Answer, theirs: Mapping[str, Array]) -> Findings:
-        return compare_outputs(task, level, answer.outputs, theirs, gates, rule, answer.logits)
+        return compare_outputs(task, level, in_float32(answer.outputs), theirs, gates, rule, answer.logits)
 
     findings = compare(reference.answer, candidate)
     if not findings.failures or next(reference.others(), None) is None:

@@ -64,6 +64,7 @@ def _measured(
         progress(f"{name}, {done}/{total} {job.task.kind.plural}")
 
     with metric_judge(job, model, count) as (metric, reference, value):
+        gate = metric_gate(job.gates, metric.unit)
         return tuple(
             MetricFigure(
                 name=metric.main_key,
@@ -71,7 +72,7 @@ def _measured(
                 images=metric.images,
                 reference=reference,
                 value=value(candidate, what or "the deployment"),
-                gate=metric_gate(job.gates, metric.unit),
+                gate=gate,
                 what=what,
             )
             for what, candidate in candidates.items()

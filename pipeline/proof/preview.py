@@ -43,6 +43,8 @@ class Preview:
 def side_by_side(panels: Sequence[Panel]) -> NDArray[np.uint8]:
     """The panels that have an image, with their titles, in one image, uint8 BGR."""
     titled = [_titled(panel.title, panel.image) for panel in panels if panel.image is not None]
+    height = max(len(panel) for panel in titled)  # images of two sizes are a fault that may be allowed
+    titled = [np.pad(panel, ((0, height - len(panel)), (0, 0), (0, 0)), constant_values=PAPER) for panel in titled]
     gap = np.full((titled[0].shape[0], GAP, 3), PAPER, np.uint8)
     return np.hstack([part for panel in titled for part in (gap, panel)][1:])
 

@@ -16,6 +16,7 @@ def reference_made_from(
     return {
         "weights": weights,
         "config": config_sha256(config),
+        "task": [config.task.name, config.task.options],
         "preprocess": input_policy.rule.to_dict(),
         "image_sizes": input_policy.image_sizes,
         "device": device,

@@ -30,6 +30,7 @@ def self_test_gates(graph: Mapping[str, float], precision: str, own: Iterable[st
 def thresholds(rule: DecisionRule) -> dict[str, float | bool]:
     """The model's own, at which a rounding decides what is found; without those that it has not."""
     bounds = {"score": rule.score, "nms_iou": rule.nms_iou, "slots": rule.slots, "class_agnostic": rule.class_agnostic}
+    bounds |= {"weighted": rule.weighted or None}
     return {name: value for name, value in bounds.items() if value is not None}
 
 
@@ -41,6 +42,8 @@ def sure_pixels(reference: GraphReference, roles: Roles, gates: Mapping[str, flo
     logits: NDArray[Any] | None = reference.answer.logits
     if logits is None or OutputRole.LABEL_MAP not in map(roles.get, reference.outputs):
         return None
+    if logits.shape[1] < 2:  # noqa: PLR2004 - one label has no second
+        return np.ones((len(logits), *logits.shape[2:]), np.bool_)
     second, first = np.partition(logits, -2, axis=1)[:, -2:].swapaxes(0, 1)
     sure: NDArray[np.bool_] = first - second > 2 * gates["logits"] * value_range(logits)
     return sure

@@ -55,6 +55,16 @@ def test_those_of_other_weights_are_not_taken(voc: Tiny, evaluate: Command, kept
     assert len(list(kept.glob("*.sqlite"))) == 2
 
 
+def test_those_of_another_post_processing_are_not_taken(voc: Tiny, evaluate: Command, kept: Path) -> None:
+    arguments = ("--backend", "pytorch", "--reference-results", kept)
+    evaluated(evaluate, voc, *arguments)
+    text = voc.config.read_text(encoding="utf-8")
+    voc.config.write_text(
+        text.replace('"SemanticSegmentation", ', '"SemanticSegmentation", resize="logits", '), "utf-8"
+    )
+    assert [row["images_resumed"] for row in evaluated(evaluate, voc, *arguments)] == [0]
+
+
 def test_more_images_are_added(voc: Tiny, evaluate: Command, kept: Path) -> None:
     arguments = ("--backend", "pytorch", "--reference-results", kept)
     evaluated(evaluate, voc, *arguments, "--limit", 3)

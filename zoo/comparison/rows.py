@@ -83,14 +83,12 @@ def _order(
     order = np.arange(error.size)
     left = np.flatnonzero(error > 1.0)
     if 0 < left.size <= MAX_PAIRED:
-        cost = np.max(
-            [
-                np.abs(ours[n][image][left, None] - theirs[n][image][None, left]).max(axis=2, initial=0.0)
-                * (g.scale / g.gate)
-                for n, g in gates.items()
-            ],
-            axis=0,
-        )
+        cost = np.zeros((left.size, left.size))
+        for name, gate in gates.items():
+            rest = theirs[name][image][left]
+            for place, row in enumerate(ours[name][image][left]):  # all at once would be gigabytes for many classes
+                errors = np.abs(row - rest).max(axis=1, initial=0.0) * (gate.scale / gate.gate)
+                cost[place] = np.maximum(cost[place], errors)
         rows, columns = linear_sum_assignment(np.minimum(cost, 1e6))
         order[left[rows]] = left[columns]
     return order

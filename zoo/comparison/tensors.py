@@ -35,7 +35,7 @@ def figure(
 
 def value_range(reference: Array) -> float:
     """Largest minus smallest value; 0 for an empty array."""
-    return float(reference.max() - reference.min()) if reference.size else 0.0
+    return float(reference.max()) - float(reference.min()) if reference.size else 0.0
 
 
 def compare_tensor(name: str, reference: Array, candidate: Array, gate: float) -> Findings:

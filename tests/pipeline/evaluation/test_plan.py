@@ -11,7 +11,10 @@ import torch
 from mmengine.registry import DefaultScope
 
 from pipeline import evaluate
+from pipeline.evaluation.judging import judged_row
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
+from pipeline.evaluation.records import MISSED, PASSED, Row
+from pipeline.evaluation.run_dataset import Judged
 from zoo.config import load_config
 from zoo.datasets import ImageFolder
 from zoo.datasets.digits import generated_split
@@ -93,6 +96,17 @@ def test_images_that_are_too_small_are_named_before_one_is_run(tmp_path: Path) -
 def test_a_program_that_uses_mmengine_for_itself(tmp_path: Path) -> None:
     with DefaultScope.overwrite_default_scope("mmengine"):
         assert planned(tmp_path).metric().main_key == "segmentation/mIoU"
+
+
+def test_a_metric_of_0_on_both_sides_compares_nothing(tmp_path: Path) -> None:
+    plan = planned(tmp_path, limit=5)
+    metric = plan.metric()
+    row = Row("a", "onnxruntime", "fp32", None, {}, ())
+    nothing, some = (Judged({metric.main_key: points}, [], ()) for points in (0.0, 50.0))
+    with pytest.raises(InputError, match="mIoU of PyTorch itself is 0 on 5 images, so nothing is compared; give a"):
+        judged_row(row, plan, metric, nothing, nothing, None)
+    assert judged_row(row, plan, metric, some, some, None).verdict == PASSED
+    assert judged_row(row, plan, metric, nothing, some, None).verdict == MISSED
 
 
 def test_the_gate_split_is_made_by_its_data_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from pipeline.proof.preview import BAR, GAP, Panel, second_of_two, side_by_side
 from pipeline.proof.previews import LONGEST_SIDE, draw_panels, write_preview
 from zoo.tasks import build_task
 from zoo.tasks.detection import DetectionResult
+from zoo.tasks.image_classification.proof.bars import draw_bars
 
 TASK = build_task({"type": "Detection", "classes": [{"name": str(i), "category_id": i} for i in range(4)]})
 IMAGE = np.full((60, 80, 3), 120, np.uint8)
@@ -42,6 +43,18 @@ def test_three_panels_two_of_them_side_by_side_in_the_file() -> None:
 def test_an_output_level_without_results_has_one_panel() -> None:
     (drawn,) = panels(IMAGE, result(0.9), None)
     assert side_by_side([drawn]).shape == (60 + BAR, 80, 3)
+
+
+def test_panels_of_two_heights_are_padded() -> None:
+    """A restored image of another size is a fault that may be allowed."""
+    tall, low = (Panel("a", np.zeros((height, 80, 3), np.uint8), "") for height in (60, 20))
+    drawing = side_by_side([tall, low])
+    assert drawing.shape == (60 + BAR, 2 * 80 + GAP, 3)
+    assert (drawing[-40:, -80:] == 255).all()
+
+
+def test_bars_of_what_is_not_finite_are_drawn() -> None:
+    assert draw_bars(IMAGE, [("a", np.nan, 0.5), ("b", np.inf, -1.0)]).shape[1] == 80
 
 
 def test_low_scores_are_not_drawn() -> None:

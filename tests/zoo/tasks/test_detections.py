@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 
 from pipeline.parity.gates import GRAPH
 from zoo.comparison.decision_rule import DecisionRule
+from zoo.tasks import build_task
 from zoo.tasks.detection import Detection, DetectionResult
 from zoo.tasks.detection.proof.matching import compare_detections
+from zoo.tasks.proof import proof_of
 
 RULE = DecisionRule(score=0.05, nms_iou=0.5, slots=100)
 BOX = (10.0, 10.0, 50.0, 50.0)
@@ -107,6 +110,19 @@ class TestBorderline:
                 assert bool(result.failures) is not excused
         assert "within 0.0005 of the score threshold 0.05" in result_reason(found((BOX, 0.0503, 1)), found())
 
+    def test_a_score_far_below_the_threshold_was_not_compared_with_it(self) -> None:
+        one, none = found((BOX, 0.9, 1), (FAR, 0.001, 1)), found((BOX, 0.9, 1))
+        (failure,) = compare_detections(none, one, GRAPH, RULE).failures
+        assert failure.startswith("PyTorch does not have label 1, score 0.0010")
+
+    def test_of_weighted_scores_few_below_the_threshold_are_excused(self) -> None:
+        rule = replace(RULE, weighted=True)
+        many = [((i * 50, 0, i * 50 + 20, 20), 0.01, 1) for i in range(3)]
+        assert "was weighted behind the score threshold 0.05" in (
+            compare_detections(found((BOX, 0.9, 1)), found((BOX, 0.9, 1), *many[:2]), GRAPH, rule).borderline[0].reason
+        )
+        assert len(compare_detections(found((BOX, 0.9, 1)), found((BOX, 0.9, 1), *many), GRAPH, rule).failures) == 3
+
     def test_without_a_threshold_nothing_is_excused(self) -> None:
         assert compare_detections(found((BOX, 0.0503, 1)), found(), GRAPH, DecisionRule()).failures
 
@@ -155,6 +171,26 @@ class TestBorderline:
 
 def result_reason(first: DetectionResult, second: DetectionResult) -> str:
     return compare_detections(first, second, GRAPH, RULE).borderline[0].reason
+
+
+def slots(*scores: float) -> dict[str, np.ndarray]:
+    count = len(scores)
+    return {
+        "num_dets": np.array([count]),
+        "boxes": np.array([[(i * 50, 0, i * 50 + 20, 20) for i in range(count)]], np.float32),
+        "scores": np.array([scores], np.float32),
+        "labels": np.ones((1, count), np.int64),
+    }
+
+
+def test_the_best_come_first_where_pytorchs_do() -> None:
+    classes = [{"name": name, "category_id": None} for name in "ab"]
+    proof = proof_of(build_task({"type": "Detection", "classes": classes}))
+    turned = {name: array[:, ::-1] if array.ndim > 1 else array for name, array in slots(0.9, 0.5).items()}
+    (failure,) = proof.compare_outputs("final", slots(0.9, 0.5), turned, GRAPH, RULE).failures
+    assert failure == "image 0: a score is 0.4 above the one before it, and PyTorch's best come first"
+    assert not proof.compare_outputs("final", turned, slots(0.9, 0.5), GRAPH, RULE).failures
+    assert not proof.compare_outputs("final", turned, turned, GRAPH, RULE).failures
 
 
 def test_nothing_on_both_sides_is_blank() -> None:

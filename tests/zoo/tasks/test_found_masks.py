@@ -80,6 +80,17 @@ def test_one_at_the_threshold_may_be_left_out() -> None:
     assert "of the smallest score that counts, 0.100000" in findings.borderline[0].reason
 
 
+def test_one_at_the_threshold_may_come() -> None:
+    judge = found_masks_of(output())[0]
+    masks = np.concatenate((judge.masks > 0, np.ones((1, 8, 12), np.bool_)))
+    for score, good in ((THRESHOLD + 1e-6, True), (THRESHOLD - 1e-2, False), (0.3, False)):
+        scores, labels = np.append(judge.found_scores, np.float32(score)), np.append(judge.labels, 0)
+        found = InstanceMasksResult(np.zeros((4, 4)), scores=scores, labels=labels, masks=masks)
+        findings = compare_instances(judge, found, GATES, near=NEAR, rule=DecisionRule(score=THRESHOLD))
+        assert (findings.failures == ()) is good
+        assert any(each.what.startswith("only the backend has label 0") for each in findings.borderline) is good
+
+
 def test_the_last_of_a_full_image_may_be_left_out() -> None:
     assert not compared([0, 1], DecisionRule(slots=3)).failures
     assert compared([0, 1], DecisionRule(slots=4)).failures

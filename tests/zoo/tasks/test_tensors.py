@@ -206,6 +206,25 @@ class TestComparison:
         assert not compared(one, near).blank
         assert compared(one, far).failures
 
+    def test_one_value_for_each_image_has_no_range(self) -> None:
+        proof = proof_of(small_task("tensors"))
+        ours = np.array([[0.512], [0.513]], np.float32)
+        for error, good in ((1e-6, True), (1e-3, False)):
+            theirs = {"o0": ours + np.float32(error)}
+            assert (proof.compare_outputs("final", {"o0": ours}, theirs, GATES["graph"], RULE).failures == ()) is good
+
+    @pytest.mark.parametrize("filler", [-1e9, -65504, np.finfo(np.float32).min, np.finfo(np.float32).max])
+    def test_what_masks_are_filled_with_does_not_hide_an_error(self, filler: float) -> None:
+        filled = np.where(np.arange(32) % 4 == 0, np.float32(filler), EMBEDDING)
+        ours = TensorsResult({"embedding": filled})
+        for error, good in ((1e-5, True), (1e-2, False)):
+            changed = filled.copy()
+            changed[1] += np.float32(error)
+            assert (compared(ours, TensorsResult({"embedding": changed})).failures == ()) is good
+        lost = filled.copy()
+        lost[4] = 0.5
+        assert compared(ours, TensorsResult({"embedding": lost})).failures
+
     def test_constant_outputs_prove_nothing(self) -> None:
         constant = TensorsResult({"o0": np.ones(5, np.float32)})
         assert compared(constant, constant).blank

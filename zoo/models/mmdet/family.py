@@ -53,7 +53,10 @@ class MmdetFamily(Family):
         return {**installed_versions(LIBRARIES), **stand_in.versions()}
 
     def decision_rule(self, model: Any) -> DecisionRule:
-        """By mmdetection's own names: score_thr, nms.iou_threshold, max_per_img."""
+        """By mmdetection's own names: score_thr, nms.iou_threshold, max_per_img.
+
+        Dense heads multiply scores by what they know of a box's quality behind the threshold.
+        """
         decisions = model.decisions
         nms = decisions.get("nms") or {}
         score, iou = decisions.get("score_thr"), nms.get("iou_threshold")
@@ -62,6 +65,7 @@ class MmdetFamily(Family):
             nms_iou=None if iou is None else float(iou),
             slots=model.detections_per_img,
             class_agnostic=bool(nms.get("class_agnostic", False)),
+            weighted=score is not None and hasattr(model.model, "bbox_head"),
         )
 
     @contextmanager

@@ -1,7 +1,8 @@
 """Why a detection may have no partner: it lies on one of the model's own thresholds.
 
 Near a threshold a rounding error of 1e-7 decides. Four reasons are accepted, each needs its evidence:
-1. the score lies within the score gate of the score threshold;
+1. the score lies within the score gate of the score threshold. Where scores are weighted behind the threshold, one
+   below it may have been compared as any number, and few of these are accepted;
 2. both sides are full (K detections), and the score is within the gate of the other side's K-th score;
 3. on its own side it overlaps a better detection of its class by the NMS threshold, give or take ``nms_iou``: on the
    other side that one suppressed it;
@@ -17,6 +18,8 @@ from zoo.comparison import Borderline
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.tasks.detection.proof.boxes import format_detection
 from zoo.tasks.detection.result import DetectionResult
+
+FEW = 2
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ def explain(
             reason = _own_reason(side.detections, index, other.detections, gates, rule)
             if reason:
                 reasons[which][index] = reason
+        if rule.weighted:
+            reasons[which].update(_weighted_reasons(side, reasons[which], rule))
     while _spread(sides, reasons, gates, rule):
         pass
     listed = tuple(
@@ -56,7 +61,7 @@ def _own_reason(
     side: DetectionResult, index: int, other: DetectionResult, gates: Mapping[str, float], rule: DecisionRule
 ) -> str | None:
     score = float(side.scores[index])
-    if rule.score is not None and score <= rule.score + gates["scores"]:
+    if rule.score is not None and abs(score - rule.score) <= gates["scores"]:
         return f"score {score:.6f} within {gates['scores']:g} of the score threshold {rule.score:g}"
     if rule.slots is not None and len(side) == len(other) == rule.slots:
         last = float(other.scores.min())
@@ -71,6 +76,16 @@ def _own_reason(
         if near.size:
             return f"NMS IoU {near[0]:.6f} within {gates['nms_iou']:g} of the NMS threshold {rule.nms_iou:g}"
     return None
+
+
+def _weighted_reasons(side: Unpaired, reasons: Mapping[int, str], rule: DecisionRule) -> dict[int, str]:
+    """Of scores below the threshold that was applied before they were weighted: no more than FEW of a side."""
+    assert rule.score is not None
+    below = [i for i in side.indices if i not in reasons and side.detections.scores[i] < rule.score]
+    if len(below) > FEW:
+        return {}
+    words = "score {:.6f} was weighted behind the score threshold {:g}, and one of at most {} such"
+    return {i: words.format(float(side.detections.scores[i]), rule.score, FEW) for i in below}
 
 
 def _spread(

@@ -63,7 +63,9 @@ class DetectionProof(TaskProof):
         """Level final as sets, level decoded row by row in any order; the head's own tensors one by one."""
         if level in ("final", "plugin"):
             return compare_slots(
-                reference, candidate, lambda image: self.compare_slots_of(image, reference, candidate, gates, rule)
+                *(reference, candidate),
+                lambda image: self.compare_slots_of(image, reference, candidate, gates, rule),
+                gates["scores"],
             )
         if level == "decoded" or PROPOSALS in reference:
             form = self.result_type.form

@@ -16,8 +16,13 @@ Arrays = Mapping[str, Array]
 PROPOSALS = "proposals"
 
 
-def compare_slots(reference: Arrays, candidate: Arrays, compare_image: Callable[[int], Findings]) -> Findings:
-    """The padded detections of a batch: empty slots first, then the sets of each image."""
+def compare_slots(
+    reference: Arrays, candidate: Arrays, compare_image: Callable[[int], Findings], near: float
+) -> Findings:
+    """The padded detections of a batch: empty slots first, then the sets of each image, then their order.
+
+    `near`: scores that differ by less may come in any order.
+    """
     problems = [shape_problem(name, reference[name], candidate[name]) for name in reference]
     failures = tuple(problem for problem in problems if problem)
     for side, who in ((reference, "PyTorch"), (candidate, "the backend")):
@@ -27,7 +32,16 @@ def compare_slots(reference: Arrays, candidate: Arrays, compare_image: Callable[
     total = Findings(blank=True)
     for image in range(len(reference["num_dets"])):
         total += compare_image(image)
+        if _rise(reference, image) <= near < (rise := _rise(candidate, image)):
+            words = f"image {image}: a score is {rise:.3g} above the one before it, and PyTorch's best come first"
+            total += Findings(failures=(words,))
     return total
+
+
+def _rise(outputs: Arrays, image: int) -> float:
+    """By how much a score of an image exceeds the one before it, at most."""
+    scores = outputs["scores"][image, : int(outputs["num_dets"][image])].astype(np.float64)
+    return float(np.diff(scores).max(initial=0.0))
 
 
 def slot_problems(outputs: Arrays) -> list[str]:

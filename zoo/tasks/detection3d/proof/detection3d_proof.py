@@ -59,7 +59,7 @@ class Detection3DProof(DetectionProof):
             ours, theirs = self.unpadded(reference, number), self.unpadded(candidate, number)
             return self._compare(ours, theirs, logits[number], gates, rule)
 
-        return compare_slots(reference, candidate, compare_cloud)
+        return compare_slots(reference, candidate, compare_cloud, gates["scores"])
 
     def compare(
         self,

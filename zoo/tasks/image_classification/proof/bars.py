@@ -22,5 +22,6 @@ def draw_bars(canvas: Array, rows: Sequence[tuple[str, float, float]]) -> Array:
         draw_text(table, name, (0, bottom - 2 * BAR - 2), BOTH)
         for place, (score, ink) in enumerate(zip(scores, (REFERENCE, CANDIDATE), strict=True)):
             top = bottom - (2 - place) * BAR
-            cv2.rectangle(table, (0, top), (round(score * (width - 1)), top + BAR - 2), ink, cv2.FILLED)
+            end = round(float(np.clip(np.nan_to_num(score), 0, 1)) * (width - 1))
+            cv2.rectangle(table, (0, top), (end, top + BAR - 2), ink, cv2.FILLED)
     return np.concatenate((canvas, table))

@@ -125,7 +125,11 @@ def _failures(
         for column in np.flatnonzero(pairs.needed).tolist()
         if column not in columns
     ]
-    failures += [f"PyTorch does not have {_words(candidate, row)}" for row in range(len(candidate)) if row not in rows]
+    failures += [
+        f"PyTorch does not have {_words(candidate, row)}"
+        for row in range(len(candidate))
+        if row not in rows and not pairs.may_come(float(candidate.scores[row]))
+    ]
     return failures
 
 
@@ -140,7 +144,12 @@ def _borderline(
         entries.append(
             Borderline(f"{sum(changed)} pixels of {masks} masks differ", f"logits within {near:.3g} of 0 in PyTorch")
         )
-    places = {column for _, column in matched}
+    places, rows = ({pair[side] for pair in matched} for side in (1, 0))
+    entries += [
+        Borderline(f"only the backend has {_words(candidate, row)}", pairs.reason)
+        for row in range(len(candidate))
+        if row not in rows and pairs.may_come(float(candidate.scores[row]))
+    ]
     for column in np.flatnonzero(pairs.own & ~pairs.needed).tolist() + sorted(places - {*np.flatnonzero(pairs.own)}):
         if (column in places) != bool(pairs.own[column]):
             who = "only the backend" if column in places else "only PyTorch"

@@ -33,7 +33,8 @@ class FoundMasks(NamedTuple):
         least = max(last, -np.inf if rule.score is None else rule.score)
         places, own = np.arange(count), np.ones(count, np.bool_)
         reason = f"within {tolerance:g} of the smallest score that counts, {least:.6f}"
-        return Pairs(places, self.labels, self.found_scores, self.found_scores > least + tolerance, own, reason)
+        needed, edges = self.found_scores > least + tolerance, (least - tolerance, least + tolerance)
+        return Pairs(places, self.labels, self.found_scores, needed, own, reason, edges)
 
     def scores(self, pairs: Pairs, means: NDArray[np.float32]) -> NDArray[np.float32]:
         """Its own, [n, P], of any instances. `means` [n, ...]."""

@@ -84,7 +84,7 @@ class InstanceMasksProof(InstanceSegmentationProof):
             judge, found = logits[image], self.unpadded(candidate, image)
             return compare_instances(judge, found, gates, near=_near(judge, gates), rule=rule)
 
-        return compare_slots(reference, candidate, compare_image)
+        return compare_slots(reference, candidate, compare_image, gates["scores"])
 
     def compare(
         self,

@@ -13,7 +13,7 @@ class Pairs:
     """[P] each. `places`: of the masks. `scores`: by which the pairs are ranked.
 
     `needed`: those that are instances whatever rounding does; `own`: those that PyTorch has. `reason`: why one that is
-    not needed may come or go.
+    not needed may come or go. `edges`: scores between which an instance of the backend alone is excused by it as well.
     """
 
     places: NDArray[np.intp]
@@ -22,6 +22,11 @@ class Pairs:
     needed: Flags
     own: Flags
     reason: str
+    edges: tuple[float, float] | None = None
+
+    def may_come(self, score: float) -> bool:
+        """Whether an instance that PyTorch does not have may have this score."""
+        return self.edges is not None and self.edges[0] <= score <= self.edges[1]
 
 
 def filled(masks: NDArray[np.float32], least: float) -> Flags:

@@ -39,7 +39,7 @@ class InstanceSegmentationProof(DetectionProof):
         with head_masks(model) as masks:
             output = model(image[None], **forward)[0]
         boxes = boxes_in_image(output["boxes"], placed).numpy()
-        kind = cast("InstanceSegmentation", self.task).pasted_type
+        kind = cast("InstanceSegmentation", self.task).own_result_type
         return kind(boxes, output["scores"].numpy(), output["labels"].numpy(), masks[0].numpy()), None
 
     def way_back(self, geometry: Geometry, placed: ReferenceInput, gates: Gates) -> Findings | None:

@@ -15,6 +15,8 @@ Arrays = Mapping[str, Array]
 VALUES, CHANGED = "logits", "changed"  # the gates
 OF_RANGE, OF_SIZE, OF_VALUES = "of range", "of its size, or of 1", "of values"
 EXPLAINED = "PyTorch moves this output as far when its input is rounded otherwise"
+LARGE, FAR = 1e4, 1e3  # of a filler: fp16 ends at 65504; times the range of all other values
+FILLER_TOLERANCE = 1e-3
 HALF = 0.5  # of one: integers of two rows are the same, or not
 
 
@@ -60,16 +62,35 @@ def _measured(name: str, ours: Array, theirs: Array, gate: float) -> Figure:
     if ours.dtype.kind != "f":
         share = float(np.mean(ours != theirs)) if ours.size else 0.0
         return Figure(name, OF_VALUES, share, share, None, ours.size, gate)
-    unit, scale = _scale(ours)
-    return figure(name, ours, theirs, unit=unit, gate=gate, scale=scale)
+    plain = _without_fillers(ours)
+    same = (plain != ours) & np.isclose(ours, theirs, rtol=FILLER_TOLERANCE, atol=0.0)
+    unit, scale = _scale(plain)
+    pair = (np.where(same, plain, side) for side in (ours, theirs))
+    return figure(name, *pair, unit=unit, gate=gate, scale=scale)
+
+
+def _without_fillers(ours: Array) -> Array:
+    """With 0 for what masks are filled with, -1e9 or the least number there is, beside which any error would be small.
+
+    That is the least or the largest value, where it is there more than once, and far from all others.
+    """
+    plain = ours
+    if not np.isfinite(ours).all():
+        return plain
+    for extreme in (ours.min(initial=0.0), ours.max(initial=0.0)):
+        rest = plain[plain != extreme]
+        is_far = rest.size > 0 and abs(float(extreme)) > max(LARGE, FAR * value_range(rest), FAR * float(abs(rest[0])))
+        if is_far and np.count_nonzero(ours == extreme) > 1:
+            plain = np.where(ours == extreme, np.zeros((), ours.dtype), plain)
+    return plain
 
 
 def _scale(ours: Array) -> tuple[str, float]:
-    """The unit of errors, and what they are multiplied with. One value alone has no range."""
+    """The unit of errors, and what they are multiplied with. One value alone, or one for each image, has no range."""
     if not np.isfinite(ours).all():
         return OF_RANGE, 1.0
-    if ours.size == 1:
-        return OF_SIZE, 1.0 / max(1.0, abs(float(ours.flat[0])))
+    if ours.size == 1 or (ours.ndim > 0 and ours.size == len(ours)):
+        return OF_SIZE, 1.0 / max(1.0, float(np.abs(ours).max()))
     return OF_RANGE, 1.0 / (value_range(ours) or 1.0)
 
 
