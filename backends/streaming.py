@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+import cv2
 from numpy.typing import NDArray
 
 from backends.pool import Pool
-from zoo.errors import InputError
+from zoo.errors import ExportError, InputError
 from zoo.sources import Item, read_ahead
 from zoo.tasks import Result
 
@@ -21,6 +22,9 @@ AHEAD = 4
 
 TASK_SECONDS, MOST_FILES = 0.005, 8
 """A worker takes as many files at once as it reads and computes in this time."""
+
+OF_RUNTIME = (ExportError, MemoryError, cv2.error)
+"""What computing may raise beside what the model refuses."""
 
 Run = Callable[[list[Item]], list[Result]]
 """The results of several items that have been read, in order."""
@@ -83,11 +87,11 @@ def predictions(
     begin: Callable[[Item], None] = lambda _: None,
 ) -> Generator[Prediction, None, None]:
     """A prediction for each item, in order; `group` of them are computed together, `begin` is called with the first."""
-    reading = read_ahead(items, ahead)
+    reading, computed = read_ahead(items, ahead), _Computed(run)
     try:
         while chunk := list(islice(reading, group)):
             begin(chunk[0])
-            yield from _computed(run, chunk)
+            yield from computed(chunk)
     finally:
         reading.close()
 
@@ -104,12 +108,13 @@ def pooled_predictions(
     """
     pending: deque[Future[list[Prediction]]] = deque()
     files = 1  # that a task takes, by how long the last one took
+    computed = _Computed(run)
 
     def task(chunk: list[Item]) -> list[Prediction]:
         nonlocal files
         begin = time.perf_counter()
         groups = (chunk[place : place + group] for place in range(0, len(chunk), group))
-        done = [found for items in groups for found in _computed(run, [read(item) for item in items])]
+        done = [found for items in groups for found in computed([read(item) for item in items])]
         each = (time.perf_counter() - begin) / len(chunk)
         files = MOST_FILES if each * MOST_FILES <= TASK_SECONDS else max(1, int(TASK_SECONDS / each))
         return done
@@ -148,20 +153,39 @@ def _next_task(listed: Iterator[Item], group: int, files: int) -> list[Item]:
     return chunk
 
 
-def _computed(run: Run, chunk: list[Item]) -> Iterator[Prediction]:
-    """Those that have no fault are computed at once; one by one where the model refuses one of them."""
-    good = [item for item in chunk if item.fault is None]
-    try:
-        results = iter(run(good))
-    except InputError as error:
-        if len(chunk) == 1:
-            yield Prediction(chunk[0], f"{chunk[0].label}: {error}")
+class _Computed:
+    """The predictions of a chunk: those that have no fault at once; one by one where the model refuses one of them.
+
+    What the runtime cannot compute is a fault of that input as well, once it has computed another: before, it is one of
+    the deployment, and raised with the label.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._works = False
+
+    def __call__(self, chunk: list[Item]) -> Iterator[Prediction]:
+        try:
+            results = iter(self._run([item for item in chunk if item.fault is None]))
+        except (InputError, *OF_RUNTIME) as error:
+            if len(chunk) > 1:
+                for item in chunk:
+                    yield from self([item])
+                return
+            reason = f"{chunk[0].label}: {_reason(error)}"
+            if not self._works and isinstance(error, OF_RUNTIME):
+                raise ExportError(reason) from error
+            yield Prediction(chunk[0], reason)
             return
         for item in chunk:
-            yield from _computed(run, [item])
-        return
-    for item in chunk:
-        if item.fault is None:
-            yield Prediction(item, computed=next(results))
-        else:
-            yield Prediction(item, item.fault)
+            if item.fault is None:
+                self._works = True
+                yield Prediction(item, computed=next(results))
+            else:
+                yield Prediction(item, item.fault)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for it"
+    return f"OpenCV cannot process it ({error.err})" if isinstance(error, cv2.error) else str(error)

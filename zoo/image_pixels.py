@@ -4,6 +4,7 @@ OpenCV's `imdecode` gives the pixels that production gets, and nothing for a tru
 what is missing with grey). Only files of five formats come to it.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ UNKNOWN = f"not an image that can be read (its content is of no known format); {
 MAX_PIXELS = 2**28
 """More than any camera's sensor has (200 megapixels); decoded, that is 0.8 GB, and twice as much at most meanwhile."""
 MAX_PIXELS_VARIABLE = "ZOOPORT_MAX_PIXELS"
+BYTES_OF_PIXEL, HEAD = 8, 2**24  # of a file: four channels of 16 bits at most, and what describes them
 
 
 class ImageFileError(Exception):
@@ -44,6 +46,9 @@ def read_pixels(path: Path, *, upright: bool = True) -> NDArray[np.uint8]:
     with opened_image(path) as stream:
         if not is_known_format(stream.read(SIGNATURE_BYTES)):  # a video, say, of which nobody wants all in memory
             raise ImageFileError(UNKNOWN)
+        size, pixels = os.fstat(stream.fileno()).st_size, max_pixels()
+        if size > BYTES_OF_PIXEL * pixels + HEAD:
+            raise ImageFileError(f"{size} bytes, more than an image of {pixels} pixels has; give a smaller image")
         stream.seek(0)
         content = stream.read()
     return decode_pixels(content, upright=upright)

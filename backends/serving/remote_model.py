@@ -76,7 +76,8 @@ class RemoteModel(Streams):
         content = _content(item.source.label) if is_file else self.task.kind.file_content(item.value)
         arrays = self._infer(content, self._outputs, inputs)
         with self._reading():
-            return self.task.result_type.of_arrays(arrays).of_task(self.task, None)
+            result = self.task.own_result_type.of_arrays(arrays)
+        return result.of_task(self.task, self.task.kind.geometry(self.manifest.preprocess, item.value))
 
     def _infer(self, content: bytes, outputs: list[str], inputs: Mapping[str, float]) -> Arrays:
         """The outputs without their batch axis."""

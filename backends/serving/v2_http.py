@@ -109,6 +109,8 @@ def _array(name: str, tensor: Mapping[str, Any], binary: memoryview) -> tuple[Ar
         raise InputError(f"{where}: shape {str(shape)[:60]}, expected a list of at most {RANK} integers")
     if not all(0 <= side <= MAX_BYTES for side in shape):
         raise InputError(f"{where}: shape {str(shape)[:60]}, expected sides of 0 to {MAX_BYTES}")
+    if prod(filter(None, shape)) > MAX_BYTES:  # numpy itself cannot hold the sides of an empty one
+        raise InputError(f"{where}: shape {str(shape)[:60]}, expected {MAX_BYTES} numbers at most")
     if (size := _parameters(tensor).get("binary_data_size")) is not None:
         expected = prod(shape) * np.dtype(dtype).itemsize
         if size != expected or expected > len(binary):

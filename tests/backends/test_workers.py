@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends import load, register, registry
+from backends.deployment import Deployment
 from backends.onnxruntime.backend import OnnxRuntime
 from backends.onnxruntime.runner import OnnxRuntimeRunner
 from backends.pool import CLOSED, THREAD
@@ -24,7 +25,7 @@ from backends.registry import backends
 from backends.streaming import MOST_FILES
 from tests.backends.conftest import rewrite_manifest
 from tests.examples import examples
-from zoo.errors import InputError
+from zoo.errors import ExportError, InputError
 from zoo.sources import Item, Source
 
 ROOT = Path(__file__).parents[2]
@@ -75,6 +76,30 @@ def test_a_stream_is_in_order_and_lists_no_further_than_it_may(detector: Path, d
         stream.close()
         assert len(listed) <= end + ahead + 1
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("zooport")]
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("error", [ExportError("no room"), MemoryError(), cv2.error("a")], ids=str)
+def test_an_image_that_cannot_be_computed_is_a_fault_once_another_was(
+    detector: Path, error: Exception, workers: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = [np.full((40, 60, 3), level, np.uint8) for level in (10, 20, 30, 40)]
+    bad = {30}
+
+    def results(self: Any, items: Any, inputs: Any) -> Any:
+        if any(item.value[0, 0, 0] in bad for item in items):
+            raise error
+        return original(self, items, inputs)
+
+    original = Deployment._results
+    monkeypatch.setattr(Deployment, "_results", results)
+    with load(detector, workers=workers) as model:
+        found = list(model.predictions(as_items(images, []), {}))
+        assert [prediction.fault is None for prediction in found] == [True, True, False, True]
+        assert str(found[2].fault).startswith("2: ")
+        bad.update((10, 20, 40))
+        with pytest.raises(ExportError, match="^[01]: "):
+            list(model.predictions(as_items(images, []), {}))
 
 
 def test_a_bad_image_is_its_own_fault_and_the_others_go_on(detector: Path, images: list[np.ndarray]) -> None:

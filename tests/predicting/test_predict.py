@@ -290,6 +290,16 @@ class TestRefused:
         assert (run.code, "two results would be called 3_drawn.png; rename" in run.err) == (2, True)
         assert not (tmp_path / "out").exists()
 
+    def test_a_name_that_is_too_long_for_its_results(
+        self, predict: Predict, segmentor: Path, photos: Path, tmp_path: Path
+    ) -> None:
+        long = "x" * 246
+        shutil.copy(photos / "1.png", photos / f"{long}.png")
+        assert predict(segmentor, photos, "--out", tmp_path / "out").code == 0
+        assert (tmp_path / "out" / f"{long}.png").is_file()
+        run = predict(segmentor, photos, "--out", tmp_path / "drawn", "--draw")
+        assert (run.code, "has more than 255 bytes; give its image a shorter name" in run.err) == (2, True)
+
     def test_a_folder_that_is_source_and_out(self, predict: Predict, detector: Path, photos: Path) -> None:
         for out, more in ((photos, []), (photos / "out", ["--recursive"])):
             run = predict(detector, photos, "--out", out, *more)

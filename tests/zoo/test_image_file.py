@@ -155,6 +155,15 @@ def test_a_huge_image_is_refused_by_its_header(tmp_path: Path) -> None:
         faults.raise_any()
 
 
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(header_of_png(40, 50))
+    with path.open("r+b") as file:
+        file.truncate(2**40)  # a hole, which takes no room
+    with pytest.raises(InputError, match="1099511627776 bytes, more than an image of .* pixels has; give a smaller im"):
+        read_image(path)
+
+
 def test_the_bound_is_the_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(header_of_png(40, 50))

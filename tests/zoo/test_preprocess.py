@@ -223,6 +223,13 @@ def test_what_is_no_image(image: Any, words: str) -> None:
         Preprocess((64, 64)).run(image, np.empty((3, 64, 64), np.float32))
 
 
+def test_what_would_be_resized_to_gigabytes_before_it_is_cropped_is_refused() -> None:
+    rule = Preprocess((224, 224), resize="shortest", shortest_edge=256)
+    image = np.broadcast_to(np.zeros(3, np.uint8), (32, 10**6, 3))
+    with pytest.raises(InputError, match="32x1000000 pixels .* would be resized to 256x8000000, more than 268435456;"):
+        rule.run(image, np.empty((3, 224, 224), np.float32))
+
+
 def test_an_out_that_does_not_fit() -> None:
     with pytest.raises(InputError, match=r"out is float64 \[3, 64, 64\], expected float32 \[3, 64, 64\]"):
         Preprocess((64, 64)).run(np.zeros((50, 50, 3), np.uint8), np.empty((3, 64, 64)))

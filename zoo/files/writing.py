@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 Content = bytes | memoryview
+NAME_BYTES = 255  # of a file, on the usual disks
 
 
 def write_synced(path: Path, content: Content) -> None:
@@ -52,13 +53,20 @@ def staged(path: Path) -> Iterator[Path]:
 
     An exception removes it, and leaves the old file. Raises OSError where nothing was written.
     """
-    place = path.with_name(f".{secrets.token_hex(4)}.{path.name}")  # containers have the same process ids
+    place = staged_place(path)
     try:
         yield place
         place.replace(path)
     except BaseException:
         place.unlink(missing_ok=True)
         raise
+
+
+def staged_place(path: Path) -> Path:
+    """A hidden name of no file yet, beside `path` and of its suffix."""
+    token = secrets.token_hex(4)  # containers have the same process ids
+    place = path.with_name(f".{token}.{path.name}")
+    return place if len(os.fsencode(place.name)) <= NAME_BYTES else path.with_name(f".{token}{path.suffix}")
 
 
 def sync(path: Path) -> None:

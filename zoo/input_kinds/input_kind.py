@@ -167,6 +167,10 @@ class InputKind(ABC):
     def fill(self, rule: Any, value: Any, slot: NDArray[np.float32]) -> Any:
         """Write one input into its slot, every element of it, and give its geometry."""
 
+    def geometry(self, rule: Any, value: Any) -> Any:
+        """Where the input lies in its slot, as `fill` gives it; None if the kind does not have this."""
+        return None
+
     def geometry_numbers(self, geometry: Any) -> NDArray[np.int64]:
         """A geometry as integers [n], for another process. Raises InputError if the kind does not have this."""
         raise InputError(f"the place of a {self.noun} in its tensor cannot be sent to another process")

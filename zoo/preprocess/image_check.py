@@ -9,6 +9,7 @@ from zoo.errors import InputError
 
 MIN_SIDE = 32
 OPENCV_MAX_PIXELS = 2**30  # what OpenCV reads at most; what is computed of sizes fits its 32 bits there
+RESIZED_PIXELS = 2**28
 CHANNELS = 3
 IMAGE_DIMS = 3
 
@@ -25,6 +26,15 @@ def check_image(image: object, what: str = "image") -> None:
     fits = image.ndim == IMAGE_DIMS and image.shape[2] == CHANNELS and image.dtype == np.uint8
     if not fits or min(image.shape[:2]) < MIN_SIDE or image.shape[0] * image.shape[1] > OPENCV_MAX_PIXELS:
         raise InputError(_refusal(image, what))
+
+
+def check_resized(image: Array, size: tuple[int, int], what: str = "image") -> None:
+    """Raise InputError where a long, narrow image would be resized to more than RESIZED_PIXELS before it is cropped."""
+    if size[0] * size[1] > RESIZED_PIXELS:
+        raise InputError(
+            f"{what}: {image.shape[0]}x{image.shape[1]} pixels (height x width) would be resized to "
+            f"{size[0]}x{size[1]}, more than {RESIZED_PIXELS}; give a part of it"
+        )
 
 
 def _no_array(image: object, what: str) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
 from zoo.preprocess.geometry import Array, Geometry
-from zoo.preprocess.image_check import CHANNELS, check_image, rows_of_pixels
+from zoo.preprocess.image_check import CHANNELS, check_image, check_resized, rows_of_pixels
 from zoo.preprocess.normalization import channel_numbers, padding_bytes
 from zoo.preprocess.placed_image import PlacedImage
 from zoo.preprocess.resampling import INTERPOLATIONS, resampled
@@ -193,6 +193,7 @@ class Preprocess:
         check_image(image)
         geometry = self.geometry(image.shape[0], image.shape[1])
         if geometry.resized_size != geometry.image_size:
+            check_resized(image, geometry.resized_size)
             image = resampled(rows_of_pixels(image), geometry.resized_size, self.interpolation)
         if self.crops:
             (top, left), (height, width) = geometry.offset, geometry.tensor_size

@@ -1,6 +1,7 @@
 """Names for what is made of files: as short as they can be, and no two the same."""
 
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePath
@@ -10,7 +11,8 @@ def output_names(files: Sequence[tuple[Path, PurePath]]) -> list[str]:
     """A name for each (absolute path, the short path that it should have): a relative path without suffix.
 
     Files whose short paths are the same keep the folders from the last one that they have in common, and their suffix
-    where even that is not enough.
+    where even that is not enough; then they are counted. Names that differ in case alone are the same: some disks have
+    one file for both.
     """
     if not files:
         return []
@@ -21,9 +23,30 @@ def output_names(files: Sequence[tuple[Path, PurePath]]) -> list[str]:
         for inside in [path.relative_to(common)]
     ]
     levels = [0] * len(files)
-    while True:
+    for _ in range(3):
         names = [each[level] for each, level in zip(longer, levels, strict=True)]
-        counts = Counter(names)
+        counts = Counter(map(as_one_file, names))
         if len(counts) == len(names):
             return names
-        levels = [level + (counts[name] > 1 and level < 2) for name, level in zip(names, levels, strict=True)]  # noqa: PLR2004 - the longest
+        levels = [min(2, level + (counts[as_one_file(name)] > 1)) for name, level in zip(names, levels, strict=True)]
+    return _counted(names)
+
+
+def as_one_file(name: str) -> str:
+    """The same for names that some disks take for one."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _counted(names: Sequence[str]) -> list[str]:
+    """With a number behind each that was there before."""
+    taken = set(map(as_one_file, names))
+    seen: set[str] = set()
+    result = []
+    for name in names:
+        own, number = name, 1
+        while as_one_file(own) in seen or (number > 1 and as_one_file(own) in taken):
+            number += 1
+            own = f"{name}-{number}"
+        seen.add(as_one_file(own))
+        result.append(own)
+    return result

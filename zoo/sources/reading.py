@@ -41,6 +41,8 @@ def read_item(item: Item, kind: InputKind) -> Item:
         return Item(item.source, value=kind.read(item.source.label))
     except (InputError, OSError) as error:
         return Item(item.source, fault=str(error))
+    except MemoryError:
+        return Item(item.source, fault=f"{kind.noun} {item.source.label}: there is not enough memory to read it")
 
 
 def read_items(items: Iterable[Item], kind: InputKind) -> Generator[Item, None, None]:

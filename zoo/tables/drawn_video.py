@@ -1,6 +1,5 @@
 """An annotated video."""
 
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import cv2
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
+from zoo.files.writing import staged_place
 from zoo.printable import is_utf8
 
 CODEC = "mp4v"  # what OpenCV's own builds can write everywhere
@@ -25,7 +25,7 @@ class DrawnVideo:
             raise InputError(f"{path}: its name is not UTF-8, which OpenCV requires for videos; use another folder")
         self.path = path
         self._rate = USUAL_RATE if rate is None or not RATES[0] <= rate <= RATES[1] else rate
-        self._place = path.with_name(f".{secrets.token_hex(4)}.{path.name}")
+        self._place = staged_place(path)
         self._writer: Any = None
         self._size = (0, 0)
         self._frames = 0

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
+from zoo.errors import InputError
 from zoo.files.writing import staged, sync
-from zoo.tables.table import Rows, Table
+from zoo.tables.table import COMMON, Rows, Table
 from zoo.tasks import Result
 
 
@@ -16,8 +17,14 @@ class JsonLines(Table):
     files: ClassVar[tuple[str, ...]] = ("predictions.jsonl",)
 
     def entry(self, result: Result) -> Any:
-        """All of it."""
-        return result.to_dict()
+        """All of it. Raises InputError where a part has the name of a common column."""
+        entry = result.to_dict()
+        if shared := [name for name in entry if name in COMMON]:
+            raise InputError(
+                f'--format {self.name}: the output "{shared[0]}" has the name of a common column; give --format files, '
+                "or another name to the output"
+            )
+        return entry
 
     def write(self, folder: Path, rows: Rows) -> None:
         """Names of files as they are, bytes that are no UTF-8 as half characters."""

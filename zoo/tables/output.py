@@ -1,5 +1,6 @@
 """The folder that predictions are written to: files for each input, drawings, tables; and going on after a stop."""
 
+import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -9,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError
-from zoo.files.writing import write_whole
+from zoo.files.writing import NAME_BYTES, write_whole
 from zoo.sources import Item, Source
+from zoo.sources.naming import as_one_file
 from zoo.tables.drawn_video import SUFFIX, DrawnVideo
 from zoo.tables.journal import Journal
 from zoo.tables.table import Row, Table
@@ -150,6 +152,8 @@ def check_folder(folder: Path, sources: Sequence[Source], endings: Sequence[str]
             raise InputError(f"--out {folder}: the frames of {one.label} and the folder {one.name} share a name")
     if shared := sorted(set(names) & set(tables)):
         raise InputError(f"--out {folder}: {shared[0]} is both a table and the result of an image; rename the image")
-    counts = Counter(names)
-    if shared := [name for name in names if counts[name] > 1]:
+    if long := [name for name in names if len(os.fsencode(Path(name).name)) > NAME_BYTES]:
+        raise InputError(f"--out {folder}: {long[0]} has more than {NAME_BYTES} bytes; give its image a shorter name")
+    counts = Counter(map(as_one_file, names))
+    if shared := [name for name in names if counts[as_one_file(name)] > 1]:
         raise InputError(f"--out {folder}: two results would be called {shared[0]}; rename one of the images")

@@ -64,6 +64,11 @@ class Task(ABC):
         return input_kind(self.input_kind)
 
     @property
+    def own_result_type(self) -> type[Result]:
+        """Of the results of this very task: `result_type`, or a subclass that its options choose."""
+        return self.result_type
+
+    @property
     def options(self) -> dict[str, bool | str | list[str]]:
         """The options that are on: what a manifest must keep, beside name and classes, to build this task again."""
         on: dict[str, bool | str | list[str]] = {}

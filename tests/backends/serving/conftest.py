@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.backends.conftest import SLOTS, Recipe, rewrite_manifest, write_deployment, write_slide
+from tests.backends.conftest import SIZE, SLOTS, Recipe, rewrite_manifest, write_deployment, write_slide
 from tests.backends.serving.stub import module
 from zoo.manifest import Manifest, file_record
 from zoo.tensor_spec import TensorSpec
@@ -25,6 +25,7 @@ OUTPUTS = {
     "slide": ["label_map"],
     ADJUSTABLE: ["boxes", "scores", "labels"],
     "tensors": ["score", "embedding"],
+    "masks": ["boxes", "scores", "labels", "masks"],
 }
 BATCH = 4  # the largest of each graph
 ALONE = ("tensors",)  # whose requests are not joined, since an output is one number
@@ -40,6 +41,7 @@ def deployments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "slide": write_slide(root / "slide"),
         ADJUSTABLE: write_adjustable(root / ADJUSTABLE),
         "tensors": write_tensors(root / "tensors", score="brightness", embedding="all_scores"),
+        "masks": write_masks(root / "masks"),
     }
 
 
@@ -58,6 +60,38 @@ def write_tensors(folder: Path, **outputs: str) -> Path:
     onnx.save(model, folder / "model.onnx")
     files = {"model.onnx": file_record(folder / "model.onnx")}
     return rewrite_manifest(folder, task="tensors", classes=(), outputs=specs, files=files)
+
+
+def write_masks(folder: Path) -> Path:
+    """The detector's objects, each with the bright pixels of the tensor, padding included, as its mask."""
+    write_deployment(folder, Recipe())
+    model = onnx.load(folder / "model.onnx")
+    node = onnx.helper.make_node
+    model.graph.node.extend(
+        [
+            node("Constant", [], ["half"], value_float=0.4),
+            node("Constant", [], ["cell_axes"], value_ints=[2, 3]),
+            node("Constant", [], ["channel"], value_ints=[1]),
+            node("ReduceMean", ["images", "channel"], ["grey"]),
+            node("Greater", ["grey", "half"], ["bright"]),
+            node("Unsqueeze", ["used", "cell_axes"], ["used_cells"]),
+            node("And", ["bright", "used_cells"], ["inside"]),
+            node("Cast", ["inside"], ["masks"], to=onnx.TensorProto.UINT8),
+        ]
+    )
+    height, width = SIZE
+    specs = (
+        *(spec for spec in Manifest.read(folder).outputs if spec.name != "boxes"),
+        TensorSpec("masks", "uint8", ("N", SLOTS, height, width)),
+    )
+    kept = [value for value in model.graph.output if value.name != "boxes"]
+    del model.graph.output[:]
+    masks = onnx.helper.make_tensor_value_info("masks", onnx.TensorProto.UINT8, ("N", SLOTS, height, width))
+    model.graph.output.extend([*kept, masks])
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, folder / "model.onnx")
+    files = {"model.onnx": file_record(folder / "model.onnx")}
+    return rewrite_manifest(folder, task="instance-masks", outputs=specs, files=files)
 
 
 def write_adjustable(folder: Path) -> Path:

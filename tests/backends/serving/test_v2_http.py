@@ -125,6 +125,7 @@ def json_input(**fields: Any) -> tuple[bytes, None]:
         (json_input(shape=[1] * 65), "expected a list of at most 8 integers"),
         (json_input(shape=[-1, -5]), "shape [-1, -5], expected sides of 0 to "),
         (json_input(shape=[0, 2**64]), "expected sides of 0 to "),
+        (json_input(shape=[0, 2**27, 2**27, 2**27], data=[]), f"expected {2**27} numbers at most"),
         (json_input(shape=[1, 6]), "5 numbers in data, expected 6 by its shape"),
         (json_input(data=None), "data is no array"),
         (json_input(data=["1", "2", "3", "4", "5"]), "data has what is no uint8"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from zoo.errors import InputError
 from zoo.input_kinds import input_kind
 from zoo.sources import Source, find_sources, list_items, read_items
-from zoo.sources.naming import output_names
+from zoo.sources.naming import as_one_file, output_names
 
 IMAGE = input_kind("image")
 
@@ -90,6 +90,13 @@ def test_cameras_and_streams(tree: Path) -> None:
     assert found("./3") == {"3": "3"}
     assert found("rtsp://me:secret@host:554/a?key=b") == {"rtsp-host-554-a": "rtsp://host:554/a"}
     assert find_sources("http://host/a.jpg", IMAGE)[0].live
+    assert len(find_sources([0, "00"], IMAGE)) == 1
+
+
+def test_streams_that_differ_in_their_query_alone_are_two() -> None:
+    addresses = ["http://host/clip?id=1", "http://host/clip?id=2"]
+    assert [source.name for source in find_sources(addresses, IMAGE)] == ["http-host-clip", "http-host-clip-2"]
+    assert len(find_sources(addresses[:1] * 2, IMAGE)) == 1
 
 
 @pytest.mark.parametrize(
@@ -126,6 +133,18 @@ def test_an_empty_folder_and_one_that_cannot_be_read(tree: Path) -> None:
 def test_a_link_that_leads_into_itself_ends(tree: Path) -> None:
     (tree / "sub" / "again").symlink_to(tree)
     assert list(found(".", recursive=True)) == ["a", "b", "clip", "sub/b", "sub/deep/c"]
+
+
+def test_names_that_some_disks_take_for_one_are_two() -> None:
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    for one, two in (("IMG.JPG", "img.png"), (f"{composed}.jpg", f"{apart}.png")):
+        names = output_names([(Path("/", name), Path(name)) for name in (one, two)])
+        assert len({as_one_file(name) for name in names}) == 2, names
+
+
+def test_names_that_nothing_distinguishes_are_counted() -> None:
+    same = (Path("/a/x.jpg"), Path("x.jpg"))
+    assert output_names([same, same, (Path("/a/x-2.jpg"), Path("x-2.jpg"))]) == ["x.jpg", "x.jpg-2", "x-2"]
 
 
 @given(st.lists(st.lists(st.sampled_from("ab"), min_size=1, max_size=3), max_size=8), st.data())

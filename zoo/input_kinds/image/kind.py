@@ -211,6 +211,10 @@ class ImageKind(InputKind):
         """RGB, 0..1."""
         return rule.run(value, slot)
 
+    def geometry(self, rule: Preprocess, value: Array) -> Geometry:
+        """By the sizes alone."""
+        return rule.geometry(*value.shape[:2])
+
     def geometry_numbers(self, geometry: Geometry) -> NDArray[np.int64]:
         """Four pairs."""
         return np.array(geometry, np.int64).reshape(-1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -63,9 +63,10 @@ class InstanceSegmentation(Detection):
         self.image_masks, self.sampled_masks = image_masks, sampled_masks
 
     @property
-    def pasted_type(self) -> type[InstanceSegmentationResult]:
+    def own_result_type(self) -> type[InstanceSegmentationResult]:
         """Of its results: the one with the rule by which masks are pasted."""
-        return SampledMasksResult if self.sampled_masks else InstanceSegmentationResult
+        kind = SampledMasksResult if self.sampled_masks else self.result_type
+        return cast("type[InstanceSegmentationResult]", kind)
 
     def files(self, image: Array, result: DetectionResult) -> Iterator[tuple[str, bytes]]:
         """Those of the detections, and their masks: `masks` bool [n, h, w] of the image's size."""
@@ -81,8 +82,8 @@ class InstanceSegmentation(Detection):
         from zoo.tasks.drawing import color  # most processes never draw
 
         canvas = image.copy()
-        masks = result.image_masks(*image.shape[:2])
-        for mask, label in zip(masks[::-1], result.labels[::-1].tolist(), strict=True):
+        for place in reversed(range(len(result))):  # one after another: all masks of a large photograph are gigabytes
+            mask, label = result[place : place + 1].image_masks(*image.shape[:2])[0], int(result.labels[place])
             canvas[mask] = np.round(canvas[mask] * (1 - OPACITY) + np.array(color(label)) * OPACITY)
         return super()._draw(canvas, result)
 
@@ -96,7 +97,7 @@ class InstanceSegmentation(Detection):
 
     def _results(self, outputs: Mapping[str, Array], geometries: Sequence[Geometry]) -> list[Result]:
         return [
-            self.pasted_type(
+            self.own_result_type(
                 geometry.boxes_to_image(boxes[:count], clip=False),  # the frame of the mask
                 scores[:count].copy(),
                 labels[:count].copy(),
