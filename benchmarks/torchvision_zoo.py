@@ -37,6 +37,7 @@ import onnx
 import torch
 from export_stages import CAPTURE, DECOMPOSE, TORCH, stage_seconds
 from measured import STAMP, interleaved, keep, machine, ratio, stamps, write_page
+from PIL import Image
 from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor
 from torchvision_models import ARCHITECTURES, calibrated, made_of, sample_images, task_of
@@ -54,6 +55,7 @@ THREADS = {1: (2, 1), 4: (2,)}
 """By size of the batch."""
 ROUNDS = (2, 11)  # at least and at most
 ENOUGH = 20  # seconds, in which as many are made as fit
+COLORS = 32  # of the plot, which is then a third as large
 EXPORTERS = ("torchscript", "dynamo")  # the last one's file is timed
 EXPORTS_AT = "320"
 PACKAGES = ("torch", "torchvision", "onnxruntime", "openvino")
@@ -306,6 +308,7 @@ def _plot(cells: Mapping[str, Any], path: Path) -> None:
     axes.set_xlabel("latency of our graph, batch 1, 2 threads (below 1: ours is faster)")
     figure.legend(loc="outside upper center", ncols=2)
     figure.savefig(path, dpi=120)
+    Image.open(path).convert("RGB").quantize(COLORS).save(path, optimize=True)
     plt.close(figure)
 
 
