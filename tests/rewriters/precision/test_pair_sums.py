@@ -14,7 +14,7 @@ from onnxruntime.quantization import QDQQuantizer
 from backends.engine_options import EngineOptions
 from backends.registry import backends
 from rewriters.precision import converter, to_int8
-from rewriters.precision.pair_sums import check_pair_sums
+from rewriters.precision.pair_sums import check_pair_sums, quantized_weights
 from tests.examples import slow_but
 from tests.rewriters.graph_rewriters.graphs import model
 from tests.rewriters.precision.small_nets import conv_net, sample_images
@@ -102,6 +102,11 @@ def test_engines_keep_eight_bits_which_onnxruntime_is_not_given(name: str) -> No
                 check_pair_sums(made)
         else:
             check_pair_sums(made)
+
+
+def test_an_einsum_of_one_operand_has_no_weights() -> None:
+    turned = model('g (float[2, 3] x) => (float[3, 2] y) { y = Einsum<equation = "ij->ji">(x) }')
+    assert list(quantized_weights(turned)) == []
 
 
 def test_a_quantiser_that_gives_eight_bits_all_the_same_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from zoo.errors import InputError
 from zoo.own_model import ModelRequest, write_config
+from zoo.preprocess_mapping import from_transformers
 
 PROCESSOR = {
     "image_processor_type": "SegformerImageProcessor",
@@ -47,6 +48,11 @@ def test_a_field_without_a_counterpart_is_named(name: str, folder: Path) -> None
     (folder / "preprocessor_config.json").unlink()
     (folder / name).write_text(json.dumps({"image_processor": fields} if name.startswith("processor") else fields))
     assert "resample is 1, expected" in refusal(folder)
+
+
+def test_names_that_transformers_kept_for_itself_say_nothing() -> None:
+    known = {"_valid_processor_keys": ["images", "do_resize"], "_valid_kwargs_names": ["do_resize"]}
+    assert from_transformers({**PROCESSOR, **known}) == from_transformers(PROCESSOR)
 
 
 def test_the_newer_of_two_files_counts(folder: Path) -> None:
