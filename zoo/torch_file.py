@@ -19,10 +19,11 @@ class Inert:
 
 
 ARCHIVE = b"PK\x03\x04"  # how what torch.load takes for one begins
-# What mmengine's Runner pickles besides tensors and plain containers: the history of its log. A stand-in is let in for
-# them, not the types: getattr would open a door, and numpy trusts the bytes that it restores an array from.
-RUNNER_TYPES = (
-    "argparse.Namespace",  # the flags of a training by timm's or torchvision's script
+# What trainings pickle besides tensors and plain containers: their flags, and mmengine's Runner the history of its log.
+# A stand-in is let in for them, not the types: getattr would open a door, and numpy trusts the bytes that it restores
+# an array from.
+INERT_TYPES = (
+    "argparse.Namespace",  # the flags of timm's and torchvision's scripts
     "mmengine.logging.history_buffer.HistoryBuffer",
     "builtins.getattr",  # how the buffer's methods are pickled
     "numpy.dtype",
@@ -44,7 +45,7 @@ def read_torch_file(path: Path) -> Any:
         raise InputError(f"checkpoint {path}: no such file")
     _check_archive(path)
     try:
-        with torch.serialization.safe_globals([(Inert, name) for name in RUNNER_TYPES]):
+        with torch.serialization.safe_globals([(Inert, name) for name in INERT_TYPES]):
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         if "Unsupported operand" in str(error) and not _is_pickle(path):

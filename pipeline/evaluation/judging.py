@@ -35,7 +35,9 @@ def judged_row(
         logger.warning(
             "%s of PyTorch itself is 0 on %d %s, so its gate compares nothing; give a larger --limit, other weights, "
             "or correct the classes' category_id",
-            *(metric.main_key, len(plan.dataset), plan.task.kind.plural),
+            metric.main_key,
+            len(plan.dataset),
+            plan.task.kind.plural,
         )
     interval = None if bootstrap is None else bootstrap.interval(judged.per_image)
     verdict = PASSED if abs(difference) <= gate else MISSED

@@ -7,6 +7,8 @@ Where it has another length, the plain graph stops, which the comparisons show.
 """
 
 from collections.abc import Iterator
+from math import prod
+from typing import Any
 
 import numpy as np
 import onnx
@@ -44,12 +46,14 @@ def plain_squeezes(model: onnx.ModelProto, target: Target) -> int:
 
 def _ones(graph: onnx.GraphProto) -> Iterator[str]:
     """The names of the constants that are 1."""
-    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    values: dict[str, Any] = {tensor.name: tensor for tensor in graph.initializer if prod(tensor.dims) == 1}
     for node in graph.node:
         if node.op_type == "Constant":
-            value = onnx.helper.get_attribute_value(node.attribute[0])
-            values[node.output[0]] = numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
-    return (name for name, value in values.items() if np.array_equal(np.ravel(value), [1]))
+            values[node.output[0]] = onnx.helper.get_attribute_value(node.attribute[0])
+    for name, value in values.items():
+        number = numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+        if np.array_equal(np.ravel(number), [1]):
+            yield name
 
 
 def _squeeze(choice: onnx.NodeProto) -> list[onnx.NodeProto] | None:

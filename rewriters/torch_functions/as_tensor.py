@@ -60,7 +60,7 @@ def _stacked(data: Any) -> Tensor:
 def _dtype(numbers: list[Any]) -> torch.dtype:
     """As torch.tensor infers it: what the tensors' own dtypes and those of Python's numbers are promoted to."""
     kinds = [number.dtype if isinstance(number, Tensor) else torch.tensor(number).dtype for number in numbers]
-    return reduce(torch.promote_types, kinds) if kinds else torch.get_default_dtype()
+    return reduce(torch.promote_types, kinds)
 
 
 for _name in ("as_tensor", "tensor"):

@@ -56,16 +56,16 @@ def forward_in_parts(
         scores = masked(scores, by_head)
     if key_padding_mask is not None:  # [N, S]
         scores = masked(scores, key_padding_mask[:, None, None])
-    probabilities = scores.softmax(dim=3)
-    if not need_weights and not (attn_mask is None and key_padding_mask is None):  # as torch's own attention has it
-        probabilities = probabilities.masked_fill((scores == -torch.inf).all(dim=3, keepdim=True), 0.0)
-    scores = probabilities
-    out = self.out_proj((scores @ v).transpose(1, 2).flatten(2))
+    shares: Any = scores.softmax(dim=3)
+    is_masked = attn_mask is not None or key_padding_mask is not None
+    if is_masked and not need_weights:  # a row without any key is 0 in torch's attention
+        shares = shares.masked_fill((scores == -torch.inf).all(dim=3, keepdim=True), 0.0)
+    out = self.out_proj((shares @ v).transpose(1, 2).flatten(2))
     if not need_weights:
-        scores = None
+        shares = None
     elif average_attn_weights:
-        scores = scores.mean(dim=1)
-    return out if self.batch_first else out.transpose(0, 1), scores
+        shares = shares.mean(dim=1)
+    return out if self.batch_first else out.transpose(0, 1), shares
 
 
 def masked(scores: Tensor, mask: Tensor) -> Tensor:

@@ -17,8 +17,12 @@ from pycocotools.cocoeval import COCOeval
 from backends import load
 from tests.predicting.conftest import Predict
 from tests.zoo.sources.videos import write_video
+from zoo.errors import InputError
 from zoo.metrics import CocoBoxAP
+from zoo.tables.json_lines import JsonLines
+from zoo.tasks import build_task
 from zoo.tasks.detection import DetectionResult
+from zoo.tasks.tensors import TensorsResult
 
 CLASSES = 6  # of the detector, with ids of categories 1 to 6
 
@@ -55,6 +59,13 @@ def test_json_lines_have_every_input(predict: Predict, detector: Path, faulty: P
     assert [path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith(".")] == [
         "predictions.jsonl"
     ]
+
+
+def test_an_output_of_the_name_of_a_column_is_refused() -> None:
+    table = JsonLines(build_task({"type": "Tensors"}))
+    assert list(table.entry(TensorsResult({"depth": np.ones(3, np.float32)}))) == ["depth"]
+    with pytest.raises(InputError, match='the output "height" has the name of a common column; give --format files'):
+        table.entry(TensorsResult({"depth": np.ones(3, np.float32), "height": np.ones(3, np.float32)}))
 
 
 def test_csv_has_a_line_for_each_object_and_for_each_input_without_any(

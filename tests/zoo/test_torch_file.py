@@ -18,7 +18,7 @@ from torch import nn
 
 from zoo.checkpoint import load_checkpoint
 from zoo.errors import InputError
-from zoo.torch_file import RUNNER_TYPES, Inert, read_torch_file
+from zoo.torch_file import INERT_TYPES, Inert, read_torch_file
 
 WRITER = Path(__file__).with_name("write_runner_checkpoint.py")
 
@@ -121,8 +121,8 @@ def test_the_result_of_a_stand_in_cannot_be_called(tmp_path: Path) -> None:
 
 
 def test_each_allowed_name_is_one_that_pickle_writes() -> None:
-    assert len(set(RUNNER_TYPES)) == len(RUNNER_TYPES)
-    for name in RUNNER_TYPES:
+    assert len(set(INERT_TYPES)) == len(INERT_TYPES)
+    for name in INERT_TYPES:
         module, _, attribute = name.rpartition(".")
         if not module.startswith("numpy.core"):  # numpy 1's, which numpy 2 warns of
             assert hasattr(__import__(module, fromlist=[attribute]), attribute), name

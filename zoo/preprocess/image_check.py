@@ -28,11 +28,11 @@ def check_image(image: object, what: str = "image") -> None:
         raise InputError(_refusal(image, what))
 
 
-def check_resized(image: Array, size: tuple[int, int], what: str = "image") -> None:
+def check_resized(image: Array, size: tuple[int, int]) -> None:
     """Raise InputError where a long, narrow image would be resized to more than RESIZED_PIXELS before it is cropped."""
     if size[0] * size[1] > RESIZED_PIXELS:
         raise InputError(
-            f"{what}: {image.shape[0]}x{image.shape[1]} pixels (height x width) would be resized to "
+            f"image: {image.shape[0]}x{image.shape[1]} pixels (height x width) would be resized to "
             f"{size[0]}x{size[1]}, more than {RESIZED_PIXELS}; give a part of it"
         )
 

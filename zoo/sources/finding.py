@@ -40,7 +40,8 @@ def find_sources(names: SourceNames, kind: InputKind, *, recursive: bool = False
         text = str(each) if isinstance(each, int) else os.fspath(each)
         for one in _listed(kind, recursive=recursive) if text == LIST else _of(text, kind, recursive=recursive):
             is_file = one.recording is None or not one.recording.live
-            matches.setdefault(os.path.realpath(one.label) if is_file else (text if "://" in text else one.label), one)
+            live = text if "://" in text else one.label  # the label of an address has no query
+            matches.setdefault(os.path.realpath(one.label) if is_file else live, one)
     if not matches:
         raise InputError(f"no {kind.noun}s to read; name a file, a folder or a glob")
     return _named(list(matches.values()))

@@ -23,12 +23,15 @@ def output_names(files: Sequence[tuple[Path, PurePath]]) -> list[str]:
         for inside in [path.relative_to(common)]
     ]
     levels = [0] * len(files)
-    for _ in range(3):
+    longest = len(longer[0]) - 1
+    for _ in range(longest + 1):
         names = [each[level] for each, level in zip(longer, levels, strict=True)]
         counts = Counter(map(as_one_file, names))
         if len(counts) == len(names):
             return names
-        levels = [min(2, level + (counts[as_one_file(name)] > 1)) for name, level in zip(names, levels, strict=True)]
+        levels = [
+            min(longest, level + (counts[as_one_file(name)] > 1)) for name, level in zip(names, levels, strict=True)
+        ]
     return _counted(names)
 
 

@@ -89,9 +89,9 @@ def _recounted(section: Any, counts: Mapping[str, tuple[int | None, int | None]]
             else _recounted(value, counts)
             for key, value in section.items()
         }
-    return (
-        type(section)(_recounted(entry, counts) for entry in section) if isinstance(section, list | tuple) else section
-    )
+    if not isinstance(section, list | tuple):
+        return section
+    return type(section)(_recounted(entry, counts) for entry in section)
 
 
 def _evaluator(base: ModelConfig, counts: Mapping[str, tuple[int | None, int | None]]) -> dict[str, Any] | None:

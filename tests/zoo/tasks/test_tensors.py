@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 from pipeline.parity.gates import merged_gates
+from pipeline.parity.graph_inputs import GraphInput
+from pipeline.parity.graph_parity import eager_runner, graph_parity, graph_references
 from tests.small_tasks import small_task
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.errors import InputError
@@ -191,6 +193,20 @@ def moved(by: float, name: str = "heatmap") -> TensorsResult:
     changed = arrays[name].copy()
     changed.flat[7] += by
     return TensorsResult({**arrays, name: changed})
+
+
+class Halves(torch.nn.Module):
+    def forward(self, images: Tensor) -> dict[str, Tensor]:
+        return {"embedding": images.mean(dim=(2, 3)).half()}
+
+
+def test_outputs_of_float16_are_compared_in_float32() -> None:
+    model, images = Halves().eval(), np.random.default_rng(0).random((2, 3, 64, 64)).astype(np.float32)
+    task = bound(model)
+    references = graph_references(model, task, "final", {}, [GraphInput((), {"images": images})])
+    runner = eager_runner(model, task, "final", {}, image_sizes=False, layout="zooport")
+    (case,) = graph_parity(runner, references, task, "final", GATES["graph"], RULE)
+    assert (case.findings.failures, case.findings.blank) == ((), False)
 
 
 class TestComparison:

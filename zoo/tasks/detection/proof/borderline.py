@@ -19,7 +19,7 @@ from zoo.comparison.decision_rule import DecisionRule
 from zoo.tasks.detection.proof.boxes import format_detection
 from zoo.tasks.detection.result import DetectionResult
 
-FEW = 2
+FEW = 2  # of a side
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ VALUES, CHANGED = "logits", "changed"  # the gates
 OF_RANGE, OF_SIZE, OF_VALUES = "of range", "of its size, or of 1", "of values"
 EXPLAINED = "PyTorch moves this output as far when its input is rounded otherwise"
 LARGE, FAR = 1e4, 1e3  # of a filler: fp16 ends at 65504; times the range of all other values
-FILLER_TOLERANCE = 1e-3
+FILLER_TOLERANCE = 1e-6  # of itself: a constant, in float32
 HALF = 0.5  # of one: integers of two rows are the same, or not
 
 
