@@ -11,6 +11,7 @@ from zoo.sources import Source
 from zoo.tables import TABLES, Table
 from zoo.tables.coco import CocoTable
 from zoo.tables.image_ids import AnnotatedImages
+from zoo.tables.journal import LIVE
 from zoo.tables.output import DRAWN_IMAGE, check_folder
 from zoo.tasks import Task
 from zooport.parser import check_counts, flag_of
@@ -105,11 +106,14 @@ def formats_of(options: argparse.Namespace) -> list[str]:
     return options.format or [FILES]
 
 
-def settings_of(options: argparse.Namespace, deployment: Mapping[str, str]) -> Mapping[str, Any]:
-    """What a run that goes on must have in common with the one before. ``deployment``: the hashes of its files."""
+def settings_of(options: argparse.Namespace, deployment: Mapping[str, str], *, live: bool) -> Mapping[str, Any]:
+    """What a run that goes on must have in common with the one before. ``deployment``: the hashes of its files.
+    ``live``: whether a source cannot be read again.
+    """
     names = ("score", "classes", "input", "draw")
     return {
         "deployment": deployment,
         **{name: getattr(options, name) for name in names},
         "format": sorted(set(formats_of(options))),
+        LIVE: live,
     }

@@ -74,7 +74,7 @@ class PredictionSession:
                     options.out,
                     task,
                     tables,
-                    settings_of(options, identity),
+                    settings_of(options, identity, live=self.live),
                     files=FILES in formats_of(options),
                     draw=options.draw,
                     resume=options.resume,
@@ -162,7 +162,8 @@ class PredictionSession:
     def finish(self) -> None:
         """Write what is written at the end."""
         if self.output is not None:
-            self.output.finish(failed=bool(self.failures), cut=self.options.limit is not None)
+            again = bool(self.failures) and not self.live  # a frame of a camera cannot be tried again
+            self.output.finish(failed=again, cut=self.options.limit is not None)
         self.finished = True
 
     def _skip(self, source: Source) -> Collection[int] | None:

@@ -11,6 +11,8 @@ from backends import load
 from tests.predicting.conftest import Predict
 from tests.zoo.sources.videos import write_video
 from zoo.input_kinds.image import video
+from zoo.tables.journal import FILE, LIVE, Journal
+from zoo.tables.table import Row
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +51,28 @@ def test_another_error_writes_what_was_seen(
     assert (run.code, run.err.startswith("error: the device is gone; files written: 2, the last ")) == (2, True)
     assert len((out / "predictions.jsonl").read_text(encoding="utf-8").splitlines()) == 5
     assert sorted(path.name for path in out.iterdir()) == ["camera-0_drawn.mp4", "predictions.jsonl"]
+
+
+def test_the_rows_of_a_run_that_was_killed_are_not_overwritten(
+    predict: Predict, detector: Path, tmp_path: Path
+) -> None:
+    with Journal(tmp_path, {LIVE: True}, resume=False) as journal:  # it is left as a killed run leaves it
+        for number in range(2):
+            journal.add(Row("camera 0", number, 4, 4, None, {}))
+    before = (tmp_path / FILE).read_bytes()
+    run = predict(detector, 0, "--out", tmp_path, "--format", "jsonl")
+    message = "it alone has the rows of a camera's run that was stopped, a line of JSON each; move it away to keep them"
+    assert (run.code, run.err) == (2, f"error: {tmp_path / FILE}: {message}, or remove it\n")
+    assert (tmp_path / FILE).read_bytes() == before
+    (tmp_path / FILE).rename(tmp_path / "kept.jsonl")
+    assert predict(detector, 0, "--out", tmp_path, "--format", "jsonl").code == 0
+
+
+def test_after_a_fault_nothing_is_left_to_go_on_with(predict: Predict, detector: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.png").write_bytes(b"no image")
+    out = tmp_path / "out"
+    assert predict(detector, tmp_path / "broken.png", 0, "--out", out, "--format", "jsonl").code == 6
+    assert [path.name for path in out.iterdir()] == ["predictions.jsonl"]
 
 
 def test_a_limit_ends_it_well(predict: Predict, detector: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from zoo.tables.table import Row
 
 FILE = ".predictions.journal"
 DAMAGED = "start again without --resume"
+LIVE = "live"  # the setting of a run whose inputs cannot be read again
 Key = tuple[str, int | None]
 
 
@@ -19,16 +20,18 @@ class Journal:
     """A file of JSON lines: first the settings of the run, then a row for each input, and the recordings that ended.
 
     A context manager, which holds the file's lock: one run at a time writes into a folder. A line that a killed run has
-    left half is dropped. Of two rows of one input the later one counts.
+    left half is dropped. Of two rows of one input the later one counts. Rows of this run take no memory: a camera's
+    may last for weeks.
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, Any], *, resume: bool) -> None:
-        """Raises InputError where another run writes into `folder`, and where a run is to go on that had other
-        `settings`, or whose journal is damaged.
+        """Raises InputError where another run writes into `folder`, where a run is to go on that had other `settings`,
+        or whose journal is damaged, and where rows would be lost that no run can make again.
         """
         self.path = folder / FILE
         self.ended: set[str] = set()
-        self._places: dict[Key, int] = {}
+        self._earlier: dict[Key, int] = {}  # where the rows of earlier runs begin
+        self._replaced: set[int] = set()  # where rows begin that do not count
         self._done: dict[str, set[int | None]] = {}
         self._settings = json.loads(json.dumps(settings))
         with ExitStack() as held:
@@ -38,6 +41,8 @@ class Journal:
                 raise InputError(
                     f"{folder}: another run is writing into it; wait until it has ended, or give another folder"
                 ) from error
+            if not resume:
+                self._check_not_live()
             whole = self._read() if resume else 0
             self._file = held.enter_context(self.path.open("r+b"))
             self._file.truncate(whole)
@@ -48,7 +53,8 @@ class Journal:
 
     def add(self, row: Row) -> None:
         """Write down a row."""
-        self._note(row, self._write({"row": row.to_dict()}))
+        self._replace((row.source, row.frame))
+        self._write({"row": row.to_dict()})
 
     def end(self, source: str) -> None:
         """Write down that a recording has ended."""
@@ -56,15 +62,17 @@ class Journal:
         self._note_end(source)
 
     def done(self, source: str) -> set[int | None]:
-        """The frames of a source whose rows have no fault; of a file {None}."""
+        """The frames of a source whose rows of earlier runs have no fault; of a file {None}."""
         return self._done.get(source, set())
 
     def rows(self) -> Iterator[Row]:
         """All of them, each input once."""
+        place = 0
         with self.path.open("rb") as file:
-            for place in sorted(self._places.values()):
-                file.seek(place)
-                yield Row.from_dict(json.loads(file.readline())["row"])
+            for line in file:
+                if place not in self._replaced and "row" in (content := json.loads(line)):
+                    yield Row.from_dict(content["row"])
+                place += len(line)
 
     def remove(self) -> None:
         """Nothing is left to go on with."""
@@ -75,25 +83,39 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._places and not self._file.closed:  # there is nothing to go on with
+        if not self._file.closed and next(self.rows(), None) is None:  # there is nothing to go on with
             self.remove()
         self._held.close()
 
-    def _write(self, content: Mapping[str, Any]) -> int:
-        """The place where the line begins."""
-        place = self._file.tell()
+    def _write(self, content: Mapping[str, Any]) -> None:
         self._file.write(json.dumps(content).encode() + b"\n")
         self._file.flush()
-        return place
 
     def _note(self, row: Row, place: int) -> None:
-        self._places[row.source, row.frame] = place
+        """A row of an earlier run."""
+        self._replace((row.source, row.frame))
+        self._earlier[row.source, row.frame] = place
         if row.fault is None:
             self._done.setdefault(row.source, set()).add(row.frame)
 
     def _note_end(self, source: str) -> None:
         self.ended.add(source)
-        self._places.pop((source, None), None)  # an earlier run's fault of the whole recording
+        self._replace((source, None))  # an earlier run's fault of the whole recording
+
+    def _replace(self, key: Key) -> None:
+        """The row of an earlier run does not count any more."""
+        if (place := self._earlier.pop(key, None)) is not None:
+            self._replaced.add(place)
+
+    def _check_not_live(self) -> None:
+        with self.path.open("rb") as file:
+            first, second = file.readline(), file.readline()
+        with suppress(ValueError, TypeError, KeyError):  # of a damaged line nothing is left to lose
+            if second.endswith(b"\n") and dict(json.loads(first)["settings"]).get(LIVE):
+                raise InputError(
+                    f"{self.path}: it alone has the rows of a camera's run that was stopped, a line of JSON each; move "
+                    "it away to keep them, or remove it"
+                )
 
     def _read(self) -> int:
         """How many bytes of whole lines there are."""
