@@ -1,5 +1,6 @@
 """Instances with masks of the whole image: results, the rule of queries, and what rounding may decide."""
 
+import io
 import re
 from typing import Any
 
@@ -55,6 +56,24 @@ def test_masks_by_hand_are_of_the_whole_image() -> None:
     expected[:2, 3:] = True
     np.testing.assert_array_equal(result(masks).image_masks(4, 6)[0], expected)
     assert result(masks[:0]).image_masks(4, 6).shape == (0, 4, 6)
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_the_file_of_masks_is_written_one_mask_after_another(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = result(np.random.default_rng(0).integers(0, 2, (count, 8, 12)) > 0)
+    expected, at_once = made.image_masks(16, 24), []
+    image_masks = InstanceMasksResult.image_masks
+
+    def spy(part: InstanceMasksResult, height: int, width: int) -> Any:
+        at_once.append(len(part))
+        return image_masks(part, height, width)
+
+    monkeypatch.setattr(InstanceMasksResult, "image_masks", spy)
+    content = dict(TASK.files(np.zeros((16, 24, 3), np.uint8), made))[".npz"]
+    with np.load(io.BytesIO(content)) as arrays:
+        np.testing.assert_array_equal(arrays["masks"], expected)
+        assert arrays["masks"].dtype == np.bool_
+    assert at_once == [1] * count
 
 
 def test_boxes_are_those_of_the_masks() -> None:

@@ -1,7 +1,6 @@
 """Objects as boxes with masks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import BytesIO
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -19,6 +18,7 @@ from zoo.tasks.instance_segmentation.result import (
 from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
+from zoo.tasks.saving import Parts, npz
 from zoo.tasks.task import Array
 from zoo.tensor_spec import TensorSpec
 
@@ -69,12 +69,15 @@ class InstanceSegmentation(Detection):
         return cast("type[InstanceSegmentationResult]", kind)
 
     def files(self, image: Array, result: DetectionResult) -> Iterator[tuple[str, bytes]]:
-        """Those of the detections, and their masks: `masks` bool [n, h, w] of the image's size."""
+        """Those of the detections, and their masks: `masks` bool [n, h, w] of the image's size.
+
+        One mask is pasted after another: all of a large photograph are gigabytes.
+        """
         assert isinstance(result, MasksResult)
         yield from super().files(image, result)
-        packed = BytesIO()
-        np.savez_compressed(packed, masks=result.image_masks(*image.shape[:2]))
-        yield ".npz", packed.getvalue()
+        height, width = image.shape[:2]
+        masks = (result[place : place + 1].image_masks(height, width) for place in range(len(result)))
+        yield ".npz", npz({"masks": Parts((len(result), height, width), np.dtype(bool), masks)})
 
     def _draw(self, image: Array, result: DetectionResult) -> Array:
         """Masks and boxes in the colour of their class, with name and score; the best lie on top."""
@@ -82,7 +85,7 @@ class InstanceSegmentation(Detection):
         from zoo.tasks.drawing import color  # most processes never draw
 
         canvas = image.copy()
-        for place in reversed(range(len(result))):  # one after another: all masks of a large photograph are gigabytes
+        for place in reversed(range(len(result))):  # not all at once, as above
             mask, label = result[place : place + 1].image_masks(*image.shape[:2])[0], int(result.labels[place])
             canvas[mask] = np.round(canvas[mask] * (1 - OPACITY) + np.array(color(label)) * OPACITY)
         return super()._draw(canvas, result)
