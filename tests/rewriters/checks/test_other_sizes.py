@@ -241,6 +241,25 @@ class TestRows:
         assert found is not None
         assert "output boxes differs by" in found
 
+    @pytest.mark.parametrize(("counts", "same"), [([98, 100], True), ([97, 100], False), ([0, 0], False)])
+    def test_their_number_differs_by_those_near_a_threshold(self, counts: list[int], same: bool) -> None:
+        _, *tables = self.changed(2, 0.3)
+        assert (disagreement(self.names, self.rows(), [np.array(counts), *tables]) is None) is same
+
+    def test_one_number_for_each_image_beside_them(self) -> None:
+        _, *tables = self.changed(2, 0.3)
+        scores = np.array([0.5, 0.7], np.float32)
+        names = ("quality", *self.names[1:])
+        assert disagreement(names, [scores, *self.rows()[1:]], [scores, *tables]) is None
+        assert disagreement(names, [scores, *self.rows()[1:]], [scores[::-1], *tables]) is not None
+
+    def test_nan_is_not_0(self) -> None:
+        want, got = self.rows(), self.rows()
+        want[1][0, :5], got[1][0, :5] = 0, np.nan
+        assert disagreement(self.names, want, got) is not None
+        order = [1, 0, *range(2, 100)]
+        assert disagreement(self.names, got, [got[0], *(table[:, order] for table in got[1:])]) is None
+
     def test_one_tensor_alone_has_no_rows(self) -> None:
         want = self.rows()[1]
         assert disagreement(["logits"], [want], [want[:, ::-1]]) is not None
