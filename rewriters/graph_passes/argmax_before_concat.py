@@ -10,6 +10,7 @@ from collections import Counter
 
 import onnx
 
+from rewriters.onnx_graph.keep_metadata import hand_down
 from rewriters.onnx_graph.reads import reads
 
 
@@ -48,6 +49,7 @@ def _by_pieces(argmax: onnx.NodeProto, concat: onnx.NodeProto) -> list[onnx.Node
     for index, piece in enumerate(concat.input):
         node = onnx.NodeProto()
         node.CopyFrom(argmax)
+        del node.metadata_props[:]
         node.name, node.input[0], node.output[0] = f"{argmax.name}/{index}", piece, f"{argmax.output[0]}/{index}"
         nodes.append(node)
     axis, over = _attribute(concat, "axis", 0), _attribute(argmax, "axis", 0)
@@ -55,5 +57,5 @@ def _by_pieces(argmax: onnx.NodeProto, concat: onnx.NodeProto) -> list[onnx.Node
         axis -= 1
     pieces = [node.output[0] for node in nodes]
     joined = onnx.helper.make_node("Concat", pieces, [argmax.output[0]], argmax.name, axis=axis)
-    joined.metadata_props.extend(argmax.metadata_props)
+    hand_down(argmax, [*nodes, joined])
     return [*nodes, joined]

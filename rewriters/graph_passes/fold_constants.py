@@ -13,6 +13,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from rewriters.graph_passes.drop_unused import drop_unused
+from rewriters.onnx_graph.keep_metadata import hand_down
 from rewriters.onnx_graph.node_values import node_values
 from rewriters.onnx_graph.opset import STANDARD
 from rewriters.onnx_graph.scopes import captured, subgraphs
@@ -145,7 +146,7 @@ def _has_unknown(tensor: TensorProto) -> bool:
 def _constant(node: onnx.NodeProto, tensor: TensorProto) -> onnx.NodeProto:
     """A Constant in a node's place, which keeps its metadata."""
     constant = onnx.helper.make_node("Constant", [], [tensor.name], node.name, value=tensor)
-    constant.metadata_props.extend(node.metadata_props)
+    hand_down(node, [constant])
     return constant
 
 

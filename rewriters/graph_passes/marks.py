@@ -10,11 +10,10 @@ from collections.abc import Iterator
 
 import onnx
 
+from rewriters.onnx_graph.keep_metadata import MARK
 from rewriters.onnx_graph.scopes import every_graph, rename_reads
 from rewriters.ops.operator import ARGUMENTS, DOMAIN
 
-PREFIX = "zooport.mark."
-"""Of the metadata key of a node; the number of its output follows. The value: JSON of the names, in order."""
 MARKER = "Mark"
 
 
@@ -28,8 +27,8 @@ def marks(graph: onnx.GraphProto) -> Iterator[tuple[str, str]]:
     """(name, tensor) of the main graph, in its order."""
     for node in graph.node:
         for entry in node.metadata_props:
-            if entry.key.startswith(PREFIX):
-                tensor = node.output[int(entry.key.removeprefix(PREFIX))]
+            if entry.key.startswith(MARK):
+                tensor = node.output[int(entry.key.removeprefix(MARK))]
                 yield from ((name, tensor) for name in json.loads(entry.value))
 
 
@@ -71,7 +70,7 @@ def _given_name(node: onnx.NodeProto) -> str:
 
 
 def _name(node: onnx.NodeProto, index: int, name: str) -> None:
-    key = f"{PREFIX}{index}"
+    key = f"{MARK}{index}"
     for entry in node.metadata_props:
         if entry.key == key:
             entry.value = json.dumps([*json.loads(entry.value), name])

@@ -13,6 +13,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
+from rewriters.onnx_graph.keep_metadata import hand_down
+
 COLUMN, LAST = "zooport_column", "zooport_last_axis"
 
 
@@ -23,16 +25,18 @@ def vector_products(model: onnx.ModelProto) -> int:
     changed = 0
     nodes: list[onnx.NodeProto] = []
     for node in model.graph.node:
-        nodes.append(node)
         vector = _vector(node, tensors, same)
         if vector is None:
+            nodes.append(node)
             continue
-        product, node.input[1] = node.output[0], f"{COLUMN}_{changed}"
-        node.output[0] = f"{product}/column"
-        model.graph.initializer.append(numpy_helper.from_array(vector[:, None], node.input[1]))
-        squeeze = onnx.helper.make_node("Squeeze", [node.output[0], LAST], [product], f"{node.name}/squeeze")
-        squeeze.metadata_props.extend(node.metadata_props)
-        nodes.append(squeeze)
+        product, column, weight = node.output[0], f"{node.output[0]}/column", f"{COLUMN}_{changed}"
+        model.graph.initializer.append(numpy_helper.from_array(vector[:, None], weight))
+        taking = [
+            onnx.helper.make_node("MatMul", [node.input[0], weight], [column], node.name),
+            onnx.helper.make_node("Squeeze", [column, LAST], [product], f"{node.name}/squeeze"),
+        ]
+        hand_down(node, taking)
+        nodes.extend(taking)
         changed += 1
     if changed:
         model.graph.initializer.append(numpy_helper.from_array(np.array([-1]), LAST))

@@ -4,6 +4,7 @@ import onnx
 from onnx import TensorProto
 
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
+from rewriters.onnx_graph.keep_metadata import hand_down
 
 MOVERS = frozenset(
     {
@@ -44,7 +45,7 @@ def cast_bytes_last(model: onnx.ModelProto) -> Edited:
         wide = _free(f"{name}_int32", taken)
         _rename(graph, name, wide)
         node = onnx.helper.make_node("Cast", [wide], [name], f"{name}/cast_bytes_last", to=TensorProto.UINT8)
-        node.metadata_props.extend(makers[name].metadata_props)
+        hand_down(makers[name], [node])
         graph.node.append(node)
     for value in graph.value_info:
         if value.name in moved or value.name in {cast.output[0] for cast in casts}:

@@ -1,12 +1,14 @@
-"""What libraries that edit graphs forget: metadata and doc strings of the model, its nodes and its values."""
+"""Metadata where a graph is edited: what libraries forget of it, and what nodes that take another's place keep."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import onnx
 
 from rewriters.onnx_graph.scopes import every_graph
 
+MARK = "zooport.mark."
+"""Of the metadata key of a node that names one of its outputs, whose number follows. The value: JSON of the names."""
 OF_MODEL = ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
 
 
@@ -17,6 +19,19 @@ def keep_metadata(result: onnx.ModelProto, source: onnx.ModelProto) -> None:
     for key, item in _described(result):
         if key in known:
             _copy(item, known[key])
+
+
+def hand_down(node: onnx.NodeProto, nodes: Iterable[onnx.NodeProto]) -> None:
+    """Write the metadata of a node on those that take its place; a mark on the one alone that gives its tensor now."""
+    for taking in nodes:
+        places = {name: index for index, name in enumerate(taking.output) if name}
+        for entry in node.metadata_props:
+            key: str | None = entry.key
+            if entry.key.startswith(MARK):
+                index = places.get(node.output[int(entry.key.removeprefix(MARK))])
+                key = None if index is None else f"{MARK}{index}"
+            if key is not None:
+                taking.metadata_props.add(key=key, value=entry.value)
 
 
 def _described(model: onnx.ModelProto) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import onnx
 
+from rewriters.onnx_graph.keep_metadata import hand_down
 from rewriters.ops.graph_builder import GraphBuilder
 from rewriters.ops.operator import ARGUMENTS, KINDS, NO_KIND, OPERATORS, RANKS, RESULT, UNKNOWN, Operator
 from zoo.dialect import OperatorForm
@@ -30,7 +31,7 @@ def translate(
     for added in builder.nodes:
         added.input[:] = [renamed.get(name, name) for name in added.input]
         added.output[:] = [renamed.get(name, name) for name in added.output]
-        added.metadata_props.extend(node.metadata_props)
+    hand_down(node, builder.nodes)
     return builder.nodes
 
 

@@ -13,6 +13,8 @@ from pipeline.alignment.comparing import Comparison
 from pipeline.alignment.eager_run import MARKED
 from pipeline.alignment.records import Alignment
 from rewriters.graph_passes.marks import keep_marks, marks
+from rewriters.onnx_graph.keep_metadata import hand_down
+from rewriters.ops.nms_keep import nms_keep
 from tests.exporters import DYNAMO_LATER
 from tests.pipeline.alignment.planted import THRESHOLD, unseen
 from tests.rewriters.small_models import export, fixed_target
@@ -88,6 +90,43 @@ def test_a_fault_between_two_marks_is_named(tmp_path: Path, exporter: str) -> No
         assert [pair.role[0] for pair in found.pairs if pair.role[1] == MARKED] == ["shifted", "result"]
         assert (found.first is None) == (name is None)
         assert found.first is None or found.first.name.endswith(str(name))
+
+
+class MarkedOperator(nn.Module):
+    """A mark on what an operator of ours gives, which many nodes compute."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        places, sides = images[:, 0, :, :2], images[:, 0, :, 2:4]
+        keep = mark(nms_keep(torch.cat((places, places + sides), 2), images[:, 1, :, 0], 0.3), "kept")
+        return torch.where(keep[:, None, :, None], images[:, :2], images[:, 1:])
+
+
+@pytest.mark.parametrize("exporter", DYNAMO_LATER)
+def test_the_mark_of_a_translated_operator_names_its_result(tmp_path: Path, exporter: str) -> None:
+    model = MarkedOperator().eval()
+    graph = exported(tmp_path / "model.onnx", exporter, model)
+    assert [name for name, _ in marks(graph.graph)] == ["kept"]
+    given = {"images": np.random.default_rng(0).random((1, 3, 16, 16), np.float32)}
+    comparison = Comparison(Whole(model, {}), graph, given, {}, THRESHOLD, 1 << 20)
+    comparison.compare(unseen)
+    found = Alignment(tuple(comparison.pairs), THRESHOLD, ())
+    assert "kept" in [pair.role[0] for pair in found.pairs if pair.role[1] == MARKED]
+    assert found.first is None
+
+
+def test_nodes_in_anothers_place_share_what_belongs_to_all_of_it() -> None:
+    node = onnx.helper.make_node("Split", ["x"], ["a", "b"])
+    for key, content in (("zooport.module", "head"), ("zooport.mark.0", '["one"]'), ("zooport.mark.1", '["two"]')):
+        node.metadata_props.add(key=key, value=content)
+    taking = [
+        onnx.helper.make_node("Constant", [], ["b"], value_int=1),
+        onnx.helper.make_node("Split", ["x"], ["c", "a"]),
+    ]
+    hand_down(node, taking)
+    assert [{entry.key: entry.value for entry in one.metadata_props} for one in taking] == [
+        {"zooport.module": "head", "zooport.mark.0": '["two"]'},
+        {"zooport.module": "head", "zooport.mark.1": '["one"]'},
+    ]
 
 
 def test_a_marker_that_is_an_output_of_the_graph_leaves_its_name() -> None:

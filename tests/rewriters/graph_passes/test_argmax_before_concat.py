@@ -7,6 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from rewriters.graph_passes.argmax_before_concat import argmax_before_concat
+from rewriters.graph_passes.marks import marks
 
 SIDES = (3, 1, 5)
 
@@ -47,6 +48,13 @@ def test_the_labels_are_the_same(axis: int, over: int, keepdims: int) -> None:
     onnx.checker.check_model(model)
     assert model.graph.node[-1].op_type == "Concat"
     np.testing.assert_array_equal(labels(model), expected)
+
+
+def test_a_mark_stays_on_the_labels() -> None:
+    model = joined(2, 1)
+    model.graph.node[1].metadata_props.add(key="zooport.mark.0", value='["best"]')
+    assert argmax_before_concat(model) == 1
+    assert list(marks(model.graph)) == [("best", "labels")]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
+from rewriters.graph_passes.marks import marks
 from rewriters.graph_passes.vector_products import vector_products
 from tests.exporters import DYNAMO_LATER
 from tests.rewriters.small_models import export, fixed_target, run
@@ -43,6 +44,13 @@ def test_a_vector_becomes_a_column(hidden: bool, tmp_path: Path) -> None:
     before, after = (run(tmp_path / f"{name}.onnx", images)[0] for name in ("before", "after"))
     assert before.shape == after.shape == (2, 3, 2)
     np.testing.assert_allclose(after, before, rtol=1e-6)
+
+
+def test_a_mark_stays_on_the_result() -> None:
+    model = multiplied((4,))
+    model.graph.node[0].metadata_props.add(key="zooport.mark.0", value='["mean"]')
+    assert vector_products(model) == 1
+    assert list(marks(model.graph)) == [("mean", "out")]
 
 
 def test_a_matrix_is_left_alone() -> None:
