@@ -58,16 +58,25 @@ def _load(model: nn.Module, source: str | Path, config: ModelConfig) -> None:
         raise StateMismatchError(f"{error}, or {hint}", error.shapes) from error
 
 
-def _built(config: ModelConfig) -> nn.Module:
+def located_model(config: ModelConfig) -> ConfigDict:
+    """The section `model` with whole paths. Raises InputError for an unknown model type."""
     section = ConfigDict(config.model)
-    kind = section["type"]
-    made_of = _registered(kind)
-    if (error := missing_library(made_of, f"a {kind}")) is not None:
-        raise error
+    made_of = _registered(section["type"])
     for name in path_arguments(made_of) if inspect.isclass(made_of) else ():
         if isinstance(path := section.get(name), str):
             section[name] = str(config.locate(path, "model", name))
-    return build_section(section)
+    return section
+
+
+def takes_argument(kind: str, name: str) -> bool:
+    """Whether a model type has an argument of that name. Raises InputError for an unknown type."""
+    return name in inspect.signature(_registered(kind)).parameters
+
+
+def _built(config: ModelConfig) -> nn.Module:
+    if (error := library_missing(config)) is not None:
+        raise error
+    return build_section(located_model(config))
 
 
 def build_section(section: Mapping[str, Any], cure: str = "check the arguments of model") -> nn.Module:

@@ -26,6 +26,7 @@ TORCHVISION_SCHEME = "torchvision://"
 HTTPS_SCHEME = "https://"
 NAMED_BY = 16  # digits of its hash before the name of a download: many are called model.safetensors
 NESTED_KEYS = ("state_dict", "model")  # where training frameworks keep the weights in a larger dictionary
+AVERAGED = "_ema"  # behind such a key: their moving average, of timm's and torchvision's scripts
 WRAPPERS = ("module.", "model.", "_orig_mod.")
 """What is put before all names: by distributed training, by the trainer, by torch.compile."""
 AUXILIARY = "auxiliary_head"  # of mmseg: heads for training alone
@@ -113,6 +114,12 @@ def read_state(path: Path) -> Mapping[str, Tensor]:
     content = read_torch_file(path)
     for key in NESTED_KEYS:
         if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
+            if (averaged := key + AVERAGED) in content:
+                logger.warning(
+                    'checkpoint %s: "%s" is read, and not the averaged weights, "%s"; for those, save them alone: '
+                    "torch.save(checkpoint[%r], FILE)",
+                    *(path, key, averaged, averaged),
+                )
             content = content[key]
     if not isinstance(content, Mapping):
         raise InputError(f"checkpoint {path}: expected a state dict of tensors, got {type(content).__name__}")

@@ -56,6 +56,21 @@ def test_half_precision_safetensors_are_widened(tmp_path: Path) -> None:
     assert next(loaded.parameters()).dtype == torch.float32
 
 
+@pytest.mark.parametrize("key", ["state_dict", "model"])
+def test_averaged_weights_that_are_not_read_are_named(
+    key: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    plain, loaded = model(seed=1), model(seed=2)
+    torch.save({key: plain.state_dict(), f"{key}_ema": model(seed=3).state_dict()}, tmp_path / "w.pth")
+    load_checkpoint(loaded, tmp_path / "w.pth")
+    assert same(loaded, plain)
+    assert f'w.pth: "{key}" is read, and not the averaged weights, "{key}_ema"; for those, save them' in caplog.text
+    caplog.clear()
+    torch.save({key: plain.state_dict()}, tmp_path / "w.pth")
+    load_checkpoint(loaded, tmp_path / "w.pth")
+    assert not caplog.text
+
+
 @pytest.mark.parametrize("wrap", [None, "state_dict", "model"])
 def test_torch_files_of_tensors(wrap: str | None, tmp_path: Path) -> None:
     source = model(seed=1)

@@ -20,7 +20,8 @@ class ImageProcessor:
     width, not the shorter edge. `multiple`: the field whose multiples the sides are, which the resize rounds to, up
     or to the nearest; `multiple_of`: where it is missing. `flips`: it makes BGR of RGB. `crop_part`: it cuts out
     the part crop_pct. `longest`: max_size is the longest edge of a size that is one number; other processors pass it
-    over. `fields`: those that it alone has. `expected`: fields that must have this value, or be missing.
+    over. `longest_edge`: where max_size is missing. `fields`: those that it alone has. `expected`: fields that must
+    have this value, or be missing.
     """
 
     resample: int | None = None
@@ -33,6 +34,7 @@ class ImageProcessor:
     rounds_up: bool = True
     crop_part: bool = False
     longest: bool = False
+    longest_edge: int | None = None
     fields: tuple[str, ...] = ()
     expected: Mapping[str, Any] = field(default_factory=lambda: NOT_PADDED)
 
@@ -81,6 +83,7 @@ _QUERIES = ImageProcessor(
     resample=2,
     square=False,
     longest=True,
+    longest_edge=1333,
     fields=("pad_and_return_pixel_mask",),
     expected=PADDED,
 )
@@ -120,9 +123,9 @@ IMAGE_PROCESSORS: Mapping[str, ImageProcessor] = {
         fields=("do_flip_channel_order",),
         expected={**NOT_PADDED, "do_normalize": False},
     ),
-    "OneFormer": replace(_QUERIES, fields=("class_info_file", "metadata", "num_text", "repo_path")),
+    "OneFormer": replace(_QUERIES, longest_edge=None, fields=("class_info_file", "metadata", "num_text", "repo_path")),
     "Pvt": ImageProcessor(),
-    "RTDetr": replace(_QUERIES, normalizes=False),
+    "RTDetr": replace(_QUERIES, longest_edge=None, normalizes=False),
     "Segformer": ImageProcessor(resample=2),
     "Siglip": ImageProcessor(square=False),
     "ViT": ImageProcessor(resample=2),

@@ -76,7 +76,7 @@ def _resize(fields: Mapping[str, Any], processor: ImageProcessor) -> dict[str, A
 def _size(fields: Mapping[str, Any], processor: ImageProcessor) -> dict[str, int]:
     """{"height", "width"}, or {"shortest_edge"} and perhaps "longest_edge"."""
     size = fields.get("size")
-    longest = fields.get("max_size", fields.get("_max_size")) if processor.longest else None
+    longest = fields.get("max_size", fields.get("_max_size", processor.longest_edge)) if processor.longest else None
     if isinstance(size, int) and not isinstance(size, bool):
         size = {"height": size, "width": size} if processor.square else {"shortest_edge": size, "longest_edge": longest}
     if not isinstance(size, Mapping):

@@ -6,6 +6,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from zoo.build import located_model, takes_argument
 from zoo.config import ModelConfig
 from zoo.config.located import is_address
 from zoo.registry import METRICS
@@ -41,7 +42,7 @@ def own_content(
     train, judged = sections
     result = {
         "custom_imports": content.get("custom_imports"),
-        "model": _recounted(content["model"], counts),
+        "model": _model(base, counts, out),
         "task": {
             **{key: value for key, value in content["task"].items() if key != "classes"},
             "classes": [{"name": info.name, "category_id": info.category_id} for info in names],
@@ -78,6 +79,17 @@ def start_weights(base: ModelConfig) -> str | None:
 def _background(classes: Sequence[ClassInfo]) -> list[ClassInfo]:
     """What the base's model counts before its first class: a background that no annotation names."""
     return [info for info in classes[:1] if info.category_id is None]
+
+
+def _model(base: ModelConfig, counts: Mapping[str, tuple[int | None, int | None]], out: Path) -> dict[str, Any]:
+    """The base's, with these numbers also where it leaves them to a default or a folder; paths start at the config."""
+    model = base.content["model"]
+    result: dict[str, Any] = _recounted(model, counts)
+    before, after = counts[CLASS_COUNT]
+    if CLASS_COUNT not in model and before != after and takes_argument(model["type"], CLASS_COUNT):
+        result[CLASS_COUNT] = after
+    whole = {name: value for name, value in located_model(base).items() if value != model[name]}
+    return {**result, **{name: os.path.relpath(path, out.parent) for name, path in whole.items()}}
 
 
 def _recounted(section: Any, counts: Mapping[str, tuple[int | None, int | None]]) -> Any:

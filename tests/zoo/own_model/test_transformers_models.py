@@ -66,6 +66,18 @@ def test_a_classifier(tmp_path: Path) -> None:
     assert (written.task, written.classes) == ("image-classification", ("cat", "dog", "fox"))
 
 
+def test_an_old_file_names_no_processor(folder: Path) -> None:
+    """Those of version 4.5 and before have a size, mean and std: the processor is that of the model_type."""
+    fields = {"size": 64, "max_size": 96, "image_mean": [0.5] * 3, "image_std": [0.25] * 3}
+    (folder / "preprocessor_config.json").write_text(json.dumps(fields))
+    assert load_config(init(folder).path).preprocess.longest_edge == 96
+    (folder / "config.json").write_text(json.dumps({"model_type": "bert", "architectures": ["BertModel"]}))
+    with pytest.raises(
+        InputError, match="the image processor of .*my-detr cannot be built by transformers: ValueError"
+    ):
+        write_config(ModelRequest(str(folder), out=folder.parent / "other.py"))
+
+
 def test_a_model_of_two_tasks(tmp_path: Path) -> None:
     folder = saved("maskformer", tmp_path / "masks")
     transformers.MaskFormerImageProcessor(size={"height": 64, "width": 96}).save_pretrained(folder)

@@ -11,6 +11,7 @@ from PIL import Image
 from tests.zoo.preprocess_mapping.photographs import check_same, columns_first, photographs
 from zoo.errors import InputError
 from zoo.preprocess_mapping import from_transformers
+from zoo.preprocess_mapping.image_processors import IMAGE_PROCESSORS
 
 pytestmark = pytest.mark.libraries
 transformers = pytest.importorskip("transformers", reason="compares with transformers' own image processors")
@@ -65,6 +66,17 @@ def test_a_grey_level_at_most(case: str, backend: str, monkeypatch: pytest.Monke
         texts = {"task_inputs": ["semantic"]} if name == "OneFormer" else {}
         theirs = processor(photograph, return_tensors="pt", **texts)["pixel_values"][0]
         check_same(preprocess, photograph, torch.as_tensor(theirs, dtype=torch.float32))
+
+
+@pytest.mark.parametrize("more", [{}, {"max_size": 500}])
+@pytest.mark.parametrize("name", sorted(set(IMAGE_PROCESSORS) - {"DPT", "OneFormer", "RTDetr"}))
+def test_a_size_of_one_number_as_old_files_have_it(name: str, more: dict[str, int]) -> None:
+    """Not DPT, which has no such files, OneFormer, which reads its classes, and RTDetr, which then resizes nothing."""
+    fields = {"size": 256, "crop_size": 256, **more}
+    kind = getattr(transformers, f"{name}ImageProcessor")
+    theirs = json.loads(kind(**fields).to_json_string())
+    given = {field: value for field, value in theirs.items() if field not in ("size", "crop_size")}
+    assert from_transformers({**given, **fields}) == from_transformers(theirs)
 
 
 def test_a_processor_that_is_not_known_is_refused() -> None:

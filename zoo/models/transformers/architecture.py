@@ -54,6 +54,18 @@ def read_architecture(source: Source) -> Any:
         return auto.AutoConfig.from_pretrained(str(source), local_files_only=True, trust_remote_code=False)
 
 
+def image_processor_name(folder: Path) -> str:
+    """The class of image processors that transformers takes for the model of a folder whose files name none.
+
+    Raises InputError where it has none, and BackendUnavailableError without the library.
+    """
+    what = f"the image processor of {folder}"
+    auto = optional_library("transformers", EXTRA, what).models.auto
+    with library_errors(what), refused_downloads(what), _quiet():
+        processor = auto.AutoImageProcessor.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    return type(processor).__name__
+
+
 def _content(source: Source) -> dict[str, Any]:
     """Plain JSON types."""
     if isinstance(source, Mapping):

@@ -67,10 +67,19 @@ def _preprocess(folder: Path, request: ModelRequest) -> tuple[dict[str, Any], st
     if fields is None:
         return to_complete(folder, MISSING, request.size)
     try:
-        mapped = from_transformers(fields)
+        mapped = from_transformers(_named(fields, folder))
     except InputError as error:
         return to_complete(folder, str(error), request.size, _normalization(fields))
     return resized(mapped, request.size)
+
+
+def _named(fields: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+    """With the class of the image processor, which old files leave to the model_type."""
+    if fields.get("image_processor_type") or fields.get("feature_extractor_type"):
+        return fields
+    from zoo.models.transformers import image_processor_name
+
+    return {**fields, "image_processor_type": image_processor_name(folder)}
 
 
 def _normalization(fields: Mapping[str, Any]) -> dict[str, Any]:

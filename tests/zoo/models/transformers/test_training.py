@@ -7,15 +7,21 @@ import pytest
 import torch
 from torch import Tensor
 
+from pipeline.training.own_config import DataRequest, write_config
 from pipeline.training.pretraining import pretrain
 from pipeline.training.recipe import Pretraining
 from pipeline.training.starting_model import backbone_of
 from tests.small_query_detectors import CLASSES, SETTINGS, SIDE, SMALL_BACKBONE, save
+from zoo.build import build_model
 from zoo.checkpoint import load_checkpoint, load_fitting
+from zoo.config import load_config
+from zoo.datasets.shapes import write_shapes
 from zoo.families import family_of
 from zoo.models.resnet import ResNet18
 from zoo.models.transformers.query_detectors import TransformersDetector
 from zoo.models.transformers.query_detectors.transformers_detector import unit_boxes
+from zoo.own_model import ModelRequest
+from zoo.own_model import write_config as write_model
 
 pytestmark = pytest.mark.libraries
 transformers = pytest.importorskip("transformers", reason="the models of these tests are transformers'")
@@ -53,6 +59,20 @@ def test_every_architecture_learns(name: str, tmp_path: Path) -> None:
     moved = {path for path, weight in model.named_parameters() if weight.grad is not None and weight.grad.any()}
     assert any("class" in path or "score" in path for path in moved), "what decides the classes"
     assert any("bbox" in path or "box" in path for path in moved), "what decides the boxes"
+
+
+def test_a_config_for_other_data_has_another_number_of_classes_than_the_folder(tmp_path: Path) -> None:
+    save("detr", tmp_path / "detr")
+    transformers.DetrImageProcessor(size={"shortest_edge": 64, "longest_edge": 96}).save_pretrained(tmp_path / "detr")
+    base = load_config(write_model(ModelRequest(str(tmp_path / "detr"), out=tmp_path / "base.py")).path)
+    data = write_shapes(tmp_path / "data", count=10)
+    (tmp_path / "elsewhere").mkdir()
+    request = DataRequest(base, data, tmp_path / "elsewhere/mine.py", data.parent / "images")
+    config = load_config(write_config(request).path)
+    assert len(base.task.classes) == CLASSES
+    assert config.model["num_classes"] == len(config.task.classes) == 3
+    assert config.model["folder"] == "../detr"
+    assert build_model(config, weights=False).model.config.num_labels == 3
 
 
 def test_it_is_the_loss_of_the_library(tmp_path: Path) -> None:
